@@ -1,0 +1,1 @@
+"""Streamlit viewer: draws results, computes nothing."""

@@ -1,0 +1,13 @@
+"""Where the packages are; everything else stands in pyproject.toml.
+
+`app` and `recipes` live at the top level of the repository and are installed inside the package, so that nothing but
+`tfaudit` appears in site-packages.
+"""
+
+from setuptools import find_packages, setup
+
+setup(
+    packages=[*find_packages(include=["tfaudit", "tfaudit.*"]), "tfaudit.app", "tfaudit.recipes"],
+    package_dir={"tfaudit.app": "app", "tfaudit.recipes": "recipes"},
+    package_data={"tfaudit": ["py.typed"], "tfaudit.report": ["*.html", "*.css", "*.j2"]},
+)

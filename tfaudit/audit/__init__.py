@@ -1,0 +1,1 @@
+"""Audits: predictions in, frozen results out."""

@@ -1,0 +1,1 @@
+"""Compression of Keras models: pruning with masks, TensorFlow Lite quantization, and inference for both."""

@@ -1,0 +1,1 @@
+"""Data sets by name, preparation of local files, and augmentation."""

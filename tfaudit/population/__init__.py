@@ -1,0 +1,1 @@
+"""Training, compressing and predicting a population of members."""
