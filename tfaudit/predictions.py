@@ -1,0 +1,230 @@
+"""Predictions of a population: the only bridge from models to statistics."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+
+from tfaudit.errors import InputError
+
+__all__ = ["Predictions"]
+
+TIES = ("lowest", "highest", "confidence")
+
+
+class Predictions:
+    """What K members of one population answer on N examples.
+
+    Args:
+        labels: `(N,)` integers, the true class of each example.
+        ranked: `(K, N, k)` integers, the k best classes of each member, best first.
+        probabilities: `(K, N, k)` floats in [0, 1] that belong to `ranked`, or None.
+        class_names: names of the C classes; "0", "1", ... by default.
+        example_ids: `(N,)` unique identifiers; the positions by default.
+        members: K names of the members, for instance their seeds; the positions by default.
+
+    Raises:
+        InputError: shapes that do not fit, classes out of range, a class twice in one ranking, ids that repeat.
+
+    Example:
+        >>> answers = Predictions([0, 1, 1], [[[0], [1], [0]], [[0], [0], [0]]])
+        >>> answers.accuracy()
+        array([0.66666667, 0.33333333])
+        >>> answers.recall()
+        array([[1. , 0.5],
+               [1. , 0. ]])
+        >>> answers.modal()
+        array([0, 0, 0])
+    """
+
+    def __init__(
+        self,
+        labels: np.typing.ArrayLike,
+        ranked: np.typing.ArrayLike,
+        probabilities: np.typing.ArrayLike | None = None,
+        *,
+        class_names: Sequence[str] | None = None,
+        example_ids: np.typing.ArrayLike | None = None,
+        members: Sequence[object] | None = None,
+    ) -> None:
+        self.labels = _classes(labels, "labels", 1)
+        self.ranked = _classes(ranked, "ranked", 3)
+        count = len(self.labels)
+        if self.ranked.shape[1] != count:
+            raise InputError(f"ranked: holds {self.ranked.shape[1]} examples, labels hold {count}; they must agree")
+        if 0 in self.ranked.shape:
+            raise InputError(f"ranked: has shape {self.ranked.shape}; it needs at least one member, example and rank")
+        found = int(max(self.labels.max(), self.ranked.max())) + 1
+        self.class_names = tuple(map(str, range(found) if class_names is None else class_names))
+        if found > len(self.class_names):
+            raise InputError(f"class_names: {len(self.class_names)} names, but class {found - 1} occurs")
+        if any(
+            (self.ranked[..., i] == self.ranked[..., j]).any() for j in range(self.ranked.shape[2]) for i in range(j)
+        ):
+            raise InputError(
+                "ranked: a class occurs twice in the ranking of one example; ranks must be different classes"
+            )
+        self.probabilities = None if probabilities is None else _probabilities(probabilities, self.ranked.shape)
+        self.example_ids = np.arange(count) if example_ids is None else np.asarray(example_ids)
+        if self.example_ids.shape != (count,):
+            raise InputError(f"example_ids: shape {self.example_ids.shape}, expected ({count},)")
+        if len(np.unique(self.example_ids)) != count:
+            raise InputError("example_ids: an id occurs twice; every example needs its own")
+        self.members = tuple(range(len(self.ranked)) if members is None else members)
+        if len(self.members) != len(self.ranked):
+            raise InputError(f"members: {len(self.members)} names for {len(self.ranked)} members")
+        for array in (self.labels, self.ranked, self.probabilities, self.example_ids):
+            if array is not None:
+                array.flags.writeable = False
+
+    @classmethod
+    def from_scores(
+        cls, labels: np.typing.ArrayLike, scores: np.typing.ArrayLike, *, k: int = 5, **names
+    ) -> Predictions:
+        """Ranks the classes of scores `(K, N, C)` or `(N, C)`: probabilities, or logits, which are put through softmax.
+
+        Rows that lie in [0, 1] and sum to 1 are taken as probabilities. Equal scores rank the lower class first.
+
+        Args:
+            labels: `(N,)` integers.
+            scores: `(K, N, C)` or `(N, C)` floats.
+            k: how many ranks to keep; at most C.
+            **names: `class_names`, `example_ids`, `members`.
+
+        Raises:
+            InputError: scores that are not finite or of another shape.
+
+        Example:
+            >>> Predictions.from_scores([1], [[0.2, 0.8]]).ranked
+            array([[[1, 0]]])
+        """
+        scores = np.asarray(scores, np.float64)
+        if scores.ndim == 2:
+            scores = scores[None]
+        if scores.ndim != 3:
+            raise InputError(
+                f"scores: shape {scores.shape}, expected (members, examples, classes) or (examples, classes)"
+            )
+        if not np.isfinite(scores).all():
+            raise InputError("scores: hold NaN or infinite values; every score must be finite")
+        if not (scores.min() >= 0 and scores.max() <= 1 and np.allclose(scores.sum(-1), 1, atol=1e-3)):
+            scores = np.exp(scores - scores.max(-1, keepdims=True))
+            scores /= scores.sum(-1, keepdims=True)
+        ranked = np.argsort(-scores, axis=-1, kind="stable")[..., :k]
+        names.setdefault("class_names", tuple(map(str, range(scores.shape[-1]))))
+        return cls(labels, ranked, np.take_along_axis(scores, ranked, -1), **names)
+
+    @classmethod
+    def from_top1(cls, labels: np.typing.ArrayLike, classes: np.typing.ArrayLike, **names) -> Predictions:
+        """Takes the best class alone, `(K, N)` or `(N,)` integers.
+
+        Example:
+            >>> Predictions.from_top1([0, 1], [0, 0]).accuracy()
+            array([0.5])
+        """
+        classes = np.asarray(classes)
+        if classes.ndim == 1:
+            classes = classes[None]
+        if classes.ndim != 2:
+            raise InputError(f"classes: shape {classes.shape}, expected (members, examples) or (examples,)")
+        return cls(labels, classes[..., None], **names)
+
+    @property
+    def num_members(self) -> int:
+        """K."""
+        return self.ranked.shape[0]
+
+    @property
+    def num_examples(self) -> int:
+        """N."""
+        return self.ranked.shape[1]
+
+    @property
+    def num_classes(self) -> int:
+        """C."""
+        return len(self.class_names)
+
+    @property
+    def top1(self) -> np.ndarray:
+        """`(K, N)` the best class of each member."""
+        return self.ranked[:, :, 0]
+
+    def correct(self, k: int = 1) -> np.ndarray:
+        """`(K, N)` booleans: is the true label among the k best classes?
+
+        Raises:
+            InputError: k is not among the ranks that are stored.
+        """
+        if not 1 <= k <= self.ranked.shape[2]:
+            raise InputError(f"k: {k}, but the predictions hold ranks 1 to {self.ranked.shape[2]}")
+        return (self.ranked[:, :, :k] == self.labels[:, None]).any(-1)
+
+    def accuracy(self, k: int = 1) -> np.ndarray:
+        """`(K,)` top-k accuracy of each member, a share in [0, 1]."""
+        return self.correct(k).mean(1)
+
+    def recall(self) -> np.ndarray:
+        """`(K, C)` share of each class's examples that a member gets right; NaN for a class without examples."""
+        support = np.bincount(self.labels, minlength=self.num_classes)
+        hits = np.stack([np.bincount(self.labels[row], minlength=self.num_classes) for row in self.correct()])
+        with np.errstate(invalid="ignore"):
+            return hits / support
+
+    def modal(self, ties: str = "lowest") -> np.ndarray:
+        """`(N,)` modal label: the class that most members answer, [F] 2.3.
+
+        Args:
+            ties: which of the most frequent classes wins: "lowest" or "highest" class index, or "confidence", the
+                highest mean probability (a class outside a member's stored ranks counts 0 for that member).
+
+        Raises:
+            InputError: unknown `ties`, or "confidence" without probabilities.
+        """
+        if ties not in TIES:
+            raise InputError(f"ties: {ties!r}, allowed are {', '.join(TIES)}")
+        votes = np.sort(self.top1, axis=0)
+        best, most = votes[0].copy(), np.ones(self.num_examples, int)
+        run = np.ones(self.num_examples, int)
+        for above, here in itertools.pairwise(votes):
+            run = np.where(here == above, run + 1, 1)
+            wins = run >= most if ties == "highest" else run > most
+            best[wins], most[wins] = here[wins], run[wins]
+        if ties == "confidence":
+            self._break_by_confidence(best)
+        return best
+
+    def _break_by_confidence(self, best: np.ndarray) -> None:
+        """Replaces, in place, the modal label of tied examples by the tied class of the highest mean probability."""
+        if self.probabilities is None:
+            raise InputError("ties: 'confidence' needs probabilities, and these predictions hold none")
+        for i in np.flatnonzero(best != self.modal("highest")):
+            classes, counts = np.unique(self.top1[:, i], return_counts=True)
+            tied = classes[counts == counts.max()]
+            mass = np.bincount(self.ranked[:, i].ravel(), self.probabilities[:, i].ravel(), minlength=self.num_classes)
+            best[i] = tied[np.argmax(mass[tied])]
+
+    def __repr__(self) -> str:
+        members, examples, ranks = self.ranked.shape
+        return f"Predictions({members} members, {examples} examples, {self.num_classes} classes, top-{ranks})"
+
+
+def _classes(values: np.typing.ArrayLike, name: str, dimensions: int) -> np.ndarray:
+    array = np.array(values)
+    if array.dtype.kind not in "iu":
+        raise InputError(f"{name}: values of type {array.dtype}, expected integers")
+    if array.ndim != dimensions:
+        raise InputError(f"{name}: shape {array.shape}, expected {dimensions} dimension{'s' * (dimensions > 1)}")
+    if array.size and array.min() < 0:
+        raise InputError(f"{name}: class {array.min()} occurs; classes count from 0")
+    return array
+
+
+def _probabilities(values: np.typing.ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
+    array = np.array(values)
+    if array.shape != shape:
+        raise InputError(f"probabilities: shape {array.shape}, expected that of ranked, {shape}")
+    if not (array.min() >= 0 and array.max() <= 1 + 1e-6):  # NaN fails both
+        raise InputError("probabilities: values outside [0, 1]")
+    return array

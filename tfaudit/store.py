@@ -1,0 +1,319 @@
+"""A study directory: members, predictions (Parquet), examples; atomic writes, checksums, a lock.
+
+```
+DIR/study.json                                                the study as run, and the versions of the libraries
+DIR/members/VARIANT/MEMBER/{model.keras|model.tflite, history.csv, member.json}
+DIR/predictions/split=SPLIT/variant=VARIANT/MEMBER.parquet    columns ranked, probability (fixed-size lists)
+DIR/examples/SPLIT.parquet                                    example, label, image (PNG)
+```
+`member.json` is written last and holds the SHA-256 of every other file of the member: without it, or where a checksum does
+not match, the member does not count and is made again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import filelock
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tfaudit.errors import InputError
+from tfaudit.predictions import Predictions
+from tfaudit.study import Study
+
+__all__ = ["Store", "open_store"]
+
+_CHECKED = {"page_checksum_verification": True}
+
+
+def open_store(directory: str | Path) -> Store:
+    """Opens the directory of a study that has been run, or is running.
+
+    Raises:
+        InputError: no study there, or one that this version does not read.
+    """
+    path = Path(directory) / "study.json"
+    if not path.is_file():
+        raise InputError(
+            f"directory: {directory} holds no study (no study.json); `tfaudit run RECIPE --out DIR` makes one"
+        )
+    try:
+        fields = json.loads(path.read_text())["study"]
+    except (json.JSONDecodeError, KeyError, TypeError, UnicodeDecodeError):
+        raise InputError(
+            f"directory: {path} is damaged; the same `tfaudit run` with --out elsewhere starts anew"
+        ) from None
+    return Store(Path(directory), Study.from_json(fields))
+
+
+class Store:
+    """The files of one study. Reading needs no TensorFlow.
+
+    Args:
+        directory: the study's directory.
+        study: what was, or is to be, run in it.
+    """
+
+    def __init__(self, directory: Path, study: Study) -> None:
+        self.directory = directory
+        self.study = study
+
+    @classmethod
+    def create(cls, directory: str | Path, study: Study, versions: Mapping[str, str]) -> Store:
+        """Makes the directory for a study, or opens it where the same study already is.
+
+        The population may grow: members that are there stay.
+
+        Raises:
+            InputError: another study is there, or the directory cannot be written.
+        """
+        directory = Path(directory)
+        if (directory / "study.json").exists():
+            before = open_store(directory).study.to_json()
+            now = study.to_json()
+            differing = [key for key in now if key != "population" and _jsoned(now[key]) != _jsoned(before[key])]
+            if differing:
+                key = differing[0]
+                raise InputError(
+                    f"directory: {directory} holds another study: its {key} is {_short(before[key])}, not {_short(now[key])}; "
+                    "choose another directory"
+                )
+            if before["population"] > study.population:
+                raise InputError(
+                    f"population: {study.population}, but {directory} already holds a study of {before['population']} members"
+                )
+        store = cls(directory, study)
+        text = json.dumps({"study": study.to_json(), "versions": dict(versions)}, indent=2)
+        store.write("study.json", text.encode())
+        return store
+
+    @contextlib.contextmanager
+    def lock(self) -> Iterator[None]:
+        """Holds the directory for one run; the operating system frees it when the process ends, however it ends.
+
+        Raises:
+            InputError: another run holds it.
+        """
+        lock = filelock.FileLock(self.directory / ".lock")
+        try:
+            lock.acquire(timeout=0)
+        except filelock.Timeout:
+            raise InputError(f"directory: {self.directory} is in use by another `tfaudit run`; wait for it") from None
+        try:
+            yield
+        finally:
+            lock.release()
+
+    @property
+    def variants(self) -> tuple[str, ...]:
+        """Keys of the study's variants that have at least one complete member, the dense baseline first."""
+        return tuple(v.key for v in self.study.all_variants if self.members(v.key))
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """Names of the splits that have been predicted."""
+        return tuple(
+            sorted(path.name.removeprefix("split=") for path in (self.directory / "predictions").glob("split=*"))
+        )
+
+    def member_directory(self, variant: str, member: int) -> Path:
+        """Where a member's files are."""
+        return self.directory / "members" / variant / f"{member:03d}"
+
+    def members(self, variant: str) -> tuple[int, ...]:
+        """Numbers of the members that are complete; `verify` also reads their files."""
+        found = (path.parent for path in (self.directory / "members" / variant).glob("*/member.json"))
+        numbers = sorted(int(path.name) for path in found if path.name.isdigit())
+        return tuple(
+            n for n in numbers if n < self.study.population and self.record(variant, n).get("status") == "complete"
+        )
+
+    def record(self, variant: str, member: int) -> dict[str, Any]:
+        """What `member.json` says; empty where it is missing or damaged."""
+        try:
+            record = json.loads((self.member_directory(variant, member) / "member.json").read_text())
+        except (OSError, ValueError):
+            return {}
+        return record if isinstance(record, dict) else {}
+
+    def is_complete(self, variant: str, member: int) -> bool:
+        """Does the member count: is it recorded as complete, and does every file match its checksum?"""
+        record = self.record(variant, member)
+        return record.get("status") == "complete" and all(
+            (self.directory / path).is_file() and _sha256(self.directory / path) == checksum
+            for path, checksum in record["files"].items()
+        )
+
+    def save_member(
+        self, variant: str, member: int, files: Mapping[str, bytes | Path], record: Mapping[str, Any]
+    ) -> None:
+        """Writes a member; it counts from the moment its `member.json` is there.
+
+        Args:
+            variant: key.
+            member: number.
+            files: contents by path relative to the study's directory; a Path is moved there.
+            record: further facts for `member.json`.
+        """
+        folder = self.member_directory(variant, member).relative_to(self.directory)
+        (self.directory / folder / "member.json").unlink(missing_ok=True)
+        for path, content in files.items():
+            self.write(path, content)
+        checksums = {path: _sha256(self.directory / path) for path in files}
+        facts = {"status": "complete", "variant": variant, "member": member, **record, "files": checksums}
+        self.write(f"{folder}/member.json", json.dumps(facts, indent=2).encode())
+
+    def save_failure(self, variant: str, member: int, traceback: str) -> None:
+        """Records that a member failed, with its traceback; a later run tries it again."""
+        folder = self.member_directory(variant, member).relative_to(self.directory)
+        facts = {"status": "failed", "variant": variant, "member": member, "traceback": traceback}
+        self.write(f"{folder}/member.json", json.dumps(facts, indent=2).encode())
+
+    def prediction_path(self, variant: str, member: int, split: str = "test") -> str:
+        """Path of a member's predictions, relative to the study's directory."""
+        return f"predictions/split={split}/variant={variant}/{member:03d}.parquet"
+
+    def predictions(self, variant: str, split: str = "test") -> Predictions:
+        """The predictions of all complete members of a variant.
+
+        Raises:
+            InputError: no such variant, split or complete member, or a file that is damaged.
+        """
+        self.study.variant(variant)
+        members = self.members(variant)
+        if not members:
+            raise InputError(f"variant: {variant!r} has no complete member in {self.directory}; run the study first")
+        examples = self.examples(split, images=False)
+        tables = [self._read_predictions(variant, member, split, len(examples)) for member in members]
+        return Predictions(
+            examples["label"].to_numpy(),
+            np.stack([ranked for ranked, _ in tables]),
+            np.stack([probability for _, probability in tables]),
+            class_names=examples.attrs["class_names"],
+            example_ids=examples["example"].to_numpy(),
+            members=members,
+        )
+
+    def _read_predictions(self, variant: str, member: int, split: str, examples: int) -> tuple[np.ndarray, np.ndarray]:
+        path = self.prediction_path(variant, member, split)
+        content = self._read(path)
+        if hashlib.sha256(content).hexdigest() != self.record(variant, member).get("files", {}).get(path):
+            raise InputError(f"predictions: {self.directory / path} does not match its checksum; {_MEND}")
+        table = pq.read_table(pa.BufferReader(content), columns=["ranked", "probability"])
+        if table.num_rows != examples:
+            raise InputError(
+                f"predictions: {self.directory / path} holds {table.num_rows} examples, not {examples}; {_MEND}"
+            )
+        return _matrix(table["ranked"]), _matrix(table["probability"])
+
+    def save_examples(
+        self,
+        split: str,
+        labels: np.ndarray,
+        ids: Sequence[str],
+        class_names: Sequence[str],
+        images: Sequence[bytes],
+    ) -> None:
+        """Writes what people need to see the examples without the data set: id, label and PNG of each."""
+        table = pa.table(
+            {"example": pa.array(ids, pa.string()), "label": labels, "image": pa.array(images, pa.binary())}
+        )
+        table = table.replace_schema_metadata({"class_names": json.dumps(list(class_names))})
+        self.write(f"examples/{split}.parquet", _parquet(table))
+
+    def examples(self, split: str = "test", *, images: bool = True) -> pd.DataFrame:
+        """Example id, label and, unless `images=False`, the PNG bytes of each; `.attrs["class_names"]` names the classes.
+
+        Raises:
+            InputError: no such split, or the file is damaged.
+        """
+        path = f"examples/{split}.parquet"
+        columns = ["example", "label"] + ["image"] * images
+        try:
+            table = pq.read_table(pa.BufferReader(self._read(path)), columns=columns, **_CHECKED)
+            names = json.loads(table.schema.metadata[b"class_names"])
+        except (pa.ArrowException, OSError, KeyError, TypeError, ValueError) as problem:
+            if isinstance(problem, InputError):
+                raise
+            raise InputError(f"examples: {self.directory / path} is damaged; {_MEND}") from None
+        frame = table.to_pandas()
+        frame.attrs["class_names"] = names
+        return frame
+
+    def write(self, path: str, content: bytes | Path) -> None:
+        """Writes a file beside its place, then renames it into it: readers see the old file or the new one, whole.
+
+        Raises:
+            OSError: the file cannot be written (no space, no permission); nothing half-written stays.
+        """
+        place = self.directory / path
+        beside = place.with_name(f".{place.name}.{os.getpid()}.part")
+        try:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            if isinstance(content, Path):
+                shutil.copyfile(content, beside)
+            else:
+                beside.write_bytes(content)
+            with beside.open("rb+") as file:
+                os.fsync(file.fileno())
+            beside.replace(place)
+        except OSError:
+            with contextlib.suppress(OSError):
+                beside.unlink(missing_ok=True)
+            raise
+
+    def _read(self, path: str) -> bytes:
+        try:
+            return (self.directory / path).read_bytes()
+        except OSError as problem:
+            raise InputError(
+                f"{path.split('/')[0]}: {self.directory / path} cannot be read ({problem.strerror}); {_MEND}"
+            ) from None
+
+
+_MEND = "`tfaudit run` with the same recipe and directory makes it again"
+
+
+def prediction_bytes(ranked: np.ndarray, probabilities: np.ndarray) -> bytes:
+    """Parquet of one member's `(N, k)` ranked classes and probabilities, in the smallest integer type that holds them."""
+    ranked = ranked.astype(np.min_scalar_type(int(ranked.max())))
+    columns = {"ranked": ranked, "probability": probabilities.astype(np.float32)}
+    k = ranked.shape[1]
+    lists = {name: pa.FixedSizeListArray.from_arrays(pa.array(array.ravel()), k) for name, array in columns.items()}
+    return _parquet(pa.table(lists))
+
+
+def _parquet(table: pa.Table) -> bytes:
+    buffer = io.BytesIO()
+    pq.write_table(table, buffer, compression="zstd", write_page_checksum=True)
+    return buffer.getvalue()
+
+
+def _matrix(column: pa.ChunkedArray) -> np.ndarray:
+    array = column.combine_chunks()
+    return array.flatten().to_numpy().reshape(len(array), -1)
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _jsoned(value: object) -> object:
+    return json.loads(json.dumps(value))
+
+
+def _short(value: object) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 60 else text[:57] + "..."
