@@ -6,8 +6,8 @@ DIR/members/VARIANT/MEMBER/{model.keras|model.tflite, history.csv, member.json}
 DIR/predictions/split=SPLIT/variant=VARIANT/MEMBER.parquet    columns ranked, probability (fixed-size lists)
 DIR/examples/SPLIT.parquet                                    example, label, image (PNG)
 ```
-`member.json` is written last and holds the SHA-256 of every other file of the member: without it, or where a checksum does
-not match, the member does not count and is made again.
+`member.json` is written last and holds the SHA-256 of every other file of the member: without it, or where a checksum
+does not match, the member does not count and is made again.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import hashlib
 import io
 import json
 import os
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -32,7 +31,7 @@ from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
 from tfaudit.study import Study
 
-__all__ = ["Store", "open_store"]
+__all__ = ["Store", "lock", "open_store", "prediction_bytes"]
 
 _CHECKED = {"page_checksum_verification": True}
 
@@ -57,6 +56,28 @@ def open_store(directory: str | Path) -> Store:
     return Store(Path(directory), Study.from_json(fields))
 
 
+@contextlib.contextmanager
+def lock(directory: str | Path) -> Iterator[None]:
+    """Makes a directory if need be and holds it for one run.
+
+    The operating system frees it when the process ends, however it ends.
+
+    Raises:
+        InputError: another run holds it.
+        OSError: the directory cannot be written.
+    """
+    Path(directory).mkdir(parents=True, exist_ok=True)
+    held = filelock.FileLock(Path(directory) / ".lock")
+    try:
+        held.acquire(timeout=0)
+    except filelock.Timeout:
+        raise InputError(f"directory: {directory} is in use by another `tfaudit run`; wait until it ends") from None
+    try:
+        yield
+    finally:
+        held.release()
+
+
 class Store:
     """The files of one study. Reading needs no TensorFlow.
 
@@ -71,49 +92,34 @@ class Store:
 
     @classmethod
     def create(cls, directory: str | Path, study: Study, versions: Mapping[str, str]) -> Store:
-        """Makes the directory for a study, or opens it where the same study already is.
+        """Writes the study into a directory, or goes on with the same study that is there.
 
         The population may grow: members that are there stay.
 
         Raises:
-            InputError: another study is there, or the directory cannot be written.
+            InputError: another study, or a larger population of this one, is there.
+            OSError: the directory cannot be written.
         """
         directory = Path(directory)
         if (directory / "study.json").exists():
-            before = open_store(directory).study.to_json()
-            now = study.to_json()
-            differing = [key for key in now if key != "population" and _jsoned(now[key]) != _jsoned(before[key])]
+            before, now = open_store(directory).study.to_json(), json.loads(json.dumps(study.to_json()))
+            before = json.loads(json.dumps(before))
+            differing = [key for key in now if key != "population" and now[key] != before[key]]
             if differing:
                 key = differing[0]
                 raise InputError(
-                    f"directory: {directory} holds another study: its {key} is {_short(before[key])}, not {_short(now[key])}; "
-                    "choose another directory"
+                    f"directory: {directory} holds another study: its {key} is {_short(before[key])}, "
+                    f"not {_short(now[key])}; choose another directory"
                 )
             if before["population"] > study.population:
                 raise InputError(
-                    f"population: {study.population}, but {directory} already holds a study of {before['population']} members"
+                    f"population: {study.population}, but {directory} already holds {before['population']} "
+                    "per variant; a population can only grow"
                 )
         store = cls(directory, study)
         text = json.dumps({"study": study.to_json(), "versions": dict(versions)}, indent=2)
         store.write("study.json", text.encode())
         return store
-
-    @contextlib.contextmanager
-    def lock(self) -> Iterator[None]:
-        """Holds the directory for one run; the operating system frees it when the process ends, however it ends.
-
-        Raises:
-            InputError: another run holds it.
-        """
-        lock = filelock.FileLock(self.directory / ".lock")
-        try:
-            lock.acquire(timeout=0)
-        except filelock.Timeout:
-            raise InputError(f"directory: {self.directory} is in use by another `tfaudit run`; wait for it") from None
-        try:
-            yield
-        finally:
-            lock.release()
 
     @property
     def variants(self) -> tuple[str, ...]:
@@ -127,9 +133,10 @@ class Store:
             sorted(path.name.removeprefix("split=") for path in (self.directory / "predictions").glob("split=*"))
         )
 
-    def member_directory(self, variant: str, member: int) -> Path:
-        """Where a member's files are."""
-        return self.directory / "members" / variant / f"{member:03d}"
+    @staticmethod
+    def member_path(variant: str, member: int, file: str) -> str:
+        """Path of one of a member's files, relative to the study's directory."""
+        return f"members/{variant}/{member:03d}/{file}"
 
     def members(self, variant: str) -> tuple[int, ...]:
         """Numbers of the members that are complete; `verify` also reads their files."""
@@ -142,43 +149,64 @@ class Store:
     def record(self, variant: str, member: int) -> dict[str, Any]:
         """What `member.json` says; empty where it is missing or damaged."""
         try:
-            record = json.loads((self.member_directory(variant, member) / "member.json").read_text())
+            record = json.loads((self.directory / self.member_path(variant, member, "member.json")).read_text())
         except (OSError, ValueError):
             return {}
         return record if isinstance(record, dict) else {}
 
     def is_complete(self, variant: str, member: int) -> bool:
-        """Does the member count: is it recorded as complete, and does every file match its checksum?"""
+        """Does the member count: recorded as complete, its predictions as they were written, its other files there?"""
         record = self.record(variant, member)
-        return record.get("status") == "complete" and all(
-            (self.directory / path).is_file() and _sha256(self.directory / path) == checksum
-            for path, checksum in record["files"].items()
-        )
+        if record.get("status") != "complete":
+            return False
+        try:
+            for path, facts in record["files"].items():
+                if path.startswith("predictions/"):
+                    self.read_checked(variant, member, path)
+                elif (self.directory / path).stat().st_size != facts["bytes"]:
+                    return False
+        except (InputError, OSError):
+            return False
+        return True
 
-    def save_member(
-        self, variant: str, member: int, files: Mapping[str, bytes | Path], record: Mapping[str, Any]
-    ) -> None:
+    def read_checked(self, variant: str, member: int, path: str) -> bytes:
+        """Contents of one of a member's files.
+
+        Raises:
+            InputError: the file is missing, or not what was written.
+        """
+        content = self._read(path)
+        if hashlib.sha256(content).hexdigest() != self.record(variant, member)["files"].get(path, {}).get("sha256"):
+            raise InputError(f"{path.split('/')[0]}: {self.directory / path} does not match its checksum; {_MEND}")
+        return content
+
+    def failures(self) -> dict[tuple[str, int], str]:
+        """Tracebacks of the members that failed, by variant and number."""
+        pairs = [(v.key, member) for v in self.study.all_variants for member in range(self.study.population)]
+        records = {pair: self.record(*pair) for pair in pairs}
+        return {pair: record["traceback"] for pair, record in records.items() if record.get("status") == "failed"}
+
+    def save_member(self, variant: str, member: int, files: Mapping[str, bytes], record: Mapping[str, Any]) -> None:
         """Writes a member; it counts from the moment its `member.json` is there.
 
         Args:
             variant: key.
             member: number.
-            files: contents by path relative to the study's directory; a Path is moved there.
+            files: contents by path relative to the study's directory.
             record: further facts for `member.json`.
         """
-        folder = self.member_directory(variant, member).relative_to(self.directory)
-        (self.directory / folder / "member.json").unlink(missing_ok=True)
+        facts = self.member_path(variant, member, "member.json")
+        (self.directory / facts).unlink(missing_ok=True)
         for path, content in files.items():
             self.write(path, content)
-        checksums = {path: _sha256(self.directory / path) for path in files}
-        facts = {"status": "complete", "variant": variant, "member": member, **record, "files": checksums}
-        self.write(f"{folder}/member.json", json.dumps(facts, indent=2).encode())
+        sums = {path: {"bytes": len(c), "sha256": hashlib.sha256(c).hexdigest()} for path, c in files.items()}
+        record = {"status": "complete", "variant": variant, "member": member, **record, "files": sums}
+        self.write(facts, json.dumps(record, indent=2).encode())
 
     def save_failure(self, variant: str, member: int, traceback: str) -> None:
         """Records that a member failed, with its traceback; a later run tries it again."""
-        folder = self.member_directory(variant, member).relative_to(self.directory)
-        facts = {"status": "failed", "variant": variant, "member": member, "traceback": traceback}
-        self.write(f"{folder}/member.json", json.dumps(facts, indent=2).encode())
+        record = {"status": "failed", "variant": variant, "member": member, "traceback": traceback}
+        self.write(self.member_path(variant, member, "member.json"), json.dumps(record, indent=2).encode())
 
     def prediction_path(self, variant: str, member: int, split: str = "test") -> str:
         """Path of a member's predictions, relative to the study's directory."""
@@ -207,9 +235,7 @@ class Store:
 
     def _read_predictions(self, variant: str, member: int, split: str, examples: int) -> tuple[np.ndarray, np.ndarray]:
         path = self.prediction_path(variant, member, split)
-        content = self._read(path)
-        if hashlib.sha256(content).hexdigest() != self.record(variant, member).get("files", {}).get(path):
-            raise InputError(f"predictions: {self.directory / path} does not match its checksum; {_MEND}")
+        content = self.read_checked(variant, member, path)
         table = pq.read_table(pa.BufferReader(content), columns=["ranked", "probability"])
         if table.num_rows != examples:
             raise InputError(
@@ -233,7 +259,7 @@ class Store:
         self.write(f"examples/{split}.parquet", _parquet(table))
 
     def examples(self, split: str = "test", *, images: bool = True) -> pd.DataFrame:
-        """Example id, label and, unless `images=False`, the PNG bytes of each; `.attrs["class_names"]` names the classes.
+        """Example id, label and, unless `images=False`, PNG bytes; `.attrs["class_names"]` names the classes.
 
         Raises:
             InputError: no such split, or the file is damaged.
@@ -251,7 +277,7 @@ class Store:
         frame.attrs["class_names"] = names
         return frame
 
-    def write(self, path: str, content: bytes | Path) -> None:
+    def write(self, path: str, content: bytes) -> None:
         """Writes a file beside its place, then renames it into it: readers see the old file or the new one, whole.
 
         Raises:
@@ -261,11 +287,9 @@ class Store:
         beside = place.with_name(f".{place.name}.{os.getpid()}.part")
         try:
             place.parent.mkdir(parents=True, exist_ok=True)
-            if isinstance(content, Path):
-                shutil.copyfile(content, beside)
-            else:
-                beside.write_bytes(content)
-            with beside.open("rb+") as file:
+            with beside.open("wb") as file:
+                file.write(content)
+                file.flush()
                 os.fsync(file.fileno())
             beside.replace(place)
         except OSError:
@@ -286,7 +310,7 @@ _MEND = "`tfaudit run` with the same recipe and directory makes it again"
 
 
 def prediction_bytes(ranked: np.ndarray, probabilities: np.ndarray) -> bytes:
-    """Parquet of one member's `(N, k)` ranked classes and probabilities, in the smallest integer type that holds them."""
+    """Parquet of one member's `(N, k)` ranked classes, in the smallest integer type, and probabilities."""
     ranked = ranked.astype(np.min_scalar_type(int(ranked.max())))
     columns = {"ranked": ranked, "probability": probabilities.astype(np.float32)}
     k = ranked.shape[1]
@@ -303,15 +327,6 @@ def _parquet(table: pa.Table) -> bytes:
 def _matrix(column: pa.ChunkedArray) -> np.ndarray:
     array = column.combine_chunks()
     return array.flatten().to_numpy().reshape(len(array), -1)
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _jsoned(value: object) -> object:
-    return json.loads(json.dumps(value))
 
 
 def _short(value: object) -> str:

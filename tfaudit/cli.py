@@ -1,0 +1,166 @@
+"""The `tfaudit` command. Exit codes: 0 well, 1 some members failed, 2 bad input, 130 interrupted."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from tfaudit.errors import InputError
+from tfaudit.study import Study
+
+__all__ = ["main"]
+
+app = typer.Typer(
+    help="Compress Keras 3 models and audit, class by class and image by image, what they forgot.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+_out = Console(highlight=False)
+_err = Console(stderr=True, highlight=False)
+
+Directory = Annotated[Path, typer.Argument(help="Directory of a study, as `tfaudit run` made it.")]
+
+
+def main() -> None:
+    """Runs the command line; bad input is one line and exit code 2, never a traceback."""
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    try:
+        app()
+    except InputError as problem:
+        _err.print(f"tfaudit: {problem}", markup=False, soft_wrap=True)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        _err.print("tfaudit: interrupted; the same command goes on from here")
+        sys.exit(130)
+
+
+@app.command("list")
+def list_recipes() -> None:
+    """Lists the recipes: one study each."""
+    import tfaudit.recipes
+
+    for module in sorted(pkgutil.iter_modules(tfaudit.recipes.__path__), key=lambda m: m.name):
+        doc = importlib.import_module(f"tfaudit.recipes.{module.name}").__doc__
+        _out.print(f"[bold]{module.name:24}[/] {doc.splitlines()[0]}")
+
+
+@app.command()
+def run(
+    recipe: Annotated[str, typer.Argument(help="Name of a recipe (`tfaudit list`), or a Python file with a `study`.")],
+    out: Annotated[Path | None, typer.Option(help="Directory of the study; runs/RECIPE by default.")] = None,
+    population: Annotated[int | None, typer.Option(help="Members per variant, in place of the recipe's.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Worker processes; one per core by default.")] = None,
+    smoke: Annotated[bool, typer.Option("--smoke", help="Two members, a few steps: does it run at all?")] = False,
+) -> None:
+    """Trains a population, compresses it and audits what it forgot. Can be interrupted and run again."""
+    import dataclasses
+
+    from tfaudit.population.progress import progress_for
+    from tfaudit.population.run import run as run_study
+
+    study = _study(recipe)
+    if smoke:
+        study = study.smoke()
+    if population is not None:
+        study = dataclasses.replace(study, population=population)
+    directory = out or Path("runs") / (study.name + "-smoke" * smoke)
+    store = run_study(study, directory, workers=workers, progress=progress_for(_out))
+    failures = store.failures()
+    if "dense" in store.variants:
+        _show(directory)
+    for (variant, member), traceback in failures.items():
+        last = traceback.strip().splitlines()[-1]
+        _err.print(f"member {variant}/{member:03d} failed: {last}", markup=False, style="red", soft_wrap=True)
+    if failures:
+        _err.print(f"{len(failures)} members failed; the same command tries them again")
+        raise typer.Exit(1)
+
+
+@app.command()
+def report(
+    directory: Directory,
+    charts: Annotated[Path | None, typer.Option(help="Also write every chart as PNG, SVG and PDF to here.")] = None,
+) -> None:
+    """Prints the table of a study and writes its report.html anew."""
+    from tfaudit.report.html import save_charts
+    from tfaudit.store import open_store
+
+    _show(directory)
+    if charts:
+        for path in save_charts(open_store(directory), charts):
+            _out.print(path, soft_wrap=True)
+
+
+@app.command()
+def view(directory: Directory, port: Annotated[int, typer.Option(help="Port on this machine.")] = 8501) -> None:
+    """Opens the viewer of a study in the browser."""
+    import tfaudit.app
+    from tfaudit.store import open_store
+
+    open_store(directory)
+    viewer = Path(tfaudit.app.__path__[0]) / "viewer.py"
+    options = ["--server.port", str(port), "--browser.gatherUsageStats", "false"]
+    command = [sys.executable, "-m", "streamlit", "run", str(viewer), *options, "--", str(directory)]
+    raise typer.Exit(subprocess.run(command, check=False).returncode)
+
+
+@app.command()
+def prepare(
+    name: Annotated[str, typer.Argument(help="Data set: fashion_mnist, mnist, cifar10, or your name for a folder.")],
+    source: Annotated[Path, typer.Option("--from", help="Folder of IDX files, CIFAR's .bin files, or class folders.")],
+    data_dir: Annotated[
+        Path | None, typer.Option(help="Where prepared sets lie; TFDS's own folder by default.")
+    ] = None,
+) -> None:
+    """Lays local files down as a prepared TensorFlow Datasets set, which loads without a network."""
+    from tfaudit.datasets.prepare import prepare as prepare_set
+
+    with _out.status(f"preparing {name}"):
+        place = prepare_set(name, source, data_dir=data_dir)
+    _out.print(f"{name}: {place}", soft_wrap=True)
+
+
+def _study(recipe: str) -> Study:
+    """The study of a recipe's name or of a Python file."""
+    import tfaudit.recipes
+
+    if recipe.endswith(".py"):
+        path = Path(recipe)
+        if not path.is_file():
+            raise InputError(f"recipe: {recipe} is not a file")
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+    else:
+        names = sorted(module.name for module in pkgutil.iter_modules(tfaudit.recipes.__path__))
+        if recipe not in names:
+            raise InputError(f"recipe: {recipe!r}, allowed are {', '.join(names)}, or the path of a Python file")
+        module = importlib.import_module(f"tfaudit.recipes.{recipe}")
+    study = getattr(module, "study", None)
+    if not isinstance(study, Study):
+        raise InputError(f"recipe: {recipe} defines no `study = tfaudit.Study(...)`")
+    return study
+
+
+def _show(directory: Path) -> None:
+    from tfaudit.audit.summary import summarize
+    from tfaudit.report.html import write_report
+    from tfaudit.report.tables import terminal_table
+    from tfaudit.store import open_store
+
+    store = open_store(directory)
+    _out.print(terminal_table(summarize(store)))
+    _out.print(f"report: {write_report(store)}", soft_wrap=True)
+
+
+if __name__ == "__main__":
+    main()
