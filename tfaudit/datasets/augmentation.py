@@ -1,0 +1,63 @@
+"""Random changes of training images, on whole batches, fixed by a seed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from tfaudit.errors import InputError
+
+if TYPE_CHECKING:
+    import tensorflow as tf
+
+__all__ = ["AUGMENTATIONS", "augmentation"]
+
+Augmentation = Callable[["tf.Tensor", "tf.Tensor"], "tf.Tensor"]
+
+
+def augmentation(name: str) -> Augmentation:
+    """The function of that name: images `(B, H, W, C)` and a seed, int `(2,)`, to images of the same shape and dtype.
+
+    Raises:
+        InputError: Another name than one of `AUGMENTATIONS`.
+    """
+    if name not in AUGMENTATIONS:
+        raise InputError(f"augmentation is {name!r}; allowed are {', '.join(AUGMENTATIONS)}")
+    return AUGMENTATIONS[name]
+
+
+def none(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+    """The images as they are."""
+    return images
+
+
+def flip(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+    """Mirror every image left to right with probability 1/2."""
+    import tensorflow as tf
+
+    mirrored = tf.random.stateless_uniform([tf.shape(images)[0]], seed) < 0.5
+    return tf.where(mirrored[:, None, None, None], images[:, :, ::-1], images)
+
+
+def shift(images: tf.Tensor, seed: tf.Tensor, pixels: int = 1) -> tf.Tensor:
+    """Pad every side with `pixels` zeros and cut the old size out at a random place, for every image its own."""
+    import tensorflow as tf
+
+    count, height, width, _ = tf.unstack(tf.shape(images))
+    padded = tf.pad(images, [[0, 0], [pixels, pixels], [pixels, pixels], [0, 0]])
+    corner = tf.random.stateless_uniform([count, 2], seed, 0, 2 * pixels + 1, tf.int32)
+    rows = corner[:, :1] + tf.range(height)
+    columns = corner[:, 1:] + tf.range(width)
+    cut = tf.gather(tf.gather(padded, rows, batch_dims=1), columns, axis=2, batch_dims=1)
+    return tf.ensure_shape(cut, images.shape)
+
+
+def crop_flip(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+    """CIFAR's usual augmentation: pad 4 and cut at random, then mirror every other image (He et al. 2016, 4.2)."""
+    import tensorflow as tf
+
+    crop_seed, flip_seed = tf.unstack(tf.random.split(seed, 2))
+    return flip(shift(images, crop_seed, pixels=4), flip_seed)
+
+
+AUGMENTATIONS: dict[str, Augmentation] = {"none": none, "flip": flip, "shift": shift, "crop_flip": crop_flip}

@@ -1,0 +1,199 @@
+"""What every data set looks like, wherever it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tfaudit.errors import InputError
+
+if TYPE_CHECKING:
+    import tensorflow as tf
+
+__all__ = ["Dataset", "check_labels"]
+
+MOMENT_EXAMPLES = 5_000
+"""A streaming set's moments are taken over its first so many examples."""
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Labelled images in a fixed order; in memory when `pixels` is given, else read anew from `stream`.
+
+    Attributes:
+        name: The set's name, as `load_dataset` takes it.
+        split: The split's name, such as `"test"`.
+        class_names: Name of every class, by label.
+        image_shape: `(H, W, C)`; `None` where the images vary.
+        num_examples: N.
+        pixels: uint8 `(N, H, W, C)`, or `None` for a streaming set.
+        stream: Makes a `tf.data.Dataset` of single `(image, label, example id)` in the fixed order.
+    """
+
+    name: str
+    split: str
+    class_names: tuple[str, ...]
+    image_shape: tuple[int | None, int | None, int | None]
+    num_examples: int
+    pixels: np.ndarray | None = field(default=None, repr=False)
+    stream: Callable[[], tf.data.Dataset] | None = field(default=None, repr=False)
+    known_labels: np.ndarray | None = field(default=None, repr=False)
+    known_ids: np.ndarray | None = field(default=None, repr=False)
+
+    @property
+    def num_classes(self) -> int:
+        """How many classes the set has, whether or not this split shows them all."""
+        return len(self.class_names)
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether `images` is there; a streaming set has only `batches`."""
+        return self.pixels is not None
+
+    @property
+    def images(self) -> np.ndarray:
+        """The images, uint8 `(N, H, W, C)`.
+
+        Raises:
+            InputError: The set streams.
+        """
+        if self.pixels is None:
+            raise InputError(f"images of {self.name!r} do not fit in memory; read them with batches(batch_size)")
+        return self.pixels
+
+    @property
+    def labels(self) -> np.ndarray:
+        """The labels, int64 `(N,)`; a streaming set is read once for them."""
+        return self._labels_and_ids[0]
+
+    @property
+    def example_ids(self) -> np.ndarray:
+        """A stable name of every example, str `(N,)`; a streaming set is read once for them."""
+        return self._labels_and_ids[1]
+
+    @cached_property
+    def _labels_and_ids(self) -> tuple[np.ndarray, np.ndarray]:
+        if self.known_labels is not None and self.known_ids is not None:
+            return self.known_labels, self.known_ids
+        pairs = self._stream().map(lambda image, label, name: (label, name)).batch(4096)
+        columns = list(pairs.as_numpy_iterator())
+        labels = np.concatenate([labels for labels, _ in columns])
+        ids = np.concatenate([names for _, names in columns]).astype(str)
+        check_labels(self.name, self.split, labels, self.num_classes)
+        return labels, ids
+
+    def _stream(self) -> tf.data.Dataset:
+        if self.stream is None:
+            raise InputError(f"data set {self.name!r} has neither pixels nor a stream; give one of them")
+        return self.stream()
+
+    def batches(self, batch_size: int) -> tf.data.Dataset:
+        """A `tf.data.Dataset` of uint8 images `(B, H, W, C)` and int64 labels `(B,)`, in the fixed order, once.
+
+        Raises:
+            InputError: `batch_size` is below 1, or the images vary in size.
+        """
+        import tensorflow as tf
+
+        if batch_size < 1:
+            raise InputError(f"batch_size is {batch_size}; it must be at least 1")
+        if self.pixels is not None:
+            # One tensor cut by ranges: slicing example by example costs twenty times as much.
+            images, labels = tf.constant(self.pixels), tf.constant(self.labels)
+            starts = tf.data.Dataset.range(0, self.num_examples, batch_size)
+            return starts.map(lambda i: (images[i : i + batch_size], labels[i : i + batch_size]))
+        return self.examples().batch(batch_size).prefetch(2)
+
+    def examples(self) -> tf.data.Dataset:
+        """A streaming set's single images `(H, W, C)` and labels, in the fixed order, once.
+
+        Raises:
+            InputError: The images vary in size.
+        """
+        if None in self.image_shape:
+            raise InputError(
+                f"images of {self.name!r} vary in size {self.image_shape}; "
+                f"give them one with load_dataset({self.name!r}, {self.split!r}, image_size=224)"
+            )
+        return self._stream().map(lambda image, label, name: (image, label))
+
+    def head(self, n: int) -> np.ndarray:
+        """The first n images, uint8 `(min(n, N), H, W, C)`: representative images for quantization."""
+        if n < 1:
+            raise InputError(f"n is {n}; it must be at least 1")
+        if self.pixels is not None:
+            return self.pixels[:n]
+        return next(iter(self.batches(n)))[0].numpy()
+
+    def moments(self) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and standard deviation of the pixels in 0..255, float64 `(C,)` each.
+
+        A streaming set answers for its first 5,000 examples.
+
+        Example:
+            >>> from tfaudit.datasets.catalogue import load_dataset
+            >>> mean, std = load_dataset("digits", "train").moments()
+            >>> mean.round(), std.round()
+            (array([78.]), array([96.]))
+        """
+        if self.pixels is not None:
+            chunks = (self.pixels[i : i + 1024] for i in range(0, self.num_examples, 1024))
+        else:
+            batches = self.take(MOMENT_EXAMPLES).batches(64)
+            chunks = (images for images, _ in batches.as_numpy_iterator())
+        counts = np.sum([_histogram(chunk) for chunk in chunks], axis=0)
+        levels = np.arange(256)
+        share = counts / counts.sum(axis=1, keepdims=True)
+        mean = share @ levels
+        return mean, np.sqrt((share * (levels - mean[:, None]) ** 2).sum(axis=1))
+
+    def take(self, n: int) -> Dataset:
+        """The first n examples as a data set of its own."""
+        if n < 1:
+            raise InputError(f"n is {n}; it must be at least 1")
+        if self.pixels is not None:
+            return self.select(np.arange(min(n, self.num_examples)), split=self.split)
+        return Dataset(
+            name=self.name,
+            split=self.split,
+            class_names=self.class_names,
+            image_shape=self.image_shape,
+            num_examples=min(n, self.num_examples),
+            stream=lambda: self._stream().take(n),
+        )
+
+    def select(self, positions: np.ndarray, *, split: str) -> Dataset:
+        """The examples at these positions, int `(M,)`, as a data set in memory under the split name given.
+
+        Raises:
+            InputError: The set streams.
+        """
+        return Dataset(
+            name=self.name,
+            split=split,
+            class_names=self.class_names,
+            image_shape=self.image_shape,
+            num_examples=len(positions),
+            pixels=self.images[positions],
+            known_labels=self.labels[positions],
+            known_ids=self.example_ids[positions],
+        )
+
+
+def check_labels(name: str, split: str, labels: np.ndarray, num_classes: int) -> None:
+    """Refuse labels outside 0..C-1; the unlabelled test splits of challenges carry -1."""
+    if labels.size and (labels.min() < 0 or labels.max() >= num_classes):
+        raise InputError(
+            f"labels of {name!r} split {split!r} run from {labels.min()} to {labels.max()}; "
+            f"allowed are 0 to {num_classes - 1} (does the split come without labels?)"
+        )
+
+
+def _histogram(images: np.ndarray) -> np.ndarray:
+    """How often each channel shows each of the 256 levels, int64 `(C, 256)`: exact, and fast on uint8."""
+    channels = images.reshape(-1, images.shape[-1]).T
+    return np.stack([np.bincount(channel, minlength=256) for channel in channels])

@@ -1,0 +1,54 @@
+"""The embedded data set: scikit-learn's 1,797 real handwritten digits of 8x8 pixels (UCI, test part)."""
+
+import numpy as np
+from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
+
+from tfaudit.datasets.dataset import Dataset
+from tfaudit.errors import InputError
+
+__all__ = ["SPLITS", "digits"]
+
+SPLITS = ("train", "test")
+TEST_EXAMPLES = 600
+SPLIT_SEED = 0
+
+
+def digits(split: str) -> Dataset:
+    """The digits: 1,197 to train on and 600 to test on, stratified by class, the same split on every machine.
+
+    The ids count through the whole set, in scikit-learn's order: `digits-00012` is `load_digits().images[12]`.
+
+    Args:
+        split: `"train"` or `"test"`.
+
+    Returns:
+        The split in memory: uint8 `(N, 8, 8, 1)`; the source's levels 0..16 become 0..255.
+
+    Raises:
+        InputError: Another split.
+
+    Example:
+        >>> test = digits("test")
+        >>> test.images.shape, test.num_classes, str(test.example_ids[0])
+        ((600, 8, 8, 1), 10, 'digits-00001')
+    """
+    if split not in SPLITS:
+        raise InputError(f"split is {split!r}; data set 'digits' has {', '.join(map(repr, SPLITS))}")
+    source = load_digits()
+    positions = np.arange(len(source.target))
+    train, test = train_test_split(
+        positions, test_size=TEST_EXAMPLES, random_state=SPLIT_SEED, stratify=source.target, shuffle=True
+    )
+    chosen = np.sort(train if split == "train" else test)
+    images = np.rint(source.images[chosen] * (255 / 16)).astype(np.uint8)[..., np.newaxis]
+    return Dataset(
+        name="digits",
+        split=split,
+        class_names=tuple(str(name) for name in source.target_names),
+        image_shape=(8, 8, 1),
+        num_examples=len(chosen),
+        pixels=images,
+        known_labels=source.target[chosen].astype(np.int64),
+        known_ids=np.array([f"digits-{i:05d}" for i in chosen]),
+    )

@@ -1,0 +1,22 @@
+"""What a reader of local files hands to `prepare`."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["Source"]
+
+
+@dataclass(frozen=True)
+class Source:
+    """Checked files, ready to be laid down.
+
+    Attributes:
+        features: The TFDS features of an example.
+        splits: Per split its `(key, example)` pairs; TFDS orders a split by a hash of the keys.
+        total: Examples of all splits together.
+    """
+
+    features: Any
+    splits: dict[str, Iterable[tuple[int | str, dict[str, Any]]]]
+    total: int

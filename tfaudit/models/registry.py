@@ -1,0 +1,135 @@
+"""Every architecture by its name; every one takes pixels 0..255 and gives logits."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfaudit.errors import InputError
+from tfaudit.models.convnet import digits_convnet
+from tfaudit.models.lenet import lenet_p, lenet_r
+from tfaudit.models.resnet import resnet
+
+if TYPE_CHECKING:
+    import keras
+
+__all__ = ["build_model", "model_names"]
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """A network between the normalised images and the logits.
+
+    Attributes:
+        body: Function of the normalised images `(B, H, W, C)` to features `(B, F)`; its keywords are the options.
+        smallest: The least height and width it can take, in pixels.
+    """
+
+    body: Callable[..., keras.KerasTensor]
+    smallest: int
+
+
+ARCHITECTURES = {
+    "digits_convnet": Architecture(digits_convnet, smallest=4),
+    "lenet_r": Architecture(lenet_r, smallest=12),
+    "lenet_p": Architecture(lenet_p, smallest=10),
+    **{f"resnet{depth}": Architecture(partial(resnet, depth=depth), smallest=4) for depth in (20, 32, 44, 56, 110)},
+}
+
+
+def model_names() -> tuple[str, ...]:
+    """The names that `build_model` takes.
+
+    Example:
+        >>> model_names()[:3]
+        ('digits_convnet', 'lenet_r', 'lenet_p')
+    """
+    return tuple(ARCHITECTURES)
+
+
+def build_model(
+    name: str,
+    input_shape: Sequence[int | None],
+    num_classes: int,
+    *,
+    mean: float | Sequence[float] | np.ndarray = 0.0,
+    std: float | Sequence[float] | np.ndarray = 255.0,
+    **options: Any,
+) -> keras.Model:
+    """Build an untrained model that is complete in its file: float pixels 0..255 in, float32 logits out.
+
+    Its first layer computes `(pixel - mean) / std`, so the saved model and the flatbuffer need no preprocessing. The
+    weights start from Keras' global seed (`keras.utils.set_random_seed`).
+
+    Args:
+        name: One of `model_names()`.
+        input_shape: `(H, W, C)` of the images, each a number.
+        num_classes: Logits, at least 2.
+        mean: Of the pixels in 0..255, one for all channels or `(C,)`; `Dataset.moments` computes it.
+        std: The same, positive.
+        **options: Keywords of the architecture's own, such as `filters` of `digits_convnet`.
+
+    Returns:
+        A functional Keras 3 model; its last layer is `logits`.
+
+    Raises:
+        InputError: Unknown name or option, images too small, or moments that do not fit.
+
+    Example:
+        >>> build_model("lenet_r", (28, 28, 1), 10).count_params()
+        61706
+    """
+    if name not in ARCHITECTURES:
+        raise InputError(f"model is {name!r}; allowed are {', '.join(ARCHITECTURES)}")
+    architecture = ARCHITECTURES[name]
+    shape = _checked_shape(name, input_shape, architecture.smallest)
+    if num_classes < 2:
+        raise InputError(f"num_classes is {num_classes}; it must be at least 2")
+    parameters = inspect.signature(architecture.body).parameters.values()
+    fixed = architecture.body.keywords if isinstance(architecture.body, partial) else {}
+    allowed = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.name not in fixed]
+    for option in options:
+        if option not in allowed:
+            raise InputError(
+                f"option {option!r} is not one of model {name!r}; allowed are {', '.join(allowed) or 'none'}"
+            )
+
+    import keras
+
+    scale, offset = _rescaling(mean, std, channels=shape[2])
+    images = keras.Input(shape, name="images")
+    normalised = keras.layers.Rescaling(scale, offset, dtype="float32", name="normalise")(images)
+    features = architecture.body(normalised, **options)
+    logits = keras.layers.Dense(num_classes, dtype="float32", name="logits")(features)
+    return keras.Model(images, logits, name=name)
+
+
+def _checked_shape(name: str, input_shape: Sequence[int | None], smallest: int) -> tuple[int, int, int]:
+    height, width, channels = input_shape if len(input_shape) == 3 else (None, None, None)
+    if height is None or width is None or channels is None or channels < 1:
+        raise InputError(
+            f"input_shape is {tuple(input_shape)}; it must be (height, width, channels), all of them numbers"
+        )
+    if min(height, width) < smallest:
+        raise InputError(f"input_shape is {tuple(input_shape)}; {name!r} takes at least {smallest} x {smallest} pixels")
+    return height, width, channels
+
+
+def _rescaling(mean: Any, std: Any, channels: int) -> tuple[Any, Any]:
+    """Scale and offset of the first layer, numbers or lists of `channels`, as JSON keeps them."""
+    means, stds = np.atleast_1d(np.asarray(mean, float)), np.atleast_1d(np.asarray(std, float))
+    for argument, values in (("mean", means), ("std", stds)):
+        if values.shape not in ((1,), (channels,)) or not np.isfinite(values).all():
+            raise InputError(f"{argument} is {values.tolist()}; it must be one finite number or {channels}")
+    if (stds <= 0).any():
+        raise InputError(f"std is {stds.tolist()}; it must be positive (is a channel constant?)")
+    scale, offset = 1 / stds, -means / stds
+    return (
+        scale.item() if scale.size == 1 else scale.tolist(),
+        offset.item() if offset.size == 1 else offset.tolist(),
+    )
