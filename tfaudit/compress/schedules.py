@@ -1,0 +1,142 @@
+"""TF-MOT's pruning schedules, and how to ask them. The only module that imports TF-MOT.
+
+Importing TF-MOT sets `TF_USE_LEGACY_KERAS`, and where `tf.keras` was not used before, that would turn the user's
+`tf.keras` into Keras 2. So `tf.keras` is touched first, and the variable restored afterwards.
+
+Steps are counted as TF-MOT counts them, from 1.
+"""
+
+import os
+from collections.abc import Callable
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+import tensorflow as tf
+
+from tfaudit.errors import InputError
+
+__all__ = ["Schedule", "ask", "constant", "describe", "first_update", "planned", "polynomial"]
+
+Schedule = Callable[[Any], tuple[Any, Any]]
+"""What TF-MOT's `PruningSchedule` objects are: called with a step, they return (prune now?, sparsity)."""
+
+_VARIABLE = "TF_USE_LEGACY_KERAS"
+
+
+@cache
+def _tfmot() -> ModuleType:
+    before = os.environ.get(_VARIABLE)
+    tf.keras.version()  # from here on `tf.keras` stays what it is
+    try:
+        import tensorflow_model_optimization.sparsity.keras as tfmot
+    finally:
+        os.environ.pop(_VARIABLE, None)
+        if before is not None:
+            os.environ[_VARIABLE] = before
+    return tfmot
+
+
+def polynomial(initial: float, final: float, begin: int, end: int, frequency: int) -> Schedule:
+    """A cubic rise from one sparsity to another ([F] A), an update every `frequency` steps from `begin` to `end`.
+
+    The final sparsity is reached only where `frequency` divides `end - begin`.
+
+    Returns:
+        A TF-MOT `PolynomialDecay` of power 3.
+
+    Raises:
+        InputError: TF-MOT refuses the values, or the updates would miss `end`.
+
+    >>> due, sparsity = polynomial(0.0, 0.8, begin=1, end=101, frequency=50)(51)
+    >>> bool(due), round(float(sparsity), 6)
+    (True, 0.7)
+    """
+    if end <= begin or frequency < 1 or (end - begin) % frequency:
+        raise InputError(f"frequency: {frequency} does not lead from begin {begin} to end {end} in whole updates")
+    return _made("PolynomialDecay", initial, final, begin, end, power=3, frequency=frequency)
+
+
+def constant(sparsity: float, begin: int, end: int = -1, frequency: int = 100) -> Schedule:
+    """The same sparsity at every update, every `frequency` steps from `begin` to `end` (-1: for ever).
+
+    Returns:
+        A TF-MOT `ConstantSparsity`.
+
+    Raises:
+        InputError: TF-MOT refuses the values.
+    """
+    return _made("ConstantSparsity", sparsity, begin, end, frequency)
+
+
+def _made(kind: str, *values: Any, **settings: Any) -> Schedule:
+    try:
+        return getattr(_tfmot(), kind)(*values, **settings)
+    except ValueError as refusal:
+        raise InputError(f"schedule: {kind} refuses {values}: {refusal}") from refusal
+
+
+def planned(final: float, *, initial: float = 0.0, done: int = 0, steps: int) -> Schedule:
+    """A polynomial schedule that surely reaches `final` in a run and leaves its last quarter to recover.
+
+    Args:
+        final: the sparsity to reach, in [0, 1).
+        initial: the sparsity at the beginning of the run, in [0, 1).
+        done: steps that the optimizer did before the run.
+        steps: steps of the run, >= 1.
+
+    Returns:
+        A schedule with at most 101 updates, the first before the first step; a run of one step is pruned at once.
+
+    >>> describe(planned(0.9, steps=1000))
+    'PolynomialDecay(initial_sparsity=0.0, final_sparsity=0.9, power=3, begin_step=1, end_step=745, frequency=8)'
+    """
+    window = 3 * steps // 4
+    frequency = max(1, -(-window // 100))
+    begin, rises = done + 1, window // frequency
+    if rises == 0:
+        return constant(final, begin, begin, 1)
+    return polynomial(initial, final, begin, begin + rises * frequency, frequency)
+
+
+def ask(schedule: Schedule, step: Any) -> tuple[tf.Tensor, tf.Tensor]:
+    """Ask a schedule about a step.
+
+    Returns:
+        Whether it prunes then (bool scalar), and to which sparsity (float32 scalar).
+
+    Raises:
+        InputError: the schedule does not return such a pair.
+    """
+    answer = schedule(tf.cast(step, tf.int64))
+    if not (isinstance(answer, tuple | list) and len(answer) == 2):
+        raise InputError(f"schedule: a schedule returns (should_prune, sparsity), {describe(schedule)} gave {answer!r}")
+    return tf.cast(answer[0], tf.bool), tf.cast(answer[1], tf.float32)
+
+
+def first_update(schedule: Schedule, first: int, last: int) -> int | None:
+    """The first step from `first` to `last` at which the schedule asks for a sparsity above 0, or None.
+
+    >>> first_update(constant(0.5, begin=10, frequency=5), 11, 99)
+    15
+    """
+
+    @tf.function(autograph=False)
+    def search(step: tf.Tensor, last: tf.Tensor) -> tf.Tensor:
+        def idle(step: tf.Tensor) -> tf.Tensor:
+            due, sparsity = ask(schedule, tf.minimum(step, last))
+            return (step <= last) & ~(due & (sparsity > 0))
+
+        return tf.while_loop(idle, lambda step: (step + 1,), (step,))[0]
+
+    found = int(search(tf.constant(first, tf.int64), tf.constant(last, tf.int64)))
+    return found if found <= last else None
+
+
+def describe(schedule: Schedule) -> str:
+    """A schedule in one line, for messages."""
+    if not hasattr(schedule, "get_config"):
+        return repr(schedule)
+    config = schedule.get_config()
+    settings = config.get("config", config)
+    return f"{type(schedule).__name__}({', '.join(f'{name}={value}' for name, value in settings.items())})"

@@ -1,0 +1,60 @@
+"""What a weight is worth: one function per pruning method; the weights with the lowest scores go first.
+
+A method is a function of what its parameters name, each with the shape of the kernel: `weights`, the values of the
+kernel, and `draws`, a number from [0, 1) per weight, drawn once from the seed. Whoever prunes supplies what a method
+names. A score is a floating-point number >= 0. The functions take NumPy arrays and tensors alike, so that
+`tfaudit.prune` and the compiled training step share them. A new method is a function here and a line in `SCORES`.
+"""
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+__all__ = ["SCORES", "draws_for", "inputs", "magnitude", "random"]
+
+
+def magnitude(weights: Any) -> Any:
+    """The absolute value of a weight, [F], [R] MP.
+
+    >>> magnitude(np.array([-2.0, 0.5])).tolist()
+    [2.0, 0.5]
+    """
+    return abs(weights)
+
+
+def random(draws: Any) -> Any:
+    """A seeded uniform number, the same at every update, so that what is pruned stays pruned, [R] RP, [P]."""
+    return draws
+
+
+SCORES: dict[str, Callable[..., Any]] = {"magnitude": magnitude, "random": random}
+
+
+def inputs(method: str) -> frozenset[str]:
+    """What the scoring function of a method asks for.
+
+    >>> sorted(inputs("magnitude"))
+    ['weights']
+    """
+    return frozenset(inspect.signature(SCORES[method]).parameters)
+
+
+def draws_for(position: int, shape: tuple[int, ...], seed: int) -> np.ndarray:
+    """The random numbers of a kernel: they depend on its position, its shape and the seed.
+
+    Not on its name: Keras numbers the models of a process, and the number is part of the variables' paths.
+
+    Args:
+        position: of the kernel among those that are pruned.
+        shape: its shape.
+        seed: an integer >= 0.
+
+    Returns:
+        float32 numbers from [0, 1) of that shape.
+
+    >>> bool((draws_for(1, (2, 2), seed=0) == draws_for(1, (2, 2), seed=0)).all())
+    True
+    """
+    return np.random.default_rng([seed, position]).random(shape, dtype=np.float32)
