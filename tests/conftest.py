@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -15,3 +16,9 @@ def real_data() -> Path:
     if not folder:
         pytest.skip("TFAUDIT_DATA names no folder of real data")
     return Path(folder)
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    """A seeded generator, the same for every test."""
+    return np.random.default_rng(0)

@@ -8,8 +8,26 @@ import importlib
 __version__ = "0.1.0"
 
 _HOME = {
+    "ClassAudit": "callbacks",
+    "ClassImpact": "audit.classes",
+    "Exemplars": "audit.exemplars",
     "InputError": "errors",
     "Predictions": "predictions",
+    "Pruned": "study",
+    "Pruning": "callbacks",
+    "Quantized": "study",
+    "Store": "store",
+    "Study": "study",
+    "Training": "study",
+    "class_impact": "audit.classes",
+    "exemplars": "audit.exemplars",
+    "load_dataset": "datasets.catalogue",
+    "open_store": "store",
+    "predict": "compress.inference",
+    "prune": "compress.pruning",
+    "quantize": "compress.quantize",
+    "run": "population.run",
+    "sparsity": "compress.sparsity",
 }
 
 __all__ = ["__version__", *_HOME]

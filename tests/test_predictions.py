@@ -1,0 +1,108 @@
+"""Predictions against scikit-learn and SciPy, with the invariants that every audit leans on."""
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from sklearn.metrics import accuracy_score, recall_score, top_k_accuracy_score
+
+from tfaudit import InputError, Predictions
+
+
+def random_predictions(rng, members=5, examples=60, classes=4, k=3):
+    scores = rng.random((members, examples, classes))
+    scores /= scores.sum(-1, keepdims=True)
+    labels = np.resize(np.arange(classes), examples)
+    return labels, scores, Predictions.from_scores(labels, scores, k=k)
+
+
+def test_accuracy_and_recall_equal_scikit_learn(rng):
+    labels, scores, predictions = random_predictions(rng)
+    for member, score in enumerate(scores):
+        answer = score.argmax(-1)
+        assert predictions.accuracy()[member] == pytest.approx(accuracy_score(labels, answer))
+        assert predictions.accuracy(2)[member] == pytest.approx(top_k_accuracy_score(labels, score, k=2))
+        np.testing.assert_allclose(predictions.recall()[member], recall_score(labels, answer, average=None))
+
+
+def test_a_class_without_examples_has_no_recall():
+    recall = Predictions([0, 0], [[[0], [1]]], class_names=["a", "b", "c"]).recall()
+    np.testing.assert_array_equal(recall, [[0.5, np.nan, np.nan]])
+
+
+@given(hnp.arrays(np.int64, st.tuples(st.integers(1, 7), st.integers(1, 6)), elements=st.integers(0, 3)))
+def test_modal_label_equals_scipy_and_its_mirror(votes):
+    predictions = Predictions.from_top1(np.zeros(votes.shape[1], int), votes)
+    np.testing.assert_array_equal(predictions.modal(), scipy.stats.mode(votes, axis=0).mode)
+    mirrored = Predictions.from_top1(np.zeros(votes.shape[1], int), 3 - votes)
+    np.testing.assert_array_equal(predictions.modal("highest"), 3 - mirrored.modal("lowest"))
+
+
+def test_confidence_breaks_ties_by_the_mass_of_stored_ranks():
+    ranked = [[[0, 1]], [[1, 0]], [[2, 1]], [[2, 1]], [[1, 2]]]  # classes 1 and 2 tie
+    probabilities = [[[0.9, 0.1]], [[0.9, 0.1]], [[0.6, 0.4]], [[0.6, 0.4]], [[0.9, 0.1]]]
+    predictions = Predictions([0], ranked, probabilities)
+    assert predictions.modal("lowest") == [1]
+    assert predictions.modal("highest") == [2]
+    assert predictions.modal("confidence") == [1]  # .1 + .9 + .4 + .4 + .9 = 2.7 against .6 + .6 + .1 = 1.3
+    flipped = Predictions([0], ranked, [[[0.9, 0.1]], [[0.3, 0.1]], [[0.9, 0.1]], [[0.9, 0.1]], [[0.3, 0.2]]])
+    assert flipped.modal("confidence") == [2]
+
+
+def test_logits_and_their_probabilities_rank_alike(rng):
+    logits = rng.normal(size=(2, 9, 5)) * 4
+    exponents = np.exp(logits)
+    a = Predictions.from_scores(np.zeros(9, int), logits)
+    b = Predictions.from_scores(np.zeros(9, int), exponents / exponents.sum(-1, keepdims=True))
+    np.testing.assert_array_equal(a.ranked, b.ranked)
+    np.testing.assert_allclose(a.probabilities, b.probabilities)
+
+
+def test_equal_scores_rank_the_lower_class_first():
+    assert Predictions.from_scores([0], [[0.25, 0.25, 0.25, 0.25]]).ranked.tolist() == [[[0, 1, 2, 3]]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (dict(labels=[0, 1], ranked=[[[0]]]), "ranked: holds 1 examples, labels hold 2"),
+        (dict(labels=[0.0], ranked=[[[0]]]), "labels: values of type float64"),
+        (dict(labels=[0], ranked=[[0]]), r"ranked: shape \(1, 1\), expected 3 dimensions"),
+        (dict(labels=[-1], ranked=[[[0]]]), "labels: class -1"),
+        (dict(labels=[0], ranked=[[[1, 1]]]), "a class occurs twice"),
+        (dict(labels=[0], ranked=[[[3]]], class_names=["a", "b"]), "class_names: 2 names, but class 3 occurs"),
+        (dict(labels=[0], ranked=[[[0]]], probabilities=[[[np.nan]]]), r"probabilities: values outside \[0, 1\]"),
+        (dict(labels=[0], ranked=[[[0]]], probabilities=[[0.5]]), "probabilities: shape"),
+        (dict(labels=[0, 0], ranked=[[[0], [0]]], example_ids=["x", "x"]), "example_ids: an id occurs twice"),
+        (dict(labels=[0, 0], ranked=[[[0], [0]]], example_ids=["x"]), "example_ids: shape"),
+        (dict(labels=[0], ranked=[[[0]]], members=[1, 2]), "members: 2 names for 1"),
+        (dict(labels=np.zeros(0, int), ranked=np.zeros((1, 0, 1), int)), "at least one member"),
+    ],
+)
+def test_bad_input_is_one_clear_line(arguments, message):
+    with pytest.raises(InputError, match=message) as caught:
+        Predictions(**arguments)
+    assert "\n" not in str(caught.value)
+
+
+def test_questions_that_cannot_be_answered():
+    predictions = Predictions([0], [[[0]]])
+    with pytest.raises(InputError, match="k: 2, but the predictions hold ranks 1 to 1"):
+        predictions.accuracy(2)
+    with pytest.raises(InputError, match="allowed are lowest, highest, confidence"):
+        predictions.modal("random")
+    with pytest.raises(InputError, match="needs probabilities"):
+        predictions.modal("confidence")
+    with pytest.raises(InputError, match="NaN or infinite"):
+        Predictions.from_scores([0], [[np.nan, 1.0]])
+
+
+def test_what_is_given_is_neither_changed_nor_changeable():
+    labels = np.array([0, 1])
+    predictions = Predictions(labels, [[[0], [1]]])
+    labels[0] = 1
+    assert predictions.labels.tolist() == [0, 1]
+    with pytest.raises(ValueError, match="read-only"):
+        predictions.ranked[0] = 1

@@ -1,0 +1,174 @@
+"""The store: what counts, what does not, and what a damaged or refused disk does to it."""
+
+import json
+import os
+import shutil
+import subprocess
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from tfaudit import InputError, Pruned, Study, Training, open_store
+from tfaudit.store import Store, lock, prediction_bytes
+
+STUDY = Study(
+    name="s",
+    dataset="digits",
+    model="digits_convnet",
+    training=Training(epochs=1),
+    variants=(Pruned(0.5),),
+    population=3,
+)
+LABELS = np.arange(40) % 4
+
+
+def save(store, variant, member, rng, **facts):
+    ranked = rng.permuted(np.tile(np.arange(4), (40, 1)), axis=1)[:, :2]
+    path = store.prediction_path(variant, member)
+    files = {path: prediction_bytes(ranked, np.full((40, 2), 0.5)), store.member_path(variant, member, "x"): b"abc"}
+    store.save_member(variant, member, files, facts)
+    return ranked
+
+
+@pytest.fixture
+def store(tmp_path, rng):
+    store = Store.create(tmp_path / "study", STUDY, {"tfaudit": "0"})
+    store.save_examples("test", LABELS, [f"e{i}" for i in range(40)], ["a", "b", "c", "<d>"], [b"png"] * 40)
+    for member in range(3):
+        save(store, "dense", member, rng)
+    return store
+
+
+def test_predictions_come_back_as_they_were_written(store, rng):
+    ranked = np.stack([save(store, "magnitude-0.5", member, rng, sparsity=0.5) for member in (0, 2)])
+    predictions = open_store(store.directory).predictions("magnitude-0.5")
+    np.testing.assert_array_equal(predictions.ranked, ranked)
+    np.testing.assert_array_equal(predictions.labels, LABELS)
+    assert predictions.members == (0, 2)
+    assert predictions.class_names == ("a", "b", "c", "<d>")
+    assert predictions.example_ids[3] == "e3"
+    assert store.variants == ("dense", "magnitude-0.5")
+    assert store.splits == ("test",)
+    assert store.record("magnitude-0.5", 2)["sparsity"] == 0.5
+
+
+def test_any_parquet_engine_reads_the_predictions(store):
+    folder = store.directory / "predictions"
+    frame = pq.read_table(folder).to_pandas()  # hive partitions split= and variant= become columns
+    assert set(frame.columns) == {"ranked", "probability", "split", "variant"}
+    assert len(frame) == 3 * 40
+
+
+@pytest.mark.parametrize("damage", ["truncate", "flip", "remove"])
+def test_a_damaged_prediction_file_does_not_count_and_says_what_mends_it(store, damage):
+    path = store.directory / store.prediction_path("dense", 1)
+    content = path.read_bytes()
+    if damage == "truncate":
+        path.write_bytes(content[: len(content) // 2])
+    elif damage == "flip":
+        path.write_bytes(content[:50] + bytes([content[50] ^ 1]) + content[51:])
+    else:
+        path.unlink()
+    assert not store.is_complete("dense", 1)
+    assert store.is_complete("dense", 0)
+    with pytest.raises(
+        InputError, match=r"001.parquet .*`tfaudit run` with the same recipe and directory makes it again"
+    ):
+        store.predictions("dense")
+
+
+def test_a_flipped_byte_of_the_examples_is_noticed_or_changes_nothing(store):
+    path = store.directory / "examples/test.parquet"
+    content, before = path.read_bytes(), store.examples()
+    noticed = 0
+    for position in range(len(content)):
+        path.write_bytes(content[:position] + bytes([content[position] ^ 0x10]) + content[position + 1 :])
+        try:
+            after = store.examples()
+        except InputError:
+            noticed += 1
+        else:
+            pd.testing.assert_frame_equal(after, before)
+            assert after.attrs == before.attrs
+    assert noticed > len(content) / 2
+
+
+def test_a_member_without_its_model_file_does_not_count(store):
+    (store.directory / store.member_path("dense", 0, "x")).unlink()
+    assert not store.is_complete("dense", 0)
+
+
+def test_a_damaged_or_foreign_record_does_not_count(store):
+    place = store.directory / store.member_path("dense", 0, "member.json")
+    for text in ("", "[]", "{", json.dumps({"status": "complete"})):
+        place.write_text(text)
+        assert not store.is_complete("dense", 0)
+
+
+def test_a_failure_is_kept_with_its_traceback_until_the_member_is_made(store, rng):
+    store.save_failure("magnitude-0.5", 1, "Traceback ...\nValueError: boom")
+    assert store.failures() == {("magnitude-0.5", 1): "Traceback ...\nValueError: boom"}
+    assert store.members("magnitude-0.5") == ()
+    save(store, "magnitude-0.5", 1, rng)
+    assert store.failures() == {}
+    assert store.members("magnitude-0.5") == (1,)
+
+
+def test_the_population_may_grow_and_nothing_else_may_change(store):
+    import dataclasses
+
+    Store.create(store.directory, dataclasses.replace(STUDY, population=5), {})
+    assert open_store(store.directory).study.population == 5
+    with pytest.raises(InputError, match=r"population: 3, but .* already holds 5"):
+        Store.create(store.directory, STUDY, {})
+    other = dataclasses.replace(STUDY, population=5, training=Training(epochs=2))
+    with pytest.raises(InputError, match="holds another study: its training"):
+        Store.create(store.directory, other, {})
+
+
+def test_what_is_not_there(store, tmp_path):
+    with pytest.raises(InputError, match=r"this study has dense, magnitude-0\.5"):
+        store.predictions("int8")
+    with pytest.raises(InputError, match="no complete member"):
+        store.predictions("magnitude-0.5")
+    with pytest.raises(InputError, match="holds no study"):
+        open_store(tmp_path)
+    (store.directory / "study.json").write_text("{")
+    with pytest.raises(InputError, match="is damaged"):
+        open_store(store.directory)
+    with pytest.raises(InputError, match="cannot be read"):
+        store.examples("train")
+
+
+def test_one_run_at_a_time(tmp_path):
+    with lock(tmp_path / "new"), pytest.raises(InputError, match="in use by another"), lock(tmp_path / "new"):
+        pass
+    with lock(tmp_path / "new"):
+        pass
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    place = tmp_path / "disk"
+    place.mkdir()
+    mounted = shutil.which("mount") and os.geteuid() == 0
+    if (
+        not mounted
+        or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", place], check=False).returncode
+    ):
+        if os.environ.get("CI"):
+            pytest.fail("CI must be able to mount a tmpfs")
+        pytest.skip("needs the right to mount a tmpfs")
+    yield place
+    subprocess.run(["umount", "-l", place], check=True)
+
+
+def test_a_full_disk_leaves_nothing_half_written(small_disk):
+    store = Store.create(small_disk, STUDY, {})
+    store.write("a", b"old")
+    with pytest.raises(OSError, match="No space left"):
+        store.write("a", bytes(10**6))
+    assert (small_disk / "a").read_bytes() == b"old"
+    assert sorted(p.name for p in small_disk.iterdir()) == ["a", "study.json"]

@@ -1,0 +1,79 @@
+"""Descriptions: stable keys, JSON both ways, seeds, and what they refuse."""
+
+import json
+
+import pytest
+
+from tfaudit import InputError, Pruned, Quantized, Study, Training
+
+
+def a_study(**changes):
+    settings = dict(
+        name="s",
+        dataset="digits",
+        model="digits_convnet",
+        training=Training(epochs=2, learning_rate=((0, 0.1), (1, 0.01)), weight_decay=1e-4),
+        variants=(Pruned(0.5, layers=("conv1",)), Pruned(0.9, scope="global"), Quantized("int8")),
+        model_options={"width": 4},
+    )
+    return Study(**{**settings, **changes})
+
+
+def test_json_both_ways_through_text():
+    study = a_study()
+    assert Study.from_json(json.loads(json.dumps(study.to_json()))) == study
+
+
+def test_keys_are_stable_and_say_what_deviates():
+    assert [v.key for v in a_study().all_variants] == [
+        "dense",
+        "magnitude-0.5-layers=conv1",
+        "magnitude-0.9-scope=global",
+        "int8",
+    ]
+    assert Pruned(0.30).key == "magnitude-0.3"
+
+
+def test_seeds_differ_between_members_and_variants_and_ignore_the_rest():
+    study = a_study()
+    seeds = {study.member_seed(v.key, member) for v in study.all_variants for member in range(30)}
+    assert len(seeds) == 4 * 30
+    fewer = a_study(variants=(Quantized("int8"),), population=3)
+    assert fewer.member_seed("int8", 2) == study.member_seed("int8", 2)
+    assert a_study(seed=1).member_seed("dense", 0) != study.member_seed("dense", 0)
+
+
+def test_smoke_is_small_and_keeps_the_variants():
+    smoke = a_study().smoke()
+    assert (smoke.population, smoke.training.steps, smoke.limit) == (2, 8, 256)
+    assert smoke.variants == a_study().variants
+
+
+def test_steps_count_the_short_batch():
+    assert Training(epochs=3, batch_size=100).total_steps(250) == 9
+    assert Training(steps=7).total_steps(250) == 7
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Training(), "epochs, steps"),
+        (lambda: Training(epochs=1, steps=1), "epochs, steps"),
+        (lambda: Training(epochs=0), "1 or more"),
+        (lambda: Training(epochs=1, optimizer="lion"), "optimizer: 'lion', allowed is 'sgd' or 'adam'"),
+        (lambda: Training(epochs=1, learning_rate=((1, 0.1),)), "epochs that rise from 0"),
+        (lambda: Training(epochs=1, keep="best"), "'best' only with validation > 0"),
+        (lambda: Pruned(1.0), r"sparsity: 1.0, allowed is a share in \(0, 1\)"),
+        (lambda: Pruned(0.5, begin=0.8, end=0.2), "begin < end"),
+        (lambda: Quantized("int4"), "kind: 'int4', allowed is float32"),
+        (lambda: a_study(variants=(Pruned(0.5), Pruned(0.5))), "variants that differ"),
+        (lambda: a_study(population=0), "population: 0"),
+        (lambda: a_study().variant("nope"), "this study has dense"),
+        (lambda: Study.from_json({"name": "x"}), "not a description that this version"),
+        (lambda: Study.from_json({**a_study().to_json(), "colour": 1}), "not a description that this version"),
+    ],
+)
+def test_bad_settings_are_one_clear_line(make, message):
+    with pytest.raises(InputError, match=message) as caught:
+        make()
+    assert "\n" not in str(caught.value)
