@@ -1,0 +1,72 @@
+"""Images as a model takes them: batches, checked shape, the input's type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from tfaudit.errors import InputError
+
+__all__ = ["as_input", "image_batches"]
+
+
+def as_input(images: np.ndarray, shape: tuple[int | None, ...], dtype: np.dtype) -> np.ndarray:
+    """The images in the model's input type, C-contiguous.
+
+    Args:
+        images: `(N, H, W, C)`, or of whatever rank the model's input has.
+        shape: The model's input shape without the batch; `None` leaves a side open.
+        dtype: The model's input type. uint8 pixels become floats of the same value; floats never become integers.
+
+    Raises:
+        InputError: The shape does not fit, or the type would lose its values.
+    """
+    fits = images.ndim == len(shape) + 1 and all(
+        want in (None, got) for want, got in zip(shape, images.shape[1:], strict=True)
+    )
+    if not fits:
+        want = ", ".join("any" if side is None else str(side) for side in shape)
+        raise InputError(f"images: shape {images.shape}, the model takes (N, {want})")
+    if not np.can_cast(images.dtype, dtype, "same_kind"):
+        raise InputError(f"images: type {images.dtype}, the model takes {dtype}")
+    return np.ascontiguousarray(images, dtype)
+
+
+def image_batches(images: Any, batch_size: int) -> Iterator[np.ndarray]:
+    """The images, batch by batch.
+
+    Args:
+        images: An array `(N, ...)`, cut into batches of `batch_size`; an object with `batches(batch_size)`, such as a
+            `tfaudit` data set; or an iterable of batches, such as a `tf.data.Dataset`, each the images alone or a
+            tuple that starts with them. An iterable's own batches are kept.
+        batch_size: At least 1.
+
+    Raises:
+        InputError: Something else.
+    """
+    if batch_size < 1:
+        raise InputError(f"batch_size: {batch_size}, allowed is 1 or more")
+    if hasattr(images, "__array__"):
+        array = _array(images)
+        yield from (array[i : i + batch_size] for i in range(0, len(array), batch_size))
+        return
+    batches = images.batches(batch_size) if hasattr(images, "batches") else images
+    if not isinstance(batches, Iterable) or isinstance(batches, str | bytes | dict):
+        raise InputError(f"images: {type(images).__name__}, allowed are an array, a data set or an iterable of batches")
+    for batch in batches:
+        yield _array(batch[0] if isinstance(batch, tuple) else batch)
+
+
+def _array(batch: Any) -> np.ndarray:
+    if not hasattr(batch, "__array__"):
+        raise InputError(
+            f"images: a batch is {type(batch).__name__}, allowed are arrays and tuples that start with one"
+        )
+    array = np.asarray(batch)
+    if array.dtype.kind not in "fiub" and array.dtype.name != "bfloat16":
+        raise InputError(f"images: values of type {array.dtype}, allowed are integers and floats")
+    if array.ndim < 2:
+        raise InputError(f"images: shape {array.shape}, allowed is (N, H, W, C)")
+    return array

@@ -1,0 +1,147 @@
+"""Post-training quantization to TensorFlow Lite, with every conversion checked against Keras."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from tfaudit.compress.chatter import captured_chatter
+from tfaudit.compress.flatbuffer import Flatbuffer
+from tfaudit.compress.images import as_input
+from tfaudit.compress.keras_model import KerasForward, one_line
+from tfaudit.errors import InputError
+
+__all__ = ["KINDS", "ConversionError", "quantize"]
+
+KINDS = ("float32", "float16", "dynamic_range", "int8")
+CALIBRATION_IMAGES = 100
+CHECK_IMAGES = 4
+TOLERANCE = 1e-3
+"""Largest difference of the float32 flatbuffer from Keras, as a share of the largest score; rounding gives 1e-5."""
+
+
+class ConversionError(RuntimeError):
+    """TensorFlow Lite could not convert the model, or what it made does not answer as Keras does."""
+
+
+def quantize(model: keras.Model, kind: str, *, representative: np.ndarray | None = None) -> bytes:
+    """Converts a Keras model to a flatbuffer with float input and output, [F] appendix A.
+
+    `float32` converts only; `float16` halves the weights; `dynamic_range` stores weights as int8 and computes
+    activations in float; `int8` computes weights and activations in fixed point. No gradient steps follow.
+
+    The float32 flatbuffer is compared with Keras on four images first, whatever the kind: conversion has had silent
+    regressions. That costs a second conversion (a small convnet: 0.25 s each). Models in mixed precision are converted
+    from their float32 weights. What the converter prints is caught at the file descriptors, together with what other
+    threads print meanwhile, and shown only when it fails. The same model object gives the same bytes; layer names are
+    stored in them.
+
+    Args:
+        model: A built Keras 3 model with one input and one output. It stays as it is.
+        kind: "float32", "float16", "dynamic_range" or "int8".
+        representative: Training images `(N, H, W, C)`, uint8 or float, as the model's input takes them; needed for
+            "int8", whose ranges come from the first 100. The check uses the first four; without them, seeded noise in
+            [0, 1) (0 to 255 for an integer input; 64 pixels where the input leaves a side open).
+
+    Returns:
+        The flatbuffer, the content of a `.tflite` file.
+
+    Raises:
+        InputError: Unknown kind, no representative images for "int8", or a model or images that do not fit.
+        ConversionError: The conversion failed, or the float32 flatbuffer disagrees with Keras.
+
+    Example:
+        >>> import keras, numpy as np
+        >>> images = np.random.default_rng(0).integers(0, 256, (8, 8, 8, 1), "uint8")
+        >>> model = keras.Sequential([keras.Input((8, 8, 1)), keras.layers.Flatten(), keras.layers.Dense(10)])
+        >>> quantize(model, "int8", representative=images)[4:8]
+        b'TFL3'
+    """
+    if kind not in KINDS:
+        raise InputError(f"kind: {kind!r}, allowed are {', '.join(KINDS)}")
+    forward = KerasForward(model)
+    if representative is None and kind == "int8":
+        raise InputError("representative: missing, kind 'int8' needs training images of shape (N, H, W, C)")
+    images = _noise(forward) if representative is None else _checked(representative, forward)
+    with _float32_compute(forward.model):
+        content = _convert(forward.model, "float32", images)
+        _check_parity(forward, content, kind, images[: forward.batch or CHECK_IMAGES])
+        return content if kind == "float32" else _convert(forward.model, kind, images)
+
+
+def _checked(representative: object, forward: KerasForward) -> np.ndarray:
+    if not hasattr(representative, "__array__"):
+        raise InputError(f"representative: {type(representative).__name__}, allowed is an array of shape (N, H, W, C)")
+    array = np.asarray(representative)[:CALIBRATION_IMAGES]
+    try:
+        images = as_input(array, forward.image_shape, forward.dtype)
+    except InputError as error:
+        raise InputError(str(error).replace("images", "representative", 1)) from None
+    if not len(images):
+        raise InputError("representative: empty, allowed is one image or more")
+    if not np.isfinite(images).all():
+        raise InputError("representative: holds NaN or infinity, allowed are finite values")
+    return np.resize(images, (max(len(images), forward.batch or 1), *images.shape[1:]))
+
+
+def _noise(forward: KerasForward) -> np.ndarray:
+    shape = (forward.batch or CHECK_IMAGES, *(side or 64 for side in forward.image_shape))
+    noise = np.random.default_rng(0).random(shape)
+    return (noise if forward.dtype.kind == "f" else noise * 256).astype(forward.dtype)
+
+
+def _convert(model: keras.Model, kind: str, images: np.ndarray) -> bytes:
+    batch = 1 if not getattr(model, "inputs", None) else model.inputs[0].shape[0] or 1
+    try:
+        with captured_chatter() as chatter:
+            converter = tf.lite.TFLiteConverter.from_keras_model(model)
+            if kind != "float32":
+                converter.optimizations = [tf.lite.Optimize.DEFAULT]
+            if kind == "float16":
+                converter.target_spec.supported_types = [tf.float16]
+            if kind == "int8":
+                converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
+                converter.representative_dataset = lambda: (
+                    [images[i : i + batch]] for i in range(0, len(images) - batch + 1, batch)
+                )
+            return bytes(converter.convert())
+    except Exception as error:  # The converter raises ConverterError, ValueError, RuntimeError and more.
+        raise ConversionError(
+            f"kind {kind!r}: TensorFlow Lite cannot convert {model.name!r}: {one_line(error)}\n"
+            f"{error}\nWhat the converter printed:\n{chatter.getvalue()}"
+        ) from error
+
+
+def _check_parity(forward: KerasForward, content: bytes, kind: str, images: np.ndarray) -> None:
+    expected = np.asarray(tf.cast(forward.model(images, training=False), tf.float32))
+    if not np.isfinite(expected).all():
+        raise InputError(f"model: {forward.model.name!r} answers NaN or infinity on the check images")
+    answered = Flatbuffer(content)(images)
+    allowed = TOLERANCE * float(np.abs(expected).max()) + 1e-6
+    difference = float(np.abs(answered - expected).max()) if answered.shape == expected.shape else np.inf
+    if not difference <= allowed:  # NaN disagrees too
+        raise ConversionError(
+            f"kind {kind!r}: the float32 flatbuffer of {forward.model.name!r} differs from Keras by up to "
+            f"{difference:.3g} on {len(images)} images, allowed is {allowed:.3g}; the conversion is wrong, do not ship it"
+        )
+
+
+@contextlib.contextmanager
+def _float32_compute(model: keras.Model) -> Iterator[None]:
+    """Lets layers of mixed precision compute in the float32 of their weights: TFLite has no half-precision kernels."""
+    mixed = [
+        (layer, layer.dtype_policy)
+        for layer in model._flatten_layers()
+        if layer.variable_dtype == "float32" and layer.compute_dtype in ("float16", "bfloat16")
+    ]
+    try:
+        for layer, _ in mixed:
+            layer.dtype_policy = "float32"
+        yield
+    finally:
+        for layer, policy in mixed:
+            layer.dtype_policy = policy
