@@ -17,6 +17,9 @@ from tfaudit.errors import InputError
 
 __all__ = ["Event", "Job", "make_members"]
 
+COMMAND = (sys.executable, "-m", "tfaudit.population.worker")
+"""Starts a worker, followed by the directory and the number of threads."""
+
 ATTEMPTS = 2
 """A member that fails is tried once more."""
 
@@ -107,7 +110,7 @@ class _Worker:
 
     def __init__(self, directory: Path, number: int, threads: int) -> None:
         self.log = directory / "logs" / f"worker-{number}.log"
-        self._command = [sys.executable, "-m", "tfaudit.population.worker", str(directory), str(threads)]
+        self._command = [*COMMAND, str(directory), str(threads)]
         self._launch()
 
     def _launch(self) -> None:

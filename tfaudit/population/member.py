@@ -12,8 +12,8 @@ import keras
 import numpy as np
 
 from tfaudit.compress.inference import predict
-from tfaudit.compress.pruning import sparsity
 from tfaudit.compress.quantize import quantize
+from tfaudit.compress.sparsity import sparsity
 from tfaudit.population.examples import load_splits
 from tfaudit.population.training import Trainer
 from tfaudit.store import Store, prediction_bytes
@@ -23,6 +23,11 @@ __all__ = ["MemberMaker"]
 
 REPRESENTATIVE_EXAMPLES = 100
 """Training examples that calibrate fixed-point quantization, [F] A."""
+
+
+def _kernel_sparsity(model: keras.Model) -> float:
+    counts = sparsity(model).set_index("kernel")
+    return float(counts.loc["total: kernels", "sparsity"])
 
 
 def _saved(model: keras.Model) -> bytes:
@@ -79,7 +84,7 @@ class MemberMaker:
             content = _saved(model)
             files[place("model.keras")] = content
             files[place("history.csv")] = history.to_csv(index=False).encode()
-            facts = {"seed": seed, "sparsity": float(sparsity(model)["sparsity"].iloc[-1])}
+            facts = {"seed": seed, "sparsity": _kernel_sparsity(model)}
         ranked, probabilities = predict(model, self._test, k=min(study.top_k, self._test.num_classes))
         files[self._store.prediction_path(key, member)] = prediction_bytes(ranked, probabilities)
         facts |= {

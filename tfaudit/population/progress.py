@@ -77,11 +77,11 @@ class _Counting(NoProgress):
 
     @property
     def left(self) -> str:
-        made = self.counts["done"]
-        if not made:
-            return "time left unknown"
-        seconds = (time.monotonic() - self.began) / made * (self.total - self.done - self.counts["failed"])
-        return "about " + _duration(seconds) + " left"
+        """How long it may still take; empty before the first member and after the last."""
+        made, missing = self.counts["done"], self.total - self.done - self.counts["failed"]
+        if not made or not missing:
+            return ""
+        return f"about {_duration((time.monotonic() - self.began) / made * missing)} left"
 
 
 class PlainProgress(_Counting):
@@ -92,9 +92,9 @@ class PlainProgress(_Counting):
         super().take(event)
         if event.kind == "done":
             name = f"{event.job.variant}/{event.job.member:03d}"
-            failed = f", {self.counts['failed']} failed" if self.counts["failed"] else ""
-            line = f"[{self.done}/{self.total}] {name} done{failed}; {self.left}"
-            self.console.print(line, markup=False, highlight=False)
+            failed = f"{self.counts['failed']} failed" if self.counts["failed"] else ""
+            parts = [f"[{self.done}/{self.total}] {name} done", failed, self.left]
+            self.console.print(", ".join(filter(None, parts)), markup=False, highlight=False)
 
 
 class LiveProgress(_Counting):
@@ -105,7 +105,7 @@ class LiveProgress(_Counting):
         columns = (
             SpinnerColumn(),
             TextColumn("members"),
-            BarColumn(),
+            BarColumn(bar_width=20),
             MofNCompleteColumn(),
             TextColumn("{task.fields[state]}"),
             TimeElapsedColumn(),
@@ -131,9 +131,10 @@ class LiveProgress(_Counting):
         self._show()
 
     def _show(self) -> None:
-        running = ", ".join(self.running)
-        state = f"{len(self.running)} running ({running}) · {self.counts['failed']} failed · {self.left}"
-        self._bar.update(self._task, total=self.total, completed=self.done, state=state)
+        running = f"{len(self.running)} running" + f" ({', '.join(self.running)})" * bool(self.running)
+        parts = [running, f"{self.counts['failed']} failed", self.left]
+        state = " · ".join(part for part in parts if part)
+        self._bar.update(self._task, total=self.total, completed=self.done, state=state, refresh=True)
 
 
 def progress_for(console: Console) -> Reporter:

@@ -13,7 +13,7 @@ from tfaudit.compress import schedules
 from tfaudit.compress.pruning import Pruning
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.pipeline import split_validation, training_batches
-from tfaudit.models import build_model
+from tfaudit.models.registry import build_model
 from tfaudit.study import Pruned, Study, Training, Variant
 
 __all__ = ["Rate", "Trainer"]
@@ -93,6 +93,7 @@ class Trainer:
             steps_per_epoch=self._steps_per_epoch,
             validation_data=validation,
             callbacks=callbacks,
+            shuffle=False,  # the batches are shuffled, by the seed
             verbose=0,
         )
         _copy(self._model, model)

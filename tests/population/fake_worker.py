@@ -1,0 +1,25 @@
+"""A worker without TensorFlow: speaks the protocol and misbehaves as the variant's name tells it to."""
+
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+if __name__ == "__main__":
+    directory = Path(sys.argv[1])
+    for line in sys.stdin:
+        variant, member = json.loads(line)
+        answer = {"error": None}
+        once = directory / f"once-{variant}-{member}"
+        if variant == "broken" or (variant == "shaky" and not once.exists()):
+            once.touch()
+            answer = {"error": "Traceback\nRuntimeError: boom"}
+        elif variant == "deadly" or (variant == "mortal" and not once.exists()):
+            once.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        elif variant == "fatal":
+            answer = {"error": "Traceback\nOSError", "fatal": "directory: full"}
+        with (directory / "made").open("a") as made:
+            made.write(f"{variant} {member}\n")
+        print(json.dumps(answer), flush=True)

@@ -1,0 +1,72 @@
+"""The engine's plan, retries and deaths, with workers that need no TensorFlow."""
+
+import contextlib
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tfaudit import InputError
+from tfaudit.population import local
+from tfaudit.population.local import Job, make_members
+
+
+@pytest.fixture(autouse=True)
+def fake_workers(monkeypatch):
+    monkeypatch.setattr(local, "COMMAND", (sys.executable, str(Path(__file__).with_name("fake_worker.py"))))
+
+
+def events(directory, jobs, workers=2):
+    return [(e.kind, e.job.variant, e.job.member) for e in make_members(directory, jobs, workers)]
+
+
+def test_every_member_is_made_once_and_parents_come_first(tmp_path):
+    jobs = [Job(v, m, p) for m in range(4) for v, p in (("int8", "dense"), ("dense", None), ("pruned", None))]
+    seen = events(tmp_path, jobs, workers=3)
+    made = (tmp_path / "made").read_text().splitlines()
+    assert sorted(made) == sorted(f"{job.variant} {job.member}" for job in jobs)
+    for member in range(4):
+        assert seen.index(("done", "dense", member)) < seen.index(("started", "int8", member))
+
+
+def test_a_parent_that_is_there_already_does_not_hold_its_children_back(tmp_path):
+    assert events(tmp_path, [Job("int8", 0, "dense")]) == [("started", "int8", 0), ("done", "int8", 0)]
+
+
+@pytest.mark.parametrize("variant", ["shaky", "mortal"])
+def test_a_failure_or_a_death_is_tried_once_more(tmp_path, variant):
+    seen = events(tmp_path, [Job(variant, 0), Job("dense", 0)])
+    assert ("retried", variant, 0) in seen
+    assert ("done", variant, 0) in seen
+    assert ("done", "dense", 0) in seen
+
+
+@pytest.mark.parametrize(("variant", "words"), [("broken", "RuntimeError: boom"), ("deadly", "worker process died")])
+def test_what_fails_twice_is_given_up_with_its_children_while_others_go_on(tmp_path, variant, words):
+    jobs = [Job(variant, 0), Job("child", 0, variant), Job("dense", 0), Job("dense", 1)]
+    seen = list(make_members(tmp_path, jobs, 1))
+    failed = {(e.job.variant, e.job.member): e.error for e in seen if e.kind == "failed"}
+    assert set(failed) == {(variant, 0), ("child", 0)}
+    assert words in failed[variant, 0]
+    assert "parent" in failed["child", 0]
+    assert [(e.job.variant, e.job.member) for e in seen if e.kind == "done"] == [("dense", 0), ("dense", 1)]
+
+
+def test_a_fatal_answer_ends_the_run_in_one_line_and_leaves_no_process(tmp_path):
+    with pytest.raises(InputError, match="directory: full"):
+        events(tmp_path, [Job("fatal", 0), *(Job("dense", m) for m in range(50))])
+    assert not psutil.Process().children()
+
+
+def test_a_run_that_is_left_early_leaves_no_process(tmp_path):
+    with contextlib.closing(make_members(tmp_path, [Job("dense", m) for m in range(9)], 2)) as running:
+        next(running)
+        assert psutil.Process().children()
+    assert not psutil.Process().children()
+
+
+def test_no_more_workers_than_members(tmp_path):
+    with contextlib.closing(make_members(tmp_path, [Job("dense", 0)], 8)) as running:
+        next(running)
+        assert len(psutil.Process().children()) == 1
