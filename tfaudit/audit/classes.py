@@ -1,0 +1,222 @@
+"""Which classes a compressed population harms or favours: [F] 2.2 and 3.1."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from tfaudit.audit.pairing import require_same_examples
+from tfaudit.errors import InputError
+from tfaudit.predictions import Predictions
+from tfaudit.stats.multiplicity import adjust
+from tfaudit.stats.ttests import WelchTest, welch
+
+if TYPE_CHECKING:
+    import altair as alt
+
+__all__ = ["ClassImpact", "class_impact"]
+
+CENTERINGS = ("member", "population", "none")
+
+
+@dataclasses.dataclass(frozen=True)
+class ClassImpact:
+    """What compression does to each of C classes. All arrays are `(C,)`; recalls and differences are shares in [-1, 1].
+
+    Attributes:
+        class_names: the classes.
+        examples: test examples of each class.
+        recall_before: mean recall of the baseline population; NaN for a class without examples.
+        recall_after: mean recall of the compressed population.
+        test: Welch's test of the centred recall; `test.difference` is the normalised difference,
+            with its interval at level 1 - alpha.
+        relative_recall: mean over members of recall after / before, [F] eq. 3; NaN where a recall before is 0.
+        zero_denominators: how many members have a recall of 0 before.
+        p_holm: p-values adjusted after Holm.
+        p_bh: p-values adjusted after Benjamini and Hochberg.
+        alpha: level of the tests.
+        centering: what was subtracted from each recall.
+        notes: what a reader has to know, one sentence each.
+    """
+
+    class_names: tuple[str, ...]
+    examples: np.ndarray
+    recall_before: np.ndarray
+    recall_after: np.ndarray
+    test: WelchTest
+    relative_recall: np.ndarray
+    zero_denominators: np.ndarray
+    p_holm: np.ndarray
+    p_bh: np.ndarray
+    alpha: float
+    centering: str
+    notes: tuple[str, ...]
+
+    @property
+    def difference(self) -> np.ndarray:
+        """Recall after minus recall before."""
+        return self.recall_after - self.recall_before
+
+    @property
+    def significant(self) -> np.ndarray:
+        """Booleans: p <= alpha, uncorrected as in [F]."""
+        return self.test.p <= self.alpha
+
+    @property
+    def direction(self) -> np.ndarray:
+        """ "harmed", "favoured" or "no evidence"."""
+        signs = np.where(self.test.difference < 0, "harmed", "favoured")
+        return np.where(self.significant, signs, "no evidence")
+
+    def frame(self) -> pd.DataFrame:
+        """One row per class. Columns ending in `_pp` are percentage points; recalls are shares in [0, 1]."""
+        return pd.DataFrame(
+            {
+                "class": self.class_names,
+                "examples": self.examples,
+                "recall_before": self.recall_before,
+                "recall_after": self.recall_after,
+                "difference_pp": 100 * self.difference,
+                "normalised_pp": 100 * self.test.difference,
+                "normalised_low_pp": 100 * self.test.low,
+                "normalised_high_pp": 100 * self.test.high,
+                "relative_recall": self.relative_recall,
+                "zero_denominators": self.zero_denominators,
+                "t": self.test.t,
+                "df": self.test.df,
+                "p": self.test.p,
+                "p_holm": self.p_holm,
+                "p_bh": self.p_bh,
+                "direction": self.direction,
+            }
+        )
+
+    def summary(self) -> dict[str, Any]:
+        """Counts of classes, and the mean differences among harmed and favoured ones ([F] 3.1); NaN where there are none."""
+        harmed, favoured = self.direction == "harmed", self.direction == "favoured"
+        tested = int(np.isfinite(self.test.p).sum())
+        return {
+            "classes": len(self.class_names),
+            "tested": tested,
+            "significant": int(self.significant.sum()),
+            "expected_by_chance": self.alpha * tested,
+            "significant_holm": int((self.p_holm <= self.alpha).sum()),
+            "significant_bh": int((self.p_bh <= self.alpha).sum()),
+            "harmed": int(harmed.sum()),
+            "favoured": int(favoured.sum()),
+            "harmed_mean_difference_pp": _mean(100 * self.difference[harmed]),
+            "favoured_mean_difference_pp": _mean(100 * self.difference[favoured]),
+            "harmed_mean_normalised_pp": _mean(100 * self.test.difference[harmed]),
+            "favoured_mean_normalised_pp": _mean(100 * self.test.difference[favoured]),
+            "zero_denominators": int(self.zero_denominators.sum()),
+        }
+
+    def chart(self) -> alt.Chart | alt.VConcatChart:
+        """[F] figure 2: bars are absolute differences, points normalised ones, significant classes in plum."""
+        from tfaudit.report.charts import class_impact_chart  # report depends on audit, never the other way at import
+
+        return class_impact_chart(self.frame())
+
+
+def class_impact(
+    baseline: Predictions, compressed: Predictions, *, alpha: float = 0.05, centering: str = "member"
+) -> ClassImpact:
+    """Tests for every class whether compression changes its recall by more than the overall accuracy: [F] 2.2.
+
+    The centred recall `S[c,k] = R[c,k] - A[k]` of the two populations is compared with a two-sided Welch t-test.
+
+    Args:
+        baseline: the uncompressed population, K >= 2 members.
+        compressed: the compressed population, K >= 2 members, on the same examples.
+        alpha: a class is significant where p <= alpha.
+        centering: what is subtracted from each member's recalls: "member" (its own accuracy, [F]), "population" (the
+            mean accuracy of its population, as the released code does) or "none".
+
+    Raises:
+        InputError: a single member, other examples, or an option that is not allowed.
+
+    Example:
+        >>> labels = [0, 0, 1, 1]
+        >>> before = Predictions.from_top1(labels, [[0, 0, 1, 1], [0, 1, 1, 1], [0, 0, 1, 1]])
+        >>> after = Predictions.from_top1(labels, [[1, 1, 1, 1], [0, 1, 1, 1], [1, 1, 1, 1]])
+        >>> class_impact(before, after).frame()[["class", "difference_pp", "normalised_pp", "direction"]].round(1)
+          class  difference_pp  normalised_pp direction
+        0     0          -66.7          -33.3    harmed
+        1     1            0.0           33.3  favoured
+    """
+    if centering not in CENTERINGS:
+        raise InputError(f"centering: {centering!r}, allowed are {', '.join(CENTERINGS)}")
+    if not 0 < alpha < 1:
+        raise InputError(f"alpha: {alpha!r}, allowed is a level in (0, 1)")
+    require_same_examples(baseline, compressed)
+    for name, population in (("baseline", baseline), ("compressed", compressed)):
+        if population.num_members < 2:
+            raise InputError(
+                f"{name}: 1 member, but Welch's test needs 2 or more: train more with `--population`, "
+                "or compare single models with `tfaudit.compare`"
+            )
+    before, after = baseline.recall(), compressed.recall()
+    test = welch(_centred(after, compressed, centering), _centred(before, baseline, centering), confidence=1 - alpha)
+    relative, zeros, paired = _relative_recall(baseline, before, compressed, after)
+    examples = np.bincount(baseline.labels, minlength=baseline.num_classes)
+    return ClassImpact(
+        class_names=baseline.class_names,
+        examples=examples,
+        recall_before=before.mean(0),
+        recall_after=after.mean(0),
+        test=test,
+        relative_recall=relative,
+        zero_denominators=zeros,
+        p_holm=adjust(test.p, "holm"),
+        p_bh=adjust(test.p, "bh"),
+        alpha=alpha,
+        centering=centering,
+        notes=_notes(baseline.class_names, examples, zeros, paired),
+    )
+
+
+def _centred(recall: np.ndarray, population: Predictions, centering: str) -> np.ndarray:
+    accuracy = population.accuracy()[:, None]
+    shift = {"member": accuracy, "population": accuracy.mean(), "none": 0.0}[centering]
+    # Recalls are ratios of counts: what differs by less than 1e-12 differs by rounding, and must not look like variance.
+    return np.round(recall - shift, 12)
+
+
+def _relative_recall(
+    baseline: Predictions, before: np.ndarray, compressed: Predictions, after: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """[F] eq. 3 over the members that both populations have, the count of zero denominators, the count of pairs."""
+    shared = [member for member in baseline.members if member in set(compressed.members)]
+    if not shared:
+        return np.full(baseline.num_classes, np.nan), np.zeros(baseline.num_classes, int), 0
+    before = before[[baseline.members.index(member) for member in shared]]
+    after = after[[compressed.members.index(member) for member in shared]]
+    ratio = np.divide(after, before, out=np.full_like(after, np.nan), where=before > 0)
+    return ratio.mean(0), (before == 0).sum(0), len(shared)
+
+
+def _notes(names: tuple[str, ...], examples: np.ndarray, zeros: np.ndarray, paired: int) -> tuple[str, ...]:
+    notes = []
+    empty = [name for name, count in zip(names, examples, strict=True) if not count]
+    if empty:
+        listed = ", ".join(empty[:5]) + (f" and {len(empty) - 5} more" if len(empty) > 5 else "")
+        notes.append(f"{_counted(len(empty), 'class', 'classes')} without test examples, not tested: {listed}.")
+    if zeros.any():
+        notes.append(
+            f"Relative recall is undefined for {_counted(int((zeros > 0).sum()), 'class', 'classes')}: "
+            "a baseline member recalls none of its examples."
+        )
+    if not paired:
+        notes.append("Relative recall is undefined: the two populations share no member number.")
+    return tuple(notes)
+
+
+def _counted(count: int, one: str, many: str) -> str:
+    return f"{count} {one if count == 1 else many}"
+
+
+def _mean(values: np.ndarray) -> float:
+    return float(values.mean()) if len(values) else float("nan")

@@ -1,0 +1,171 @@
+"""Pruning (or compression) identified exemplars, PIEs: [F] 2.3 and 3.2."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from tfaudit.audit.pairing import require_same_examples
+from tfaudit.predictions import TIES, Predictions
+from tfaudit.stats.intervals import mean_interval
+
+if TYPE_CHECKING:
+    import altair as alt
+
+__all__ = ["Exemplars", "exemplars"]
+
+GROUPS = ("PIE", "non-PIE", "all")
+
+
+@dataclasses.dataclass(frozen=True)
+class Exemplars:
+    """The examples whose modal label changes with compression. P is the number of PIEs, N of all examples.
+
+    Attributes:
+        index: `(P,)` positions of the PIEs, ascending.
+        class_names: names of the classes.
+        labels: `(N,)` true classes.
+        baseline_mode: `(N,)` modal label of the baseline population.
+        compressed_mode: `(N,)` modal label of the compressed population.
+        pies: one row per PIE; see `frame`.
+        difficulty: mean accuracy per population, group and k; see `exemplars`.
+        tie_changes: for every other tie rule, how many examples become or cease to be a PIE under it.
+        ties: the tie rule in force.
+    """
+
+    index: np.ndarray
+    class_names: tuple[str, ...]
+    labels: np.ndarray
+    baseline_mode: np.ndarray
+    compressed_mode: np.ndarray
+    pies: pd.DataFrame
+    difficulty: pd.DataFrame
+    tie_changes: Mapping[str, int]
+    ties: str
+
+    def frame(self) -> pd.DataFrame:
+        """One row per PIE.
+
+        Columns: `index`, `example` (id), `label`, `baseline_mode`, `compressed_mode` (class names), `baseline_share`,
+        `compressed_share` (of the population's votes for its own mode), `baseline_entropy`, `compressed_entropy` (of
+        the votes, bits) and `decisiveness`, the product of the two shares: the chance that two members, drawn one
+        from each population, both answer as their population does.
+        """
+        return self.pies.copy()
+
+    def by_class(self) -> pd.DataFrame:
+        """PIEs per true class: `class`, `examples`, `pies`, `share` (NaN for a class without examples)."""
+        count = len(self.class_names)
+        examples = np.bincount(self.labels, minlength=count)
+        pies = np.bincount(self.labels[self.index], minlength=count)
+        share = np.divide(pies, examples, out=np.full(count, np.nan), where=examples > 0)
+        return pd.DataFrame({"class": self.class_names, "examples": examples, "pies": pies, "share": share})
+
+    def summary(self) -> dict[str, Any]:
+        """Counts: PIEs, their share, how many have the right mode before and after, and how many hang on a tie."""
+        truth = self.labels[self.index]
+        return {
+            "examples": len(self.labels),
+            "pies": len(self.index),
+            "share": len(self.index) / len(self.labels),
+            "baseline_mode_right": int((self.baseline_mode[self.index] == truth).sum()),
+            "compressed_mode_right": int((self.compressed_mode[self.index] == truth).sum()),
+            "ties": self.ties,
+            "tie_changes": dict(self.tie_changes),
+        }
+
+    def chart(self) -> alt.Chart:
+        """[F] figure 3: accuracy on PIEs, on the other examples and on all."""
+        from tfaudit.report.charts import difficulty_chart  # report depends on audit, never the other way at import
+
+        return difficulty_chart(self.difficulty)
+
+
+def exemplars(baseline: Predictions, compressed: Predictions, *, ties: str = "lowest") -> Exemplars:
+    """Finds the examples whose modal label differs between the two populations: [F] 2.3. True labels play no part.
+
+    The result's `difficulty` has one row per `population` (baseline, compressed), `group` (PIE, non-PIE, all) and `k`
+    (1, and 5 where five ranks are stored): `examples`, and `accuracy` with `low` and `high`, a 95 % interval over
+    members; NaN for an empty group.
+
+    Args:
+        baseline: the uncompressed population.
+        compressed: the compressed population, on the same examples.
+        ties: which of the most frequent answers is the mode: "lowest" or "highest" class index, or "confidence".
+
+    Raises:
+        InputError: other examples, or a tie rule that is unknown or lacks probabilities.
+
+    Example:
+        >>> before = Predictions.from_top1([0, 1, 1], [[0, 1, 1], [0, 1, 1], [0, 1, 0]])
+        >>> after = Predictions.from_top1([0, 1, 1], [[0, 1, 0], [0, 0, 0], [0, 1, 0]])
+        >>> exemplars(before, after).index
+        array([2])
+    """
+    require_same_examples(baseline, compressed)
+    modes = baseline.modal(ties), compressed.modal(ties)
+    changed = modes[0] != modes[1]
+    index = np.flatnonzero(changed)
+    rules = [
+        rule for rule in TIES if rule != ties and (rule != "confidence" or _has_probabilities(baseline, compressed))
+    ]
+    names = np.array(baseline.class_names, object)
+    shares, entropies = zip(
+        *(_votes(each.top1[:, index], mode[index]) for each, mode in zip((baseline, compressed), modes, strict=True)),
+        strict=True,
+    )
+    pies = pd.DataFrame(
+        {
+            "index": index,
+            "example": baseline.example_ids[index],
+            "label": names[baseline.labels[index]],
+            "baseline_mode": names[modes[0][index]],
+            "compressed_mode": names[modes[1][index]],
+            "baseline_share": shares[0],
+            "compressed_share": shares[1],
+            "baseline_entropy": entropies[0],
+            "compressed_entropy": entropies[1],
+            "decisiveness": shares[0] * shares[1],
+        }
+    )
+    return Exemplars(
+        index=index,
+        class_names=baseline.class_names,
+        labels=baseline.labels,
+        baseline_mode=modes[0],
+        compressed_mode=modes[1],
+        pies=pies,
+        difficulty=_difficulty({"baseline": baseline, "compressed": compressed}, changed),
+        tie_changes={rule: int(np.sum(changed != (baseline.modal(rule) != compressed.modal(rule)))) for rule in rules},
+        ties=ties,
+    )
+
+
+def _has_probabilities(*populations: Predictions) -> bool:
+    return all(population.probabilities is not None for population in populations)
+
+
+def _votes(top1: np.ndarray, mode: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Share of the mode among the K votes, and entropy of the votes in bits, both `(P,)`."""
+    # Each vote adds 1/K times the surprise of its class; so no (P, C) table of counts is needed.
+    counts = np.zeros(top1.shape, np.int32)
+    for member in top1:
+        counts += top1 == member
+    return (top1 == mode).mean(0), np.abs(np.log2(counts / len(top1)).mean(0))
+
+
+def _difficulty(populations: Mapping[str, Predictions], changed: np.ndarray) -> pd.DataFrame:
+    rows = []
+    masks = dict(zip(GROUPS, (changed, ~changed, np.ones_like(changed)), strict=True))
+    for name, population in populations.items():
+        for k in (k for k in (1, 5) if k <= population.ranked.shape[2]):
+            correct = population.correct(k)
+            for group, mask in masks.items():
+                accuracy = correct[:, mask].mean(1) if mask.any() else np.full(len(correct), np.nan)
+                interval = mean_interval(accuracy)
+                rows.append((name, group, k, int(mask.sum()), interval.mean, interval.low, interval.high))
+    return pd.DataFrame(rows, columns=["population", "group", "k", "examples", "accuracy", "low", "high"])

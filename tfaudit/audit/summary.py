@@ -1,0 +1,157 @@
+"""The table of a study: every variant against the dense baseline, [F] table 2."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from tfaudit.audit.classes import ClassImpact, class_impact
+from tfaudit.audit.exemplars import Exemplars, exemplars
+from tfaudit.errors import InputError
+from tfaudit.predictions import Predictions
+
+if TYPE_CHECKING:
+    import altair as alt
+
+__all__ = ["Summary", "summary"]
+
+_DESCRIPTION = ("title", "family", "sparsity", "bytes", "gzipped_bytes")
+
+
+@dataclasses.dataclass(frozen=True)
+class Summary:
+    """All audits of a study.
+
+    Attributes:
+        baseline: key of the uncompressed population.
+        table: one row per variant; see `frame`.
+        impacts: class impact per compressed variant; without those that have, or whose baseline has, a single member.
+        exemplars: PIEs per compressed variant.
+        accuracies: one row per `variant`, `title`, `member` and `k`: the member's top-k `accuracy`, a share.
+        notes: what a reader has to know, one sentence each.
+    """
+
+    baseline: str
+    table: pd.DataFrame
+    impacts: Mapping[str, ClassImpact]
+    exemplars: Mapping[str, Exemplars]
+    accuracies: pd.DataFrame
+    notes: tuple[str, ...]
+
+    def frame(self) -> pd.DataFrame:
+        """One row per variant, the baseline first.
+
+        Columns: `variant` (key), `title`, `family`, `sparsity` (share of zeros), `members`, `bytes` and `gzipped_bytes`
+        (of the model file, means over members), `top1` and `top5` (mean accuracies, shares), `significant`,
+        `expected_by_chance`, `significant_holm`, `significant_bh`, `harmed`, `favoured` (classes), `pies` and
+        `pie_share`. NA where a figure does not exist: tests of the baseline or of a single member, unknown sizes.
+        """
+        return self.table.copy()
+
+    def summary(self) -> dict[str, Any]:
+        """Counts of the study, and every row of the table under its variant's key."""
+        rows = self.table.set_index("variant").to_dict("index")
+        return {"baseline": self.baseline, "compressed": len(self.exemplars), "variants": rows}
+
+    def chart(self) -> alt.Chart | alt.HConcatChart:
+        """[F] table 1: top-1 accuracy of every member."""
+        from tfaudit.report.charts import accuracy_chart  # report depends on audit, never the other way at import
+
+        return accuracy_chart(self.accuracies)
+
+
+def summary(
+    populations: Mapping[str, Predictions],
+    descriptions: pd.DataFrame | None = None,
+    *,
+    baseline: str = "dense",
+    alpha: float = 0.05,
+) -> Summary:
+    """Audits every population against the baseline.
+
+    Args:
+        populations: predictions by key of the variant; the baseline among them.
+        descriptions: facts about the variants, indexed by key, with any of the columns `title`, `family`, `sparsity`,
+            `bytes`, `gzipped_bytes`.
+        baseline: key of the uncompressed population.
+        alpha: level of the tests per class.
+
+    Raises:
+        InputError: no such baseline, or a population that answers other examples.
+
+    Example:
+        >>> before = Predictions.from_top1([0, 1, 1], [[0, 1, 1], [0, 1, 0]])
+        >>> after = Predictions.from_top1([0, 1, 1], [[1, 1, 1], [1, 1, 1]])
+        >>> summary({"dense": before, "int8": after}).frame()[["variant", "members", "top1", "pies"]].round(3)
+          variant  members   top1  pies
+        0   dense        2  0.833  <NA>
+        1    int8        2  0.667     2
+    """
+    if baseline not in populations:
+        raise InputError(f"baseline: {baseline!r}, the populations are {', '.join(populations) or 'none'}")
+    reference = populations[baseline]
+    keys = [baseline, *(key for key in populations if key != baseline)]
+    facts = _described(keys, descriptions)
+    impacts, pies, rows, notes, accuracies = {}, {}, [], [], []
+    for key in keys:
+        population, row = populations[key], {"variant": key, **facts.loc[key], "members": populations[key].num_members}
+        row["top1"] = population.accuracy().mean()
+        row["top5"] = population.accuracy(5).mean() if population.ranked.shape[2] >= 5 else np.nan
+        if key != baseline:
+            pies[key] = exemplars(reference, population)
+            row |= {"pies": len(pies[key].index), "pie_share": len(pies[key].index) / population.num_examples}
+            if min(population.num_members, reference.num_members) > 1:
+                impacts[key] = class_impact(reference, population, alpha=alpha)
+                notes += [note for note in impacts[key].notes if note not in notes]
+                row |= {name: impacts[key].summary()[name] for name in _TESTED}
+        rows.append(row)
+        accuracies.append(_accuracies(key, facts.loc[key, "title"], population))
+    if len(impacts) < len(pies):
+        single = [facts.loc[key, "title"] for key in keys if populations[key].num_members == 1]
+        notes.append(f"No tests per class where a population has a single member: {', '.join(single)}.")
+    table = pd.DataFrame(rows).reindex(columns=[*_COLUMNS]).astype(_COLUMNS)
+    return Summary(baseline, table, impacts, pies, pd.concat(accuracies, ignore_index=True), tuple(notes))
+
+
+_TESTED = ("significant", "expected_by_chance", "significant_holm", "significant_bh", "harmed", "favoured")
+_COLUMNS = {
+    "variant": "str",
+    "title": "str",
+    "family": "str",
+    "sparsity": "Float64",
+    "members": "int64",
+    "bytes": "Float64",
+    "gzipped_bytes": "Float64",
+    "top1": "float64",
+    "top5": "Float64",
+    "significant": "Int64",
+    "expected_by_chance": "Float64",
+    "significant_holm": "Int64",
+    "significant_bh": "Int64",
+    "harmed": "Int64",
+    "favoured": "Int64",
+    "pies": "Int64",
+    "pie_share": "Float64",
+}
+
+
+def _described(keys: list[str], descriptions: pd.DataFrame | None) -> pd.DataFrame:
+    """The columns that there must be, filled from the descriptions."""
+    given = pd.DataFrame(index=keys) if descriptions is None else descriptions
+    facts = given.reindex(index=keys, columns=list(_DESCRIPTION)).astype(object)
+    facts["title"] = facts["title"].where(facts["title"].notna(), facts.index)
+    facts["family"] = facts["family"].where(facts["family"].notna(), "")
+    return facts.astype(object).where(facts.notna(), None)
+
+
+def _accuracies(key: str, title: str, population: Predictions) -> pd.DataFrame:
+    return pd.concat(
+        pd.DataFrame({"variant": key, "title": title, "member": population.members, "k": k, "accuracy": accuracy})
+        for k in (1, 5)
+        if k <= population.ranked.shape[2]
+        for accuracy in [population.accuracy(k)]
+    )

@@ -1,0 +1,82 @@
+"""What a study found, in plain sentences: only what the figures carry."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pandas as pd
+
+from tfaudit.audit.summary import Summary
+
+__all__ = ["Headline", "headlines"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Headline:
+    """What one variant does.
+
+    Attributes:
+        variant: key.
+        title: name of the variant.
+        accuracy: the change of mean top-1 accuracy.
+        classes: which classes pay for it, beyond the overall change; empty where it was not tested.
+        images: how many images change their modal label.
+    """
+
+    variant: str
+    title: str
+    accuracy: str
+    classes: str
+    images: str
+
+
+def headlines(audit: Summary) -> list[Headline]:
+    """One headline per compressed variant."""
+    rows = audit.frame().set_index("variant")
+    dense = 100 * rows.loc[audit.baseline, "top1"]
+    return [
+        Headline(
+            key,
+            rows.loc[key, "title"],
+            _accuracy(100 * rows.loc[key, "top1"], dense),
+            _classes(audit, key),
+            _images(rows.loc[key]),
+        )
+        for key in audit.exemplars
+    ]
+
+
+def _accuracy(now: float, before: float) -> str:
+    change = now - before
+    if abs(change) < 0.05:
+        return f"Mean top-1 accuracy stays within 0.05 points ({before:.2f} % → {now:.2f} %)."
+    verb = "falls" if change < 0 else "rises"
+    return f"Mean top-1 accuracy {verb} by {abs(change):.1f} points ({before:.1f} % → {now:.1f} %)."
+
+
+def _classes(audit: Summary, key: str) -> str:
+    if key not in audit.impacts:
+        return ""
+    counts = audit.impacts[key].summary()
+    if not counts["significant"]:
+        return f"There is no evidence that any of {counts['tested']} classes fares differently from the rest."
+    chance = f"{counts['expected_by_chance']:.2g} of {counts['tested']} would differ by chance alone"
+    if counts["significant"] <= counts["expected_by_chance"] and not counts["significant_holm"]:
+        return (
+            f"{counts['significant']} of {counts['tested']} classes test as significant, no more than chance: {chance}."
+        )
+    sides = " and ".join(
+        f"{counts[side]} {'is' if counts[side] == 1 else 'are'} {side}"
+        for side in ("harmed", "favoured")
+        if counts[side]
+    )
+    holm = counts["significant_holm"]
+    stands = "none remains" if not holm else f"{holm} {'remains' if holm == 1 else 'remain'}"
+    return f"Of {counts['tested']} classes, {sides} beyond that overall change ({chance}; {stands} after Holm's correction)."
+
+
+def _images(row: pd.Series) -> str:
+    count = row["pies"]
+    if not count:
+        return "No image changes its modal label."
+    return f"{count:,} {'image changes its' if count == 1 else 'images change their'} modal label ({100 * row['pie_share']:.1f} %)."

@@ -1,0 +1,91 @@
+"""`report.html`: one file that holds everything it shows and asks no network for anything."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from tfaudit.audit.summary import Summary
+from tfaudit.errors import InputError
+from tfaudit.report.gallery import gallery
+from tfaudit.report.headlines import headlines
+from tfaudit.report.images import inline_svg, study_charts
+from tfaudit.report.study import read_study
+from tfaudit.report.tables import html_table
+from tfaudit.store import Store
+
+__all__ = ["write_report"]
+
+ROWS = 100  # classes in the table of a variant; with more, the significant ones only, up to so many
+
+_PAGES = jinja2.Environment(
+    loader=jinja2.PackageLoader("tfaudit.report", ""),
+    autoescape=True,
+    undefined=jinja2.StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+
+
+def write_report(store: Store, out: str | Path | None = None, *, split: str = "test") -> Path:
+    """Writes the report of a study and returns where it is.
+
+    Args:
+        store: of the study.
+        out: the file; `report.html` in the study's directory by default.
+        split: whose predictions to report.
+
+    Raises:
+        InputError: nothing to report yet, damaged files, or a place that cannot be written.
+    """
+    page = _page(store, read_study(store, split), split)
+    place = store.directory.absolute() / "report.html" if out is None else Path(out).absolute()
+    try:
+        store.write(str(place), page.encode())
+    except OSError as problem:
+        raise InputError(f"out: {place} cannot be written ({problem.strerror})") from None
+    return place
+
+
+def _page(store: Store, audit: Summary, split: str) -> str:
+    examples = store.examples(split)
+    charts = study_charts(audit)
+    style, _, _ = _PAGES.loader.get_source(_PAGES, "report.css")
+    return _PAGES.get_template("report.html.j2").render(
+        study=store.study,
+        split=split,
+        examples=len(examples),
+        class_count=len(examples.attrs["class_names"]),
+        style=Markup(style),
+        versions=_versions(store),
+        audit=audit,
+        table=html_table(audit),
+        headlines=headlines(audit),
+        charts={name: Markup(inline_svg(chart, _DESCRIPTIONS[name.split("-")[0]])) for name, chart in charts.items()},
+        classes={key: _class_rows(audit, key) for key in audit.impacts},
+        galleries={key: gallery(found, examples["image"]) for key, found in audit.exemplars.items()},
+    )
+
+
+_DESCRIPTIONS = {
+    "accuracy": "One line per variant: a dot for the top-1 accuracy of every member, a bar at the mean.",
+    "difficulty": "Accuracy on PIEs, on the other images and on all, for baseline and compressed models.",
+    "class": "Classes ordered by normalised difference of recall; the same figures are in the table of classes.",
+}
+
+
+def _class_rows(audit: Summary, key: str) -> list[dict[str, Any]]:
+    frame = audit.impacts[key].frame().dropna(subset=["p"]).sort_values("normalised_pp", kind="stable")
+    if len(frame) > ROWS:
+        frame = frame[frame["direction"] != "no evidence"].sort_values("p", kind="stable").head(ROWS)
+        frame = frame.sort_values("normalised_pp", kind="stable")
+    return frame.to_dict("records")
+
+
+def _versions(store: Store) -> dict[str, str]:
+    """Of the libraries, as `study.json` records them."""
+    return json.loads((store.directory / "study.json").read_text()).get("versions", {})

@@ -1,0 +1,110 @@
+"""Charts as files and as inline SVG, without a browser and without a network."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import pandas as pd
+import vl_convert
+
+from tfaudit.audit.summary import Summary
+from tfaudit.errors import InputError
+from tfaudit.report.charts import difficulty_chart
+from tfaudit.report.study import read_study
+from tfaudit.store import Store
+
+__all__ = ["inline_svg", "save_charts", "study_charts"]
+
+_FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+_NUMBERS = itertools.count()
+
+
+def study_charts(audit: Summary) -> dict[str, alt.TopLevelMixin]:
+    """The charts of a study by file name: `accuracy`, `difficulty` and `class-impact-VARIANT`."""
+    charts = {"accuracy": audit.chart()}
+    titles = audit.table.set_index("variant")["title"]
+    if audit.exemplars:
+        tables = [found.difficulty.assign(title=titles[key]) for key, found in audit.exemplars.items()]
+        charts["difficulty"] = difficulty_chart(pd.concat(tables, ignore_index=True))
+    return charts | {f"class-impact-{key}": impact.chart() for key, impact in audit.impacts.items()}
+
+
+def save_charts(
+    store: Store, folder: str | Path, formats: Sequence[str] = ("png", "svg", "pdf"), *, split: str = "test"
+) -> list[Path]:
+    """Writes every chart of a study in every format; returns the files.
+
+    Args:
+        store: of the study.
+        folder: where to; made if need be.
+        formats: any of "png", "svg", "pdf".
+        split: whose predictions to audit.
+
+    Raises:
+        InputError: an unknown format, a folder that cannot be written, or as `read_study`.
+    """
+    unknown = [name for name in formats if name not in _WRITERS]
+    if unknown or isinstance(formats, str):
+        raise InputError(f"formats: {formats!r}, allowed is a sequence of {', '.join(_WRITERS)}")
+    files = []
+    for name, chart in study_charts(read_study(store, split)).items():
+        for suffix in formats:
+            file = Path(folder).absolute() / f"{name}.{suffix}"
+            try:
+                store.write(str(file), _WRITERS[suffix](_specification(chart, "#1d1f24", "white")))
+            except OSError as problem:
+                raise InputError(f"folder: {file} cannot be written ({problem.strerror})") from None
+            files.append(file)
+    return files
+
+
+def inline_svg(chart: alt.TopLevelMixin, description: str) -> str:
+    """The chart as an SVG element that takes the colour of the text around it and shrinks with its column.
+
+    Args:
+        chart: to draw.
+        description: what it shows, for those who do not see it.
+    """
+    svg = vl_convert.vegalite_to_svg(_specification(chart, "currentColor", "transparent"))
+    prefix = f"c{next(_NUMBERS)}-"  # ids of several charts share one page
+    svg = re.sub(r'\bid="', f'id="{prefix}', svg).replace("url(#", f"url(#{prefix}")
+    width, height = re.search(r'width="([\d.]+)" height="([\d.]+)"', svg).groups()
+    label = description.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")
+    opening = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" role="img" aria-label="{label}" '
+        f'viewBox="0 0 {width} {height}" style="max-width:{width}px">'
+    )
+    return re.sub(r"^<svg[^>]*>", lambda _: opening, svg)
+
+
+def _specification(chart: alt.TopLevelMixin, ink: str, background: str) -> dict[str, Any]:
+    faint = {
+        "labelColor": ink,
+        "titleColor": ink,
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+    }
+    config = {
+        "font": _FONT,
+        "background": background,
+        "aria": False,  # the element as a whole is described; a thousand unlabelled marks would be noise
+        "view": {"stroke": None},
+        "axis": {**faint, "gridColor": ink, "gridOpacity": 0.12, "domain": False, "ticks": False, "titlePadding": 8},
+        "legend": faint,
+        "header": faint,
+        "title": {"color": ink, "fontSize": 12, "fontWeight": "normal", "anchor": "start"},
+    }
+    return chart.to_dict() | {"config": config}
+
+
+_WRITERS: dict[str, Callable[[dict[str, Any]], bytes]] = {
+    "png": lambda specification: vl_convert.vegalite_to_png(specification, scale=2),
+    "svg": lambda specification: vl_convert.vegalite_to_svg(specification).encode(),
+    "pdf": vl_convert.vegalite_to_pdf,
+}

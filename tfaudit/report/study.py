@@ -1,0 +1,85 @@
+"""From a study's directory to its audit."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pandas as pd
+
+from tfaudit.audit.summary import Summary, summary
+from tfaudit.errors import InputError
+from tfaudit.store import Store
+
+__all__ = ["read_study"]
+
+
+def read_study(store: Store, split: str = "test", *, alpha: float = 0.05) -> Summary:
+    """Audits every variant that has members; the notes say what is missing.
+
+    Args:
+        store: of the study.
+        split: whose predictions to read.
+        alpha: level of the tests per class.
+
+    Raises:
+        InputError: no such split, damaged files, or no dense member to compare with.
+    """
+    if split not in store.splits:
+        raise InputError(
+            f"split: {split!r}, predicted in {store.directory} are {', '.join(store.splits) or 'none yet'}"
+        )
+    if "dense" not in store.variants:
+        raise InputError(
+            f"store: {store.directory} has no complete dense member to compare with; `tfaudit run` goes on where it stopped"
+        )
+    populations = {key: store.predictions(key, split) for key in store.variants}
+    audit = summary(populations, _descriptions(store), alpha=alpha)
+    return dataclasses.replace(audit, notes=(*_missing(store), *_dependent(store, audit), *audit.notes, *_tied(audit)))
+
+
+def _descriptions(store: Store) -> pd.DataFrame:
+    """Titles, and the means over members of what `member.json` records."""
+    rows = {}
+    for key in store.variants:
+        records = pd.DataFrame([store.record(key, member) for member in store.members(key)])
+        facts = records.reindex(columns=["sparsity", "bytes", "gzipped_bytes"]).apply(pd.to_numeric).mean()
+        variant = store.study.variant(key)
+        rows[key] = {"title": variant.title, "family": variant.family, **facts}
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def _missing(store: Store) -> list[str]:
+    notes = []
+    for variant in store.study.all_variants:
+        complete = len(store.members(variant.key))
+        expected = store.study.population
+        if complete < expected:
+            records = [store.record(variant.key, member) for member in range(expected)]
+            failed = sum(record.get("status") == "failed" for record in records)
+            notes.append(
+                f"{variant.title}: {complete} of {expected} members are there"
+                + (f"; {failed} failed (member.json holds the traceback)." if failed else ".")
+            )
+    return notes
+
+
+def _dependent(store: Store, audit: Summary) -> list[str]:
+    if not any(store.study.variant(key).parent for key in audit.impacts):
+        return []
+    return [
+        "Quantized members are made from the dense members of the same number; Welch's test treats the two as independent, "
+        "which makes it cautious for quantization."
+    ]
+
+
+def _tied(audit: Summary) -> list[str]:
+    titles = audit.table.set_index("variant")["title"]
+    notes = []
+    for key, found in audit.exemplars.items():
+        changes = max(found.tie_changes.values(), default=0)
+        if changes:
+            notes.append(
+                f"{titles[key]}: under another rule for tied votes, {changes} "
+                f"{'image becomes or ceases' if changes == 1 else 'images become or cease'} to be a PIE ({len(found.index)} are)."
+            )
+    return notes

@@ -1,0 +1,39 @@
+"""Adjusting p-values for the number of tests."""
+
+from __future__ import annotations
+
+import numpy as np
+from statsmodels.stats.multitest import multipletests
+
+from tfaudit.errors import InputError
+
+__all__ = ["adjust"]
+
+_METHODS = {"holm": "holm", "bh": "fdr_bh"}
+
+
+def adjust(p: np.typing.ArrayLike, method: str) -> np.ndarray:
+    """Adjusted p-values: a test is significant at level alpha where its adjusted p-value is <= alpha.
+
+    Args:
+        p: `(C,)` p-values. NaN marks a test that was not made: it stays NaN and does not count.
+        method: "holm" (family-wise error rate) or "bh" (false discovery rate, Benjamini and Hochberg).
+
+    Raises:
+        InputError: another method, another shape, or p-values outside [0, 1].
+
+    Example:
+        >>> adjust([0.01, float("nan"), 0.04], "holm")
+        array([0.02,  nan, 0.04])
+    """
+    if method not in _METHODS:
+        raise InputError(f"method: {method!r}, allowed are {', '.join(_METHODS)}")
+    adjusted = np.array(p, np.float64)
+    if adjusted.ndim != 1:
+        raise InputError(f"p: shape {adjusted.shape}, expected (tests,)")
+    made = ~np.isnan(adjusted)
+    if ((adjusted[made] < 0) | (adjusted[made] > 1)).any():
+        raise InputError("p: values outside [0, 1]")
+    if made.any():
+        adjusted[made] = multipletests(adjusted[made], method=_METHODS[method])[1]
+    return adjusted
