@@ -122,14 +122,15 @@ def first_update(schedule: Schedule, first: int, last: int) -> int | None:
     """
 
     @tf.function(autograph=False)
-    def search(step: tf.Tensor, last: tf.Tensor) -> tf.Tensor:
+    def search(first: int, last: int) -> tf.Tensor:
         def idle(step: tf.Tensor) -> tf.Tensor:
-            due, sparsity = ask(schedule, tf.minimum(step, last))
+            due, sparsity = ask(schedule, step)
             return (step <= last) & ~(due & (sparsity > 0))
 
-        return tf.while_loop(idle, lambda step: (step + 1,), (step,))[0]
+        return tf.while_loop(idle, lambda step: (step + 1,), (tf.constant(first, tf.int64),))[0]
 
-    found = int(search(tf.constant(first, tf.int64), tf.constant(last, tf.int64)))
+    # A concrete function: called by itself, TensorFlow would warn of retracing after a few schedules.
+    found = int(search.get_concrete_function(first, last)())
     return found if found <= last else None
 
 
