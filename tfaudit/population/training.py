@@ -16,7 +16,7 @@ from tfaudit.datasets.pipeline import split_validation, training_batches
 from tfaudit.models.registry import build_model
 from tfaudit.study import Pruned, Study, Training, Variant
 
-__all__ = ["Rate", "Trainer"]
+__all__ = ["Rate", "Trainer", "pruning_schedule"]
 
 
 class Trainer:
@@ -53,8 +53,11 @@ class Trainer:
         if training.weight_decay:
             for kernel in (v for v in self._model.trainable_variables if v.name.endswith("kernel")):
                 kernel.regularizer = keras.regularizers.L2(training.weight_decay / 2)
-        self._fresh_optimizer = [np.array(v) for v in self._model.optimizer.variables]
-        self._callbacks = self._pruning(variant) if isinstance(variant, Pruned) else []
+        self._fresh_optimizer = [v.numpy() for v in self._model.optimizer.variables]
+        self._callbacks: list[keras.callbacks.Callback] = []
+        if isinstance(variant, Pruned):
+            settings = {"method": variant.method, "scope": variant.scope, "layers": variant.layers}
+            self._callbacks.append(Pruning(pruning_schedule(variant, self._steps), **settings))
         if training.steps is not None:
             self._callbacks.append(_StopAt(self._steps))
         self._first_kept_epoch = math.ceil(self._epochs * variant.end) if isinstance(variant, Pruned) else 0
@@ -108,14 +111,19 @@ class Trainer:
             self._study.model, data.image_shape, data.num_classes, **self._moments, **self._study.model_options
         )
 
-    def _pruning(self, variant: Pruned) -> list[keras.callbacks.Callback]:
-        """The callback, with a schedule whose window is the variant's share of the steps and that ends on an update."""
-        begin = round(variant.begin * self._steps)
-        window = max(round(variant.end * self._steps) - begin, 1)
-        frequency = min(variant.frequency or max(window // 100, 1), window)
-        end = begin + window // frequency * frequency
-        schedule = schedules.polynomial(0.0, variant.sparsity, begin, end, frequency)
-        return [Pruning(schedule, method=variant.method, scope=variant.scope, layers=variant.layers)]
+
+def pruning_schedule(variant: Pruned, steps: int) -> schedules.Schedule:
+    """The cubic schedule of a pruned variant over a training of so many steps; it ends on an update, so it arrives.
+
+    Example:
+        >>> print(schedules.describe(pruning_schedule(Pruned(0.9, end=0.5, frequency=30), steps=1000)))
+        PolynomialDecay(..., final_sparsity=0.9, power=3, begin_step=0, end_step=480, frequency=30)
+    """
+    begin = min(round(variant.begin * steps), steps - 1)
+    window = max(round(variant.end * steps) - begin, 1)
+    frequency = min(variant.frequency or max(window // 100, 1), window)
+    end = begin + window // frequency * frequency
+    return schedules.polynomial(0.0, variant.sparsity, begin, end, frequency)
 
 
 @keras.saving.register_keras_serializable(package="tfaudit")

@@ -1,0 +1,144 @@
+"""Training: bits from the seed alone, learning rates, decay, exact steps, the best epoch, pruning that arrives."""
+
+import dataclasses
+
+import keras
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tfaudit import Pruned, Study, Training, load_dataset
+from tfaudit.compress.schedules import ask
+from tfaudit.population.training import Rate, Trainer, pruning_schedule
+from tfaudit.study import Dense
+
+DATA = load_dataset("digits", "train").take(150)
+STUDY = Study(
+    name="s",
+    dataset="digits",
+    model="digits_convnet",
+    training=Training(epochs=2, batch_size=64),
+    variants=(Pruned(0.7), Pruned(0.7, scope="global")),
+    model_options={"filters": [4], "units": 8},
+)
+
+
+def trainer(variant=None, **training):
+    study = dataclasses.replace(STUDY, training=dataclasses.replace(STUDY.training, **training))
+    return Trainer(study, variant or Dense(), DATA)
+
+
+def weights(model):
+    return [w.numpy() for w in model.weights]
+
+
+@pytest.mark.parametrize("variant", [Dense(), Pruned(0.7), Pruned(0.7, scope="global")], ids=lambda v: v.key)
+def test_a_member_depends_on_its_seed_alone_and_not_on_those_before_it(variant):
+    used = trainer(variant)
+    used.train(1)
+    after_another, history = used.train(2)
+    fresh, same_history = trainer(variant).train(2)
+    for a, b in zip(weights(after_another), weights(fresh), strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert history.equals(same_history)
+    other, _ = used.train(3)
+    assert any((a != b).any() for a, b in zip(weights(fresh), weights(other), strict=True))
+
+
+def test_the_trace_is_shared_between_members(monkeypatch):
+    one = trainer(Pruned(0.5))
+    traces = []
+    step = one._model.train_step
+    monkeypatch.setattr(one._model, "train_step", lambda *a: traces.append(1) or step(*a))
+    one.train(1)
+    first = len(traces)
+    one.train(2)
+    one.train(3)
+    assert first > 0
+    assert len(traces) == first
+
+
+@pytest.mark.parametrize("steps", [1, 3, 7])
+def test_steps_are_exact(steps):
+    one = trainer(epochs=None, steps=steps)
+    _, history = one.train(0)
+    assert int(one._model.optimizer.iterations.numpy()) == steps
+    assert len(history) == -(-steps // 3)  # 150 examples are 3 batches of 64
+
+
+def test_weight_decay_adds_its_share_of_each_kernel_to_the_gradient():
+    plain, decayed = (
+        trainer(epochs=None, steps=1, momentum=0.0, nesterov=False, learning_rate=0.1, weight_decay=decay)
+        for decay in (0.0, 0.5)
+    )
+    start = {w.path: w.numpy() for w in plain._build(4).weights}
+    (a, _), (b, _) = plain.train(4), decayed.train(4)
+    for before, after in zip(a.weights, b.weights, strict=True):
+        expected = -0.1 * 0.5 * start[before.path] if before.path.endswith("kernel") else 0.0
+        np.testing.assert_allclose(after.numpy() - before.numpy(), expected + np.zeros(before.shape), atol=1e-6)
+
+
+def test_label_smoothing_gives_the_loss_of_keras():
+    one = trainer(epochs=None, steps=1, label_smoothing=0.1, batch_size=150)
+    start = one._build(5)
+    _, history = one.train(5)
+    loss = keras.losses.CategoricalCrossentropy(from_logits=True, label_smoothing=0.1)
+    expected = loss(np.eye(10)[DATA.labels], start(DATA.images.astype("float32")))
+    assert history["loss"][0] == pytest.approx(float(expected), rel=1e-5)
+
+
+def test_the_best_epoch_is_kept():
+    one = trainer(epochs=6, validation=0.2, keep="best", learning_rate=((0, 0.05), (2, 3.0)))  # 3.0 ruins it
+    model, history = one.train(6)
+    best = history["val_loss"].idxmin()
+    assert best < 5
+    shorter, _ = trainer(epochs=int(best) + 1, validation=0.2, learning_rate=((0, 0.05), (2, 3.0))).train(6)
+    for a, b in zip(weights(model), weights(shorter), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_the_best_epoch_of_a_pruned_member_is_one_at_its_final_sparsity():
+    model, _ = trainer(Pruned(0.7), epochs=5, validation=0.2, keep="best", learning_rate=((0, 0.05), (1, 3.0))).train(0)
+    kernels = [w.numpy() for w in model.weights if w.path.endswith("kernel")]
+    for kernel in kernels:
+        assert np.count_nonzero(kernel) <= max(round(kernel.size * 0.3), 1)
+
+
+def test_a_member_is_saved_without_compilation_and_loads_anywhere(tmp_path):
+    model, _ = trainer().train(0)
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    assert loaded.optimizer is None
+    np.testing.assert_array_equal(loaded(DATA.images[:2] * 1.0), model(DATA.images[:2] * 1.0))
+
+
+def rates(training, steps, steps_per_epoch):
+    rate = Rate(training, steps, steps_per_epoch)
+    return [float(rate(np.int64(step))) for step in range(steps)]
+
+
+def test_learning_rates_in_pieces_warmed_up_and_along_a_cosine():
+    pieces = Training(epochs=3, learning_rate=((0, 0.1), (1, 1.0), (2, 0.01)))
+    np.testing.assert_allclose(rates(pieces, 6, 2), [0.1, 0.1, 1, 1, 0.01, 0.01], rtol=1e-6)
+    warm = Training(epochs=3, learning_rate=0.4, warmup=2)
+    np.testing.assert_allclose(rates(warm, 6, 2), [0.1, 0.2, 0.3, 0.4, 0.4, 0.4], rtol=1e-6)
+    cosine = Training(epochs=4, learning_rate=0.2, decay="cosine")
+    reference = keras.optimizers.schedules.CosineDecay(0.2, 8)
+    np.testing.assert_allclose(rates(cosine, 8, 2), [float(reference(step)) for step in range(8)], rtol=1e-5)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.floats(0.05, 0.99),
+    st.tuples(st.floats(0, 1), st.floats(0, 1)).filter(lambda pair: pair[0] < pair[1]),
+    st.none() | st.integers(1, 300),
+    st.integers(1, 400),
+)
+def test_every_schedule_reaches_its_sparsity_within_the_run(sparsity, window, frequency, steps):
+    schedule = pruning_schedule(Pruned(sparsity, begin=window[0], end=window[1], frequency=frequency), steps)
+    config = schedule.get_config()["config"]
+    assert config["end_step"] <= steps
+    due, reached = ask(schedule, config["end_step"])
+    assert bool(due)
+    assert float(reached) == pytest.approx(sparsity, rel=1e-5)
