@@ -36,7 +36,7 @@ class Dataset:
 
     name: str
     split: str
-    class_names: tuple[str, ...]
+    class_names: tuple[str, ...] = field(repr=False)
     image_shape: tuple[int | None, int | None, int | None]
     num_examples: int
     pixels: np.ndarray | None = field(default=None, repr=False)
@@ -92,7 +92,7 @@ class Dataset:
         return self.stream()
 
     def batches(self, batch_size: int) -> tf.data.Dataset:
-        """A `tf.data.Dataset` of uint8 images `(B, H, W, C)` and int64 labels `(B,)`, in the fixed order, once.
+        """A `tf.data.Dataset` of float32 pixels 0..255 `(B, H, W, C)` and int64 labels `(B,)`, in order, once.
 
         Raises:
             InputError: `batch_size` is below 1, or the images vary in size.
@@ -103,13 +103,16 @@ class Dataset:
             raise InputError(f"batch_size is {batch_size}; it must be at least 1")
         if self.pixels is not None:
             # One tensor cut by ranges: slicing example by example costs twenty times as much.
-            images, labels = tf.constant(self.pixels), tf.constant(self.labels)
+            with tf.device("CPU:0"):  # tf.data runs there, also where there is a GPU
+                images, labels = tf.constant(self.pixels), tf.constant(self.labels)
             starts = tf.data.Dataset.range(0, self.num_examples, batch_size)
-            return starts.map(lambda i: (images[i : i + batch_size], labels[i : i + batch_size]))
-        return self.examples().batch(batch_size).prefetch(2)
+            batches = starts.map(lambda i: (images[i : i + batch_size], labels[i : i + batch_size]))
+        else:
+            batches = self.examples().batch(batch_size)
+        return batches.map(lambda pixels, classes: (tf.cast(pixels, tf.float32), classes)).prefetch(2)
 
     def examples(self) -> tf.data.Dataset:
-        """A streaming set's single images `(H, W, C)` and labels, in the fixed order, once.
+        """A streaming set's single uint8 images `(H, W, C)` and labels, in the fixed order, once.
 
         Raises:
             InputError: The images vary in size.
@@ -127,7 +130,7 @@ class Dataset:
             raise InputError(f"n is {n}; it must be at least 1")
         if self.pixels is not None:
             return self.pixels[:n]
-        return next(iter(self.batches(n)))[0].numpy()
+        return next(iter(self.examples().batch(n)))[0].numpy()
 
     def moments(self) -> tuple[np.ndarray, np.ndarray]:
         """Mean and standard deviation of the pixels in 0..255, float64 `(C,)` each.
@@ -143,7 +146,7 @@ class Dataset:
         if self.pixels is not None:
             chunks = (self.pixels[i : i + 1024] for i in range(0, self.num_examples, 1024))
         else:
-            batches = self.take(MOMENT_EXAMPLES).batches(64)
+            batches = self.take(MOMENT_EXAMPLES).examples().batch(64)
             chunks = (images for images, _ in batches.as_numpy_iterator())
         counts = np.sum([_histogram(chunk) for chunk in chunks], axis=0)
         levels = np.arange(256)

@@ -9,7 +9,8 @@ from tfaudit.errors import InputError
 
 __all__ = ["TEST_SHARE", "folder_source"]
 
-SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp")
+SUFFIXES = (".jpg", ".jpeg", ".png")
+FORMATS = ("JPEG", "MPO", "PNG")
 TEST_SHARE = 0.2
 SPLIT_SEED = 0
 
@@ -18,7 +19,7 @@ def folder_source(root: Path) -> Source:
     """The images under `ROOT/SPLIT/CLASS/`, or under `ROOT/CLASS/` with a fifth of every class set aside as `test`.
 
     The first layout is taken where `ROOT/train` holds folders; every folder beside it is then a split. Classes are
-    the folder names in sorted order. Files whose suffix is not of JPEG, PNG or BMP, and hidden ones, are passed over.
+    the folder names in sorted order. Files whose suffix is not of JPEG or PNG, and hidden ones, are passed over.
     The images are stored as the files are; each carries its path under `root` as its id.
 
     Raises:
@@ -92,6 +93,8 @@ def _common_shape(paths: list[Path]) -> tuple[int | None, int | None, int]:
         try:
             with Image.open(path) as image:
                 image.load()
+                if image.format not in FORMATS:
+                    raise ValueError(f"it is {image.format}; allowed are JPEG and PNG")
                 sizes.add(image.size)
                 modes.add(image.mode)
         except (OSError, ValueError, SyntaxError) as error:

@@ -108,7 +108,8 @@ def split_validation(dataset: Dataset, fraction: float, seed: int) -> tuple[Data
 def _epochs_in_memory(dataset: Dataset, batch_size: int, seed: tf.Tensor) -> tf.data.Dataset:
     import tensorflow as tf
 
-    images, labels = tf.constant(dataset.images), tf.constant(dataset.labels)
+    with tf.device("CPU:0"):  # tf.data runs there, also where there is a GPU
+        images, labels = tf.constant(dataset.images), tf.constant(dataset.labels)
     count = dataset.num_examples
 
     def epoch(number: tf.Tensor) -> tf.data.Dataset:
@@ -127,7 +128,7 @@ def _epochs_streaming(dataset: Dataset, batch_size: int, seed: tf.Tensor) -> tf.
     buffer = min(dataset.num_examples, max(batch_size, SHUFFLE_BYTES // example_bytes))
 
     def epoch(number: tf.Tensor) -> tf.data.Dataset:
-        order = tf.random.stateless_uniform([], tf.random.fold_in(seed, number), 0, None, tf.int64)
+        order = tf.random.stateless_uniform([], tf.random.fold_in(seed, number), 0, 2**31, tf.int64)
         return examples.shuffle(buffer, seed=order, reshuffle_each_iteration=False).batch(batch_size)
 
     return tf.data.Dataset.counter().flat_map(epoch)

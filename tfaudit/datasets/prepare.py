@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -120,13 +122,15 @@ def _write(
     import tensorflow_datasets as tfds
 
     count = iter(range(1, source.total + 1))
+    screen = sys.stdout
 
     def counted(examples: Iterable[Any]) -> Iterator[Any]:
         for example in examples:
             yield example
             done = next(count)
             if progress is not None and (done % 1000 == 0 or done == source.total):
-                progress(done, source.total)
+                with contextlib.redirect_stdout(screen):  # TFDS is silenced, its caller is not
+                    progress(done, source.total)
 
     try:
         with quiet_tfds():
@@ -138,5 +142,9 @@ def _write(
                 split_datasets={split: counted(examples) for split, examples in source.splits.items()},
                 data_dir=work,
             )
-    except tf.errors.OpError as error:
-        raise OSError(error.message) from error
+    except (tf.errors.OpError, RuntimeError) as error:
+        # TFDS wraps what TensorFlow's file writer raises, a full disk among them.
+        cause = error.__cause__ if isinstance(error.__cause__, tf.errors.OpError) else error
+        if not isinstance(cause, tf.errors.OpError):
+            raise
+        raise OSError(cause.message) from None

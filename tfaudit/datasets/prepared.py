@@ -151,7 +151,7 @@ def _cut_to(image: tf.Tensor, edge: int) -> tf.Tensor:
     import tensorflow as tf
 
     size = tf.cast(tf.shape(image)[:2], tf.float32)
-    scaled = tf.cast(tf.math.ceil(size * (edge / tf.reduce_min(size))), tf.int32)
+    scaled = tf.maximum(tf.cast(tf.round(size * (edge / tf.reduce_min(size))), tf.int32), edge)
     resized = tf.image.resize(image, scaled, antialias=True)
     pixels = tf.image.resize_with_crop_or_pad(resized, edge, edge)
     return tf.cast(tf.clip_by_value(tf.round(pixels), 0, 255), tf.uint8)

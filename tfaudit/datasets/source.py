@@ -1,6 +1,6 @@
 """What a reader of local files hands to `prepare`."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,5 +18,5 @@ class Source:
     """
 
     features: Any
-    splits: dict[str, Iterable[tuple[int | str, dict[str, Any]]]]
+    splits: Mapping[str, Iterable[tuple[int | str, dict[str, Any]]]]
     total: int

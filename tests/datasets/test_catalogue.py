@@ -1,0 +1,129 @@
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import tensorflow_datasets as tfds
+
+from tfaudit.datasets import prepared
+from tfaudit.datasets.catalogue import load_dataset
+from tfaudit.datasets.pipeline import training_batches
+from tfaudit.errors import InputError
+
+
+def test_cifar10_by_its_tfds_structure(lay_metadata):
+    folder = lay_metadata("cifar10", train=20, test=10)
+    with tfds.testing.mock_data(num_examples=20, data_dir=str(folder)):
+        train = load_dataset("cifar10", "train", data_dir=folder)
+    assert (train.num_examples, train.image_shape, train.num_classes) == (20, (32, 32, 3), 10)
+    assert train.in_memory
+    assert train.images.shape == (20, 32, 32, 3)
+    assert train.labels.shape == train.example_ids.shape == (20,)
+
+
+def test_configurations_go_by_a_slash(lay_metadata):
+    folder = lay_metadata("mnist_corrupted/fog", test=7)
+    with tfds.testing.mock_data(num_examples=7, data_dir=str(folder)):
+        fog = load_dataset("mnist_corrupted/fog", "test", data_dir=folder)
+    assert (fog.name, fog.images.shape) == ("mnist_corrupted/fog", (7, 28, 28, 1))
+    assert fog.example_ids[0] == "mnist_corrupted-test.tfrecord-00000-of-00001__0"
+
+
+def test_imagenet_streams_and_takes_one_size(lay_metadata, monkeypatch):
+    monkeypatch.setattr(prepared, "IN_MEMORY_BYTES", 0)
+    folder = lay_metadata("imagenet2012", validation=12)
+    with tfds.testing.mock_data(num_examples=12, data_dir=str(folder)):
+        asis = load_dataset("imagenet2012", "validation", data_dir=folder)
+        assert (asis.image_shape, asis.in_memory, asis.num_classes) == ((None, None, 3), False, 1000)
+        assert len(asis.labels) == len(set(asis.example_ids)) == 12
+        cut = load_dataset("imagenet2012", "validation", data_dir=folder, image_size=24)
+        assert cut.head(5).shape == (5, 24, 24, 3)
+        batches = training_batches(cut, batch_size=5, seed=0)
+        assert [len(labels) for _, labels in batches.take(3)] == [5, 5, 2]
+
+
+@pytest.mark.parametrize(("height", "width"), [(40, 20), (20, 31), (20, 20), (7, 11)])
+def test_cutting_takes_the_middle_square(height, width):
+    column = np.linspace(0, 255, width)
+    image = np.broadcast_to(column[None, :, None], (height, width, 3)).astype(np.uint8)
+    cut = prepared._cut_to(image, 20).numpy()
+    assert cut.shape == (20, 20, 3)
+    assert abs(cut.mean() - 127) < 5  # the ramp is symmetric, and so is its middle up to half a pixel
+    assert (np.diff(cut[10, :, 0].astype(int)) >= 0).all()
+
+
+def test_a_set_that_is_not_prepared_names_the_command(tmp_path):
+    with pytest.raises(InputError) as error:
+        load_dataset("fashion_mnist", "test", data_dir=tmp_path)
+    assert "get it with: tfaudit prepare fashion_mnist --from PATH" in str(error.value)
+    with pytest.raises(InputError) as error:
+        load_dataset("svhn_cropped", "test", data_dir=tmp_path)
+    assert "tfds.builder('svhn_cropped').download_and_prepare()" in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("fashion_mnst", r"close: fashion_mnist.*tfaudit prepare fashion_mnst --from FOLDER"),
+        ("digit", "close: digits"),
+        ("mnist_corrupted/fogg", "no such variant .its configurations include fog"),
+        ("mnist/fog", "no such variant .it has no configurations"),
+        ("mnist:9.9.9", "no such variant .*3.0.1"),
+        ("../mnist", "give NAME, NAME/CONFIG or NAME:VERSION"),
+        ("huggingface:mnist", "give NAME, NAME/CONFIG or NAME:VERSION"),
+        ("", "give NAME, NAME/CONFIG or NAME:VERSION"),
+        ("celeb_a", "no one feature 'label' of type ClassLabel; it has .*attributes: FeaturesDict"),
+        ("ag_news_subset", "no one feature 'image' of type Image; it has .*title: Text"),
+    ],
+)
+def test_names_that_cannot_be_loaded(tmp_path, name, message):
+    with pytest.raises(InputError, match=message) as error:
+        load_dataset(name, "test", data_dir=tmp_path)
+    assert "\n" not in str(error.value)
+
+
+def test_a_missing_split_lists_the_others(lay_metadata):
+    folder = lay_metadata("mnist", train=5, test=5)
+    for split in ("validation", "test[:x%]", "test[:50%", ""):
+        with pytest.raises(InputError, match="data set 'mnist' has 'test', 'train'"):
+            load_dataset("mnist", split, data_dir=folder)
+
+
+def test_a_set_that_lost_examples_is_refused(lay_metadata):
+    folder = lay_metadata("mnist", train=5)
+    with (
+        tfds.testing.mock_data(num_examples=3, data_dir=str(folder)),
+        pytest.raises(InputError, match="holds 3 examples where its own description says 5"),
+    ):
+        load_dataset("mnist", "train", data_dir=folder)
+
+
+@pytest.mark.parametrize(("name", "size"), [("digits", 16), ("cifar10", 0)])
+def test_image_sizes_that_cannot_be(name, size):
+    with pytest.raises(InputError, match="image_size is"):
+        load_dataset(name, "test", image_size=size)
+
+
+def test_the_environment_names_the_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("TFDS_DATA_DIR", str(tmp_path / "here"))
+    assert prepared.data_folder() == tmp_path / "here"
+    assert prepared.data_folder(tmp_path) == tmp_path
+    monkeypatch.delenv("TFDS_DATA_DIR")
+    assert prepared.data_folder().name == "tensorflow_datasets"
+
+
+def test_a_missing_set_fails_fast_and_without_a_word(tmp_path):
+    script = f"""
+import tensorflow, tensorflow_datasets, time, sys
+from tfaudit.datasets.catalogue import load_dataset
+print("begin", flush=True); print("begin", file=sys.stderr, flush=True)
+start = time.monotonic()
+for name in ("cifar10", "no_such_set", "imagenet2012_real"):
+    try: load_dataset(name, "test", data_dir={str(tmp_path)!r})
+    except ValueError: pass
+print(time.monotonic() - start)
+"""
+    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    assert done.stderr.partition("begin\n")[2] == ""
+    assert float(done.stdout.partition("begin\n")[2]) < 5  # no attempt at the network

@@ -1,0 +1,91 @@
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfaudit.datasets.catalogue import load_dataset
+from tfaudit.datasets.dataset import Dataset
+from tfaudit.errors import InputError
+
+RANDOM = np.random.default_rng(0)
+PIXELS = RANDOM.integers(0, 256, (50, 6, 5, 3)).astype(np.uint8)
+LABELS = np.arange(50) % 4
+IDS = np.array([f"i{i}" for i in range(50)])
+
+
+def in_memory():
+    return Dataset("x", "test", tuple("abcd"), (6, 5, 3), 50, pixels=PIXELS, known_labels=LABELS, known_ids=IDS)
+
+
+def streaming(shape=(6, 5, 3), labels=LABELS):
+    source = tf.data.Dataset.from_tensor_slices((PIXELS, labels, IDS))
+    return Dataset("x", "test", tuple("abcd"), shape, 50, stream=lambda: source)
+
+
+both = pytest.mark.parametrize("dataset", [in_memory(), streaming()], ids=["in memory", "streaming"])
+
+
+@both
+def test_batches_give_every_example_in_order(dataset):
+    for _ in range(2):
+        images, labels = zip(*dataset.batches(16).as_numpy_iterator(), strict=True)
+        assert [len(batch) for batch in labels] == [16, 16, 16, 2]
+        np.testing.assert_array_equal(np.concatenate(images), PIXELS)
+        np.testing.assert_array_equal(np.concatenate(labels), LABELS)
+    assert dataset.batches(16).element_spec == (
+        tf.TensorSpec((None, 6, 5, 3), tf.float32),
+        tf.TensorSpec((None,), tf.int64),
+    )
+
+
+@both
+def test_labels_ids_head_and_moments(dataset):
+    np.testing.assert_array_equal(dataset.labels, LABELS)
+    assert dataset.labels.dtype == np.int64
+    np.testing.assert_array_equal(dataset.example_ids, IDS)
+    np.testing.assert_array_equal(dataset.head(7), PIXELS[:7])
+    assert dataset.head(7).dtype == np.uint8
+    assert len(dataset.head(99)) == 50
+    mean, std = dataset.moments()
+    np.testing.assert_allclose(mean, PIXELS.mean(axis=(0, 1, 2)))
+    np.testing.assert_allclose(std, PIXELS.std(axis=(0, 1, 2)))
+
+
+@both
+def test_take_keeps_the_first(dataset):
+    few = dataset.take(5)
+    assert (few.num_examples, few.num_classes, few.in_memory) == (5, 4, dataset.in_memory)
+    np.testing.assert_array_equal(few.example_ids, IDS[:5])
+    assert dataset.take(500).num_examples == 50
+
+
+@both
+@pytest.mark.parametrize("call", ["batches", "head", "take"])
+def test_numbers_below_one_are_refused(dataset, call):
+    with pytest.raises(InputError, match="is 0; it must be at least 1"):
+        getattr(dataset, call)(0)
+
+
+def test_a_streaming_set_points_to_batches():
+    with pytest.raises(InputError, match="read them with batches"):
+        _ = streaming().images
+
+
+def test_images_of_many_sizes_need_one():
+    varying = streaming(shape=(None, None, 3))
+    np.testing.assert_array_equal(varying.labels, LABELS)
+    with pytest.raises(InputError, match="image_size=224"):
+        varying.batches(2)
+
+
+def test_a_split_without_labels_is_refused():
+    with pytest.raises(InputError, match="run from -1 to -1; allowed are 0 to 3"):
+        _ = streaming(labels=np.full(50, -1)).labels
+
+
+def test_keras_takes_the_batches(recwarn):
+    import keras
+
+    model = keras.Sequential([keras.Input((8, 8, 1)), keras.layers.Flatten(), keras.layers.Dense(10)])
+    model.compile(loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    model.evaluate(load_dataset("digits", "test").batches(256), verbose=0)
+    assert not recwarn.list

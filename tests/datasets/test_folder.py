@@ -1,0 +1,121 @@
+import io
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from tfaudit.datasets.catalogue import load_dataset
+from tfaudit.datasets.pipeline import training_batches
+from tfaudit.datasets.prepare import prepare
+from tfaudit.errors import InputError
+
+
+def draw(path, level, size=(12, 10), mode="RGB"):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.new(mode, size, level if mode == "L" else (level, 0, 255 - level)).save(path)
+
+
+def lay(root, splits=("train", "test"), count=3, **options):
+    for split in splits:
+        for label, name in enumerate(("cat", "dog")):
+            for i in range(count):
+                draw(root / split / name / f"{i}.png", 100 * label + i, **options)
+    return root
+
+
+def test_splits_as_the_folders_give_them(tmp_path):
+    lay(tmp_path / "in", splits=("train", "test", "extra"))
+    (tmp_path / "in" / "train" / "cat" / "notes.txt").write_text("passed over")
+    prepare("pets", tmp_path / "in", data_dir=tmp_path / "d")
+    for split in ("train", "test", "extra"):
+        pets = load_dataset("pets", split, data_dir=tmp_path / "d")
+        assert (pets.num_examples, pets.image_shape, pets.class_names) == (6, (10, 12, 3), ("cat", "dog"))
+        assert sorted(pets.example_ids) == [f"{split}/{c}/{i}.png" for c in ("cat", "dog") for i in range(3)]
+        for image, label, name in zip(pets.images, pets.labels, pets.example_ids, strict=True):
+            assert name.split("/")[1] == pets.class_names[label]
+            assert image[0, 0, 0] == 100 * label + int(name[-5])
+
+
+def test_one_layer_sets_a_fifth_aside(tmp_path):
+    for label, name in enumerate(("cat", "dog")):
+        for i in range(10):
+            draw(tmp_path / "in" / name / f"{i}.png", 100 * label + i)
+    prepare("pets", tmp_path / "in", data_dir=tmp_path / "d")
+    train, test = (load_dataset("pets", split, data_dir=tmp_path / "d") for split in ("train", "test"))
+    assert np.bincount(train.labels).tolist() == [8, 8]
+    assert np.bincount(test.labels).tolist() == [2, 2]
+    assert len({*train.example_ids, *test.example_ids}) == 20
+
+
+def test_grey_images_have_one_channel(tmp_path):
+    lay(tmp_path / "in", mode="L")
+    prepare("grey", tmp_path / "in", data_dir=tmp_path / "d")
+    assert load_dataset("grey", "test", data_dir=tmp_path / "d").image_shape == (10, 12, 1)
+
+
+def test_sizes_may_vary(tmp_path):
+    root = lay(tmp_path / "in")
+    draw(root / "train" / "cat" / "wide.jpg", 5, size=(40, 10))
+    draw(root / "train" / "dog" / "grey.jpeg", 5, size=(9, 30), mode="L")
+    prepare("pets", root, data_dir=tmp_path / "d")
+    pets = load_dataset("pets", "train", data_dir=tmp_path / "d")
+    assert (pets.image_shape, pets.in_memory) == ((None, None, 3), False)
+    with pytest.raises(InputError, match="vary in size"):
+        training_batches(pets, batch_size=2, seed=0)
+    assert load_dataset("pets", "train", data_dir=tmp_path / "d", image_size=8).images.shape == (8, 8, 8, 3)
+
+
+def test_a_class_without_images(tmp_path):
+    root = lay(tmp_path / "in")
+    (root / "train" / "emu").mkdir()
+    with pytest.raises(InputError, match=r"emu holds no image; allowed are \.jpg"):
+        prepare("pets", root, data_dir=tmp_path / "d")
+
+
+def test_a_class_that_training_lacks(tmp_path):
+    root = lay(tmp_path / "in")
+    draw(root / "test" / "emu" / "1.png", 5)
+    with pytest.raises(InputError, match="split 'test' has classes that 'train' lacks: emu"):
+        prepare("pets", root, data_dir=tmp_path / "d")
+
+
+def test_a_single_class(tmp_path):
+    draw(tmp_path / "in" / "train" / "cat" / "1.png", 5)
+    with pytest.raises(InputError, match="holds 1 class; give at least 2"):
+        prepare("pets", tmp_path / "in", data_dir=tmp_path / "d")
+
+
+def test_too_few_images_to_split(tmp_path):
+    draw(tmp_path / "in" / "cat" / "1.png", 5)
+    draw(tmp_path / "in" / "dog" / "1.png", 5)
+    with pytest.raises(InputError, match="too few images to set a fifth of every class aside"):
+        prepare("pets", tmp_path / "in", data_dir=tmp_path / "d")
+
+
+def test_an_empty_folder(tmp_path):
+    (tmp_path / "in").mkdir()
+    with pytest.raises(InputError, match="holds no class folders"):
+        prepare("pets", tmp_path / "in", data_dir=tmp_path / "d")
+
+
+def webp() -> bytes:
+    content = io.BytesIO()
+    Image.new("RGB", (4, 4)).save(content, "WEBP")
+    return content.getvalue()
+
+
+@pytest.mark.parametrize("content", [b"", b"no image", webp()], ids=["empty", "text", "other format"])
+def test_an_image_that_cannot_be_decoded(tmp_path, content):
+    root = lay(tmp_path / "in")
+    (root / "test" / "dog" / "bad.jpg").write_bytes(content)
+    with pytest.raises(InputError, match=r"image .*dog/bad.jpg cannot be decoded"):
+        prepare("pets", root, data_dir=tmp_path / "d")
+    assert not (tmp_path / "d").exists()
+
+
+def test_a_truncated_image(tmp_path):
+    root = lay(tmp_path / "in", size=(64, 64))
+    path = root / "test" / "dog" / "0.png"
+    path.write_bytes(path.read_bytes()[:60])
+    with pytest.raises(InputError, match=r"image .*dog/0.png cannot be decoded"):
+        prepare("pets", root, data_dir=tmp_path / "d")

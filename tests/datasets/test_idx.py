@@ -1,0 +1,51 @@
+import gzip
+
+import numpy as np
+import pytest
+
+from tfaudit.datasets.idx import read_idx
+from tfaudit.errors import InputError
+
+ARRAY = np.arange(2 * 3 * 4, dtype=np.uint8).reshape(2, 3, 4)
+
+
+@pytest.mark.parametrize("name", ["plain", "zipped.gz"])
+def test_reads_what_was_written(tmp_path, write_idx, name):
+    write_idx(tmp_path / name, ARRAY)
+    np.testing.assert_array_equal(read_idx(tmp_path / name, 3), ARRAY)
+
+
+def damage(tmp_path, write_idx, change, zipped=False):
+    path = tmp_path / "images"
+    write_idx(path, ARRAY)
+    content = change(path.read_bytes())
+    path.write_bytes(gzip.compress(content)[:-12] if zipped else content)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda c: b"", "begins with ; an IDX file of it begins with 00000803"),
+        (lambda c: b"\x00\x00\x08\x01" + c[4:], "begins with 00000801"),
+        (lambda c: b"\x00\x00\x0d\x03" + c[4:], "begins with 00000d03"),
+        (lambda c: b"\x89PNG" + c[4:], "begins with 89504e47"),
+        (lambda c: c[:9], "truncated: 9 bytes where the header alone takes 16"),
+        (lambda c: c[:-1], "holds 23 bytes of data where its header says 24"),
+        (lambda c: c + b"\x00", "holds 25 bytes of data where its header says 24"),
+    ],
+)
+def test_damaged_files_are_named(tmp_path, write_idx, change, message):
+    with pytest.raises(InputError, match=message) as error:
+        read_idx(damage(tmp_path, write_idx, change), 3)
+    assert str(tmp_path / "images") in str(error.value)
+
+
+def test_truncated_gzip(tmp_path, write_idx):
+    with pytest.raises(InputError, match="cannot be read"):
+        read_idx(damage(tmp_path, write_idx, lambda c: c, zipped=True), 3)
+
+
+def test_an_unreadable_file(tmp_path):
+    with pytest.raises(InputError, match=r"cannot be read: .*No such file"):
+        read_idx(tmp_path / "none", 1)

@@ -1,0 +1,148 @@
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfaudit.datasets.catalogue import load_dataset
+from tfaudit.datasets.dataset import Dataset
+from tfaudit.datasets.pipeline import split_validation, training_batches
+from tfaudit.errors import InputError
+
+COUNT = 23
+
+
+def numbered(in_memory):
+    """Images that show their own number."""
+    pixels = np.broadcast_to(np.arange(COUNT, dtype=np.uint8)[:, None, None, None], (COUNT, 6, 6, 1)).copy()
+    labels, ids = np.arange(COUNT) % 3, np.arange(COUNT).astype(str)
+    parts = ("numbered", "train", tuple("abc"), (6, 6, 1), COUNT)
+    if in_memory:
+        return Dataset(*parts, pixels=pixels, known_labels=labels, known_ids=ids)
+    return Dataset(*parts, stream=lambda: tf.data.Dataset.from_tensor_slices((pixels, labels, ids)))
+
+
+both = pytest.mark.parametrize("dataset", [numbered(True), numbered(False)], ids=["in memory", "streaming"])
+
+
+def run(dataset, steps, **options):
+    batches = training_batches(dataset, **{"batch_size": 5, "seed": 1, **options})
+    return list(batches.take(steps).as_numpy_iterator())
+
+
+def order(batches):
+    return np.concatenate([images[:, 3, 3, 0] for images, _ in batches]).astype(int)
+
+
+@both
+def test_an_epoch_shows_every_example_once(dataset):
+    steps = run(dataset, 15)
+    assert [len(labels) for _, labels in steps] == [5, 5, 5, 5, 3] * 3
+    epochs = [order(steps[i : i + 5]) for i in (0, 5, 10)]
+    for epoch in epochs:
+        np.testing.assert_array_equal(np.sort(epoch), np.arange(COUNT))
+    assert len({tuple(epoch) for epoch in epochs}) == 3
+    for images, labels in steps:
+        np.testing.assert_array_equal(labels, images[:, 3, 3, 0] % 3)
+
+
+@both
+@pytest.mark.parametrize("augmentation", ["none", "crop_flip"])
+def test_a_seed_fixes_every_bit(dataset, augmentation):
+    one, two, other = (run(dataset, 12, seed=seed, augmentation=augmentation) for seed in (7, 7, 8))
+    for a, b in zip(one, two, strict=True):
+        np.testing.assert_array_equal(a[0], b[0])
+        np.testing.assert_array_equal(a[1], b[1])
+    assert any((a[0] != b[0]).any() for a, b in zip(one, other, strict=True) if a[0].shape == b[0].shape)
+    assert (np.concatenate([b[1] for b in one]) != np.concatenate([b[1] for b in other])).any()
+
+
+@both
+def test_reading_twice_gives_the_same(dataset):
+    batches = training_batches(dataset, batch_size=5, seed=3)
+    first, second = (list(batches.take(7).as_numpy_iterator()) for _ in range(2))
+    np.testing.assert_array_equal(order(first), order(second))
+
+
+@both
+def test_a_run_can_go_on_at_any_step(dataset):
+    batches = training_batches(dataset, batch_size=5, seed=3, augmentation="flip")
+    whole = list(batches.take(9).as_numpy_iterator())
+    later = list(batches.skip(6).take(3).as_numpy_iterator())
+    for a, b in zip(whole[6:], later, strict=True):
+        np.testing.assert_array_equal(a[0], b[0])
+
+
+@both
+def test_all_members_share_one_structure(dataset):
+    specs = {
+        str(training_batches(dataset, batch_size=b, seed=s, augmentation=a).element_spec)
+        for b, s, a in ((5, 0, "none"), (5, 1, "flip"), (7, 2, "shift"), (50, 3, "crop_flip"))
+    }
+    assert len(specs) == 1
+    batches = training_batches(dataset, batch_size=5, seed=0)
+    assert batches.element_spec == (tf.TensorSpec((None, 6, 6, 1), tf.float32), tf.TensorSpec((None,), tf.int64))
+    assert batches.cardinality() == tf.data.INFINITE_CARDINALITY
+
+
+def test_the_order_is_uniform():
+    """Over many epochs the first place goes to every example alike."""
+    places = order(run(numbered(True), 400, batch_size=COUNT))[::COUNT]
+    from scipy.stats import chisquare
+
+    assert chisquare(np.bincount(places, minlength=COUNT)).pvalue > 0.001
+
+
+def test_keras_fits_without_a_warning_and_traces_once(recwarn):
+    digits = load_dataset("digits", "train")
+    model = keras.Sequential([keras.Input((8, 8, 1)), keras.layers.Flatten(), keras.layers.Dense(10)])
+    model.compile("sgd", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    traces = []
+    step = model.train_step
+
+    def counted(data):
+        traces.append(1)
+        return step(data)
+
+    model.train_step = counted
+    for seed in (0, 1):
+        batches = training_batches(digits, batch_size=500, seed=seed)
+        model.fit(batches, steps_per_epoch=3, epochs=2, shuffle=False, verbose=0)
+    assert not recwarn.list
+    assert len(traces) <= 2  # Keras traces for the first step's variables once more
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"batch_size": 0}, "batch_size is 0; it must be at least 1"),
+        ({"seed": -1}, "seed is -1; allowed are 0 to 2147483647"),
+        ({"augmentation": "spin"}, "augmentation is 'spin'; allowed are none, flip, shift, crop_flip"),
+    ],
+)
+def test_bad_arguments(options, message):
+    with pytest.raises(InputError, match=message):
+        run(numbered(True), 1, **options)
+
+
+def test_validation_is_a_stratified_partition():
+    digits = load_dataset("digits", "train")
+    train, validation = split_validation(digits, 0.2, seed=4)
+    assert (train.split, validation.split) == ("train", "validation")
+    assert validation.num_examples == 240  # ceil(0.2 * 1197)
+    assert {*train.example_ids} | {*validation.example_ids} == {*digits.example_ids}
+    assert not {*train.example_ids} & {*validation.example_ids}
+    assert np.ptp(np.bincount(validation.labels) / np.bincount(digits.labels)) < 0.02
+    again, other = split_validation(digits, 0.2, seed=4)[1], split_validation(digits, 0.2, seed=5)[1]
+    np.testing.assert_array_equal(again.images, validation.images)
+    assert (other.example_ids != validation.example_ids).any()
+
+
+def test_validation_that_cannot_be():
+    digits = load_dataset("digits", "train")
+    for fraction in (0, 1, -0.1, float("nan")):
+        with pytest.raises(InputError, match=f"fraction is {fraction}; it must lie between"):
+            split_validation(digits, fraction, seed=0)
+    with pytest.raises(InputError, match="cannot be stratified"):
+        split_validation(digits.take(12), 0.2, seed=0)
+    with pytest.raises(InputError, match="streams; take its validation part by slices"):
+        split_validation(numbered(False), 0.2, seed=0)

@@ -1,0 +1,150 @@
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfaudit.errors import InputError
+from tfaudit.models.registry import build_model, model_names
+
+SMALL = {"digits_convnet": (8, 8, 1), "lenet_r": (28, 28, 1), "lenet_p": (28, 28, 1), "resnet20": (32, 32, 3)}
+contract = pytest.mark.parametrize("name", SMALL)
+
+
+def trainable(model):
+    return sum(int(np.prod(v.shape)) for v in model.trainable_variables)
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "parameters"),
+    [
+        ("lenet_r", (28, 28, 1), 61_706),
+        ("lenet_p", (28, 28, 1), 60_074),
+        ("digits_convnet", (8, 8, 1), 13_706),
+        ("resnet20", (32, 32, 3), 269_722),
+        ("resnet32", (32, 32, 3), 464_154),
+        ("resnet44", (32, 32, 3), 658_586),
+        ("resnet56", (32, 32, 3), 853_018),
+        ("resnet110", (32, 32, 3), 1_727_962),
+    ],
+)
+def test_published_parameter_counts(name, shape, parameters):
+    assert trainable(build_model(name, shape, 10)) == parameters
+
+
+def test_every_name_is_listed():
+    assert model_names() == (
+        "digits_convnet", "lenet_r", "lenet_p", "resnet20", "resnet32", "resnet44", "resnet56", "resnet110"
+    )  # fmt: skip
+
+
+@contract
+def test_pixels_in_logits_out(name):
+    model = build_model(name, SMALL[name], 7, mean=100.0, std=50.0)
+    assert isinstance(model, keras.Model)
+    assert model.layers[-1].name == "logits"
+    logits = model.predict(np.full((2, *SMALL[name]), 200, np.uint8), verbose=0)
+    assert (logits.shape, logits.dtype) == ((2, 7), np.float32)
+
+
+@contract
+def test_a_seed_fixes_the_weights(name):
+    weights = []
+    for seed in (0, 0, 1):
+        keras.utils.set_random_seed(seed)
+        weights.append(build_model(name, SMALL[name], 10).get_weights())
+    assert all((a == b).all() for a, b in zip(weights[0], weights[1], strict=True))
+    assert any((a != b).any() for a, b in zip(weights[0], weights[2], strict=True))
+
+
+@contract
+def test_names_are_the_same_in_every_model(name):
+    first, second = (build_model(name, SMALL[name], 10) for _ in range(2))
+    assert [v.path for v in first.variables] == [v.path for v in second.variables]
+    kernels = [v.path for v in first.trainable_variables if v.path.endswith("kernel")]
+    assert kernels[0] == "conv1/kernel"
+    assert kernels[-1] == "logits/kernel"
+
+
+@contract
+def test_a_saved_model_needs_nothing_of_ours(name, tmp_path):
+    model = build_model(name, SMALL[name], 10, mean=[90.0] * SMALL[name][-1], std=[60.0] * SMALL[name][-1])
+    model.save(tmp_path / "m.keras")
+    loaded = keras.saving.load_model(tmp_path / "m.keras", safe_mode=True)
+    images = np.random.default_rng(0).integers(0, 256, (4, *SMALL[name])).astype(np.float32)
+    np.testing.assert_array_equal(model(images), loaded(images))
+
+
+@contract
+def test_the_first_layer_normalises(name):
+    shape = SMALL[name]
+    mean, std = np.arange(shape[-1]) + 100.0, np.arange(shape[-1]) + 40.0
+    model = build_model(name, shape, 10, mean=mean, std=std)
+    images = np.random.default_rng(0).integers(0, 256, (4, *shape)).astype(np.float32)
+    np.testing.assert_allclose(model.get_layer("normalise")(images), (images - mean) / std, atol=1e-5)
+
+
+@contract
+def test_mixed_precision_keeps_float32_logits(name):
+    policy = keras.config.dtype_policy()
+    keras.config.set_dtype_policy("mixed_bfloat16")
+    try:
+        model = build_model(name, SMALL[name], 10)
+    finally:
+        keras.config.set_dtype_policy(policy)
+    assert model.get_layer("conv1").compute_dtype == "bfloat16"
+    assert model.output.dtype == "float32"
+
+
+@contract
+@pytest.mark.filterwarnings("ignore:Statistics for quantized inputs were expected:UserWarning")  # said of every int8
+def test_int8_conversion_agrees(name, capfd):
+    from ai_edge_litert.interpreter import Interpreter
+
+    keras.utils.set_random_seed(0)
+    model = build_model(name, SMALL[name], 10, mean=127.0, std=64.0)
+    images = np.random.default_rng(0).integers(0, 256, (32, *SMALL[name])).astype(np.float32)
+    converter = tf.lite.TFLiteConverter.from_keras_model(model)
+    converter.optimizations = [tf.lite.Optimize.DEFAULT]
+    converter.representative_dataset = lambda: ([image[None]] for image in images)
+    converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
+    interpreter = Interpreter(model_content=converter.convert())
+    put, get = interpreter.get_input_details()[0]["index"], interpreter.get_output_details()[0]["index"]
+    interpreter.resize_tensor_input(put, images.shape)
+    interpreter.allocate_tensors()
+    interpreter.set_tensor(put, images)
+    interpreter.invoke()
+    expected = model(images).numpy()
+    error = np.abs(interpreter.get_tensor(get) - expected).max()
+    assert error < 0.1 * np.ptp(expected)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        (("vgg", (32, 32, 3), 10), {}, "model is 'vgg'; allowed are digits_convnet, lenet_r"),
+        (("lenet_r", (11, 28, 1), 10), {}, "'lenet_r' takes at least 12 x 12 pixels"),
+        (("lenet_p", (9, 9, 1), 10), {}, "'lenet_p' takes at least 10 x 10 pixels"),
+        (("resnet20", (3, 3, 3), 10), {}, "'resnet20' takes at least 4 x 4 pixels"),
+        (("resnet20", (None, None, 3), 10), {}, "all of them numbers"),
+        (("resnet20", (32, 32), 10), {}, "all of them numbers"),
+        (("lenet_r", (28, 28, 1), 1), {}, "num_classes is 1; it must be at least 2"),
+        (("lenet_r", (28, 28, 1), 10), {"width": 2}, "option 'width' is not one of model 'lenet_r'; allowed are none"),
+        (("resnet20", (32, 32, 3), 10), {"depth": 8}, "option 'depth' is not one of model 'resnet20'"),
+        (("digits_convnet", (8, 8, 1), 10), {"unit": 8}, "allowed are filters, units"),
+        (("lenet_r", (28, 28, 1), 10), {"std": 0.0}, "std is .* must be positive"),
+        (("lenet_r", (28, 28, 1), 10), {"mean": [1.0, 2.0]}, "mean is .* must be one finite number or 1"),
+        (("resnet20", (32, 32, 3), 10), {"mean": float("nan")}, "mean is .nan.; it must be one finite number or 3"),
+    ],
+)
+def test_bad_arguments(arguments, options, message):
+    with pytest.raises(InputError, match=message):
+        build_model(*arguments, **options)
+
+
+@pytest.mark.parametrize(("name", "edge"), [("lenet_r", 12), ("lenet_p", 10), ("resnet20", 4), ("digits_convnet", 4)])
+def test_the_smallest_images_work(name, edge):
+    assert build_model(name, (edge, edge, 1), 3).output.shape == (None, 3)
+
+
+def test_options_reach_the_architecture():
+    assert build_model("digits_convnet", (8, 8, 1), 10, filters=(8, 16), units=32).count_params() == 3_658

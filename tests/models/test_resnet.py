@@ -1,0 +1,49 @@
+"""The shortcut of option A against its definition, and the network against an independent forward pass."""
+
+import keras
+import numpy as np
+
+from tfaudit.models.registry import build_model
+
+
+def test_shortcut_keeps_every_other_pixel_and_adds_zero_channels():
+    model = build_model("resnet20", (8, 8, 3), 10)
+    add = model.get_layer("stage2_block1_add")
+    tap = keras.Model(model.input, [model.get_layer("stage2_block1_subsample").input, add.input[0]])
+    images = np.random.default_rng(0).integers(0, 256, (2, 8, 8, 3)).astype(np.float32)
+    before, shortcut = (t.numpy() for t in tap(images))
+    assert shortcut.shape == (2, 4, 4, 32)
+    np.testing.assert_array_equal(shortcut[..., 8:24], before[:, ::2, ::2])
+    assert not shortcut[..., :8].any()
+    assert not shortcut[..., 24:].any()
+
+
+def convolve(x, kernel, stride):
+    """3x3 convolution padded by one pixel on every side, as PyTorch and Caffe do it."""
+    padded = np.pad(x, [(0, 0), (1, 1), (1, 1), (0, 0)])
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(1, 2))[:, ::stride, ::stride]
+    return np.einsum("bhwcij,ijco->bhwo", windows, kernel)
+
+
+def test_forward_pass_in_numpy():
+    keras.utils.set_random_seed(0)
+    model = build_model("resnet20", (8, 8, 3), 10, mean=120.0, std=60.0)
+    weights = {v.path: v.numpy().astype(float) for v in model.variables}
+    images = np.random.default_rng(0).integers(0, 256, (2, 8, 8, 3)).astype(np.float32)
+
+    def conv_bn(x, name, stride=1):
+        y = convolve(x, weights[f"{name}/kernel"], stride)
+        mean, variance, gamma, beta = (
+            weights[f"{name}_bn/{part}"] for part in ("moving_mean", "moving_variance", "gamma", "beta")
+        )
+        return (y - mean) / np.sqrt(variance + 1e-5) * gamma + beta
+
+    x = np.maximum(conv_bn((images - 120.0) / 60.0, "conv1"), 0)
+    for stage in (1, 2, 3):
+        for block in (1, 2, 3):
+            stride, name = (2 if stage > 1 and block == 1 else 1), f"stage{stage}_block{block}"
+            y = conv_bn(np.maximum(conv_bn(x, f"{name}_conv1", stride), 0), f"{name}_conv2")
+            extra = (y.shape[-1] - x.shape[-1]) // 2
+            x = np.maximum(y + np.pad(x[:, ::stride, ::stride], [(0, 0), (0, 0), (0, 0), (extra, extra)]), 0)
+    logits = x.mean(axis=(1, 2)) @ weights["logits/kernel"] + weights["logits/bias"]
+    np.testing.assert_allclose(model(images), logits, rtol=1e-4, atol=1e-4)
