@@ -16,6 +16,9 @@ from tfaudit.errors import InputError
 
 __all__ = ["KerasForward", "check_model", "load_model", "one_line"]
 
+OPEN_SIDE = 64
+"""Pixels tried where an input leaves a side open."""
+
 _TRACED: weakref.WeakKeyDictionary[keras.Model, tuple[list, dict[tuple, Callable]]] = weakref.WeakKeyDictionary()
 
 
@@ -68,15 +71,22 @@ class KerasForward:
     Attributes:
         gives_probabilities: Whether the model ends in softmax or sigmoid; `None` where its end does not tell.
         batch: The batch size that the model insists on, or `None`.
+        image_shape: Shape of one image; `None` leaves a side open.
+        example_shape: Shape of an image that the model surely takes.
+        dtype: Type of the input.
     """
 
     def __init__(self, model: object) -> None:
         self.model = check_model(model)
         self.gives_probabilities = _ends_in_probabilities(self.model)
         inputs = getattr(self.model, "inputs", None)
-        shape = inputs[0].shape if inputs else (None,) * 4
+        shape = inputs[0].shape if inputs else (None, *_built_shape(self.model)[1:])
         self.batch: int | None = shape[0]
-        self.image_shape: tuple[int | None, ...] = tuple(shape[1:])
+        self.example_shape = tuple(side or OPEN_SIDE for side in shape[1:])
+        # A subclassed model was built with some size of images; that does not bind it, its channels do.
+        self.image_shape: tuple[int | None, ...] = (
+            tuple(shape[1:]) if inputs else (*(None,) * (len(shape) - 2), shape[-1])
+        )
         self.dtype = np.dtype(tf.as_dtype(inputs[0].dtype).as_numpy_dtype) if inputs else np.dtype(np.float32)
 
     def __call__(self, images: np.ndarray) -> np.ndarray:
@@ -103,6 +113,13 @@ def _traced(model: keras.Model, batch: int | None, images: np.ndarray) -> Callab
         function = tf.function(lambda batch: tf.cast(cast(keras.Model, alive())(batch, training=False), tf.float32))
         functions[key] = function.get_concrete_function(tf.TensorSpec((batch, *images.shape[1:]), images.dtype))
     return functions[key]
+
+
+def _built_shape(model: keras.Model) -> tuple[int | None, ...]:
+    shape = (model.get_build_config() or {}).get("input_shape")
+    if not isinstance(shape, tuple | list) or not all(side is None or isinstance(side, int) for side in shape):
+        raise InputError(f"model: {model.name!r} was not built with one input, allowed is one input (N, H, W, C)")
+    return tuple(shape)
 
 
 def _ends_in_probabilities(model: keras.Model) -> bool | None:
