@@ -128,6 +128,8 @@ def _epochs_streaming(dataset: Dataset, batch_size: int, seed: tf.Tensor) -> tf.
     buffer = min(dataset.num_examples, max(batch_size, SHUFFLE_BYTES // example_bytes))
 
     def epoch(number: tf.Tensor) -> tf.data.Dataset:
+        # Of this graph alone: else the process' global seed would count as well, and a seed of 0 fail.
+        tf.random.set_seed(1)
         order = tf.random.stateless_uniform([], tf.random.fold_in(seed, number), 0, 2**31, tf.int64)
         return examples.shuffle(buffer, seed=order, reshuffle_each_iteration=False).batch(batch_size)
 
