@@ -67,7 +67,7 @@ class ClassImpact:
 
     @property
     def direction(self) -> np.ndarray:
-        """ "harmed", "favoured" or "no evidence"."""
+        """Of each class: harmed, favoured or no evidence."""
         signs = np.where(self.test.difference < 0, "harmed", "favoured")
         return np.where(self.significant, signs, "no evidence")
 
@@ -95,7 +95,7 @@ class ClassImpact:
         )
 
     def summary(self) -> dict[str, Any]:
-        """Counts of classes, and the mean differences among harmed and favoured ones ([F] 3.1); NaN where there are none."""
+        """Counts of classes, and mean differences among harmed and favoured ones ([F] 3.1; NaN if there are none)."""
         harmed, favoured = self.direction == "harmed", self.direction == "favoured"
         tested = int(np.isfinite(self.test.p).sum())
         return {
@@ -114,7 +114,7 @@ class ClassImpact:
             "zero_denominators": int(self.zero_denominators.sum()),
         }
 
-    def chart(self) -> alt.Chart | alt.VConcatChart:
+    def chart(self) -> alt.TopLevelMixin:
         """[F] figure 2: bars are absolute differences, points normalised ones, significant classes in plum."""
         from tfaudit.report.charts import class_impact_chart  # report depends on audit, never the other way at import
 
@@ -181,7 +181,7 @@ def class_impact(
 def _centred(recall: np.ndarray, population: Predictions, centering: str) -> np.ndarray:
     accuracy = population.accuracy()[:, None]
     shift = {"member": accuracy, "population": accuracy.mean(), "none": 0.0}[centering]
-    # Recalls are ratios of counts: what differs by less than 1e-12 differs by rounding, and must not look like variance.
+    # Recalls are ratios of counts: what differs by less than 1e-12 differs by rounding and must not look like variance.
     return np.round(recall - shift, 12)
 
 

@@ -78,7 +78,7 @@ class Exemplars:
             "tie_changes": dict(self.tie_changes),
         }
 
-    def chart(self) -> alt.Chart:
+    def chart(self) -> alt.TopLevelMixin:
         """[F] figure 3: accuracy on PIEs, on the other examples and on all."""
         from tfaudit.report.charts import difficulty_chart  # report depends on audit, never the other way at import
 

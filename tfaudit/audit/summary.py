@@ -57,7 +57,7 @@ class Summary:
         rows = self.table.set_index("variant").to_dict("index")
         return {"baseline": self.baseline, "compressed": len(self.exemplars), "variants": rows}
 
-    def chart(self) -> alt.Chart | alt.HConcatChart:
+    def chart(self) -> alt.TopLevelMixin:
         """[F] table 1: top-1 accuracy of every member."""
         from tfaudit.report.charts import accuracy_chart  # report depends on audit, never the other way at import
 
@@ -96,6 +96,7 @@ def summary(
     reference = populations[baseline]
     keys = [baseline, *(key for key in populations if key != baseline)]
     facts = _described(keys, descriptions)
+    titles = {key: str(title) for key, title in facts["title"].items()}
     impacts, pies, rows, notes, accuracies = {}, {}, [], [], []
     for key in keys:
         population, row = populations[key], {"variant": key, **facts.loc[key], "members": populations[key].num_members}
@@ -109,9 +110,9 @@ def summary(
                 notes += [note for note in impacts[key].notes if note not in notes]
                 row |= {name: impacts[key].summary()[name] for name in _TESTED}
         rows.append(row)
-        accuracies.append(_accuracies(key, facts.loc[key, "title"], population))
+        accuracies.append(_accuracies(key, titles[key], population))
     if len(impacts) < len(pies):
-        single = [facts.loc[key, "title"] for key in keys if populations[key].num_members == 1]
+        single = [titles[key] for key in keys if populations[key].num_members == 1]
         notes.append(f"No tests per class where a population has a single member: {', '.join(single)}.")
     table = pd.DataFrame(rows).reindex(columns=[*_COLUMNS]).astype(_COLUMNS)
     return Summary(baseline, table, impacts, pies, pd.concat(accuracies, ignore_index=True), tuple(notes))

@@ -8,13 +8,13 @@ import pandas as pd
 __all__ = ["accuracy_chart", "class_impact_chart", "difficulty_chart"]
 
 PLUM, GREY, GREEN, BLUE, AMBER = "#8e4585", "#a9aeb8", "#1aa37c", "#4a7fc1", "#d07c00"
-SIGNIFICANT, UNDECIDED, NORMALISED = "difference, significant", "difference, no evidence", "normalised difference"
+SIGNIFICANT, UNDECIDED, NORMALISED = "significant change", "no evidence", "normalised change"
 WIDTH = 340
 ALL_NAMED = 40  # up to so many classes each one has a line and a name
 EXTREMES = 12  # beyond that: so many of each end
 
 
-def class_impact_chart(frame: pd.DataFrame) -> alt.LayerChart | alt.VConcatChart:
+def class_impact_chart(frame: pd.DataFrame) -> alt.TopLevelMixin:
     """[F] figure 2, lying down so that names can be read: bars are absolute differences, points normalised ones.
 
     Beyond 40 classes an overview of all of them stands above the 12 most harmed and the 12 most favoured.
@@ -35,7 +35,7 @@ def class_impact_chart(frame: pd.DataFrame) -> alt.LayerChart | alt.VConcatChart
     return alt.vconcat(_all_classes(shown), _named_classes(ends).properties(title=title), spacing=24)
 
 
-def accuracy_chart(accuracies: pd.DataFrame) -> alt.Chart | alt.FacetChart:
+def accuracy_chart(accuracies: pd.DataFrame) -> alt.TopLevelMixin:
     """[F] table 1: one line per variant, one dot per member, a bar at the mean.
 
     The lines share one scale unless the differences between variants would squeeze every population into a dot.
@@ -67,7 +67,7 @@ def accuracy_chart(accuracies: pd.DataFrame) -> alt.Chart | alt.FacetChart:
     )
 
 
-def difficulty_chart(difficulty: pd.DataFrame) -> alt.FacetChart:
+def difficulty_chart(difficulty: pd.DataFrame) -> alt.TopLevelMixin:
     """[F] figure 3: mean accuracy, with its interval over members, on PIEs, on the other examples and on all.
 
     Args:
@@ -128,7 +128,7 @@ def _tooltip() -> list[alt.Tooltip]:
     ]
 
 
-def _named_classes(shown: pd.DataFrame) -> alt.LayerChart:
+def _named_classes(shown: pd.DataFrame) -> alt.LayerChart | alt.FacetChart:
     base = alt.Chart(shown, width=WIDTH, height=alt.Step(18))
     y = alt.Y("name:N", sort=list(shown["name"]), title=None, axis=alt.Axis(labelLimit=130, labelPadding=6))
     bars = base.mark_bar(height=11).encode(
@@ -146,7 +146,7 @@ def _named_classes(shown: pd.DataFrame) -> alt.LayerChart:
     return alt.layer(bars, intervals, points)
 
 
-def _all_classes(shown: pd.DataFrame) -> alt.LayerChart:
+def _all_classes(shown: pd.DataFrame) -> alt.LayerChart | alt.FacetChart:
     base = alt.Chart(shown, width=WIDTH + 100, height=150)
     x = alt.X(
         "rank:Q", title="classes, by normalised difference", scale=alt.Scale(nice=False), axis=alt.Axis(grid=False)

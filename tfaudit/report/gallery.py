@@ -48,19 +48,19 @@ def gallery(found: Exemplars, images: pd.Series, count: int = 24) -> list[Card]:
         images: `(N,)` PNG bytes, in the order of the examples.
         count: at most so many.
     """
-    rows = found.frame().sort_values("decisiveness", ascending=False, kind="stable").head(count)
+    rows = found.frame().sort_values("decisiveness", ascending=False, kind="stable").head(count).to_dict("records")
     return [
         Card(
-            example=str(row.example),
-            label=row.label,
-            before=row.baseline_mode,
-            after=row.compressed_mode,
-            before_share=row.baseline_share,
-            after_share=row.compressed_share,
-            source=_data_uri(images.iloc[row.index]),
-            tiny=_width(images.iloc[row.index]) < 96,
+            example=str(row["example"]),
+            label=row["label"],
+            before=row["baseline_mode"],
+            after=row["compressed_mode"],
+            before_share=row["baseline_share"],
+            after_share=row["compressed_share"],
+            source=_data_uri(images.iloc[row["index"]]),
+            tiny=_width(images.iloc[row["index"]]) < 96,
         )
-        for row in rows.itertuples(index=False)
+        for row in rows
     ]
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-import pandas as pd
-
+from tfaudit.audit.exemplars import Exemplars
 from tfaudit.audit.summary import Summary
 
 __all__ = ["Headline", "headlines"]
@@ -32,26 +31,26 @@ class Headline:
 
 def headlines(audit: Summary) -> list[Headline]:
     """One headline per compressed variant."""
-    rows = audit.frame().set_index("variant")
-    dense = 100 * rows.loc[audit.baseline, "top1"]
+    rows = {row["variant"]: row for row in audit.frame().to_dict("records")}
+    dense = rows[audit.baseline]["top1"]
     return [
         Headline(
-            key,
-            rows.loc[key, "title"],
-            _accuracy(100 * rows.loc[key, "top1"], dense),
-            _classes(audit, key),
-            _images(rows.loc[key]),
+            variant=key,
+            title=rows[key]["title"],
+            accuracy=_accuracy(100 * rows[key]["top1"], 100 * dense),
+            classes=_classes(audit, key),
+            images=_images(found),
         )
-        for key in audit.exemplars
+        for key, found in audit.exemplars.items()
     ]
 
 
 def _accuracy(now: float, before: float) -> str:
     change = now - before
     if abs(change) < 0.05:
-        return f"Mean top-1 accuracy stays within 0.05 points ({before:.2f} % → {now:.2f} %)."
+        return f"Mean top-1 accuracy stays within 0.05 points ({before:.2f}\u00a0% → {now:.2f}\u00a0%)."
     verb = "falls" if change < 0 else "rises"
-    return f"Mean top-1 accuracy {verb} by {abs(change):.1f} points ({before:.1f} % → {now:.1f} %)."
+    return f"Mean top-1 accuracy {verb} by {abs(change):.1f} points ({before:.1f}\u00a0% → {now:.1f}\u00a0%)."
 
 
 def _classes(audit: Summary, key: str) -> str:
@@ -72,11 +71,12 @@ def _classes(audit: Summary, key: str) -> str:
     )
     holm = counts["significant_holm"]
     stands = "none remains" if not holm else f"{holm} {'remains' if holm == 1 else 'remain'}"
-    return f"Of {counts['tested']} classes, {sides} beyond that overall change ({chance}; {stands} after Holm's correction)."
+    return f"Of {counts['tested']} classes, {sides} ({chance}; {stands} after Holm's correction)."
 
 
-def _images(row: pd.Series) -> str:
-    count = row["pies"]
-    if not count:
+def _images(found: Exemplars) -> str:
+    counts = found.summary()
+    if not counts["pies"]:
         return "No image changes its modal label."
-    return f"{count:,} {'image changes its' if count == 1 else 'images change their'} modal label ({100 * row['pie_share']:.1f} %)."
+    subject = "1 image changes its" if counts["pies"] == 1 else f"{counts['pies']:,} images change their"
+    return f"{subject} modal label ({100 * counts['share']:.1f}\u00a0%)."

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Hashable
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -54,13 +56,12 @@ def write_report(store: Store, out: str | Path | None = None, *, split: str = "t
 def _page(store: Store, audit: Summary, split: str) -> str:
     examples = store.examples(split)
     charts = study_charts(audit)
-    style, _, _ = _PAGES.loader.get_source(_PAGES, "report.css")
     return _PAGES.get_template("report.html.j2").render(
         study=store.study,
         split=split,
         examples=len(examples),
         class_count=len(examples.attrs["class_names"]),
-        style=Markup(style),
+        style=Markup((files("tfaudit.report") / "report.css").read_text()),
         versions=_versions(store),
         audit=audit,
         table=html_table(audit),
@@ -78,7 +79,7 @@ _DESCRIPTIONS = {
 }
 
 
-def _class_rows(audit: Summary, key: str) -> list[dict[str, Any]]:
+def _class_rows(audit: Summary, key: str) -> list[dict[Hashable, Any]]:
     frame = audit.impacts[key].frame().dropna(subset=["p"]).sort_values("normalised_pp", kind="stable")
     if len(frame) > ROWS:
         frame = frame[frame["direction"] != "no evidence"].sort_values("p", kind="stable").head(ROWS)

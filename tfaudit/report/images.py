@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Sequence
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +21,13 @@ from tfaudit.store import Store
 
 __all__ = ["inline_svg", "save_charts", "study_charts"]
 
-_FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+_FONT = "Arial, 'Liberation Sans', Helvetica, sans-serif"  # of equal widths: text is measured here and drawn elsewhere
 _NUMBERS = itertools.count()
 
 
 def study_charts(audit: Summary) -> dict[str, alt.TopLevelMixin]:
     """The charts of a study by file name: `accuracy`, `difficulty` and `class-impact-VARIANT`."""
-    charts = {"accuracy": audit.chart()}
+    charts: dict[str, alt.TopLevelMixin] = {"accuracy": audit.chart()}
     titles = audit.table.set_index("variant")["title"]
     if audit.exemplars:
         tables = [found.difficulty.assign(title=titles[key]) for key, found in audit.exemplars.items()]
@@ -73,13 +74,16 @@ def inline_svg(chart: alt.TopLevelMixin, description: str) -> str:
     svg = vl_convert.vegalite_to_svg(_specification(chart, "currentColor", "transparent"))
     prefix = f"c{next(_NUMBERS)}-"  # ids of several charts share one page
     svg = re.sub(r'\bid="', f'id="{prefix}', svg).replace("url(#", f"url(#{prefix}")
-    width, height = re.search(r'width="([\d.]+)" height="([\d.]+)"', svg).groups()
-    label = description.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")
-    opening = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" role="img" aria-label="{label}" '
-        f'viewBox="0 0 {width} {height}" style="max-width:{width}px">'
-    )
-    return re.sub(r"^<svg[^>]*>", lambda _: opening, svg)
+    label = escape(description, quote=True)
+
+    def opening(found: re.Match[str]) -> str:
+        width, height = found.groups()
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" role="img" aria-label="{label}" '
+            f'viewBox="0 0 {width} {height}" style="max-width:{width}px">'
+        )
+
+    return re.sub(r'^<svg[^>]*? width="([\d.]+)" height="([\d.]+)"[^>]*>', opening, svg)
 
 
 def _specification(chart: alt.TopLevelMixin, ink: str, background: str) -> dict[str, Any]:

@@ -30,7 +30,8 @@ def read_study(store: Store, split: str = "test", *, alpha: float = 0.05) -> Sum
         )
     if "dense" not in store.variants:
         raise InputError(
-            f"store: {store.directory} has no complete dense member to compare with; `tfaudit run` goes on where it stopped"
+            f"store: {store.directory} has no complete dense member to compare with; "
+            "`tfaudit run` goes on where it stopped"
         )
     populations = {key: store.predictions(key, split) for key in store.variants}
     audit = summary(populations, _descriptions(store), alpha=alpha)
@@ -67,8 +68,8 @@ def _dependent(store: Store, audit: Summary) -> list[str]:
     if not any(store.study.variant(key).parent for key in audit.impacts):
         return []
     return [
-        "Quantized members are made from the dense members of the same number; Welch's test treats the two as independent, "
-        "which makes it cautious for quantization."
+        "Quantized members are made from the dense members of the same number; Welch's test treats the two as "
+        "independent, which makes it cautious for quantization."
     ]
 
 
@@ -78,8 +79,9 @@ def _tied(audit: Summary) -> list[str]:
     for key, found in audit.exemplars.items():
         changes = max(found.tie_changes.values(), default=0)
         if changes:
+            images = "image" if changes == 1 else "images"
             notes.append(
-                f"{titles[key]}: under another rule for tied votes, {changes} "
-                f"{'image becomes or ceases' if changes == 1 else 'images become or cease'} to be a PIE ({len(found.index)} are)."
+                f"{titles[key]}: for {changes} {images}, being a PIE or not hangs on how tied votes are broken "
+                f"(the lowest class wins here; {len(found.index)} PIEs)."
             )
     return notes

@@ -1,0 +1,184 @@
+"""Class impact against SciPy, statsmodels and hand counts; its invariances; its degenerate cases; its calibration."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+
+from tests.audit.populations import population
+from tfaudit.audit.classes import class_impact
+from tfaudit.errors import InputError
+from tfaudit.predictions import Predictions
+
+BEFORE, AFTER = population(1), population(2, hurt=[3])
+
+
+def recall_by_hand(predictions):
+    """`(K, C)`, an independent way: masks instead of counts."""
+    right = predictions.ranked[:, :, 0] == predictions.labels
+    return np.stack([right[:, predictions.labels == c].mean(1) for c in range(predictions.num_classes)], 1)
+
+
+@pytest.mark.parametrize("centering", ["member", "population", "none"])
+def test_equals_scipy(centering):
+    samples = []
+    for each in (AFTER, BEFORE):
+        accuracy = (each.ranked[:, :, 0] == each.labels).mean(1, keepdims=True)
+        shift = {"member": accuracy, "population": accuracy.mean(), "none": 0}[centering]
+        samples.append(recall_by_hand(each) - shift)
+    reference = stats.ttest_ind(*samples, equal_var=False)
+    impact = class_impact(BEFORE, AFTER, centering=centering)
+    np.testing.assert_allclose(impact.test.p, reference.pvalue, rtol=1e-8)
+    np.testing.assert_allclose(impact.test.t, reference.statistic, rtol=1e-8)
+    frame = impact.frame()
+    interval = reference.confidence_interval(0.95)
+    np.testing.assert_allclose(frame["normalised_low_pp"], 100 * interval.low, rtol=1e-8)
+    np.testing.assert_allclose(frame["normalised_high_pp"], 100 * interval.high, rtol=1e-8)
+
+
+def test_equals_hand_counts():
+    impact = class_impact(BEFORE, AFTER)
+    before, after = recall_by_hand(BEFORE), recall_by_hand(AFTER)
+    frame = impact.frame()
+    np.testing.assert_allclose(frame["recall_before"], before.mean(0))
+    np.testing.assert_allclose(frame["difference_pp"], 100 * (after - before).mean(0))
+    np.testing.assert_allclose(frame["relative_recall"], (after / before).mean(0))
+    overall = AFTER.accuracy().mean() - BEFORE.accuracy().mean()
+    np.testing.assert_allclose(frame["normalised_pp"], frame["difference_pp"] - 100 * overall, atol=1e-9)
+    assert list(frame["examples"]) == [40] * 5
+    for method, column in (("holm", "p_holm"), ("fdr_bh", "p_bh")):
+        np.testing.assert_allclose(frame[column], multipletests(impact.test.p, method=method)[1])
+
+
+def test_finds_the_harmed_class():
+    impact = class_impact(BEFORE, AFTER)
+    counts = impact.summary()
+    assert impact.direction[3] == "harmed"
+    assert counts["significant_holm"] >= 1
+    assert counts["harmed"] + counts["favoured"] == counts["significant"] == impact.significant.sum()
+    assert counts["expected_by_chance"] == pytest.approx(0.25)
+    harmed = impact.frame().query("direction == 'harmed'")
+    assert counts["harmed_mean_difference_pp"] == pytest.approx(harmed["difference_pp"].mean())
+    assert counts["harmed_mean_normalised_pp"] == pytest.approx(harmed["normalised_pp"].mean())
+    assert counts["harmed_mean_normalised_pp"] < 0
+
+
+def test_alpha_decides():
+    p = class_impact(BEFORE, AFTER).test.p
+    just = class_impact(BEFORE, AFTER, alpha=float(p[3]))
+    assert just.direction[3] == "harmed"  # p <= alpha, not <
+    assert class_impact(BEFORE, AFTER, alpha=float(p[3]) * (1 - 1e-12)).direction[3] == "no evidence"
+
+
+def test_a_population_does_not_differ_from_itself():
+    impact = class_impact(BEFORE, BEFORE)
+    np.testing.assert_array_equal(impact.test.p, 1)
+    np.testing.assert_array_equal(impact.relative_recall, 1)
+    assert impact.summary()["significant"] == 0
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.permutations(range(200)))
+def test_order_of_examples_plays_no_part(order):
+    permuted = [Predictions(p.labels[order], p.ranked[:, order], p.probabilities[:, order]) for p in (BEFORE, AFTER)]
+    assert class_impact(*permuted).frame().equals(class_impact(BEFORE, AFTER).frame())
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.permutations(range(5)))
+def test_names_of_classes_play_no_part(renamed):
+    renamed = np.array(renamed)
+    relabelled = [Predictions(renamed[p.labels], renamed[p.ranked]) for p in (BEFORE, AFTER)]
+    plain = class_impact(BEFORE, AFTER).frame().drop(columns="class")
+    assert class_impact(*relabelled).frame().drop(columns="class").iloc[renamed].reset_index(drop=True).equals(plain)
+
+
+def test_centred_recalls_of_a_balanced_test_set_sum_to_zero():
+    assert class_impact(BEFORE, AFTER).test.difference.sum() == pytest.approx(0, abs=1e-10)
+
+
+def test_class_without_examples():
+    impact = class_impact(population(1, empty=[2]), population(2, empty=[2]))
+    row = impact.frame().iloc[2]
+    assert row[["recall_before", "normalised_pp", "p", "p_holm", "p_bh"]].isna().all()
+    assert row["direction"] == "no evidence"
+    assert any("1 class without test examples, not tested: 2" in note for note in impact.notes)
+    assert impact.summary()["tested"] == 4
+
+
+def test_zero_denominators_are_counted():
+    before = Predictions.from_top1([0, 0, 1, 1], [[1, 1, 1, 1], [0, 0, 1, 1]])
+    after = Predictions.from_top1([0, 0, 1, 1], [[0, 0, 1, 0], [0, 0, 1, 0]])
+    impact = class_impact(before, after)
+    np.testing.assert_array_equal(impact.relative_recall, [np.nan, 0.5])
+    np.testing.assert_array_equal(impact.zero_denominators, [1, 0])
+    assert "Relative recall is undefined for 1 class" in impact.notes[0]
+
+
+def test_relative_recall_pairs_members_by_number():
+    before = Predictions(BEFORE.labels, BEFORE.ranked, members=(0, 1, 2, 3, 4, 7))
+    after = Predictions(AFTER.labels, AFTER.ranked[[3, 0]], members=(3, 0))
+    expected = (recall_by_hand(AFTER)[[0, 3]] / recall_by_hand(BEFORE)[[0, 3]]).mean(0)
+    np.testing.assert_allclose(class_impact(before, after).relative_recall, expected)
+    strangers = Predictions(AFTER.labels, AFTER.ranked, members=tuple("abcdef"))
+    impact = class_impact(before, strangers)
+    assert np.isnan(impact.relative_recall).all()
+    assert "share no member" in impact.notes[0]
+
+
+def test_equal_shifts_are_no_variance():
+    """Recalls of .9 and .7 minus accuracies of .8 and .6 differ in the last bit only."""
+    labels = np.repeat([0, 1], 10)
+
+    def members(*hits):
+        return Predictions.from_top1(
+            labels, [np.r_[np.arange(10) >= a, np.arange(10) < b].astype(int) for a, b in hits]
+        )
+
+    impact = class_impact(members((9, 7), (7, 5)), members((8, 8), (6, 6)))
+    np.testing.assert_array_equal(impact.test.p, 0)
+    impact = class_impact(members((9, 7), (7, 5)), members((8, 6), (6, 4)))
+    np.testing.assert_array_equal(impact.test.p, 1)
+
+
+def test_chance_alone_flags_five_percent():
+    """Under the null 5 % of classes are flagged; 2,000 tests, so the share has a standard error of 0.5 points."""
+    rng = np.random.default_rng(0)
+    labels = np.arange(5000) % 100
+
+    def trained():
+        right = rng.random((10, 5000)) < 0.6 + labels / 300
+        return Predictions.from_top1(labels, np.where(right, labels, (labels + 1) % 100))
+
+    flagged = [class_impact(trained(), trained()).significant for _ in range(20)]
+    assert np.mean(flagged) == pytest.approx(0.05, abs=0.0125)
+
+
+def test_single_members_are_sent_elsewhere():
+    one = population(1, members=1)
+    with pytest.raises(InputError, match=r"compressed: 1 member.*--population.*tfaudit\.compare"):
+        class_impact(BEFORE, one)
+
+
+@pytest.mark.parametrize(
+    ("other", "options", "message"),
+    [
+        (AFTER, {"centering": "median"}, "centering: 'median'"),
+        (AFTER, {"alpha": 0}, "alpha: 0"),
+        (population(2, examples=100), {}, "100 examples, the baseline has 200"),
+        (population(2, classes=4), {}, "4 classes, the baseline has 5"),
+        (Predictions(AFTER.labels[::-1], AFTER.ranked), {}, "labels differ .* first at 0"),
+        (Predictions(AFTER.labels, AFTER.ranked, example_ids=np.arange(200)[::-1]), {}, "example_ids differ"),
+        (Predictions(AFTER.labels, AFTER.ranked, class_names="abcde"), {}, "class_names differ"),
+    ],
+)
+def test_bad_input(other, options, message):
+    with pytest.raises(InputError, match=message):
+        class_impact(BEFORE, other, **options)
+
+
+def test_frozen():
+    with pytest.raises(AttributeError):
+        class_impact(BEFORE, AFTER).alpha = 0.1

@@ -1,0 +1,30 @@
+"""Everything right of Predictions works where there is no TensorFlow."""
+
+import subprocess
+import sys
+
+SCRIPT = """
+import sys
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in ("tensorflow", "keras", "tf_keras", "ai_edge_litert"):
+            raise ImportError(f"{name} is blocked")
+sys.meta_path.insert(0, Blocked())
+import pkgutil, importlib
+import tfaudit.stats, tfaudit.report, tfaudit.predictions, tfaudit.store, tfaudit.study
+from tfaudit.audit import classes, exemplars, pairing, summary
+for package in (tfaudit.stats, tfaudit.report):
+    for module in pkgutil.iter_modules(package.__path__):
+        importlib.import_module(f"{package.__name__}.{module.name}")
+from tfaudit.predictions import Predictions
+before = Predictions.from_top1([0, 1], [[0, 1], [0, 1]])
+after = Predictions.from_top1([0, 1], [[0, 0], [0, 1]])
+audit = summary.summary({"dense": before, "int8": after})
+print(len(audit.frame()), len(audit.impacts["int8"].chart().to_dict()["layer"]))
+"""
+
+
+def test_without_tensorflow():
+    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["2", "3"]

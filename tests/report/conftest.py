@@ -1,0 +1,56 @@
+"""A small synthetic study on disk, with names that a careless page would take for HTML."""
+
+import io
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from tests.audit.populations import population
+from tfaudit.store import Store, prediction_bytes
+from tfaudit.study import Pruned, Quantized, Study, Training
+
+NAMES = ("<b>cat</b>", "dog & co", 'owl "big"', "<script>alert(1)</script>", "élan")
+
+
+def png(value, side=8):
+    buffer = io.BytesIO()
+    Image.fromarray(np.full((side, side), value, np.uint8)).save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+def make_study(directory, *, members=4, missing=(), name="small"):
+    """Dense, 90 % pruned and int8, whose class 3 is harmed; `missing` are (variant, member) that failed."""
+    study = Study(
+        name=name,
+        dataset="digits",
+        model="digits_convnet",
+        training=Training(epochs=1),
+        variants=(Pruned(0.9), Quantized("int8")),
+        population=members,
+    )
+    store = Store.create(directory, study, {"tfaudit": "0.1.0", "keras": "3.15.1"})
+    dense = population(0, members=members)
+    images = [png(i) for i in range(dense.num_examples)]
+    store.save_examples("test", dense.labels, [f"test-{i}" for i in range(len(images))], NAMES, images)
+    for i, variant in enumerate(study.all_variants):
+        answers = population(i, members=members, hurt=[3] if i == 1 else [])
+        for member in range(members):
+            if (variant.key, member) in missing:
+                store.save_failure(variant.key, member, "Traceback: no memory")
+                continue
+            record = {
+                "seed": member,
+                "seconds": 1.0,
+                "bytes": 10_000 // (i + 1),
+                "gzipped_bytes": 9_000 // (i + 1),
+                "sparsity": (0.0, 0.9, None)[i],
+            }
+            content = prediction_bytes(answers.ranked[member], answers.probabilities[member])
+            store.save_member(variant.key, member, {store.prediction_path(variant.key, member): content}, record)
+    return store
+
+
+@pytest.fixture(scope="session")
+def store(tmp_path_factory):
+    return make_study(tmp_path_factory.mktemp("study"))

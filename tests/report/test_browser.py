@@ -1,0 +1,58 @@
+"""The report opens in a real browser without a network: Debian's Chromium, driven by Playwright."""
+
+import os
+import shutil
+
+import pytest
+
+from tfaudit.report.html import write_report
+from tfaudit.report.study import read_study
+
+CHROMIUM = shutil.which("chromium")
+SWITCHES = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None and os.environ.get("CI") != "true", reason="no chromium here: apt-get install chromium"
+)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    assert CHROMIUM, "CI needs chromium: apt-get install chromium"
+    sync_api = pytest.importorskip("playwright.sync_api") if os.environ.get("CI") != "true" else None
+    if sync_api is None:
+        from playwright import sync_api
+    with sync_api.sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=SWITCHES)
+        yield chromium
+        chromium.close()
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1200, "light"), (420, "dark")])
+def test_report(browser, store, width, scheme):
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True)
+    asked, said = [], []
+    context.route("http*://**/*", lambda route: (asked.append(route.request.url), route.abort()))
+    page = context.new_page()
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.goto(write_report(store).as_uri())
+
+    audit = read_study(store)
+    rows = page.locator("#figures tbody tr")
+    assert [row.split("\t")[0] for row in rows.all_inner_texts()] == list(audit.frame()["title"])
+    charts = page.locator("svg.chart")
+    assert charts.count() == 2 + len(audit.impacts)
+    for chart in charts.all():
+        box = chart.bounding_box()
+        assert min(box["width"], box["height"]) > 60
+        assert box["x"] + box["width"] <= width
+        assert chart.locator("path").count() > 5
+        assert chart.locator("text").first.evaluate("text => text.getComputedTextLength()") > 0
+    natural = page.locator(".gallery img").evaluate_all("images => images.map(image => image.naturalWidth)")
+    assert len(natural) == sum(min(24, len(found.index)) for found in audit.exemplars.values())
+    assert set(natural) == {8}
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert not asked
+    assert not said
+    context.close()

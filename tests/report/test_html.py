@@ -1,0 +1,108 @@
+"""report.html is whole, self-contained and takes no name for markup."""
+
+import html.parser
+import re
+
+import pytest
+
+from tests.report.conftest import NAMES, make_study
+from tfaudit.errors import InputError
+from tfaudit.report.html import write_report
+from tfaudit.report.study import read_study
+
+
+class Page(html.parser.HTMLParser):
+    """Collects tags, attributes and text; refuses tags that do not close."""
+
+    VOID = frozenset({"meta", "link", "img", "br"})
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.tags, self.links, self.ids, self.text = [], [], [], [], []
+        self.feed(text)
+        assert not self.open
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        attributes = dict(attributes)
+        self.links += [attributes[name] for name in ("src", "href", "xlink:href") if name in attributes]
+        self.ids += [attributes["id"]] if "id" in attributes else []
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.handle_starttag(tag, attributes)
+        if tag not in self.VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+@pytest.fixture(scope="module")
+def text(store):
+    return write_report(store).read_text()
+
+
+@pytest.fixture(scope="module")
+def page(text):
+    return Page(text)
+
+
+def test_asks_no_network(page, text):
+    assert all(link.startswith(("#", "data:")) for link in page.links)
+    assert "url(" not in text.replace("url(#", "")
+    assert "@import" not in text
+    assert "default-src 'none'" in text
+
+
+def test_is_whole(page, store):
+    assert len(page.ids) == len(set(page.ids))
+    assert {link[1:] for link in page.links if link.startswith("#")} <= set(page.ids)
+    audit = read_study(store)
+    assert page.tags.count("svg") == 2 + len(audit.impacts)
+    shown = sum(min(24, len(found.index)) for found in audit.exemplars.values())
+    assert page.tags.count("img") == shown > 0
+    written = " ".join(page.text)
+    for needed in ("small", "digits_convnet", "keras 3.15.1", "Welch's test treats", "fixed-point int8"):
+        assert needed in written
+
+
+def test_every_source_is_resolved(page):
+    told, sources = "".join(page.text).split("Sources")
+    cited = set(re.findall(r"\[([A-Z]+)\]", told))
+    assert cited == set(re.findall(r"\[([A-Z]+)\]", sources)) == {"F", "W", "H", "BH"}
+
+
+def test_names_are_escaped(text, page):
+    assert "script" not in page.tags
+    assert "b" not in page.tags
+    assert all(name in " ".join(page.text) for name in NAMES)
+
+
+def test_written_where_asked(store, tmp_path):
+    place = write_report(store, tmp_path / "deep" / "r.html")
+    assert place == tmp_path / "deep" / "r.html"
+    assert place.read_text().startswith("<!DOCTYPE html>")
+    assert [file.name for file in place.parent.iterdir()] == ["r.html"]
+
+
+def test_place_that_cannot_be_written(store, tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match=r"out: .* cannot be written"):
+        write_report(store, tmp_path / "file" / "r.html")
+
+
+def test_single_members(tmp_path):
+    written = write_report(make_study(tmp_path, members=1)).read_text()
+    assert 'id="classes"' not in written
+    assert "No tests per class where a population has a single member" in written
+    Page(written)
+
+
+def test_baseline_alone(tmp_path):
+    store = make_study(tmp_path, members=1, missing={("int8", 0), ("magnitude-0.9", 0)})
+    assert "nothing to compare yet" in write_report(store).read_text()

@@ -1,0 +1,72 @@
+"""The table as people read it."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from tests.audit.populations import population
+from tests.report.conftest import make_study
+from tfaudit.audit.summary import summary
+from tfaudit.report.study import read_study
+from tfaudit.report.tables import columns, html_table, terminal_table
+
+
+def printed(audit, width=80):
+    console = Console(file=io.StringIO(), width=width)
+    console.print(terminal_table(audit))
+    return console.file.getvalue()
+
+
+def test_terminal_table_fits_80_columns(store):
+    audit = read_study(store)
+    text = printed(audit)
+    row = next(line for line in text.splitlines() if line.strip().startswith("magnitude 90"))
+    figures = audit.frame().iloc[1]
+    assert "…" not in text
+    for part in (
+        "5 kB",
+        "4.5 kB",
+        f"{100 * figures['top1']:.2f}",
+        "100.00",
+        f"{figures['significant']} (0.25)",
+        f"{figures['pies']}",
+        f"{100 * figures['pie_share']:.2f}",
+    ):
+        assert part in row
+    assert "4 members per variant" in text
+    assert "Welch's test treats the two as independent" in " ".join(text.split())
+
+
+def test_names_are_no_markup(tmp_path):
+    audit = summary({"dense": population(1), "[bold]x": population(2)})
+    assert "[bold]x" in printed(audit)
+    audit = summary({"dense": population(1), "<i>x</i>": population(2)})
+    assert "&lt;i&gt;x" in html_table(audit)
+
+
+def test_members_that_differ(tmp_path):
+    audit = read_study(make_study(tmp_path, missing={("int8", 0)}))
+    assert "3–4 members per variant" in printed(audit)
+
+
+def test_unknown_figures_are_dashes():
+    shown = {column.heading: column.cells for column in columns(summary({"dense": population(1)}))}
+    assert shown["size"] == shown["signif."] == shown["PIEs"] == ("–",)
+
+
+@pytest.mark.parametrize(
+    ("size", "text"), [(999, "999 B"), (1000, "1 kB"), (999_600, "1 MB"), (25_636_712, "25.6 MB"), (4e9, "4 GB")]
+)
+def test_sizes(size, text):
+    import pandas as pd
+
+    facts = pd.DataFrame({"bytes": {"dense": float(size)}})
+    shown = {column.heading: column.cells for column in columns(summary({"dense": population(1)}, facts))}
+    assert shown["size"] == (text,)
+
+
+def test_html_table_is_accessible(store):
+    table = html_table(read_study(store))
+    assert table.count('<th scope="col">') == 12
+    assert table.count('<th scope="row">') == 3

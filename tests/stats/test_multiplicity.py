@@ -1,0 +1,50 @@
+"""Holm and Benjamini-Hochberg against their definitions and SciPy; tests that were not made do not count."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from tfaudit.errors import InputError
+from tfaudit.stats.multiplicity import adjust
+
+P = st.lists(st.floats(0, 1), min_size=1, max_size=30).map(np.array)
+
+
+@settings(max_examples=30, deadline=None)
+@given(P)
+def test_bh_equals_scipy(p):
+    np.testing.assert_allclose(adjust(p, "bh"), stats.false_discovery_control(p), rtol=1e-12, atol=1e-300)
+
+
+@settings(max_examples=30, deadline=None)
+@given(P)
+def test_holm_equals_its_definition(p):
+    order = np.argsort(p, kind="stable")
+    stepped = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)).clip(max=1)
+    np.testing.assert_allclose(adjust(p, "holm")[order], stepped, rtol=1e-12)
+
+
+@settings(max_examples=30, deadline=None)
+@given(P, st.sampled_from(["holm", "bh"]))
+def test_tests_not_made_do_not_count(p, method):
+    spread = np.full(2 * len(p), np.nan)
+    spread[::2] = p
+    adjusted = adjust(spread, method)
+    np.testing.assert_array_equal(adjusted[::2], adjust(p, method))
+    assert np.isnan(adjusted[1::2]).all()
+
+
+def test_nothing_to_adjust():
+    assert np.isnan(adjust([np.nan, np.nan], "holm")).all()
+    assert adjust([], "bh").shape == (0,)
+
+
+@pytest.mark.parametrize(
+    ("p", "method", "message"),
+    [([0.1], "sidak", "method: 'sidak'"), ([1.1], "bh", "p: values"), ([[0.1]], "bh", "p: shape")],
+)
+def test_bad_input(p, method, message):
+    with pytest.raises(InputError, match=message):
+        adjust(p, method)
