@@ -6,8 +6,8 @@ first constraint that is called after an optimizer's update, when all kernels ho
 again yet, asks the schedule and, when it is due, ranks the weights of all kernels. So there is one `tf.cond` a step,
 no Python per batch and no copy to the host, and it does not matter how many steps Keras runs in one execution.
 
-At that moment `optimizer.iterations` still counts the finished steps, so after step t it is t - 1, and the masks are
-those of the next forward pass: the schedule is asked for step `iterations + 2`. TF-MOT computes the same masks from
+At that moment the optimizer still counts the finished steps, so after step t it is t - 1, and the masks are those of
+the next forward pass: the schedule is asked for that count + 2. TF-MOT computes the same masks from
 the same weights, only at the beginning of that pass.
 """
 
@@ -25,7 +25,15 @@ from tfaudit.compress.schedules import Schedule, ask
 from tfaudit.compress.scores import SCORES, draws_for, inputs
 from tfaudit.errors import InputError
 
-__all__ = ["MaskedKernels"]
+__all__ = ["MaskedKernels", "steps_done"]
+
+
+def steps_done(optimizer: keras.Optimizer) -> Any:
+    """The variable that counts the steps of an optimizer: batches, also where several make one update.
+
+    `optimizer.iterations` counts updates when gradients are accumulated, and is no variable then.
+    """
+    return getattr(optimizer, "inner_optimizer", optimizer)._iterations
 
 
 class MaskedKernels:
@@ -56,7 +64,7 @@ class MaskedKernels:
     ) -> None:
         self.kernels = dict(kernels)
         self.schedule = schedule
-        self._iterations = model.optimizer.iterations
+        self._done = steps_done(model.optimizer)
         self._score, self._inputs, self._scope = SCORES[method], inputs(method), scope
         trainable = {id(variable) for variable in model.trainable_variables}
         self._frozen = {name for name, kernel in kernels.items() if id(kernel) not in trainable}
@@ -123,7 +131,7 @@ class MaskedKernels:
     def constrained(self, name: str) -> tf.Tensor:
         """What the kernel becomes after an optimizer's update."""
         if self._round.begins(name):
-            self.update(tf.cast(self._iterations, tf.int64) + 2)
+            self.update(tf.cast(self._done, tf.int64) + 2)
         return self.masked(name, self._before(name))
 
     def masked(self, name: str, values: Any) -> tf.Tensor:

@@ -8,7 +8,7 @@ import keras
 import numpy as np
 
 from tfaudit.compress.kernels import select_kernels
-from tfaudit.compress.masked import MaskedKernels
+from tfaudit.compress.masked import MaskedKernels, steps_done
 from tfaudit.compress.masks import SCOPES, masks
 from tfaudit.compress.schedules import Schedule, describe, first_update, planned
 from tfaudit.compress.scores import SCORES, draws_for, inputs
@@ -144,8 +144,13 @@ class Pruning(keras.callbacks.Callback):
 
     def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         """Put the masks on: only now it is known at which epoch this fit begins."""
-        if self._train_function is None or not self._train_function.active:
+        if self._train_function is not None and self._train_function.active:
+            return
+        if self.model.built:
             self._attach(epoch)
+        else:
+            self._train_function = MaskedTrainFunction(self.model, self._detach)
+            self._train_function.swap_in_when_built(lambda: self._attach(epoch))
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         """Report the sparsity."""
@@ -154,14 +159,14 @@ class Pruning(keras.callbacks.Callback):
 
     def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
         """Take the masks off; the pruned weights stay 0."""
+        self._detach()
         if self._masked is None:
             return
-        self._detach()
         optimizer = getattr(self.model.optimizer, "inner_optimizer", self.model.optimizer)
         if optimizer.use_ema:  # Keras has just put the averages in place, which lag behind the masks.
             self._masked.apply()
         if not self._masked.updated() and not self._masked.sparsity():
-            schedule, done = describe(self._masked.schedule), int(optimizer.iterations.numpy())
+            schedule, done = describe(self._masked.schedule), int(steps_done(optimizer).numpy())
             raise InputError(f"schedule: {schedule} pruned nothing in this fit; the optimizer has done {done} steps")
 
     def _attach(self, epoch: int) -> None:
@@ -171,7 +176,7 @@ class Pruning(keras.callbacks.Callback):
             raise InputError("layers: every selected kernel is frozen: prune them at one blow with tfaudit.prune")
         if model.optimizer is None:
             raise InputError("model: Pruning counts the steps of model.optimizer, and this model has none")
-        done = int(model.optimizer.iterations.numpy())
+        done = int(steps_done(model.optimizer).numpy())
         steps = self.params["steps"] and self.params["steps"] * (self.params["epochs"] - epoch)
         start = {name: _present(kernel) if done else np.ones(kernel.shape, bool) for name, kernel in kernels.items()}
         pruned = 1 - sum(mask.sum() for mask in start.values()) / sum(mask.size for mask in start.values())
@@ -193,8 +198,9 @@ class Pruning(keras.callbacks.Callback):
         masked.apply()
 
     def _detach(self) -> None:
-        if self._masked is not None and self._train_function is not None:
+        if self._masked is not None:
             self._masked.detach()
+        if self._train_function is not None:
             self._train_function.swap_out()
 
     def _schedule(self, done: int, steps: int | None, pruned: float) -> Schedule:

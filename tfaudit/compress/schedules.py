@@ -27,7 +27,7 @@ _VARIABLE = "TF_USE_LEGACY_KERAS"
 @cache
 def _tfmot() -> ModuleType:
     before = os.environ.get(_VARIABLE)
-    tf.keras.version()  # from here on `tf.keras` stays what it is
+    _ = tf.keras.layers  # from here on `tf.keras` stays what it is
     try:
         import tensorflow_model_optimization.sparsity.keras as tfmot
     finally:

@@ -43,10 +43,36 @@ class MaskedTrainFunction:
         """Let the model train with the masked function; the constraints have to be set."""
         model, self.active = self._model, True
         self._own, model.train_function = model.train_function, self._masked
-        model.make_train_function()
+        type(model).make_train_function(model)  # not by way of another callback's hook
         self._masked = model.train_function
-        self._replaced = vars(model).get("make_train_function")
-        model.make_train_function = self._hook
+        self._set_hook()
+
+    def swap_in_when_built(self, attach: Callable[[], None]) -> None:
+        """For a model that `fit` builds on its first batch: build it from the shapes of that batch, just before.
+
+        Args:
+            attach: called when the model is built; has to end with `swap_in`.
+        """
+        model, self.active = self._model, True
+
+        def prepare(iterator: Any) -> None:
+            self.swap_out()
+            earlier = getattr(model.train_function, "prepare", None)
+            if earlier is not None:  # of another callback of this fit
+                earlier(iterator)
+            else:
+                model._symbolic_build(data_batch=iterator.element_spec)
+            self._masked = None
+            attach()
+
+        def first_step(iterator: Any) -> Any:
+            prepare(iterator)
+            return model.train_function(iterator)
+
+        first_step.prepare = prepare  # type: ignore[attr-defined]
+        self._own, self._masked = model.train_function, first_step
+        model.train_function = first_step
+        self._set_hook()
 
     def swap_out(self) -> None:
         """Give the model its own function back."""
@@ -57,6 +83,10 @@ class MaskedTrainFunction:
                 model.make_train_function = self._replaced
         if model.train_function is self._masked:
             model.train_function = self._own
+
+    def _set_hook(self) -> None:
+        self._replaced = vars(self._model).get("make_train_function")
+        self._model.make_train_function = self._hook
 
     def _make_train_function(self, force: bool = False) -> None:
         if not force or not self.active:
