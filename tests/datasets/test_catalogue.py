@@ -38,6 +38,7 @@ def test_imagenet_streams_and_takes_one_size(lay_metadata, monkeypatch):
         assert len(asis.labels) == len(set(asis.example_ids)) == 12
         cut = load_dataset("imagenet2012", "validation", data_dir=folder, image_size=24)
         assert cut.head(5).shape == (5, 24, 24, 3)
+        assert len(cut.take(5).labels) == 5
         batches = training_batches(cut, batch_size=5, seed=0)
         assert [len(labels) for _, labels in batches.take(3)] == [5, 5, 2]
 

@@ -8,6 +8,7 @@ import pytest
 import tensorflow_datasets as tfds
 from filelock import FileLock
 
+from tfaudit.datasets import prepared
 from tfaudit.datasets.catalogue import load_dataset
 from tfaudit.datasets.idx import read_idx
 from tfaudit.datasets.prepare import PREPARABLE, prepare
@@ -50,6 +51,20 @@ def test_cifar10_binary_becomes_the_tfds_set(tmp_path, small_cifar):
     for name, label in zip(train.example_ids, train.labels, strict=True):
         assert int(name[-5:]) % 4 == label
     np.testing.assert_array_equal(train.images, np.broadcast_to(np.arange(3), train.images.shape))
+
+
+def test_a_stream_and_memory_hold_the_same(tmp_path, small_cifar, monkeypatch):
+    prepare("cifar10", small_cifar, data_dir=tmp_path)
+    memory = load_dataset("cifar10", "train", data_dir=tmp_path)
+    monkeypatch.setattr(prepared, "IN_MEMORY_BYTES", 0)
+    stream = load_dataset("cifar10", "train", data_dir=tmp_path)
+    assert not stream.in_memory
+    np.testing.assert_array_equal(stream.labels, memory.labels)
+    np.testing.assert_array_equal(stream.example_ids, memory.example_ids)
+    images, labels = next(iter(stream.batches(20)))
+    np.testing.assert_array_equal(images, memory.images)
+    np.testing.assert_array_equal(labels, memory.labels)
+    np.testing.assert_array_equal(stream.head(3), memory.head(3))
 
 
 def test_emnist_has_its_own_file_names(tmp_path, small_mnist):

@@ -32,6 +32,9 @@ class Dataset:
         num_examples: N.
         pixels: uint8 `(N, H, W, C)`, or `None` for a streaming set.
         stream: Makes a `tf.data.Dataset` of single `(image, label, example id)` in the fixed order.
+        label_stream: The same as `(label, example id)`, without decoding the images.
+        known_labels: int64 `(N,)`; given with `pixels`.
+        known_ids: str `(N,)`; given with `pixels`.
     """
 
     name: str
@@ -41,6 +44,7 @@ class Dataset:
     num_examples: int
     pixels: np.ndarray | None = field(default=None, repr=False)
     stream: Callable[[], tf.data.Dataset] | None = field(default=None, repr=False)
+    label_stream: Callable[[], tf.data.Dataset] | None = field(default=None, repr=False)
     known_labels: np.ndarray | None = field(default=None, repr=False)
     known_ids: np.ndarray | None = field(default=None, repr=False)
 
@@ -79,8 +83,7 @@ class Dataset:
     def _labels_and_ids(self) -> tuple[np.ndarray, np.ndarray]:
         if self.known_labels is not None and self.known_ids is not None:
             return self.known_labels, self.known_ids
-        pairs = self._stream().map(lambda image, label, name: (label, name)).batch(4096)
-        columns = list(pairs.as_numpy_iterator())
+        columns = list(self._label_stream().batch(4096).as_numpy_iterator())
         labels = np.concatenate([labels for labels, _ in columns])
         ids = np.concatenate([names for _, names in columns]).astype(str)
         check_labels(self.name, self.split, labels, self.num_classes)
@@ -90,6 +93,11 @@ class Dataset:
         if self.stream is None:
             raise InputError(f"data set {self.name!r} has neither pixels nor a stream; give one of them")
         return self.stream()
+
+    def _label_stream(self) -> tf.data.Dataset:
+        if self.label_stream is None:
+            return self._stream().map(lambda image, label, name: (label, name))
+        return self.label_stream()
 
     def batches(self, batch_size: int) -> tf.data.Dataset:
         """A `tf.data.Dataset` of float32 pixels 0..255 `(B, H, W, C)` and int64 labels `(B,)`, in order, once.
@@ -167,6 +175,7 @@ class Dataset:
             image_shape=self.image_shape,
             num_examples=min(n, self.num_examples),
             stream=lambda: self._stream().take(n),
+            label_stream=lambda: self._label_stream().take(n),
         )
 
     def select(self, positions: np.ndarray, *, split: str) -> Dataset:

@@ -101,12 +101,11 @@ def read_prepared(name: str, split: str, data_dir: str | Path | None, image_size
     own_ids = [key for key in OWN_IDS if key in features and isinstance(features[key], tfds.features.Text)]
     identity = own_ids[0] if own_ids else "tfds_id"
 
-    def stream() -> tf.data.Dataset:
+    def read(*keys: str) -> tf.data.Dataset:
         config = tfds.ReadConfig(add_tfds_id=True, try_autocache=False, skip_prefetch=True)
-        wanted = tfds.decode.PartialDecoding(dict.fromkeys([image, label, *own_ids[:1]], True))
+        wanted = tfds.decode.PartialDecoding(dict.fromkeys([*keys, *own_ids[:1]], True))
         with quiet_tfds():
-            examples = builder.as_dataset(split=split, decoders=wanted, read_config=config, shuffle_files=False)
-        return examples.map(triple, num_parallel_calls=2, deterministic=True)
+            return builder.as_dataset(split=split, decoders=wanted, read_config=config, shuffle_files=False)
 
     def triple(example: dict[str, tf.Tensor]) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
         pixels = example[image] if image_size is None else _cut_to(example[image], image_size)
@@ -121,7 +120,8 @@ def read_prepared(name: str, split: str, data_dir: str | Path | None, image_size
         class_names=tuple(features[label].names),
         image_shape=shape,
         num_examples=count,
-        stream=stream,
+        stream=lambda: read(image, label).map(triple, num_parallel_calls=2, deterministic=True),
+        label_stream=lambda: read(label).map(lambda example: (example[label], example[identity])),
     )
     fits = None not in shape and count * int(np.prod(shape)) <= IN_MEMORY_BYTES
     return _load(dataset) if fits else dataset
