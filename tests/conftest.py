@@ -1,6 +1,9 @@
 """Fixtures of all tests."""
 
 import os
+import shutil
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -22,3 +25,20 @@ def real_data() -> Path:
 def rng() -> np.random.Generator:
     """A seeded generator, the same for every test."""
     return np.random.default_rng(0)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 256 KB: fills up soon."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    mounted = shutil.which("mount") and os.geteuid() == 0
+    if (
+        not mounted
+        or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", place], check=False).returncode
+    ):
+        if os.environ.get("CI"):
+            pytest.fail("CI must be able to mount a tmpfs")
+        pytest.skip("needs the right to mount a tmpfs")
+    yield place
+    subprocess.run(["umount", "-l", place], check=True)

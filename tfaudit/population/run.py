@@ -36,7 +36,8 @@ def run(
         study: what to run.
         directory: where; made if missing. One run at a time may use it.
         engine: "local": worker processes on this machine.
-        workers: processes; one per core this process may use by default. The cores are shared out between them.
+        workers: processes of one thread each; one per core that this process may use by default. One thread, whatever
+            their number: then a seed gives the same bits with any number of workers.
         progress: who is told what happens; nobody by default.
 
     Returns:
@@ -48,8 +49,8 @@ def run(
     """
     if engine != "local":
         raise InputError(f"engine: {engine!r}, allowed is 'local'")
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    workers = cores if workers is None else workers
+    if workers is None:
+        workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if workers < 1:
         raise InputError(f"workers: {workers}, allowed is 1 or more")
     with _plain_disk_errors(directory), lock(directory), progress or NoProgress() as reporter:
@@ -59,7 +60,7 @@ def run(
         jobs = [job for job in _plan(study) if not store.is_complete(job.variant, job.member)]
         total = study.population * len(study.all_variants)
         reporter.begin(total, total - len(jobs))
-        with contextlib.closing(make_members(store.directory, jobs, workers, max(cores // workers, 1))) as events:
+        with contextlib.closing(make_members(store.directory, jobs, workers)) as events:
             for event in events:
                 if event.kind == "failed":
                     store.save_failure(event.job.variant, event.job.member, event.error)

@@ -1,6 +1,6 @@
 """A worker process: makes the members it is told to, one after another.
 
-`python -m tfaudit.population.worker DIR THREADS` reads one job a line, `["variant", member]`, from its standard input
+`python -m tfaudit.population.worker DIR` reads one job a line, `["variant", member]`, from its standard input
 and answers each with one line: `{"error": null}`, or the traceback; `"fatal"` besides, one line, where no member of the
 run can fare better (bad input, a full disk). It ends when its input ends, even in the middle of a member, so that no
 worker outlives a killed run. A process of its own rather than a fork or a `multiprocessing` child: it needs no
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM)
 
 
-def main(directory: str, threads: int) -> None:
+def main(directory: str) -> None:
     """Serves jobs until the standard input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle: it ends the workers
     answers = os.fdopen(os.dup(1), "w", buffering=1)
@@ -39,7 +39,7 @@ def main(directory: str, threads: int) -> None:
     for key, member in jobs:
         answer: dict[str, object] = {"error": None}
         try:
-            maker = maker or _maker(directory, threads)
+            maker = maker or _maker(directory)
             maker.prepare(key)
         except InputError as problem:
             answer = {"error": traceback.format_exc(), "fatal": str(problem)}
@@ -75,11 +75,11 @@ def _read_jobs() -> Iterator[tuple[str, int]]:
     return iter(jobs.get, None)
 
 
-def _maker(directory: str, threads: int) -> MemberMaker:
+def _maker(directory: str) -> MemberMaker:
     import tensorflow as tf
 
-    tf.config.threading.set_intra_op_parallelism_threads(threads)
-    tf.config.threading.set_inter_op_parallelism_threads(threads)
+    tf.config.threading.set_intra_op_parallelism_threads(1)
+    tf.config.threading.set_inter_op_parallelism_threads(1)
     tf.config.experimental.enable_op_determinism()
 
     from tfaudit.population.member import MemberMaker
@@ -89,4 +89,4 @@ def _maker(directory: str, threads: int) -> MemberMaker:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]))
+    main(sys.argv[1])

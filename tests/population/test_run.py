@@ -1,0 +1,218 @@
+"""Real runs with real workers: what is made, resumed, killed, damaged and refused."""
+
+import dataclasses
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import keras
+import numpy as np
+import psutil
+import pytest
+
+from tfaudit import InputError, Pruned, Quantized, Store, Study, Training, open_store, predict, run, sparsity
+
+pytestmark = pytest.mark.slow
+
+STUDY = Study(
+    name="tiny",
+    dataset="digits",
+    model="digits_convnet",
+    training=Training(steps=12, batch_size=32),
+    variants=(Pruned(0.5), Quantized("int8")),
+    population=2,
+    limit=120,
+    model_options={"filters": [4], "units": 8},
+)
+SCRIPT = """
+import json, sys
+from tfaudit import Study, run
+run(Study.from_json(json.loads(sys.argv[1])), sys.argv[2], workers=2)
+"""
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory) -> Store:
+    return run(STUDY, tmp_path_factory.mktemp("study") / "tiny", workers=2)
+
+
+@pytest.fixture
+def copied(finished, tmp_path) -> Store:
+    return open_store(shutil.copytree(finished.directory, tmp_path / "copy"))
+
+
+def stamps(store):
+    return {
+        path: path.stat().st_mtime_ns for path in sorted((store.directory / "members").rglob("*.*")) if path.is_file()
+    }
+
+
+def test_every_member_is_there_and_is_what_it_says(finished):
+    assert finished.failures() == {}
+    assert finished.variants == ("dense", "magnitude-0.5", "int8")
+    predictions = finished.predictions("magnitude-0.5")
+    assert predictions.ranked.shape == (2, 120, 5)
+    for member in range(2):
+        path = finished.directory / finished.member_path("magnitude-0.5", member, "model.keras")
+        model = keras.saving.load_model(path)
+        kernels = sparsity(model).set_index("kernel").loc["total: kernels", "sparsity"]
+        assert kernels == pytest.approx(finished.record("magnitude-0.5", member)["sparsity"])
+        assert kernels == pytest.approx(0.5, abs=0.01)
+        images = np.stack([_pixels(png) for png in finished.examples()["image"]])
+        ranked, probabilities = predict(path, images)
+        np.testing.assert_array_equal(ranked, predictions.ranked[member])
+        np.testing.assert_allclose(probabilities, predictions.probabilities[member], atol=1e-5)
+    flatbuffer = finished.directory / finished.member_path("int8", 1, "model.tflite")
+    assert flatbuffer.stat().st_size == finished.record("int8", 1)["bytes"]
+    assert finished.record("int8", 1)["accuracy"] == finished.predictions("int8").accuracy()[1]
+    assert json.loads((finished.directory / "study.json").read_text())["versions"]["keras"] == keras.__version__
+
+
+def _pixels(png):
+    import io
+
+    from PIL import Image
+
+    return np.array(Image.open(io.BytesIO(png)))[..., None]
+
+
+def test_a_second_run_makes_nothing_and_damage_is_mended(copied):
+    before = stamps(copied)
+    run(STUDY, copied.directory, workers=1)
+    assert stamps(copied) == before
+    expected = copied.predictions("dense").probabilities
+    for member, damage in enumerate((lambda b: b[: len(b) // 2], lambda b: b[:-40] + bytes([b[-40] ^ 1]) + b[-39:])):
+        path = copied.directory / copied.prediction_path("dense", member)
+        path.write_bytes(damage(path.read_bytes()))
+    shutil.rmtree(copied.directory / "members/int8/000")
+    (copied.directory / "examples/test.parquet").write_bytes(b"PAR1")
+    run(STUDY, copied.directory, workers=1)
+    np.testing.assert_array_equal(copied.predictions("dense").probabilities, expected)  # one worker, same bits
+    assert copied.members("int8") == (0, 1)
+    after = stamps(copied)
+    unchanged = [path for path in before if "magnitude" in str(path)]
+    assert all(after[path] == before[path] for path in unchanged)
+
+
+def test_the_population_grows_and_its_first_members_stay(copied):
+    before = stamps(copied)
+    grown = run(dataclasses.replace(STUDY, population=3), copied.directory, workers=2)
+    assert grown.predictions("int8").members == (0, 1, 2)
+    assert {path: stamp for path, stamp in stamps(copied).items() if path in before} == before
+
+
+def test_a_member_that_fails_is_recorded_while_the_others_go_on(tmp_path):
+    study = dataclasses.replace(STUDY, variants=(Pruned(0.5, layers=("nope",)),), population=1)
+    store = run(study, tmp_path / "s", workers=1)
+    ((pair, traceback),) = store.failures().items()
+    assert pair == ("magnitude-0.5-layers=nope", 0)
+    assert "Traceback" in traceback
+    assert "nope" in traceback.strip().splitlines()[-1]
+    assert store.variants == ("dense",)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"model": "nope"}, "model is 'nope'; allowed are digits_convnet"),
+        ({"dataset": "nope"}, "name is 'nope'; no data set has it"),
+        ({"model_options": {"depth": 3}}, "option 'depth' is not one of model 'digits_convnet'"),
+    ],
+)
+def test_a_study_that_cannot_run_is_one_line(tmp_path, change, message):
+    with pytest.raises(InputError, match=message) as caught:
+        run(dataclasses.replace(STUDY, **change), tmp_path / "s", workers=1)
+    assert "\n" not in str(caught.value)
+    assert not psutil.Process().children()
+
+
+def test_settings_that_no_run_takes(tmp_path):
+    with pytest.raises(InputError, match="workers: 0"):
+        run(STUDY, tmp_path, workers=0)
+    with pytest.raises(InputError, match="engine: 'mpi', allowed is 'local'"):
+        run(STUDY, tmp_path, engine="mpi")
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match=r"directory: .*file cannot be written"):
+        run(STUDY, tmp_path / "file", workers=1)
+
+
+def start(study, directory):
+    return subprocess.Popen([sys.executable, "-c", SCRIPT, json.dumps(study.to_json()), str(directory)])
+
+
+def wait_for(condition, seconds=90):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited too long"
+        time.sleep(0.02)
+
+
+def test_killing_a_worker_and_then_the_whole_run_loses_only_what_was_in_flight(tmp_path):
+    directory = tmp_path / "s"
+    study = dataclasses.replace(STUDY, population=3, training=Training(steps=200, batch_size=32))
+    process = start(study, directory)
+    done = lambda: len(list(directory.glob("members/*/*/member.json")))  # noqa: E731
+    wait_for(lambda: done() >= 2)
+    workers = psutil.Process(process.pid).children()
+    assert len(workers) == 2
+    workers[0].send_signal(signal.SIGKILL)
+    wait_for(lambda: done() >= 4)
+    with pytest.raises(InputError, match="in use by another"):
+        run(study, directory, workers=1)
+    workers = psutil.Process(process.pid).children()
+    process.kill()
+    process.wait()
+    psutil.wait_procs(workers, timeout=20)
+    assert not any(worker.is_running() for worker in workers), "a worker outlived its run"
+    store = open_store(directory)
+    before = stamps(store)
+    complete = {path for path in before if (path.parent / "member.json").exists()}
+    assert done() < 9
+    run(study, directory, workers=2)
+    assert store.failures() == {}
+    assert [store.predictions(v).members for v in store.variants] == [(0, 1, 2)] * 3
+    after = stamps(store)
+    assert all(after[path] == before[path] for path in complete)
+    assert not list(directory.rglob("*.part")), "a half-written file was left"
+
+
+def test_ctrl_c_ends_the_run_and_its_workers(tmp_path):
+    directory = tmp_path / "s"
+    study = dataclasses.replace(STUDY, population=30)
+    (tmp_path / "recipe.py").write_text(
+        "import json\nfrom tfaudit import Study\n"
+        + f"study = Study.from_json(json.loads({json.dumps(study.to_json())!r}))"
+    )
+    command = [sys.executable, "-m", "tfaudit.cli", "run", str(tmp_path / "recipe.py"), "--out", str(directory)]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    wait_for(lambda: list(directory.glob("members/*/*/member.json")))
+    workers = psutil.Process(process.pid).children()
+    process.send_signal(signal.SIGINT)
+    _, words = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert words.strip() == "tfaudit: interrupted; the same command goes on from here"
+    assert not any(worker.is_running() for worker in workers)
+
+
+def test_a_full_disk_is_one_line_and_the_run_goes_on_when_there_is_room(small_disk):
+    study = dataclasses.replace(STUDY, population=6)
+    with pytest.raises(InputError, match=r"cannot be written \(No space left on device: .*free it, then run again"):
+        run(study, small_disk / "s", workers=1)
+    assert not list(small_disk.rglob("*.part"))
+    made = open_store(small_disk / "s").members("dense")
+    assert made
+    subprocess.run(["mount", "-o", "remount,size=64m", small_disk], check=True)
+    store = run(study, small_disk / "s", workers=2)
+    assert store.failures() == {}
+    assert len(store.members("int8")) == 6
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounts a read-only tmpfs")
+def test_a_directory_that_cannot_be_written_is_one_line(small_disk):
+    subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
+    with pytest.raises(InputError, match=r"cannot be written \(Read-only file system"):
+        run(STUDY, small_disk / "s", workers=1)
