@@ -1,0 +1,212 @@
+"""ClassAudit inside real fits: what the other callbacks see, and that training does not notice it."""
+
+import csv
+import os
+import subprocess
+import sys
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from keras import layers
+
+from tfaudit.callbacks import ClassAudit
+from tfaudit.compress.inference import predict
+from tfaudit.compress.quantize import quantize
+from tfaudit.errors import InputError
+from tfaudit.predictions import Predictions
+
+RNG = np.random.default_rng(0)
+LABELS = RNG.integers(0, 3, 90)
+IMAGES = RNG.random((90, 6, 6, 1), np.float32) + LABELS[:, None, None, None] / 4
+VALIDATION = (IMAGES[60:], LABELS[60:])
+
+
+def net(policy="float32", **compiled):
+    keras.utils.set_random_seed(5)
+    model = keras.Sequential(
+        [
+            keras.Input((6, 6, 1)),
+            layers.Conv2D(4, 3, dtype=policy),
+            layers.BatchNormalization(momentum=0.5, dtype=policy),
+            layers.Dropout(0.3, dtype=policy),
+            layers.Flatten(dtype=policy),
+            layers.Dense(3, dtype="float32"),
+        ]
+    )
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    model.compile(keras.optimizers.SGD(0.05), loss, metrics=["accuracy"], **compiled)
+    return model
+
+
+def fit(model, *callbacks, epochs=3):
+    return model.fit(IMAGES[:60], LABELS[:60], 16, epochs, verbose=0, callbacks=list(callbacks)).history
+
+
+def top1(model):
+    return predict(model, VALIDATION[0])[0][:, 0]
+
+
+def test_logs_and_history_say_what_the_weights_of_each_epoch_say():
+    model = net()
+    baseline = top1(model)
+    audit = ClassAudit(VALIDATION, baseline=model)
+    answers = []
+    watch = keras.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: answers.append(top1(model)))
+    history = fit(model, audit, watch)
+    assert history["val_flips"] == [(a != baseline).sum() for a in answers]
+    right = baseline == VALIDATION[1]
+    assert history["val_negative_flips"] == [(right & (a != baseline)).sum() for a in answers]
+    recalls = np.array([[(a == c)[VALIDATION[1] == c].mean() for c in range(3)] for a in answers])
+    assert history["val_worst_class_recall"] == pytest.approx(recalls.min(axis=1))
+    assert len(history["val_intensification"]) == 3
+    assert history["val_flips"][-1] > 0
+
+    frame = audit.history_frame()
+    assert list(frame.columns) == ["epoch", "class", "class_name", "recall", "support"]
+    np.testing.assert_allclose(frame.pivot(index="epoch", columns="class", values="recall"), recalls)
+    np.testing.assert_array_equal(frame["support"][:3], np.bincount(VALIDATION[1]))
+
+
+def test_later_callbacks_see_the_values(tmp_path):
+    stop = keras.callbacks.EarlyStopping(monitor="val_worst_class_recall", mode="max", patience=1)
+    log = keras.callbacks.CSVLogger(tmp_path / "log.csv")
+    history = fit(net(), ClassAudit(VALIDATION, baseline=LABELS[60:]), stop, log, epochs=20)
+    recalls = history["val_worst_class_recall"]
+    assert len(recalls) < 20
+    assert len(recalls) == 1 + next(i for i in range(1, 20) if recalls[i] <= max(recalls[:i]))
+    with (tmp_path / "log.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [float(row["val_worst_class_recall"]) for row in rows] == recalls
+    assert [float(row["val_flips"]) for row in rows] == history["val_flips"]
+
+
+@pytest.mark.parametrize("settings", [{}, {"policy": "mixed_float16"}, {"steps_per_execution": 2}])
+def test_training_does_not_notice(settings):
+    def weights(*make):
+        model = net(**settings)
+        history = fit(model, *(callback(model) for callback in make))
+        return history["loss"], [w.tobytes() for w in model.get_weights()]
+
+    assert weights() == weights(lambda model: ClassAudit(VALIDATION, baseline=model))
+
+
+def test_traced_once():
+    traces = []
+
+    class Counting(layers.Layer):
+        def call(self, x, training=False):
+            traces.append(training)
+            return x
+
+    model = keras.Sequential([keras.Input((6, 6, 1)), Counting(), layers.Flatten(), layers.Dense(3)])
+    model.compile("sgd", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    traces.clear()
+    fit(model, ClassAudit(VALIDATION, baseline=model, batch_size=7), epochs=4)
+    assert len(traces) - sum(map(bool, traces)) == 1
+
+
+def test_the_baseline_is_asked_once_and_may_be_the_trained_model():
+    model = net()
+    before = top1(model)
+    audit = ClassAudit(VALIDATION, baseline=model)
+    fit(model, audit, epochs=2)
+    history = fit(model, audit, epochs=1)  # a second fit: still against the model as it was
+    assert history["val_flips"] == [(top1(model) != before).sum()]
+    assert set(audit.history_frame()["epoch"]) == {0}
+
+
+def test_every_form_of_baseline_gives_the_same(tmp_path):
+    model = net()
+    (tmp_path / "model.tflite").write_bytes(quantize(model, "float32"))
+    forms = [
+        model,
+        quantize(model, "float32"),
+        tmp_path / "model.tflite",
+        top1(model),
+        Predictions.from_top1(VALIDATION[1], np.stack([top1(model)] * 3)),
+    ]
+    audits = [ClassAudit(VALIDATION, baseline=form) for form in forms]
+    rows = []
+    for audit in audits:
+        audit.set_model(net())
+        audit.model.set_weights([w * 0.5 - 0.1 for w in model.get_weights()])
+        rows.append(logs := {})
+        audit.on_epoch_end(0, logs)
+    assert rows[0]["val_flips"] > 0
+    assert all(row == rows[0] for row in rows)
+
+
+def test_every_form_of_validation_gives_the_same():
+    class Named:
+        class_names = ("cat", "dog", "emu", "fox")
+
+        def batches(self, batch_size):
+            return tf.data.Dataset.from_tensor_slices(VALIDATION).batch(batch_size)
+
+    model = net()
+    one_hot = (VALIDATION[0], keras.utils.to_categorical(VALIDATION[1]))
+    column = (VALIDATION[0], VALIDATION[1][:, None].astype(np.float32))
+    weighted = tf.data.Dataset.from_tensor_slices((*VALIDATION, np.ones(30))).batch(8)
+    recalls = []
+    for validation in (VALIDATION, one_hot, column, Named(), Named().batches(9), weighted):
+        audit = ClassAudit(validation, batch_size=11)
+        audit.set_model(model)
+        audit.on_epoch_end(0, logs := {})
+        assert set(logs) == {"val_worst_class_recall"}
+        recalls.append(audit.history_frame()["recall"][:3].tolist())
+        if isinstance(validation, Named):
+            assert audit.history_frame()["class_name"].tolist() == list(Named.class_names)
+            assert np.isnan(audit.history_frame()["recall"][3])
+    assert all(recall == recalls[0] for recall in recalls)
+
+
+def test_under_mirrored_strategy():
+    program = """
+import keras, numpy as np, tensorflow as tf
+cpu = tf.config.list_physical_devices("CPU")[0]
+tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
+from tfaudit.callbacks import ClassAudit
+x, y = np.random.default_rng(0).random((32, 4), "float32"), np.arange(32) % 2
+with tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"]).scope():
+    model = keras.Sequential([keras.Input((4,)), keras.layers.BatchNormalization(), keras.layers.Dense(2)])
+    model.compile("sgd", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+audit = ClassAudit((x, y), baseline=model)
+history = model.fit(x, y, batch_size=8, epochs=2, verbose=0, callbacks=[audit]).history
+answers = model.predict(x, verbose=0).argmax(1)
+worst = min((answers == y)[y == c].mean() for c in (0, 1))
+assert abs(history["val_worst_class_recall"][-1] - worst) < 1e-9, (history, worst)
+print("done")
+"""
+    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, env=environment)
+    assert run.stdout.endswith("done\n"), run.stderr
+
+
+def shuffled():
+    data = tf.data.Dataset.from_tensor_slices(VALIDATION).shuffle(30, seed=1, reshuffle_each_iteration=True)
+    return data.batch(10)
+
+
+@pytest.mark.parametrize(
+    ("validation", "settings", "message"),
+    [
+        (shuffled, {"baseline": "model"}, "validation: its order or length changes between passes"),
+        (lambda: (IMAGES, LABELS[:5]), {}, "validation: 90 images and 5 labels"),
+        (lambda: (IMAGES,), {}, "validation: 1 parts, allowed is"),
+        (lambda: iter([VALIDATION]), {}, "validation: list_iterator, allowed are"),
+        (lambda: tf.data.Dataset.from_tensor_slices(IMAGES).batch(9), {}, "validation: a batch without labels"),
+        (lambda: (IMAGES, LABELS + 0.5), {}, "validation: labels of type float64"),
+        (lambda: (IMAGES, -LABELS), {}, "validation: labels of type int64"),
+        (lambda: [], {}, "validation: empty"),
+        (lambda: VALIDATION, {"baseline": LABELS}, r"baseline: ndarray of type int64 and shape \(90,\), allowed are"),
+        (lambda: VALIDATION, {"baseline": Predictions.from_top1(LABELS, LABELS)}, "baseline: its labels are not those"),
+        (lambda: VALIDATION, {"batch_size": 0}, "batch_size: 0"),
+    ],
+)
+def test_bad_input_gets_one_line(validation, settings, message):
+    if isinstance(settings.get("baseline"), str):
+        settings = {"baseline": net()}
+    with pytest.raises(InputError, match=message):
+        ClassAudit(validation(), **settings)

@@ -1,0 +1,91 @@
+"""The audit in miniature that runs after every epoch: worst class, flips and intensification."""
+
+import numpy as np
+
+from tfaudit.errors import InputError
+
+__all__ = ["class_recall", "epoch_metrics", "intensification"]
+
+
+def class_recall(labels: np.ndarray, predicted: np.ndarray, num_classes: int) -> tuple[np.ndarray, np.ndarray]:
+    """Recall of every class, and how many examples it has.
+
+    Args:
+        labels: True classes, integers `(N,)`.
+        predicted: Top-1 classes, integers `(N,)`.
+        num_classes: C.
+
+    Returns:
+        Recall, float64 `(C,)`, NaN for a class without examples; and support, int64 `(C,)`.
+    """
+    support = np.bincount(labels, minlength=num_classes)
+    hits = np.bincount(labels[labels == predicted], minlength=num_classes)
+    return np.divide(hits, support, out=np.full(len(support), np.nan), where=support > 0), support
+
+
+def intensification(labels: np.ndarray, predicted: np.ndarray, baseline: np.ndarray) -> float:
+    """Slope through the origin of normalised recall balances, [R] section 5.
+
+    With `Bn[c] = (R[c] - A) / A`, A the accuracy and 0 the baseline: `alpha = sum_c Bn0 Bn / sum_c Bn0^2`. Above 1 the
+    model is less even over its classes than the baseline was. Classes without examples do not count.
+
+    Args:
+        labels: True classes, integers `(N,)`.
+        predicted: Top-1 classes, integers `(N,)`.
+        baseline: Top-1 classes of the baseline, integers `(N,)`.
+
+    Returns:
+        The slope; NaN where an accuracy is 0 or the baseline is equally good at all classes.
+
+    Example:
+        >>> labels = np.repeat([0, 1], 10)
+        >>> def answers(right_0, right_1):
+        ...     return np.where(np.r_[np.arange(10) < right_0, np.arange(10) < right_1], labels, 1 - labels)
+        >>> round(intensification(labels, answers(7, 5), baseline=answers(9, 7)), 4)
+        1.3333
+    """
+    before, after = _normalised_balance(labels, baseline), _normalised_balance(labels, predicted)
+    spread = float(np.square(before).sum())
+    return float(before @ after / spread) if spread > 0 else float("nan")
+
+
+def epoch_metrics(labels: np.ndarray, predicted: np.ndarray, baseline: np.ndarray | None = None) -> dict[str, float]:
+    """What a callback logs after an epoch.
+
+    Args:
+        labels: True classes, integers `(N,)`.
+        predicted: Top-1 classes, integers `(N,)`.
+        baseline: Top-1 classes of the baseline, integers `(N,)`, or `None`.
+
+    Returns:
+        `worst_class_recall`; and with a baseline `flips` (examples answered differently), `negative_flips` (right
+        before, wrong now) and `intensification`.
+
+    Raises:
+        InputError: The arrays are empty or not of one length.
+
+    Example:
+        >>> epoch_metrics(np.array([0, 0, 1]), np.array([0, 1, 1]), baseline=np.array([0, 0, 0]))
+        {'worst_class_recall': 0.5, 'flips': 2, 'negative_flips': 1, 'intensification': -0.5}
+    """
+    for name, answers in (("predicted", predicted), ("baseline", baseline)):
+        if answers is not None and answers.shape != labels.shape:
+            raise InputError(f"{name}: shape {answers.shape}, expected that of labels, {labels.shape}")
+    if not len(labels):
+        raise InputError("labels: empty, allowed is one example or more")
+    recall, _ = class_recall(labels, predicted, int(labels.max()) + 1)
+    metrics: dict[str, float] = {"worst_class_recall": float(np.nanmin(recall))}
+    if baseline is not None:
+        flipped = predicted != baseline
+        metrics["flips"] = int(flipped.sum())
+        metrics["negative_flips"] = int((flipped & (baseline == labels)).sum())
+        metrics["intensification"] = intensification(labels, predicted, baseline)
+    return metrics
+
+
+def _normalised_balance(labels: np.ndarray, predicted: np.ndarray) -> np.ndarray:
+    recall, support = class_recall(labels, predicted, int(labels.max()) + 1)
+    accuracy = float((labels == predicted).mean())
+    if accuracy == 0:
+        return np.full(int((support > 0).sum()), np.nan)
+    return recall[support > 0] / accuracy - 1
