@@ -2,6 +2,7 @@
 
 import io
 
+import pandas as pd
 import pytest
 from rich.console import Console
 
@@ -25,8 +26,8 @@ def test_terminal_table_fits_80_columns(store):
     figures = audit.frame().iloc[1]
     assert "…" not in text
     for part in (
-        "5 kB",
-        "4.5 kB",
+        " 5 ",
+        " 4.5 ",
         f"{100 * figures['top1']:.2f}",
         "100.00",
         f"{figures['significant']} (0.25)",
@@ -52,18 +53,18 @@ def test_members_that_differ(tmp_path):
 
 def test_unknown_figures_are_dashes():
     shown = {column.heading: column.cells for column in columns(summary({"dense": population(1)}))}
-    assert shown["size"] == shown["signif."] == shown["PIEs"] == ("–",)
+    assert shown["size, B"] == shown["signif."] == shown["PIEs"] == ("–",)
 
 
 @pytest.mark.parametrize(
-    ("size", "text"), [(999, "999 B"), (1000, "1 kB"), (999_600, "1 MB"), (25_636_712, "25.6 MB"), (4e9, "4 GB")]
+    ("size", "heading", "text"),
+    [(999, "size, B", "999"), (1000, "size, kB", "1"), (25_636_712, "size, MB", "25.6"), (4e12, "size, GB", "4e+03")],
 )
-def test_sizes(size, text):
-    import pandas as pd
-
-    facts = pd.DataFrame({"bytes": {"dense": float(size)}})
-    shown = {column.heading: column.cells for column in columns(summary({"dense": population(1)}, facts))}
-    assert shown["size"] == (text,)
+def test_sizes_share_a_unit(size, heading, text):
+    facts = pd.DataFrame({"bytes": {"dense": float(size), "half": size / 4}})
+    audit = summary({"dense": population(1), "half": population(2)}, facts)
+    shown = {column.heading: column.cells for column in columns(audit)}
+    assert shown[heading] == (text, f"{float(text) / 4:.3g}" if size != 25_636_712 else "6.41")
 
 
 def test_html_table_is_accessible(store):

@@ -15,7 +15,7 @@ from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.ttests import WelchTest, welch
 
 if TYPE_CHECKING:
-    import altair as alt
+    from tfaudit.report.charts import Drawing
 
 __all__ = ["ClassImpact", "class_impact"]
 
@@ -114,7 +114,7 @@ class ClassImpact:
             "zero_denominators": int(self.zero_denominators.sum()),
         }
 
-    def chart(self) -> alt.TopLevelMixin:
+    def chart(self) -> Drawing:
         """[F] figure 2: bars are absolute differences, points normalised ones, significant classes in plum."""
         from tfaudit.report.charts import class_impact_chart  # report depends on audit, never the other way at import
 

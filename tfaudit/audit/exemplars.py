@@ -14,7 +14,7 @@ from tfaudit.predictions import TIES, Predictions
 from tfaudit.stats.intervals import mean_interval
 
 if TYPE_CHECKING:
-    import altair as alt
+    from tfaudit.report.charts import Drawing
 
 __all__ = ["Exemplars", "exemplars"]
 
@@ -78,7 +78,7 @@ class Exemplars:
             "tie_changes": dict(self.tie_changes),
         }
 
-    def chart(self) -> alt.TopLevelMixin:
+    def chart(self) -> Drawing:
         """[F] figure 3: accuracy on PIEs, on the other examples and on all."""
         from tfaudit.report.charts import difficulty_chart  # report depends on audit, never the other way at import
 

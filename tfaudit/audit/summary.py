@@ -15,7 +15,7 @@ from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
 
 if TYPE_CHECKING:
-    import altair as alt
+    from tfaudit.report.charts import Drawing
 
 __all__ = ["Summary", "summary"]
 
@@ -57,7 +57,7 @@ class Summary:
         rows = self.table.set_index("variant").to_dict("index")
         return {"baseline": self.baseline, "compressed": len(self.exemplars), "variants": rows}
 
-    def chart(self) -> alt.TopLevelMixin:
+    def chart(self) -> Drawing:
         """[F] table 1: top-1 accuracy of every member."""
         from tfaudit.report.charts import accuracy_chart  # report depends on audit, never the other way at import
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import altair as alt
 import pandas as pd
 
-__all__ = ["accuracy_chart", "class_impact_chart", "difficulty_chart"]
+__all__ = ["Drawing", "accuracy_chart", "class_impact_chart", "difficulty_chart"]
+
+Drawing: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart | alt.VConcatChart
 
 PLUM, GREY, GREEN, BLUE, AMBER = "#8e4585", "#a9aeb8", "#1aa37c", "#4a7fc1", "#d07c00"
 SIGNIFICANT, UNDECIDED, NORMALISED = "significant change", "no evidence", "normalised change"
@@ -14,7 +18,7 @@ ALL_NAMED = 40  # up to so many classes each one has a line and a name
 EXTREMES = 12  # beyond that: so many of each end
 
 
-def class_impact_chart(frame: pd.DataFrame) -> alt.TopLevelMixin:
+def class_impact_chart(frame: pd.DataFrame) -> Drawing:
     """[F] figure 2, lying down so that names can be read: bars are absolute differences, points normalised ones.
 
     Beyond 40 classes an overview of all of them stands above the 12 most harmed and the 12 most favoured.
@@ -35,7 +39,7 @@ def class_impact_chart(frame: pd.DataFrame) -> alt.TopLevelMixin:
     return alt.vconcat(_all_classes(shown), _named_classes(ends).properties(title=title), spacing=24)
 
 
-def accuracy_chart(accuracies: pd.DataFrame) -> alt.TopLevelMixin:
+def accuracy_chart(accuracies: pd.DataFrame) -> Drawing:
     """[F] table 1: one line per variant, one dot per member, a bar at the mean.
 
     The lines share one scale unless the differences between variants would squeeze every population into a dot.
@@ -67,7 +71,7 @@ def accuracy_chart(accuracies: pd.DataFrame) -> alt.TopLevelMixin:
     )
 
 
-def difficulty_chart(difficulty: pd.DataFrame) -> alt.TopLevelMixin:
+def difficulty_chart(difficulty: pd.DataFrame) -> Drawing:
     """[F] figure 3: mean accuracy, with its interval over members, on PIEs, on the other examples and on all.
 
     Args:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+from tfaudit.audit.classes import ClassImpact
 from tfaudit.audit.exemplars import Exemplars
 from tfaudit.audit.summary import Summary
 
@@ -65,13 +66,21 @@ def _classes(audit: Summary, key: str) -> str:
             f"{counts['significant']} of {counts['tested']} classes test as significant, no more than chance: {chance}."
         )
     sides = " and ".join(
-        f"{counts[side]} {'is' if counts[side] == 1 else 'are'} {side}"
+        f"{counts[side]} {'is' if counts[side] == 1 else 'are'} {side} ({_named(audit.impacts[key], side)})"
         for side in ("harmed", "favoured")
         if counts[side]
     )
     holm = counts["significant_holm"]
     stands = "none remains" if not holm else f"{holm} {'remains' if holm == 1 else 'remain'}"
     return f"Of {counts['tested']} classes, {sides} ({chance}; {stands} after Holm's correction)."
+
+
+def _named(impact: ClassImpact, side: str, at_most: int = 3) -> str:
+    """The classes of one direction, the most affected first."""
+    frame = impact.frame().query("direction == @side")
+    order = frame["normalised_pp"].abs().sort_values(ascending=False, kind="stable").index
+    names = list(frame.loc[order, "class"])
+    return ", ".join(names[:at_most]) + (", …" if len(names) > at_most else "")
 
 
 def _images(found: Exemplars) -> str:

@@ -9,13 +9,12 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-import altair as alt
 import pandas as pd
 import vl_convert
 
 from tfaudit.audit.summary import Summary
 from tfaudit.errors import InputError
-from tfaudit.report.charts import difficulty_chart
+from tfaudit.report.charts import Drawing, difficulty_chart
 from tfaudit.report.study import read_study
 from tfaudit.store import Store
 
@@ -25,9 +24,9 @@ _FONT = "Arial, 'Liberation Sans', Helvetica, sans-serif"  # of equal widths: te
 _NUMBERS = itertools.count()
 
 
-def study_charts(audit: Summary) -> dict[str, alt.TopLevelMixin]:
+def study_charts(audit: Summary) -> dict[str, Drawing]:
     """The charts of a study by file name: `accuracy`, `difficulty` and `class-impact-VARIANT`."""
-    charts: dict[str, alt.TopLevelMixin] = {"accuracy": audit.chart()}
+    charts: dict[str, Drawing] = {"accuracy": audit.chart()}
     titles = audit.table.set_index("variant")["title"]
     if audit.exemplars:
         tables = [found.difficulty.assign(title=titles[key]) for key, found in audit.exemplars.items()]
@@ -64,7 +63,7 @@ def save_charts(
     return files
 
 
-def inline_svg(chart: alt.TopLevelMixin, description: str) -> str:
+def inline_svg(chart: Drawing, description: str) -> str:
     """The chart as an SVG element that takes the colour of the text around it and shrinks with its column.
 
     Args:
@@ -86,7 +85,7 @@ def inline_svg(chart: alt.TopLevelMixin, description: str) -> str:
     return re.sub(r'^<svg[^>]*? width="([\d.]+)" height="([\d.]+)"[^>]*>', opening, svg)
 
 
-def _specification(chart: alt.TopLevelMixin, ink: str, background: str) -> dict[str, Any]:
+def _specification(chart: Drawing, ink: str, background: str) -> dict[str, Any]:
     faint = {
         "labelColor": ink,
         "titleColor": ink,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+import math
 from typing import Any
 
 import pandas as pd
@@ -29,6 +29,7 @@ class Column:
 def columns(audit: Summary) -> tuple[Column, ...]:
     """The figures of [F] table 2 and what they lack: sizes, false positives by chance, corrected counts."""
     rows = audit.frame().to_dict("records")
+    unit, scale = _unit(audit.table["bytes"].max())
 
     def column(heading: str, meaning: str, text: Any) -> Column:
         return Column(heading, meaning, tuple(text(row) for row in rows))
@@ -39,8 +40,8 @@ def columns(audit: Summary) -> tuple[Column, ...]:
     found = [
         column("variant", "what was done to the model", lambda row: row["title"]),
         column("sparsity", "zeros among the prunable weights", known("sparsity", ".1f", 100)),
-        column("size", "model file, mean over members", _size("bytes")),
-        column("gzipped", "the same file, gzipped", _size("gzipped_bytes")),
+        column(f"size, {unit}", "model file, mean over members", known("bytes", ".3g", scale)),
+        column(f"gzipped, {unit}", "the same file, gzipped", known("gzipped_bytes", ".3g", scale)),
         column("top-1", "mean accuracy, %", known("top1", ".2f", 100)),
         column("top-5", "mean accuracy of five guesses, %", known("top5", ".2f", 100)),
         column("signif.", "classes with p ≤ alpha, uncorrected as in [F]", known("significant", "d")),
@@ -70,7 +71,7 @@ def terminal_table(audit: Summary) -> Table:
         collapse_padding=True,
     )
     for i, heading in enumerate(cells):
-        heading = "signif.\n(chance)" if heading == "signif." else heading
+        heading = "signif.\n(chance)" if heading == "signif." else heading.replace(", ", "\n")
         table.add_column(heading, justify="right" if i else "left", no_wrap=i > 0, min_width=None if i else 12)
     families = list(audit.table["family"])
     for i, row in enumerate(zip(*cells.values(), strict=True)):
@@ -102,15 +103,7 @@ def _members(audit: Summary) -> str:
     return f"{'–'.join(map(str, {counts[0]: 0, counts[-1]: 0}))} member{'s' * (counts[-1] > 1)} per variant"
 
 
-def _size(name: str) -> Any:
-    def text(row: Mapping[str, Any]) -> str:
-        size = row[name]
-        if pd.isna(size):
-            return "–"
-        for unit in ("B", "kB", "MB"):
-            if size < 999.5:
-                return f"{size:.3g} {unit}"
-            size /= 1000
-        return f"{size:.3g} GB"
-
-    return text
+def _unit(largest: float) -> tuple[str, float]:
+    """The unit in which the largest size is a number below a thousand, and what bytes are multiplied with to get it."""
+    power = 0 if pd.isna(largest) or largest < 1 else min(int(math.log10(largest)) // 3, 3)
+    return ("B", "kB", "MB", "GB")[power], 1000.0**-power
