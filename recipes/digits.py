@@ -7,7 +7,8 @@ quantized variants made from the dense members, Welch tests per class, pruning i
     tfaudit run digits
 """
 
-from tfaudit.study import Pruned, Quantized, Study, Training
+from tfaudit.study import Study, Training
+from tfaudit.variants import Pruned, Quantized
 
 study = Study(
     name="digits",

@@ -11,7 +11,8 @@ quantized variants are made from the dense members.
 Cost: 180 trainings of 30 epochs (14,070 steps each).
 """
 
-from tfaudit.study import Pruned, Quantized, Study, Training
+from tfaudit.study import Study, Training
+from tfaudit.variants import Pruned, Quantized
 
 study = Study(
     name="fashion_mnist_lenet",

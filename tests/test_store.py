@@ -8,7 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from tfaudit import InputError, Pruned, Study, Training, open_store
-from tfaudit.store import Store, lock, prediction_bytes
+from tfaudit.files import lock
+from tfaudit.store import Store, prediction_bytes
 
 STUDY = Study(
     name="s",

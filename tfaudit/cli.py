@@ -82,7 +82,10 @@ def run(
         last = traceback.strip().splitlines()[-1]
         _err.print(f"member {variant}/{member:03d} failed: {last}", markup=False, style="red", soft_wrap=True)
     if failures:
-        _err.print(f"{len(failures)} members failed; the same command tries them again")
+        failed = "1 member failed; the same command tries it again"
+        if len(failures) > 1:
+            failed = f"{len(failures)} members failed; the same command tries them again"
+        _err.print(failed)
         raise typer.Exit(1)
 
 

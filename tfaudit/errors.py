@@ -1,6 +1,6 @@
 """The one error that means: what you gave cannot be used."""
 
-__all__ = ["InputError"]
+__all__ = ["InputError", "require"]
 
 
 class InputError(ValueError):
@@ -9,3 +9,18 @@ class InputError(ValueError):
     The command line prints it without a traceback and exits with 2; every other exception is a defect of tfaudit
     and keeps its traceback.
     """
+
+
+def require(condition: bool, argument: str, came: object, allowed: str) -> None:
+    """Refuses an argument unless the condition holds.
+
+    Raises:
+        InputError: it does not.
+
+    Example:
+        >>> require(0 <= 2 < 1, "share", 2, "a number in [0, 1)")
+        Traceback (most recent call last):
+        tfaudit.errors.InputError: share: 2, allowed is a number in [0, 1)
+    """
+    if not condition:
+        raise InputError(f"{argument}: {came!r}, allowed is {allowed}")

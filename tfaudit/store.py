@@ -12,26 +12,24 @@ does not match, the member does not count and is made again.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import io
 import json
-import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import filelock
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tfaudit.errors import InputError
+from tfaudit.files import write_whole
 from tfaudit.predictions import Predictions
 from tfaudit.study import Study
 
-__all__ = ["Store", "lock", "open_store", "prediction_bytes"]
+__all__ = ["Store", "open_store", "prediction_bytes"]
 
 _CHECKED = {"page_checksum_verification": True}
 
@@ -54,28 +52,6 @@ def open_store(directory: str | Path) -> Store:
             f"directory: {path} is damaged; the same `tfaudit run` with --out elsewhere starts anew"
         ) from None
     return Store(Path(directory), Study.from_json(fields))
-
-
-@contextlib.contextmanager
-def lock(directory: str | Path) -> Iterator[None]:
-    """Makes a directory if need be and holds it for one run.
-
-    The operating system frees it when the process ends, however it ends.
-
-    Raises:
-        InputError: another run holds it.
-        OSError: the directory cannot be written.
-    """
-    Path(directory).mkdir(parents=True, exist_ok=True)
-    held = filelock.FileLock(Path(directory) / ".lock")
-    try:
-        held.acquire(timeout=0)
-    except filelock.Timeout:
-        raise InputError(f"directory: {directory} is in use by another `tfaudit run`; wait until it ends") from None
-    try:
-        yield
-    finally:
-        held.release()
 
 
 class Store:
@@ -102,19 +78,13 @@ class Store:
         """
         directory = Path(directory)
         if (directory / "study.json").exists():
-            before, now = open_store(directory).study.to_json(), json.loads(json.dumps(study.to_json()))
-            before = json.loads(json.dumps(before))
-            differing = [key for key in now if key != "population" and now[key] != before[key]]
-            if differing:
-                key = differing[0]
+            before = open_store(directory).study
+            if difference := before.difference(study):
+                raise InputError(f"directory: {directory} holds another study: {difference}; choose another directory")
+            if before.population > study.population:
                 raise InputError(
-                    f"directory: {directory} holds another study: its {key} is {_short(before[key])}, "
-                    f"not {_short(now[key])}; choose another directory"
-                )
-            if before["population"] > study.population:
-                raise InputError(
-                    f"population: {study.population}, but {directory} already holds {before['population']} "
-                    "per variant; a population can only grow"
+                    f"population: {study.population}, but {directory} already holds {before.population} per variant; "
+                    "a population can only grow"
                 )
         store = cls(directory, study)
         text = json.dumps({"study": study.to_json(), "versions": dict(versions)}, indent=2)
@@ -281,24 +251,12 @@ class Store:
         return frame
 
     def write(self, path: str, content: bytes) -> None:
-        """Writes a file beside its place, then renames it into it: readers see the old file or the new one, whole.
+        """Writes a file, whole or not at all; the path is relative to the study's directory.
 
         Raises:
             OSError: the file cannot be written (no space, no permission); nothing half-written stays.
         """
-        place = self.directory / path
-        beside = place.with_name(f".{place.name}.{os.getpid()}.part")
-        try:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            with beside.open("wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            beside.replace(place)
-        except OSError:
-            with contextlib.suppress(OSError):
-                beside.unlink(missing_ok=True)
-            raise
+        write_whole(self.directory / path, content)
 
     def _read(self, path: str) -> bytes:
         try:
@@ -336,8 +294,3 @@ def _digest(table: pa.Table) -> str:
 def _matrix(column: pa.ChunkedArray) -> np.ndarray:
     array = column.combine_chunks()
     return array.flatten().to_numpy().reshape(len(array), -1)
-
-
-def _short(value: object) -> str:
-    text = json.dumps(value)
-    return text if len(text) <= 60 else text[:57] + "..."

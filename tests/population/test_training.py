@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tfaudit import Pruned, Study, Training, load_dataset
 from tfaudit.compress.schedules import ask
 from tfaudit.population.training import Rate, Trainer, pruning_schedule
-from tfaudit.study import Dense
+from tfaudit.variants import Dense
 
 DATA = load_dataset("digits", "train").take(150)
 STUDY = Study(

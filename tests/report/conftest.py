@@ -8,7 +8,8 @@ from PIL import Image
 
 from tests.audit.populations import population
 from tfaudit.store import Store, prediction_bytes
-from tfaudit.study import Pruned, Quantized, Study, Training
+from tfaudit.study import Study, Training
+from tfaudit.variants import Pruned, Quantized
 
 NAMES = ("<b>cat</b>", "dog & co", 'owl "big"', "<script>alert(1)</script>", "élan")
 

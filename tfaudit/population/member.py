@@ -17,7 +17,7 @@ from tfaudit.compress.sparsity import sparsity
 from tfaudit.population.examples import load_splits
 from tfaudit.population.training import Trainer
 from tfaudit.store import Store, prediction_bytes
-from tfaudit.study import Quantized
+from tfaudit.variants import Quantized
 
 __all__ = ["MemberMaker"]
 

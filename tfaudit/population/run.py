@@ -8,10 +8,11 @@ import os
 from pathlib import Path
 
 from tfaudit.errors import InputError
+from tfaudit.files import lock
 from tfaudit.population.examples import load_splits, store_examples
 from tfaudit.population.local import Job, make_members
 from tfaudit.population.progress import NoProgress, Reporter
-from tfaudit.store import Store, lock
+from tfaudit.store import Store
 from tfaudit.study import Study
 
 __all__ = ["run"]

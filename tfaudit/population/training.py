@@ -14,7 +14,8 @@ from tfaudit.compress.pruning import Pruning
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.pipeline import split_validation, training_batches
 from tfaudit.models.registry import build_model
-from tfaudit.study import Pruned, Study, Training, Variant
+from tfaudit.study import Study, Training
+from tfaudit.variants import Pruned, Variant
 
 __all__ = ["Rate", "Trainer", "pruning_schedule"]
 
@@ -36,7 +37,7 @@ class Trainer:
         self._study = study
         self._data = data
         mean, std = data.moments()
-        self._moments = {"mean": mean.tolist(), "std": np.maximum(std, 1e-6).tolist()}
+        self._moments = {"mean": mean.tolist(), "std": std.tolist()}
         training = study.training
         held_out = math.ceil(data.num_examples * training.validation)
         self._steps = training.total_steps(data.num_examples - held_out)

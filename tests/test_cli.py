@@ -1,0 +1,101 @@
+"""The command line as a person meets it: a process, its words and its exit code."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tfaudit import open_store
+
+
+def tfaudit(*arguments, cwd=None):
+    command = [sys.executable, "-m", "tfaudit.cli", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, check=False)
+
+
+def test_list_names_the_recipes_and_their_questions():
+    done = tfaudit("list")
+    assert done.returncode == 0
+    assert "digits" in done.stdout
+    assert "fashion_mnist_lenet" in done.stdout
+    assert "K = 30" in done.stdout
+
+
+@pytest.mark.slow
+def test_a_smoke_run_ends_with_the_table_and_the_report_and_can_be_repeated(tmp_path):
+    done = tfaudit("run", "digits", "--smoke", "--workers", "2", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert "[12/12]" in done.stdout
+    assert "fixed-point int8" in done.stdout
+    page = (tmp_path / "runs/digits-smoke/report.html").read_text()
+    assert "fixed-point int8" in page
+    again = tfaudit("run", "digits", "--smoke", cwd=tmp_path)
+    assert again.returncode == 0
+    assert "12 of 12 members are there already" in again.stdout
+    charts = tfaudit("report", tmp_path / "runs/digits-smoke", "--charts", tmp_path / "charts")
+    assert charts.returncode == 0, charts.stderr
+    assert {path.suffix for path in (tmp_path / "charts").iterdir()} == {".png", ".svg", ".pdf"}
+
+
+@pytest.mark.slow
+def test_members_that_fail_are_named_and_the_exit_code_is_1(tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "from tfaudit import Pruned, Study, Training\n"
+        "study = Study(name='mine', dataset='digits', model='digits_convnet', training=Training(steps=2), limit=50,\n"
+        "              variants=(Pruned(0.5, layers=('nope',)),), population=1)\n"
+    )
+    done = tfaudit("run", "mine.py", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "member magnitude-0.5-layers=nope/000 failed" in done.stderr
+    assert "1 member failed; the same command tries it again" in done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+    assert "Traceback" in json.dumps(list(open_store(tmp_path / "runs/mine").failures().values()))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("run", "nope"), "recipe: 'nope', allowed are digits"),
+        (("run", "nope.py"), "recipe: nope.py is not a file"),
+        (("run", "digits", "--workers", "0"), "workers: 0, allowed is 1 or more"),
+        (("run", "digits", "--population", "0"), "population: 0, allowed is 1 or more"),
+        (("run", "digits", "--out", "taken"), "directory: taken cannot be written"),
+        (("run", "mnist_corrupted/fog"), "recipe: 'mnist_corrupted/fog', allowed are"),
+        (("report", "."), "holds no study"),
+        (("view", "."), "holds no study"),
+        (("prepare", "mnist", "--from", "nowhere"), "nowhere"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(tmp_path, arguments, words):
+    (tmp_path / "taken").touch()
+    done = tfaudit(*arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert done.stderr.startswith("tfaudit: ")
+    assert done.stderr.count("\n") == 1, done.stderr
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("study = 3", "defines no `study = tfaudit.Study(...)`"),
+        ("", "defines no `study"),
+        ("from tfaudit import Training\nTraining(epochs=0)", "1 or more"),
+    ],
+)
+def test_a_recipe_file_without_a_study_is_one_line(tmp_path, source, words):
+    (tmp_path / "mine.py").write_text(source)
+    done = tfaudit("run", "mine.py", cwd=tmp_path)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert words in done.stderr
+
+
+def test_a_set_that_is_not_prepared_says_which_command_gets_it(tmp_path, monkeypatch):
+    monkeypatch.setenv("TFDS_DATA_DIR", str(tmp_path))
+    done = tfaudit("run", "fashion_mnist_lenet", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "tfaudit prepare fashion_mnist --from" in done.stderr
+    assert done.stderr.count("\n") == 1, done.stderr

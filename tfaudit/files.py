@@ -1,0 +1,56 @@
+"""Files on disk: written whole or not at all, and a directory held by one run at a time."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import filelock
+
+from tfaudit.errors import InputError
+
+__all__ = ["lock", "write_whole"]
+
+
+def write_whole(place: Path, content: bytes) -> None:
+    """Writes a file beside its place, then renames it into it: readers see the old file or the new one, whole.
+
+    Raises:
+        OSError: the file cannot be written (no space, no permission); nothing half-written stays.
+    """
+    beside = place.with_name(f".{place.name}.{os.getpid()}.part")
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with beside.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(place)
+    except OSError:
+        with contextlib.suppress(OSError):
+            beside.unlink(missing_ok=True)
+        raise
+
+
+@contextlib.contextmanager
+def lock(directory: str | Path) -> Iterator[None]:
+    """Makes a directory if need be and holds it for one run.
+
+    The operating system frees it when the process ends, however it ends.
+
+    Raises:
+        InputError: another run holds it.
+        OSError: the directory cannot be written.
+    """
+    Path(directory).mkdir(parents=True, exist_ok=True)
+    held = filelock.FileLock(Path(directory) / ".lock")
+    try:
+        held.acquire(timeout=0)
+    except filelock.Timeout:
+        raise InputError(f"directory: {directory} is in use by another `tfaudit run`; wait until it ends") from None
+    try:
+        yield
+    finally:
+        held.release()

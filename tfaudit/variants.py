@@ -1,0 +1,122 @@
+"""What a study does to its models: nothing (dense), pruning while they train, or quantization afterwards."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import ClassVar
+
+from tfaudit.errors import require
+
+__all__ = ["VARIANTS", "Dense", "Pruned", "Quantized", "Variant"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Variant:
+    """What is done to a model. Every variant of a study has members of its own."""
+
+    family: ClassVar[str]
+    parent: ClassVar[str | None] = None
+
+    @property
+    def key(self) -> str:
+        """Name in paths and tables: stable, short, of safe characters."""
+        raise NotImplementedError
+
+    @property
+    def title(self) -> str:
+        """Name for people."""
+        return self.key
+
+    def _deviations(self, *stated: str) -> str:
+        """The settings that differ from their defaults, as `-name=value`."""
+        chosen = [f for f in dataclasses.fields(self) if f.name not in stated and getattr(self, f.name) != f.default]
+        return "".join(f"-{f.name}={_plain(getattr(self, f.name))}" for f in chosen)
+
+
+def _plain(value: object) -> str:
+    return "+".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+@dataclasses.dataclass(frozen=True)
+class Dense(Variant):
+    """The uncompressed baseline; every study has it."""
+
+    family: ClassVar[str] = "dense"
+
+    @property
+    def key(self) -> str:
+        """Always "dense"."""
+        return "dense"
+
+
+@dataclasses.dataclass(frozen=True)
+class Pruned(Variant):
+    """Trained from scratch while a share of its weights goes to zero: gradual pruning, [F] 2.4.
+
+    Args:
+        sparsity: share of zeros in the selected kernels at the end, in (0, 1).
+        method: which weights go first: a name of `tfaudit.compress.scores`.
+        scope: "layer" (each kernel reaches the sparsity) or "global" (all are ranked together).
+        begin: share of the steps after which pruning starts.
+        end: share of the steps at which the sparsity is reached.
+        frequency: steps between two updates of the masks; about a hundred updates by default.
+        layers: names of the layers to prune; every layer with a kernel by default.
+    """
+
+    sparsity: float
+    method: str = "magnitude"
+    scope: str = "layer"
+    begin: float = 0.0
+    end: float = 0.75
+    frequency: int | None = None
+    layers: tuple[str, ...] | None = None
+    family: ClassVar[str] = "pruning"
+
+    def __post_init__(self) -> None:
+        if self.layers is not None:
+            object.__setattr__(self, "layers", tuple(self.layers))
+        require(0 < self.sparsity < 1, "sparsity", self.sparsity, "a share in (0, 1)")
+        require(0 <= self.begin < self.end <= 1, "begin, end", (self.begin, self.end), "0 <= begin < end <= 1")
+        require(self.frequency is None or self.frequency >= 1, "frequency", self.frequency, "1 or more")
+        require(self.scope in ("layer", "global"), "scope", self.scope, "'layer' or 'global'")
+
+    @property
+    def key(self) -> str:
+        """For instance `magnitude-0.9` or `magnitude-0.9-scope=global`."""
+        return f"{self.method}-{self.sparsity:g}" + self._deviations("method", "sparsity")
+
+    @property
+    def title(self) -> str:
+        """For instance `magnitude 90 %`."""
+        return f"{self.method} {100 * self.sparsity:g} %" + self._deviations("method", "sparsity").replace("-", " ")
+
+
+@dataclasses.dataclass(frozen=True)
+class Quantized(Variant):
+    """Made from the dense member of the same number with TensorFlow Lite, without further training: [F] A.
+
+    Args:
+        kind: "float32", "float16", "dynamic_range" or "int8".
+    """
+
+    kind: str
+    family: ClassVar[str] = "quantization"
+    parent: ClassVar[str | None] = "dense"
+
+    def __post_init__(self) -> None:
+        allowed = ("float32", "float16", "dynamic_range", "int8")
+        require(self.kind in allowed, "kind", self.kind, ", ".join(allowed))
+
+    @property
+    def key(self) -> str:
+        """The kind."""
+        return self.kind
+
+    @property
+    def title(self) -> str:
+        """The kind as [F] table 2 names it."""
+        return {"dynamic_range": "dynamic range int8", "int8": "fixed-point int8"}.get(self.kind, self.kind)
+
+
+VARIANTS: dict[str, type[Variant]] = {"dense": Dense, "pruning": Pruned, "quantization": Quantized}
+"""The kinds of variants by family, as a study's JSON names them."""
