@@ -56,7 +56,7 @@ def _classes(audit: Summary) -> None:
         return
     titles = dict(zip(audit.table["variant"], audit.table["title"], strict=True))
     variant = st.selectbox("Variant", list(audit.impacts), format_func=titles.__getitem__)
-    st.altair_chart(audit.impacts[variant].chart(), width="content")
+    st.altair_chart(audit.impacts[variant].chart(), width="stretch")
     st.dataframe(audit.impacts[variant].frame(), hide_index=True)
 
 

@@ -21,7 +21,7 @@ EXTREMES = 12  # beyond that: so many of each end
 def class_impact_chart(frame: pd.DataFrame) -> Drawing:
     """[F] figure 2, lying down so that names can be read: bars are absolute differences, points normalised ones.
 
-    Beyond 40 classes an overview of all of them stands above the 12 most harmed and the 12 most favoured.
+    Beyond 40 classes an overview of all of them stands above the 12 lowest and the 12 highest normalised differences.
 
     Args:
         frame: of a `ClassImpact`.
@@ -35,7 +35,7 @@ def class_impact_chart(frame: pd.DataFrame) -> Drawing:
     if len(shown) <= ALL_NAMED:
         return _named_classes(shown)
     ends = pd.concat([shown.head(EXTREMES), shown.tail(EXTREMES)])
-    title = f"the {EXTREMES} most harmed and the {EXTREMES} most favoured of {len(shown)} classes"
+    title = f"the {EXTREMES} lowest and the {EXTREMES} highest of {len(shown)} classes"
     return alt.vconcat(_all_classes(shown), _named_classes(ends).properties(title=title), spacing=24)
 
 
@@ -57,11 +57,11 @@ def accuracy_chart(accuracies: pd.DataFrame) -> Drawing:
     if top1["percent"].max() - top1["percent"].min() <= 12 * spans.median() or len(order) == 1:
         y = alt.Y("title:N", sort=order, title=None, axis=alt.Axis(labelLimit=150))
         base = alt.Chart(top1, width=WIDTH, height=alt.Step(30))
-        dots = base.mark_circle(size=55, opacity=0.55, color=BLUE).encode(x=x, y=y, tooltip=tooltip)
+        dots = base.mark_circle(size=55, opacity=0.7, color=BLUE).encode(x=x, y=y, tooltip=tooltip)
         means = base.mark_tick(color=AMBER, thickness=3, size=20).encode(x=x.aggregate("mean"), y=y)
         return alt.layer(dots, means)
     base = alt.Chart(width=WIDTH, height=26)
-    dots = base.mark_circle(size=55, opacity=0.55, color=BLUE).encode(x=x.title(None), tooltip=tooltip)
+    dots = base.mark_circle(size=55, opacity=0.7, color=BLUE).encode(x=x.title(None), tooltip=tooltip)
     means = base.mark_tick(color=AMBER, thickness=3, size=20).encode(x=x.title(None).aggregate("mean"))
     row = alt.Row("title:N", sort=order, title=None, header=alt.Header(labelAngle=0, labelAlign="left", labelLimit=150))
     return (
@@ -134,7 +134,12 @@ def _tooltip() -> list[alt.Tooltip]:
 
 def _named_classes(shown: pd.DataFrame) -> alt.LayerChart | alt.FacetChart:
     base = alt.Chart(shown, width=WIDTH, height=alt.Step(18))
-    y = alt.Y("name:N", sort=list(shown["name"]), title=None, axis=alt.Axis(labelLimit=130, labelPadding=6))
+    y = alt.Y(
+        "name:N",
+        sort=list(shown["name"]),
+        title=None,
+        axis=alt.Axis(labelLimit=130, labelPadding=6, labelOverlap=False),
+    )
     bars = base.mark_bar(height=11).encode(
         x=alt.X("difference_pp:Q", title="change of recall, percentage points", axis=alt.Axis(tickCount=6)),
         y=y,

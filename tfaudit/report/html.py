@@ -22,7 +22,7 @@ from tfaudit.store import Store
 
 __all__ = ["write_report"]
 
-ROWS = 100  # classes in the table of a variant; with more, the significant ones only, up to so many
+CLASS_LIMIT = 100  # classes in the table of a variant; with more, the significant ones only, up to so many
 
 _PAGES = jinja2.Environment(
     loader=jinja2.PackageLoader("tfaudit.report", ""),
@@ -58,6 +58,7 @@ def _page(store: Store, audit: Summary, split: str) -> str:
     charts = study_charts(audit)
     return _PAGES.get_template("report.html.j2").render(
         study=store.study,
+        class_limit=CLASS_LIMIT,
         split=split,
         examples=len(examples),
         class_count=len(examples.attrs["class_names"]),
@@ -81,8 +82,8 @@ _DESCRIPTIONS = {
 
 def _class_rows(audit: Summary, key: str) -> list[dict[Hashable, Any]]:
     frame = audit.impacts[key].frame().dropna(subset=["p"]).sort_values("normalised_pp", kind="stable")
-    if len(frame) > ROWS:
-        frame = frame[frame["direction"] != "no evidence"].sort_values("p", kind="stable").head(ROWS)
+    if len(audit.impacts[key].class_names) > CLASS_LIMIT:
+        frame = frame[frame["direction"] != "no evidence"].sort_values("p", kind="stable").head(CLASS_LIMIT)
         frame = frame.sort_values("normalised_pp", kind="stable")
     return frame.to_dict("records")
 
