@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import os
 import pkgutil
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,8 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 from tfaudit.errors import InputError
 from tfaudit.study import Study
@@ -43,11 +46,11 @@ def main() -> None:
 @app.command("list")
 def list_recipes() -> None:
     """Lists the recipes: one study each."""
-    import tfaudit.recipes
-
-    for module in sorted(pkgutil.iter_modules(tfaudit.recipes.__path__), key=lambda m: m.name):
-        doc = importlib.import_module(f"tfaudit.recipes.{module.name}").__doc__
-        _out.print(f"[bold]{module.name:24}[/] {doc.splitlines()[0]}")
+    table = Table(box=None, show_header=False, pad_edge=False)
+    for name in _recipes():
+        doc = importlib.import_module(f"tfaudit.recipes.{name}").__doc__ or name
+        table.add_row(Text(name, style="bold"), Text(doc.splitlines()[0]))
+    _out.print(table)
 
 
 @app.command()
@@ -107,11 +110,10 @@ def report(
 @app.command()
 def view(directory: Directory, port: Annotated[int, typer.Option(help="Port on this machine.")] = 8501) -> None:
     """Opens the viewer of a study in the browser."""
-    import tfaudit.app
     from tfaudit.store import open_store
 
     open_store(directory)
-    viewer = Path(tfaudit.app.__path__[0]) / "viewer.py"
+    viewer = Path(importlib.import_module("tfaudit.app").__path__[0]) / "viewer.py"
     options = ["--server.port", str(port), "--browser.gatherUsageStats", "false"]
     command = [sys.executable, "-m", "streamlit", "run", str(viewer), *options, "--", str(directory)]
     raise typer.Exit(subprocess.run(command, check=False).returncode)
@@ -133,23 +135,20 @@ def prepare(
     _out.print(f"{name}: {place}", soft_wrap=True)
 
 
+def _recipes() -> list[str]:
+    return sorted(module.name for module in pkgutil.iter_modules(importlib.import_module("tfaudit.recipes").__path__))
+
+
 def _study(recipe: str) -> Study:
     """The study of a recipe's name or of a Python file."""
-    import tfaudit.recipes
-
     if recipe.endswith(".py"):
-        path = Path(recipe)
-        if not path.is_file():
+        if not Path(recipe).is_file():
             raise InputError(f"recipe: {recipe} is not a file")
-        spec = importlib.util.spec_from_file_location(path.stem, path)
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
+        study = runpy.run_path(recipe).get("study")
     else:
-        names = sorted(module.name for module in pkgutil.iter_modules(tfaudit.recipes.__path__))
-        if recipe not in names:
-            raise InputError(f"recipe: {recipe!r}, allowed are {', '.join(names)}, or the path of a Python file")
-        module = importlib.import_module(f"tfaudit.recipes.{recipe}")
-    study = getattr(module, "study", None)
+        if recipe not in _recipes():
+            raise InputError(f"recipe: {recipe!r}, allowed are {', '.join(_recipes())}, or the path of a Python file")
+        study = importlib.import_module(f"tfaudit.recipes.{recipe}").study
     if not isinstance(study, Study):
         raise InputError(f"recipe: {recipe} defines no `study = tfaudit.Study(...)`")
     return study

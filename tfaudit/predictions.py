@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tfaudit.errors import InputError
 
@@ -41,12 +42,12 @@ class Predictions:
 
     def __init__(
         self,
-        labels: np.typing.ArrayLike,
-        ranked: np.typing.ArrayLike,
-        probabilities: np.typing.ArrayLike | None = None,
+        labels: ArrayLike,
+        ranked: ArrayLike,
+        probabilities: ArrayLike | None = None,
         *,
         class_names: Sequence[str] | None = None,
-        example_ids: np.typing.ArrayLike | None = None,
+        example_ids: ArrayLike | None = None,
         members: Sequence[object] | None = None,
     ) -> None:
         self.labels = _classes(labels, "labels", 1)
@@ -80,9 +81,7 @@ class Predictions:
                 array.flags.writeable = False
 
     @classmethod
-    def from_scores(
-        cls, labels: np.typing.ArrayLike, scores: np.typing.ArrayLike, *, k: int = 5, **names
-    ) -> Predictions:
+    def from_scores(cls, labels: ArrayLike, scores: ArrayLike, *, k: int = 5, **names) -> Predictions:
         """Ranks the classes of scores `(K, N, C)` or `(N, C)`: probabilities, or logits, which are put through softmax.
 
         Rows that lie in [0, 1] and sum to 1 are taken as probabilities. Equal scores rank the lower class first.
@@ -100,36 +99,36 @@ class Predictions:
             >>> Predictions.from_scores([1], [[0.2, 0.8]]).ranked
             array([[[1, 0]]])
         """
-        scores = np.asarray(scores, np.float64)
-        if scores.ndim == 2:
-            scores = scores[None]
-        if scores.ndim != 3:
+        shares = np.asarray(scores, np.float64)
+        if shares.ndim == 2:
+            shares = shares[None]
+        if shares.ndim != 3:
             raise InputError(
-                f"scores: shape {scores.shape}, expected (members, examples, classes) or (examples, classes)"
+                f"scores: shape {shares.shape}, expected (members, examples, classes) or (examples, classes)"
             )
-        if not np.isfinite(scores).all():
+        if not np.isfinite(shares).all():
             raise InputError("scores: hold NaN or infinite values; every score must be finite")
-        if not (scores.min() >= 0 and scores.max() <= 1 and np.allclose(scores.sum(-1), 1, atol=1e-3)):
-            scores = np.exp(scores - scores.max(-1, keepdims=True))
-            scores /= scores.sum(-1, keepdims=True)
-        ranked = np.argsort(-scores, axis=-1, kind="stable")[..., :k]
-        names.setdefault("class_names", tuple(map(str, range(scores.shape[-1]))))
-        return cls(labels, ranked, np.take_along_axis(scores, ranked, -1), **names)
+        if not (shares.min() >= 0 and shares.max() <= 1 and np.allclose(shares.sum(-1), 1, atol=1e-3)):
+            shares = np.exp(shares - shares.max(-1, keepdims=True))
+            shares /= shares.sum(-1, keepdims=True)
+        ranked = np.argsort(-shares, axis=-1, kind="stable")[..., :k]
+        names.setdefault("class_names", tuple(map(str, range(shares.shape[-1]))))
+        return cls(labels, ranked, np.take_along_axis(shares, ranked, -1), **names)
 
     @classmethod
-    def from_top1(cls, labels: np.typing.ArrayLike, classes: np.typing.ArrayLike, **names) -> Predictions:
+    def from_top1(cls, labels: ArrayLike, classes: ArrayLike, **names) -> Predictions:
         """Takes the best class alone, `(K, N)` or `(N,)` integers.
 
         Example:
             >>> Predictions.from_top1([0, 1], [0, 0]).accuracy()
             array([0.5])
         """
-        classes = np.asarray(classes)
-        if classes.ndim == 1:
-            classes = classes[None]
-        if classes.ndim != 2:
-            raise InputError(f"classes: shape {classes.shape}, expected (members, examples) or (examples,)")
-        return cls(labels, classes[..., None], **names)
+        top1 = np.asarray(classes)
+        if top1.ndim == 1:
+            top1 = top1[None]
+        if top1.ndim != 2:
+            raise InputError(f"classes: shape {top1.shape}, expected (members, examples) or (examples,)")
+        return cls(labels, top1[..., None], **names)
 
     @property
     def num_members(self) -> int:
@@ -210,7 +209,7 @@ class Predictions:
         return f"Predictions({members} members, {examples} examples, {self.num_classes} classes, top-{ranks})"
 
 
-def _classes(values: np.typing.ArrayLike, name: str, dimensions: int) -> np.ndarray:
+def _classes(values: ArrayLike, name: str, dimensions: int) -> np.ndarray:
     array = np.array(values)
     if array.dtype.kind not in "iu":
         raise InputError(f"{name}: values of type {array.dtype}, expected integers")
@@ -221,7 +220,7 @@ def _classes(values: np.typing.ArrayLike, name: str, dimensions: int) -> np.ndar
     return array
 
 
-def _probabilities(values: np.typing.ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
+def _probabilities(values: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
     array = np.array(values)
     if array.shape != shape:
         raise InputError(f"probabilities: shape {array.shape}, expected that of ranked, {shape}")

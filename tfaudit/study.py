@@ -73,8 +73,8 @@ class Training:
 
     def total_steps(self, examples: int) -> int:
         """Optimizer steps over a training set of so many examples; the last, short batch of an epoch counts."""
-        if self.steps is not None:
-            return self.steps
+        if self.epochs is None:
+            return self.steps or 0
         return self.epochs * math.ceil(examples / self.batch_size)
 
 

@@ -8,10 +8,10 @@ import os
 import selectors
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 from tfaudit.errors import InputError
 
@@ -42,7 +42,7 @@ class Event:
     error: str = ""
 
 
-def make_members(directory: Path, jobs: Sequence[Job], workers: int) -> Iterator[Event]:
+def make_members(directory: Path, jobs: Sequence[Job], workers: int) -> Generator[Event]:
     """Makes every member on a few processes and tells what happens as it happens.
 
     A worker that dies is replaced, and its member counts as failed once. Members whose parent failed fail with it.
@@ -119,15 +119,13 @@ class _Worker:
             self._process = subprocess.Popen(
                 self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, env=environment
             )
-
-    @property
-    def answers(self) -> IO[bytes]:
-        return self._process.stdout
+        self._jobs = cast(IO[bytes], self._process.stdin)
+        self.answers = cast(IO[bytes], self._process.stdout)
 
     def start(self, job: Job) -> None:
         with contextlib.suppress(BrokenPipeError):  # it died; the end of its answers will tell
-            self._process.stdin.write(json.dumps([job.variant, job.member]).encode() + b"\n")
-            self._process.stdin.flush()
+            self._jobs.write(json.dumps([job.variant, job.member]).encode() + b"\n")
+            self._jobs.flush()
 
     def answer(self) -> dict[str, str | None] | None:
         """One answer, or None where the process died."""
@@ -141,6 +139,6 @@ class _Worker:
     def end(self) -> None:
         self._process.kill()
         self._process.wait()
-        for pipe in (self._process.stdin, self._process.stdout):
+        for pipe in (self._jobs, self.answers):
             with contextlib.suppress(BrokenPipeError):
                 pipe.close()

@@ -7,6 +7,7 @@ import gzip
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import keras
 import numpy as np
@@ -26,8 +27,8 @@ REPRESENTATIVE_EXAMPLES = 100
 
 
 def _kernel_sparsity(model: keras.Model) -> float:
-    counts = sparsity(model).set_index("kernel")
-    return float(counts.loc["total: kernels", "sparsity"])
+    table = sparsity(model)
+    return float(table["sparsity"][table["kernel"] == "total: kernels"].iloc[0])
 
 
 def _saved(model: keras.Model) -> bytes:
@@ -77,7 +78,7 @@ class MemberMaker:
             images = self._train.head(REPRESENTATIVE_EXAMPLES)
             model = content = quantize(self._parent(member), variant.kind, representative=images)
             files[place("model.tflite")] = content
-            facts = {"seed": study.member_seed("dense", member), "sparsity": None}
+            facts: dict[str, Any] = {"seed": study.member_seed("dense", member), "sparsity": None}
         else:
             seed = study.member_seed(key, member)
             model, history = self._trainer(key).train(seed)

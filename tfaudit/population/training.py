@@ -57,8 +57,9 @@ class Trainer:
         self._fresh_optimizer = [v.numpy() for v in self._model.optimizer.variables]
         self._callbacks: list[keras.callbacks.Callback] = []
         if isinstance(variant, Pruned):
-            settings = {"method": variant.method, "scope": variant.scope, "layers": variant.layers}
-            self._callbacks.append(Pruning(pruning_schedule(variant, self._steps), **settings))
+            schedule = pruning_schedule(variant, self._steps)
+            pruning = Pruning(schedule, method=variant.method, scope=variant.scope, layers=variant.layers)
+            self._callbacks.append(pruning)
         if training.steps is not None:
             self._callbacks.append(_StopAt(self._steps))
         self._first_kept_epoch = math.ceil(self._epochs * variant.end) if isinstance(variant, Pruned) else 0

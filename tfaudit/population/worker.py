@@ -37,7 +37,7 @@ def main(directory: str) -> None:
     jobs = _read_jobs()
     maker = None
     for key, member in jobs:
-        answer: dict[str, object] = {"error": None}
+        answer: dict[str, str | None] = {"error": None}
         try:
             maker = maker or _maker(directory)
             maker.prepare(key)
