@@ -64,7 +64,9 @@ def test_layers_are_chosen_by_name_by_object_and_by_nested_model():
     expected = ["conv/kernel", "separable/depthwise_kernel", "separable/pointwise_kernel", "tail/logits/kernel"]
     assert list(chosen) == expected
     assert list(prune(model, 0.5, layers="logits")) == ["tail/logits/kernel"]
-    with pytest.raises(InputError, match=r"no layer 'other' with a kernel in .*there are 'backward_lstm', 'both', 'conv'"):
+    with pytest.raises(
+        InputError, match=r"no layer 'other' with a kernel in .*there are 'backward_lstm', 'both', 'conv'"
+    ):
         prune(model, 0.5, layers=[keras.layers.Dense(3, name="other")])
     with pytest.raises(InputError, match="no layer 'norm' with a kernel"):
         prune(model, 0.5, layers=["norm"])
