@@ -133,7 +133,11 @@ def test_what_is_not_there(store, tmp_path):
         store.predictions("magnitude-0.5")
     with pytest.raises(InputError, match="holds no study"):
         open_store(tmp_path)
-    (store.directory / "study.json").write_text("{")
+    study = store.directory / "study.json"
+    study.write_text(study.read_text().replace('"format": 1', '"format": 2'))
+    with pytest.raises(InputError, match="has the format 2, and this version of tfaudit reads 1"):
+        open_store(store.directory)
+    study.write_text("{")
     with pytest.raises(InputError, match="is damaged"):
         open_store(store.directory)
     with pytest.raises(InputError, match="cannot be read"):

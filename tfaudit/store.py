@@ -31,6 +31,9 @@ from tfaudit.study import Study
 
 __all__ = ["Store", "open_store", "prediction_bytes"]
 
+FORMAT = 1
+"""Of the directory; it rises when an older tfaudit could not read a newer one's files."""
+
 _CHECKED = {"page_checksum_verification": True}
 
 
@@ -46,21 +49,19 @@ def open_store(directory: str | Path) -> Store:
             f"directory: {directory} holds no study (no study.json); `tfaudit run RECIPE --out DIR` makes one"
         )
     try:
-        fields = json.loads(path.read_text())["study"]
-    except (json.JSONDecodeError, KeyError, TypeError, UnicodeDecodeError):
+        content = json.loads(path.read_text())
+        fields, form = content["study"], content["format"]
+    except (OSError, KeyError, TypeError, ValueError):
         raise InputError(
             f"directory: {path} is damaged; the same `tfaudit run` with --out elsewhere starts anew"
         ) from None
+    if form != FORMAT:
+        raise InputError(f"directory: {directory} has the format {form!r}, and this version of tfaudit reads {FORMAT}")
     return Store(Path(directory), Study.from_json(fields))
 
 
 class Store:
-    """The files of one study. Reading needs no TensorFlow.
-
-    Args:
-        directory: the study's directory.
-        study: what was, or is to be, run in it.
-    """
+    """The files of one study in its directory. Reading needs no TensorFlow."""
 
     def __init__(self, directory: Path, study: Study) -> None:
         self.directory = directory
@@ -87,8 +88,8 @@ class Store:
                     "a population can only grow"
                 )
         store = cls(directory, study)
-        text = json.dumps({"study": study.to_json(), "versions": dict(versions)}, indent=2)
-        store.write("study.json", text.encode())
+        content = {"format": FORMAT, "study": study.to_json(), "versions": dict(versions)}
+        store.write("study.json", json.dumps(content, indent=2).encode())
         return store
 
     @property
