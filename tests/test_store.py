@@ -144,6 +144,14 @@ def test_what_is_not_there(store, tmp_path):
         store.examples("train")
 
 
+def test_what_a_killed_writer_left_is_removed(store):
+    left = store.directory / "members/dense/000/.member.json.4242.part"
+    left.write_text("{")
+    Store.create(store.directory, STUDY, {})
+    assert not left.exists()
+    assert store.is_complete("dense", 0)
+
+
 def test_one_run_at_a_time(tmp_path):
     with lock(tmp_path / "new"), pytest.raises(InputError, match="in use by another"), lock(tmp_path / "new"):
         pass

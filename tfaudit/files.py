@@ -11,7 +11,7 @@ import filelock
 
 from tfaudit.errors import InputError
 
-__all__ = ["lock", "write_whole"]
+__all__ = ["lock", "remove_unfinished", "write_whole"]
 
 
 def write_whole(place: Path, content: bytes) -> None:
@@ -32,6 +32,12 @@ def write_whole(place: Path, content: bytes) -> None:
         with contextlib.suppress(OSError):
             beside.unlink(missing_ok=True)
         raise
+
+
+def remove_unfinished(directory: Path) -> None:
+    """Removes what writers that were killed have left beside its place. Nobody may be writing."""
+    for part in directory.rglob(".*.part"):
+        part.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

@@ -25,7 +25,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tfaudit.errors import InputError
-from tfaudit.files import write_whole
+from tfaudit.files import remove_unfinished, write_whole
 from tfaudit.predictions import Predictions
 from tfaudit.study import Study
 
@@ -88,6 +88,8 @@ class Store:
                     "a population can only grow"
                 )
         store = cls(directory, study)
+        for room in ("members", "predictions", "examples"):
+            remove_unfinished(directory / room)
         content = {"format": FORMAT, "study": study.to_json(), "versions": dict(versions)}
         store.write("study.json", json.dumps(content, indent=2).encode())
         return store

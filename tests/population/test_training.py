@@ -67,6 +67,18 @@ def test_steps_are_exact(steps):
     assert len(history) == -(-steps // 3)  # 150 examples are 3 batches of 64
 
 
+def test_every_epoch_has_batches_of_its_own():
+    _, history = trainer(epochs=None, steps=9, learning_rate=1e-12).train(0)
+    assert history["loss"].round(4).nunique() == 1  # the same examples in every epoch ...
+    one = trainer(epochs=None, steps=9, learning_rate=1e-12)
+    one._steps_per_epoch = 1
+    one._epochs = 9
+    _, batches = one.train(0)
+    losses = batches["loss"].round(6)
+    assert losses.nunique() == 9  # ... in another order
+    assert losses[:3].mean() != losses[3:6].mean()
+
+
 def test_weight_decay_adds_its_share_of_each_kernel_to_the_gradient():
     plain, decayed = (
         trainer(epochs=None, steps=1, momentum=0.0, nesterov=False, learning_rate=0.1, weight_decay=decay)

@@ -114,7 +114,9 @@ class _Worker:
 
     def _launch(self) -> None:
         self.log.parent.mkdir(exist_ok=True)
-        environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "2", "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
+        # Workers share a GPU where there is one: each takes the memory it needs, not all of it.
+        settings = {"TF_CPP_MIN_LOG_LEVEL": "2", "OMP_NUM_THREADS": "1", "TF_FORCE_GPU_ALLOW_GROWTH": "true"}
+        environment = {**os.environ, **settings, "PYTHONUNBUFFERED": "1"}
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
                 self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, env=environment
