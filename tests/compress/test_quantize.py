@@ -67,12 +67,13 @@ def test_int8_activations_are_calibrated_on_the_first_hundred_images(model):
     many = np.concatenate([IMAGES] * 4)
     outlier = many.copy()
     outlier[100:] *= 1000
-    assert quantize(model, "int8", representative=outlier) == quantize(model, "int8", representative=many[:100])
+    wanted = quantize(model, "int8", representative=many[:100])
+    assert quantize(model, "int8", representative=outlier) == wanted
     outlier[99] *= 1000
-    assert quantize(model, "int8", representative=outlier) != quantize(model, "int8", representative=many)
+    assert quantize(model, "int8", representative=outlier) != wanted
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["float32", "int8"])
 def test_same_model_same_bytes_and_the_model_stays(model, kind, tmp_path):
     weights = [w.copy() for w in model.get_weights()]
     first = quantize(model, kind, representative=IMAGES)
@@ -127,7 +128,7 @@ def test_a_wrong_conversion_is_loud(model, monkeypatch):
     wrong.get_layer("norm").set_weights([w * 1.1 for w in model.get_layer("norm").get_weights()])
     convert = tf.lite.TFLiteConverter.from_keras_model
     monkeypatch.setattr(tf.lite.TFLiteConverter, "from_saved_model", lambda _: convert(wrong))
-    for kind in KINDS:
+    for kind in ("float32", "int8"):
         with pytest.raises(
             ConversionError, match=rf"kind '{kind}': the float32 flatbuffer of 'net' differs .* by up to"
         ):
