@@ -5,9 +5,11 @@
 Two networks: LeNet (5x5 kernels, 61,706 parameters) on 28x28 images and ResNet-20 on 32x32, random data, batches of
 128. In each round the four fits take turns, so that what else the machine does meets them alike: Keras 3 plain and
 with `Pruning`, tf_keras plain and with TF-MOT's `prune_low_magnitude`, both with the same schedule: one update of the
-masks in the middle of each round (of 100 steps for LeNet, of 20 for ResNet-20, more than anyone needs). Printed are the median milliseconds of a step and the median over the rounds of the ratio pruned / plain of
-one round. The goal for `Pruning` is 1.03. `--clock cpu` counts the seconds of the process on all cores, which other
-work on the machine disturbs less.
+masks in the middle of each round (of 100 steps for LeNet, of 20 for ResNet-20, more often than anyone needs).
+
+Printed are the median milliseconds of a step and the median over the rounds of the ratio pruned / plain of one round.
+The goal for `Pruning` is 1.03. `--clock cpu` counts the seconds of the process on all cores, which other work on the
+machine disturbs less.
 """
 
 import argparse

@@ -14,8 +14,6 @@ from tfaudit.compress.masks import keep_count
 from tfaudit.compress.pruning import Pruning
 from tfaudit.errors import InputError
 
-pytestmark = pytest.mark.filterwarnings("ignore:distutils Version classes are deprecated:DeprecationWarning")
-
 STEPS = 12
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(8 * STEPS, 6)).astype(np.float32)

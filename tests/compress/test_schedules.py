@@ -6,8 +6,6 @@ import pytest
 from tfaudit.compress import schedules
 from tfaudit.errors import InputError
 
-pytestmark = pytest.mark.filterwarnings("ignore:distutils Version classes are deprecated:DeprecationWarning")
-
 
 def updates(schedule, last):
     asked = [(step, *schedules.ask(schedule, step)) for step in range(last + 1)]

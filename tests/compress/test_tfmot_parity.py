@@ -7,9 +7,6 @@ import pytest
 from tfaudit.compress import schedules
 from tfaudit.compress.pruning import Pruning
 
-# TF-MOT reads TensorFlow's version with distutils.
-pytestmark = pytest.mark.filterwarnings("ignore:distutils Version classes are deprecated:DeprecationWarning")
-
 EPOCHS, BATCH = 3, 16
 RNG = np.random.default_rng(0)
 IMAGES = RNG.normal(size=(10 * BATCH, 8, 8, 3)).astype(np.float32)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from numbers import Real
-from typing import Any
+from typing import Any, TypeAlias
 
 import keras
 import numpy as np
@@ -17,7 +17,7 @@ from tfaudit.errors import InputError
 
 __all__ = ["Pruning", "prune"]
 
-Layers = Iterable[str | keras.Layer] | str | keras.Layer | None
+Layers: TypeAlias = Iterable[str | keras.Layer] | str | keras.Layer | None
 
 
 def prune(
@@ -217,7 +217,12 @@ class Pruning(keras.callbacks.Callback):
                 "schedule: a float is planned over the steps of the fit, and the data do not tell them: "
                 "give fit steps_per_epoch, or Pruning a TF-MOT schedule"
             )
-        plan = {"final": self._given, "initial": min(pruned, self._given), "done": done, "steps": steps}
+        plan: dict[str, Any] = {
+            "final": self._given,
+            "initial": min(pruned, self._given),
+            "done": done,
+            "steps": steps,
+        }
         if self._plan is None or self._plan[0] != plan:
             self._plan = plan, planned(**plan)
         return self._plan[1]
@@ -230,7 +235,7 @@ def _present(kernel: keras.Variable) -> np.ndarray:
 
 
 def _check_sparsity(argument: str, value: object, alternative: str = "") -> None:
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= value < 1:
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) < 1:
         raise InputError(f"{argument}: expected {alternative}a number in [0, 1), came {value!r}")
 
 
