@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import os
 import pkgutil
@@ -13,6 +14,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.progress import Progress, TaskID
 from rich.table import Table
 from rich.text import Text
 
@@ -130,9 +132,15 @@ def prepare(
     """Lays local files down as a prepared TensorFlow Datasets set, which loads without a network."""
     from tfaudit.datasets.prepare import prepare as prepare_set
 
-    with _out.status(f"preparing {name}"):
-        place = prepare_set(name, source, data_dir=data_dir)
+    with Progress(console=_out, transient=True) as bar:
+        task = bar.add_task(f"preparing {name}", total=None)
+        show = functools.partial(_show_progress, bar, task)
+        place = prepare_set(name, source, data_dir=data_dir, progress=show)
     _out.print(f"{name}: {place}", soft_wrap=True)
+
+
+def _show_progress(bar: Progress, task: TaskID, done: int, total: int) -> None:
+    bar.update(task, completed=done, total=total)
 
 
 def _recipes() -> list[str]:

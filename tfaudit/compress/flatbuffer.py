@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from ai_edge_litert.interpreter import Interpreter
 
-from tfaudit.compress.chatter import captured_chatter
+from tfaudit.chatter import captured_chatter
 from tfaudit.compress.images import as_input
 from tfaudit.errors import InputError
 

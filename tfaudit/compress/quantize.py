@@ -10,7 +10,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tfaudit.compress.chatter import captured_chatter
+from tfaudit.chatter import captured_chatter
 from tfaudit.compress.flatbuffer import Flatbuffer
 from tfaudit.compress.images import as_input
 from tfaudit.compress.keras_model import KerasForward, one_line

@@ -13,6 +13,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
+from tfaudit.chatter import start_tensorflow
 from tfaudit.datasets.prepared import data_folder, find_builder
 from tfaudit.datasets.quiet import quiet_tfds
 from tfaudit.datasets.source import Source
@@ -118,6 +119,7 @@ def _read(name: str, files: Path, builder: Any) -> Source:
 def _write(
     name: str, version: str, source: Source, builder: Any, work: Path, progress: Callable[[int, int], None] | None
 ) -> None:
+    start_tensorflow()
     import tensorflow as tf
     import tensorflow_datasets as tfds
 

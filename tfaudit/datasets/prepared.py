@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfaudit.chatter import start_tensorflow
 from tfaudit.datasets.dataset import Dataset, check_labels
 from tfaudit.datasets.quiet import quiet_tfds
 from tfaudit.errors import InputError
@@ -87,6 +88,7 @@ def read_prepared(name: str, split: str, data_dir: str | Path | None, image_size
     with quiet_tfds():
         if not builder.is_prepared():
             raise InputError(f"data set {name!r} is not prepared in {data_folder(data_dir)}; get it with: {fix}")
+    start_tensorflow()
     try:
         count = builder.info.splits[split].num_examples
     except (KeyError, ValueError, AssertionError):

@@ -75,13 +75,11 @@ def _dependent(store: Store, audit: Summary) -> list[str]:
 
 def _tied(audit: Summary) -> list[str]:
     titles = audit.table.set_index("variant")["title"]
-    notes = []
-    for key, found in audit.exemplars.items():
-        changes = max(found.tie_changes.values(), default=0)
-        if changes:
-            images = "image" if changes == 1 else "images"
-            notes.append(
-                f"{titles[key]}: for {changes} {images}, being a PIE or not hangs on how tied votes are broken "
-                f"(the lowest class wins here; {len(found.index)} PIEs)."
-            )
-    return notes
+    changes = {titles[key]: max(found.tie_changes.values(), default=0) for key, found in audit.exemplars.items()}
+    images = [f"{count} of {title}" for title, count in changes.items() if count]
+    if not images:
+        return []
+    return [
+        "Votes can tie, and here the lowest class wins; under another rule these images would become PIEs or cease to "
+        f"be: {', '.join(images)}."
+    ]

@@ -9,7 +9,7 @@ import threading
 import warnings
 from collections.abc import Iterator
 
-__all__ = ["captured_chatter"]
+__all__ = ["captured_chatter", "start_tensorflow"]
 
 _ONE_AT_A_TIME = threading.RLock()
 
@@ -47,6 +47,18 @@ def captured_chatter() -> Iterator[io.StringIO]:
             sink.seek(0)
             chatter.write(sink.read().decode(errors="replace"))
             chatter.writelines(f"{warning.category.__name__}: {warning.message}\n" for warning in caught)
+
+
+def start_tensorflow() -> None:
+    """Imports TensorFlow and starts its devices without its banners; does nothing where it is imported already.
+
+    Its C++ parts log to descriptor 2 before any setting of theirs is read.
+    """
+    if "tensorflow" not in sys.modules:
+        with captured_chatter():
+            import tensorflow as tf
+
+            tf.config.list_logical_devices()
 
 
 def _point_descriptors_to(target: int) -> dict[int, int]:
