@@ -7,8 +7,8 @@ import tensorflow as tf
 from ai_edge_litert.interpreter import Interpreter
 from keras import layers
 
-from tfaudit.compress import quantize as module
 from tfaudit.chatter import captured_chatter
+from tfaudit.compress import quantize as module
 from tfaudit.compress.inference import predict
 from tfaudit.compress.quantize import KINDS, ConversionError, quantize
 from tfaudit.errors import InputError
