@@ -116,9 +116,10 @@ class MaskedKernels:
 
     def update(self, step: Any) -> None:
         """Compute new masks where the schedule prunes at this step; does not touch trainable kernels."""
-        due, sparsity = ask(self.schedule, step)
+        due, _ = ask(self.schedule, step)
 
         def rank() -> None:
+            _, sparsity = ask(self.schedule, step)  # in here: most steps do not need it
             masks = rank_masks([self._scores(name) for name in self.kernels], sparsity, scope=self._scope)
             for name, mask in zip(self.kernels, masks, strict=True):
                 self._masks[name].assign(mask)
@@ -126,6 +127,8 @@ class MaskedKernels:
                     self.kernels[name].assign(self.masked(name, self.kernels[name]))
             self._updated.assign(tf.cast(step, tf.int64))
 
+        # A call of its own: inlined, the many operations of a ranking that is not due would cost every step.
+        rank = tf.function(rank, autograph=False, experimental_attributes={"_noinline": True})
         tf.cond(due & (tf.cast(step, tf.int64) != self._beyond), rank, lambda: None)
 
     def constrained(self, name: str) -> tf.Tensor:
