@@ -116,8 +116,15 @@ def view(directory: Directory, port: Annotated[int, typer.Option(help="Port on t
 
     open_store(directory)
     viewer = Path(importlib.import_module("tfaudit.app").__path__[0]) / "viewer.py"
-    options = ["--server.port", str(port), "--browser.gatherUsageStats", "false"]
-    command = [sys.executable, "-m", "streamlit", "run", str(viewer), *options, "--", str(directory)]
+    options = {
+        "server.port": port,
+        "server.address": "localhost",  # predictions and images are nobody else's business
+        "server.showEmailPrompt": "false",
+        "browser.gatherUsageStats": "false",
+        "client.toolbarMode": "minimal",
+    }
+    flags = [f"--{name}={value}" for name, value in options.items()]
+    command = [sys.executable, "-m", "streamlit", "run", str(viewer), *flags, "--", str(directory)]
     raise typer.Exit(subprocess.run(command, check=False).returncode)
 
 

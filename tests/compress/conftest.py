@@ -1,0 +1,15 @@
+"""What the tests of pruning compare with."""
+
+import pytest
+
+from tests.compress.small_nets import POLYNOMIAL, fit, small_model
+from tfaudit.compress import schedules
+from tfaudit.compress.pruning import Pruning
+
+
+@pytest.fixture(scope="module")
+def reference():
+    """Weights, masks and losses of a plain pruned fit of two epochs."""
+    model, pruning = small_model(), Pruning(schedules.polynomial(**POLYNOMIAL))
+    history = fit(model, pruning)
+    return model, pruning.masks(), history.history
