@@ -1,0 +1,40 @@
+"""The README's Python runs as it stands, and its commands are the ones that CI runs."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text()
+
+
+@pytest.mark.slow
+def test_the_python_of_the_readme_runs(tmp_path, monkeypatch, rng):
+    monkeypatch.chdir(tmp_path)
+    labels = np.arange(100) % 5
+    names = {
+        "labels": labels,
+        "dense_logits": rng.normal(size=(4, 100, 5)) + 3 * np.eye(5)[labels],
+        "compressed_logits": rng.normal(size=(4, 100, 5)) + 2 * np.eye(5)[labels],
+    }
+    blocks = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+    assert len(blocks) == 3
+    for block in blocks:
+        exec(compile(block, "README.md", "exec"), names)
+    assert (tmp_path / "pruned.keras").exists()
+    kernels = names["tfaudit"].sparsity(names["model"]).set_index("kernel")
+    assert kernels.loc["total: kernels", "sparsity"] == pytest.approx(0.9, abs=0.01)
+    assert names["classes"].shape == (600, 5)
+    assert (names["classes"][:, 0] == names["test"].labels).mean() > 0.8
+
+
+def test_ci_runs_the_readmes_test_command():
+    commands = re.findall(r"^    (python3\.11 .*)$", README, flags=re.MULTILINE)
+    assert len(commands) == 2
+    script = (ROOT / ".ci/run").read_text()
+    assert '".[test]"' in commands[1]
+    assert 'pip install -q -e ".[test]"' in script
+    assert commands[1].endswith("pytest")
+    assert script.rstrip().endswith("pytest")
