@@ -155,8 +155,8 @@ def class_impact(
     for name, population in (("baseline", baseline), ("compressed", compressed)):
         if population.num_members < 2:
             raise InputError(
-                f"{name}: 1 member, but Welch's test compares populations of 2 or more: train more with `--population`, "
-                "or compare single models image by image with `tfaudit.exemplars`"
+                f"{name}: 1 member, but Welch's test compares populations of 2 or more: train more with "
+                "`--population`, or compare single models image by image with `tfaudit.exemplars`"
             )
     before, after = baseline.recall(), compressed.recall()
     test = welch(_centred(after, compressed, centering), _centred(before, baseline, centering), confidence=1 - alpha)
