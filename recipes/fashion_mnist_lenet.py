@@ -8,7 +8,25 @@ quantized variants are made from the dense members.
     tfaudit prepare fashion_mnist --from /usr/share/datasets/fashion-mnist
     tfaudit run fashion_mnist_lenet
 
-Cost: 180 trainings of 30 epochs (14,070 steps each).
+Cost: 180 trainings of 30 epochs (14,070 steps) and 90 conversions; two cores train two members at a time in about 100 s
+and convert one in 1.5 s, so about two and a half hours (estimated from the run below).
+
+Measured on the real 60,000 + 10,000 images, `tfaudit run fashion_mnist_lenet --population 4`; significant classes of 10,
+of which chance alone gives .5:
+
+    variant             size kB  gzipped kB  top-1  top-5  signif.  Holm  BH  PIEs
+    dense                   285         233  90.13  99.80        -     -   -     -
+    magnitude 10 %          285         219  90.04  99.84        0     0   0   556
+    magnitude 30 %          285         181  90.11  99.83        0     0   0   531
+    magnitude 50 %          285         138  90.05  99.83        0     0   0   541
+    magnitude 70 %          285        91.3  90.05  99.85        0     0   0   568
+    magnitude 90 %          285        37.9  89.93  99.86        1     0   0   605
+    float16                 130         116  90.14  99.80        0     0   0     3
+    dynamic range int8     73.1        65.2  90.10  99.80        0     0   0    29
+    fixed-point int8       74.1        63.5  90.12  99.82        0     0   0    70
+
+Pruned members are trained anew, quantized ones are made from the dense members. So with four members most PIEs of the
+pruned variants are what any two small populations disagree on: 10 % sparsity shows as many as 70 %.
 """
 
 from tfaudit.study import Study, Training
