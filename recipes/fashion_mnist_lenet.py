@@ -11,8 +11,8 @@ quantized variants are made from the dense members.
 Cost: 180 trainings of 30 epochs (14,070 steps) and 90 conversions; two cores train two members at a time in about 100 s
 and convert one in 1.5 s, so about two and a half hours (estimated from the run below).
 
-Measured on the real 60,000 + 10,000 images, `tfaudit run fashion_mnist_lenet --population 4`; significant classes of 10,
-of which chance alone gives .5:
+Measured on the real 60,000 + 10,000 images, `tfaudit run fashion_mnist_lenet --population 4`; significant classes of
+10, where chance alone gives .5:
 
     variant             size kB  gzipped kB  top-1  top-5  signif.  Holm  BH  PIEs
     dense                   285         233  90.13  99.80        -     -   -     -
