@@ -5,6 +5,16 @@ about a minute on two cores. Its design is that of [F] 2.4 in small: K independe
 quantized variants made from the dense members, Welch tests per class, pruning identified exemplars.
 
     tfaudit run digits
+
+Measured by that command on two cores (46 seconds); significant classes of 10, where chance alone gives .5:
+
+    variant             size kB  gzipped kB  top-1   top-5  signif.  Holm  BH  PIEs
+    dense                  89.7        54.5  98.80  100.00        -     -   -     -
+    magnitude 50 %         89.7        33.3  98.30  100.00        1     0   0     3
+    magnitude 90 %         89.7        10.9  96.45  100.00        3     2   2     8
+    float16                33.9        27.8  98.80  100.00        0     0   0     0
+    dynamic range int8     22.5        18.4  98.80  100.00        0     0   0     1
+    fixed-point int8       22.8        17.0  98.82  100.00        0     0   0     1
 """
 
 from tfaudit.study import Study, Training
