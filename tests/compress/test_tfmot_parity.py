@@ -5,7 +5,9 @@ import numpy as np
 import pytest
 
 from tfaudit.compress import schedules
-from tfaudit.compress.pruning import Pruning
+from tfaudit.compress.pruning import Pruning, prune
+from tfaudit.compress.sparsity import sparsity
+from tfaudit.errors import InputError
 
 EPOCHS, BATCH = 3, 16
 RNG = np.random.default_rng(0)
@@ -103,3 +105,11 @@ def test_losses_masks_and_weights_equal_those_of_tfmot(tf_keras, net, scheduled)
     assert got.keys() == wanted.keys()
     assert all((got[name] == wanted[name]).all() for name in wanted)
     assert all(not mask.all() for mask in got.values())
+
+
+def test_a_tf_keras_model_is_sent_to_tfmot(tf_keras):
+    model, _ = convnet(tf_keras)
+    for refused in (lambda: prune(model, 0.5), lambda: sparsity(model)):
+        with pytest.raises(InputError, match=r"tf_keras .*prune_low_magnitude .*tfaudit\.Predictions") as caught:
+            refused()
+        assert "\n" not in str(caught.value)
