@@ -126,6 +126,14 @@ def test_the_population_may_grow_and_nothing_else_may_change(store):
         Store.create(store.directory, other, {})
 
 
+def test_a_study_without_members_gives_way(tmp_path):
+    import dataclasses
+
+    Store.create(tmp_path, dataclasses.replace(STUDY, model="misspelt", population=9), {})
+    Store.create(tmp_path, STUDY, {})
+    assert open_store(tmp_path).study == STUDY
+
+
 def test_what_is_not_there(store, tmp_path):
     with pytest.raises(InputError, match=r"this study has dense, magnitude-0\.5"):
         store.predictions("int8")

@@ -78,14 +78,14 @@ class Store:
             OSError: the directory cannot be written.
         """
         directory = Path(directory)
-        if (directory / "study.json").exists():
-            before = open_store(directory).study
-            if difference := before.difference(study):
+        there = open_store(directory) if (directory / "study.json").exists() else None
+        if there and there.variants:  # a study without members binds nobody
+            if difference := there.study.difference(study):
                 raise InputError(f"directory: {directory} holds another study: {difference}; choose another directory")
-            if before.population > study.population:
+            if there.study.population > study.population:
                 raise InputError(
-                    f"population: {study.population}, but {directory} already holds {before.population} per variant; "
-                    "a population can only grow"
+                    f"population: {study.population}, but {directory} already holds {there.study.population} "
+                    "per variant; a population can only grow"
                 )
         store = cls(directory, study)
         for room in ("members", "predictions", "examples"):
