@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 
 if __name__ == "__main__":
@@ -12,6 +13,9 @@ if __name__ == "__main__":
         variant, member = json.loads(line)
         answer = {"error": None}
         once = directory / f"once-{variant}-{member}"
+        if variant == "slow":
+            (directory / f"busy-{os.getpid()}").touch()
+            time.sleep(1.5)
         if variant == "broken" or (variant == "shaky" and not once.exists()):
             once.touch()
             answer = {"error": "Traceback\nRuntimeError: boom"}

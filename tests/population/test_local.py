@@ -2,6 +2,7 @@
 
 import contextlib
 import sys
+import time
 from pathlib import Path
 
 import psutil
@@ -64,6 +65,23 @@ def test_a_run_that_is_left_early_leaves_no_process(tmp_path):
         next(running)
         assert psutil.Process().children()
     assert not psutil.Process().children()
+
+
+def test_a_worker_that_dies_while_it_is_idle_is_replaced(tmp_path):
+    jobs = [Job("dense", 0), Job("slow", 0), Job("late", 0, "slow")]
+    seen = []
+    with contextlib.closing(make_members(tmp_path, jobs, 2)) as running:
+        for event in running:
+            seen.append((event.kind, event.job.variant))
+            if seen[-1] == ("done", "dense"):  # its worker has nothing to do until "slow" is made
+                while not list(tmp_path.glob("busy-*")):
+                    time.sleep(0.01)
+                for worker in psutil.Process().children():
+                    if not (tmp_path / f"busy-{worker.pid}").exists():
+                        worker.kill()
+    assert seen[-1] == ("done", "late")
+    assert "failed" not in dict(seen)
+    assert "retried" not in dict(seen)
 
 
 def test_no_more_workers_than_members(tmp_path):

@@ -81,13 +81,16 @@ def make_members(directory: Path, jobs: Sequence[Job], workers: int) -> Generato
                 continue
             for key, _ in selector.select():
                 worker = key.data
-                job = busy.pop(worker)
+                made = busy.pop(worker, None)
                 answer = worker.answer()
                 if answer is None:
                     selector.unregister(worker.answers)
                     worker.restart()
                     selector.register(worker.answers, selectors.EVENT_READ, worker)
                     answer = {"error": f"the worker process died; its last words are in {worker.log}"}
+                if made is None:  # it was idle when it died, and so is its successor
+                    continue
+                job = made
                 idle.append(worker)
                 if answer.get("fatal"):
                     raise InputError(answer["fatal"])
