@@ -10,7 +10,7 @@ import runpy
 import subprocess
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -20,6 +20,10 @@ from rich.text import Text
 
 from tfaudit.errors import InputError
 from tfaudit.study import Study
+
+if TYPE_CHECKING:
+    from tfaudit.audit.summary import Summary
+    from tfaudit.store import Store
 
 __all__ = ["main"]
 
@@ -82,7 +86,7 @@ def run(
         raise typer.Exit(130) from None
     failures = store.failures()
     if "dense" in store.variants:
-        _show(directory)
+        _show(store)
     for (variant, member), traceback in failures.items():
         last = traceback.strip().splitlines()[-1]
         _err.print(f"member {variant}/{member:03d} failed: {last}", markup=False, style="red", soft_wrap=True)
@@ -103,9 +107,10 @@ def report(
     from tfaudit.report.images import save_charts
     from tfaudit.store import open_store
 
-    _show(directory)
+    store = open_store(directory)
+    audit = _show(store)
     if charts:
-        for path in save_charts(open_store(directory), charts):
+        for path in save_charts(store, charts, audit=audit):
             _out.print(path, soft_wrap=True)
 
 
@@ -169,15 +174,16 @@ def _study(recipe: str) -> Study:
     return study
 
 
-def _show(directory: Path) -> None:
+def _show(store: Store) -> Summary:
+    """Prints the table and writes the report of one audit, and returns it."""
     from tfaudit.report.html import write_report
     from tfaudit.report.study import read_study
     from tfaudit.report.tables import terminal_table
-    from tfaudit.store import open_store
 
-    store = open_store(directory)
-    _out.print(terminal_table(read_study(store)))
-    _out.print(f"report: {write_report(store)}", soft_wrap=True)
+    audit = read_study(store)
+    _out.print(terminal_table(audit))
+    _out.print(f"report: {write_report(store, audit=audit)}", soft_wrap=True)
+    return audit
 
 
 if __name__ == "__main__":

@@ -33,18 +33,21 @@ _PAGES = jinja2.Environment(
 )
 
 
-def write_report(store: Store, out: str | Path | None = None, *, split: str = "test") -> Path:
+def write_report(
+    store: Store, out: str | Path | None = None, *, split: str = "test", audit: Summary | None = None
+) -> Path:
     """Writes the report of a study and returns where it is.
 
     Args:
         store: of the study.
         out: the file; `report.html` in the study's directory by default.
         split: whose predictions to report.
+        audit: what `read_study` gave for this split, where it is at hand; read now by default.
 
     Raises:
         InputError: nothing to report yet, damaged files, or a place that cannot be written.
     """
-    page = _page(store, read_study(store, split), split)
+    page = _page(store, audit or read_study(store, split), split)
     place = store.directory.absolute() / "report.html" if out is None else Path(out).absolute()
     try:
         store.write(str(place), page.encode())

@@ -35,7 +35,12 @@ def study_charts(audit: Summary) -> dict[str, Drawing]:
 
 
 def save_charts(
-    store: Store, folder: str | Path, formats: Sequence[str] = ("png", "svg", "pdf"), *, split: str = "test"
+    store: Store,
+    folder: str | Path,
+    formats: Sequence[str] = ("png", "svg", "pdf"),
+    *,
+    split: str = "test",
+    audit: Summary | None = None,
 ) -> list[Path]:
     """Writes every chart of a study in every format; returns the files.
 
@@ -44,6 +49,7 @@ def save_charts(
         folder: where to; made if need be.
         formats: any of "png", "svg", "pdf".
         split: whose predictions to audit.
+        audit: what `read_study` gave for this split, where it is at hand; read now by default.
 
     Raises:
         InputError: an unknown format, a folder that cannot be written, or as `read_study`.
@@ -52,7 +58,7 @@ def save_charts(
     if unknown or isinstance(formats, str):
         raise InputError(f"formats: {formats!r}, allowed is a sequence of {', '.join(_WRITERS)}")
     files = []
-    for name, chart in study_charts(read_study(store, split)).items():
+    for name, chart in study_charts(audit or read_study(store, split)).items():
         for suffix in formats:
             file = Path(folder).absolute() / f"{name}.{suffix}"
             try:
