@@ -14,7 +14,7 @@ import tensorflow as tf
 from tfaudit.compress.images import as_input
 from tfaudit.errors import InputError
 
-__all__ = ["KerasForward", "check_model", "load_model", "one_line"]
+__all__ = ["KerasForward", "check_model", "is_tf_keras", "load_model", "one_line"]
 
 OPEN_SIDE = 64
 """Pixels tried where an input leaves a side open."""
@@ -29,7 +29,7 @@ def check_model(model: object) -> keras.Model:
         InputError: It is not.
     """
     if not isinstance(model, keras.Model):
-        if any(base.__module__.partition(".")[0] == "tf_keras" for base in type(model).__mro__):
+        if is_tf_keras(model):
             raise InputError(
                 "model: a tf_keras (Keras 2) model, allowed are Keras 3 models; "
                 "audit its scores with tfaudit.Predictions.from_scores(labels, scores)"
@@ -59,6 +59,11 @@ def load_model(path: Path) -> keras.Model:
 def one_line(error: Exception) -> str:
     """The first line of an exception's message, or its type where it has none."""
     return next(iter(str(error).strip().splitlines()), type(error).__name__)
+
+
+def is_tf_keras(model: object) -> bool:
+    """Whether it is an object of tf_keras (Keras 2); tells without importing it."""
+    return any(base.__module__.partition(".")[0] == "tf_keras" for base in type(model).__mro__)
 
 
 class KerasForward:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 import keras
 
+from tfaudit.compress.keras_model import is_tf_keras
 from tfaudit.errors import InputError
 
 __all__ = ["KERNELS", "find_kernels", "select_kernels"]
@@ -73,7 +74,7 @@ def select_kernels(
 
 
 def _check_model(model: object) -> None:
-    if any(base.__module__.partition(".")[0] == "tf_keras" for base in type(model).__mro__):
+    if is_tf_keras(model):
         raise InputError(
             "model: this is a tf_keras (Keras 2) model: prune it with TF-MOT's own prune_low_magnitude and audit its "
             "predictions with tfaudit.Predictions.from_scores(labels, model.predict(images))"
