@@ -15,7 +15,8 @@ from tfaudit.audit.classes import class_impact
 from tfaudit.audit.exemplars import exemplars
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
-from tfaudit.report.charts import accuracy_chart, class_impact_chart
+from tfaudit.report.charts.accuracy import accuracy_chart
+from tfaudit.report.charts.classes import class_impact_chart
 from tfaudit.report.images import inline_svg, save_charts
 
 BEFORE, AFTER = population(1), population(2, hurt=[3])

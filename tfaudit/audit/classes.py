@@ -15,7 +15,7 @@ from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.ttests import WelchTest, welch
 
 if TYPE_CHECKING:
-    from tfaudit.report.charts import Drawing
+    from tfaudit.report.charts.style import Drawing
 
 __all__ = ["ClassImpact", "class_impact"]
 
@@ -116,7 +116,9 @@ class ClassImpact:
 
     def chart(self) -> Drawing:
         """[F] figure 2: bars are absolute differences, points normalised ones, significant classes in plum."""
-        from tfaudit.report.charts import class_impact_chart  # report depends on audit, never the other way at import
+        from tfaudit.report.charts.classes import (
+            class_impact_chart,
+        )  # report depends on audit, never the other way at import
 
         return class_impact_chart(self.frame())
 

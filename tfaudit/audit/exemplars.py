@@ -14,7 +14,7 @@ from tfaudit.predictions import TIES, Predictions
 from tfaudit.stats.intervals import mean_interval
 
 if TYPE_CHECKING:
-    from tfaudit.report.charts import Drawing
+    from tfaudit.report.charts.style import Drawing
 
 __all__ = ["Exemplars", "exemplars"]
 
@@ -80,7 +80,9 @@ class Exemplars:
 
     def chart(self) -> Drawing:
         """[F] figure 3: accuracy on PIEs, on the other examples and on all."""
-        from tfaudit.report.charts import difficulty_chart  # report depends on audit, never the other way at import
+        from tfaudit.report.charts.exemplars import (
+            difficulty_chart,
+        )  # report depends on audit, never the other way at import
 
         return difficulty_chart(self.difficulty)
 

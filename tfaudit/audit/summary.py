@@ -15,7 +15,7 @@ from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
 
 if TYPE_CHECKING:
-    from tfaudit.report.charts import Drawing
+    from tfaudit.report.charts.style import Drawing
 
 __all__ = ["Summary", "summary"]
 
@@ -59,7 +59,9 @@ class Summary:
 
     def chart(self) -> Drawing:
         """[F] table 1: top-1 accuracy of every member."""
-        from tfaudit.report.charts import accuracy_chart  # report depends on audit, never the other way at import
+        from tfaudit.report.charts.accuracy import (
+            accuracy_chart,
+        )  # report depends on audit, never the other way at import
 
         return accuracy_chart(self.accuracies)
 

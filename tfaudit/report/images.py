@@ -14,7 +14,8 @@ import vl_convert
 
 from tfaudit.audit.summary import Summary
 from tfaudit.errors import InputError
-from tfaudit.report.charts import Drawing, difficulty_chart
+from tfaudit.report.charts.exemplars import difficulty_chart
+from tfaudit.report.charts.style import Drawing
 from tfaudit.report.study import read_study
 from tfaudit.store import Store
 

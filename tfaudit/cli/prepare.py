@@ -1,0 +1,36 @@
+"""`tfaudit prepare`: local files become a prepared data set."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.progress import Progress, TaskID
+
+from tfaudit.cli.console import app, out
+
+__all__ = ["prepare"]
+
+
+@app.command()
+def prepare(
+    name: Annotated[str, typer.Argument(help="Data set: fashion_mnist, mnist, cifar10, or your name for a folder.")],
+    source: Annotated[Path, typer.Option("--from", help="Folder of IDX files, CIFAR's .bin files, or class folders.")],
+    data_dir: Annotated[
+        Path | None, typer.Option(help="Where prepared sets lie; TFDS's own folder by default.")
+    ] = None,
+) -> None:
+    """Lays local files down as a prepared TensorFlow Datasets set, which loads without a network."""
+    from tfaudit.datasets.prepare import prepare as prepare_set
+
+    with Progress(console=out, transient=True) as bar:
+        task = bar.add_task(f"preparing {name}", total=None)
+        show = functools.partial(_show_progress, bar, task)
+        place = prepare_set(name, source, data_dir=data_dir, progress=show)
+    out.print(f"{name}: {place}", soft_wrap=True)
+
+
+def _show_progress(bar: Progress, task: TaskID, done: int, total: int) -> None:
+    bar.update(task, completed=done, total=total)

@@ -1,0 +1,46 @@
+"""`tfaudit list`, and recipes by name."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import runpy
+from pathlib import Path
+
+from rich.table import Table
+from rich.text import Text
+
+from tfaudit.cli.console import app, out
+from tfaudit.errors import InputError
+from tfaudit.study import Study
+
+__all__ = ["list_recipes", "recipe_study"]
+
+
+@app.command("list")
+def list_recipes() -> None:
+    """Lists the recipes: one study each."""
+    table = Table(box=None, show_header=False, pad_edge=False)
+    for name in _recipes():
+        doc = importlib.import_module(f"tfaudit.recipes.{name}").__doc__ or name
+        table.add_row(Text(name, style="bold"), Text(doc.splitlines()[0]))
+    out.print(table)
+
+
+def _recipes() -> list[str]:
+    return sorted(module.name for module in pkgutil.iter_modules(importlib.import_module("tfaudit.recipes").__path__))
+
+
+def recipe_study(recipe: str) -> Study:
+    """The study of a recipe's name or of a Python file."""
+    if recipe.endswith(".py"):
+        if not Path(recipe).is_file():
+            raise InputError(f"recipe: {recipe} is not a file")
+        study = runpy.run_path(recipe).get("study")
+    else:
+        if recipe not in _recipes():
+            raise InputError(f"recipe: {recipe!r}, allowed are {', '.join(_recipes())}, or the path of a Python file")
+        study = importlib.import_module(f"tfaudit.recipes.{recipe}").study
+    if not isinstance(study, Study):
+        raise InputError(f"recipe: {recipe} defines no `study = tfaudit.Study(...)`")
+    return study

@@ -1,0 +1,55 @@
+"""`tfaudit run`: a study from its recipe to its report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tfaudit.cli.console import app, err, out
+from tfaudit.cli.recipes import recipe_study
+from tfaudit.cli.report import show
+
+__all__ = ["run"]
+
+
+@app.command()
+def run(
+    recipe: Annotated[str, typer.Argument(help="Name of a recipe (`tfaudit list`), or a Python file with a `study`.")],
+    directory: Annotated[
+        Path | None, typer.Option("--out", help="Directory of the study; runs/RECIPE by default.")
+    ] = None,
+    population: Annotated[int | None, typer.Option(help="Members per variant, in place of the recipe's.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Worker processes; one per core by default.")] = None,
+    smoke: Annotated[bool, typer.Option("--smoke", help="Two members, a few steps: does it run at all?")] = False,
+) -> None:
+    """Trains a population, compresses it and audits what it forgot. Can be interrupted and run again."""
+    import dataclasses
+
+    from tfaudit.population.progress import progress_for
+    from tfaudit.population.run import run as run_study
+
+    study = recipe_study(recipe)
+    if smoke:
+        study = study.smoke()
+    if population is not None:
+        study = dataclasses.replace(study, population=population)
+    place = directory or Path("runs") / (study.name + "-smoke" * smoke)
+    try:
+        store = run_study(study, place, workers=workers, progress=progress_for(out))
+    except KeyboardInterrupt:
+        err.print("tfaudit: interrupted; the same command goes on from here")
+        raise typer.Exit(130) from None
+    failures = store.failures()
+    if "dense" in store.variants:
+        show(store)
+    for (variant, member), traceback in failures.items():
+        last = traceback.strip().splitlines()[-1]
+        err.print(f"member {variant}/{member:03d} failed: {last}", markup=False, style="red", soft_wrap=True)
+    if failures:
+        failed = "1 member failed; the same command tries it again"
+        if len(failures) > 1:
+            failed = f"{len(failures)} members failed; the same command tries them again"
+        err.print(failed)
+        raise typer.Exit(1)

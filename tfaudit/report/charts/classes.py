@@ -1,0 +1,94 @@
+"""What compression does to the classes."""
+
+from __future__ import annotations
+
+import altair as alt
+import pandas as pd
+
+from tfaudit.report.charts.style import GREEN, GREY, PLUM, WIDTH, Drawing
+
+__all__ = ["class_impact_chart"]
+
+SIGNIFICANT, UNDECIDED, NORMALISED = "significant change", "no evidence", "normalised change"
+ALL_NAMED = 40  # up to so many classes each one has a line and a name
+EXTREMES = 12  # beyond that: so many of each end
+
+
+def class_impact_chart(frame: pd.DataFrame) -> Drawing:
+    """[F] figure 2, lying down so that names can be read: bars are absolute differences, points normalised ones.
+
+    Beyond 40 classes an overview of all of them stands above the 12 lowest and the 12 highest normalised differences.
+
+    Args:
+        frame: of a `ClassImpact`.
+    """
+    shown = frame.dropna(subset=["p"]).copy()
+    shown["kind"] = shown["direction"].map(lambda direction: UNDECIDED if direction == "no evidence" else SIGNIFICANT)
+    repeated = shown["class"].duplicated(keep=False)
+    shown["name"] = shown["class"].where(~repeated, shown["class"] + " (" + shown.index.astype(str) + ")")
+    shown = shown.sort_values("normalised_pp", kind="stable").reset_index(drop=True)
+    shown["rank"] = shown.index + 1
+    if len(shown) <= ALL_NAMED:
+        return _named_classes(shown)
+    ends = pd.concat([shown.head(EXTREMES), shown.tail(EXTREMES)])
+    title = f"the {EXTREMES} lowest and the {EXTREMES} highest of {len(shown)} classes"
+    return alt.vconcat(_all_classes(shown), _named_classes(ends).properties(title=title), spacing=24)
+
+
+def _colours() -> alt.Color:
+    return alt.Color(
+        "kind:N",
+        title=None,
+        scale=alt.Scale(domain=[SIGNIFICANT, UNDECIDED, NORMALISED], range=[PLUM, GREY, GREEN]),
+        legend=alt.Legend(orient="top", symbolType="square", labelLimit=200, columns=3),
+    )
+
+
+def _tooltip() -> list[alt.Tooltip]:
+    points = ["difference_pp", "normalised_pp", "normalised_low_pp", "normalised_high_pp"]
+    return [
+        alt.Tooltip("class:N"),
+        alt.Tooltip("examples:Q"),
+        *(alt.Tooltip(f"{column}:Q", format="+.2f") for column in points),
+        alt.Tooltip("p:Q", format=".2g"),
+        alt.Tooltip("p_holm:Q", format=".2g"),
+    ]
+
+
+def _named_classes(shown: pd.DataFrame) -> alt.LayerChart | alt.FacetChart:
+    base = alt.Chart(shown, width=WIDTH, height=alt.Step(18))
+    y = alt.Y(
+        "name:N",
+        sort=list(shown["name"]),
+        title=None,
+        axis=alt.Axis(labelLimit=130, labelPadding=6, labelOverlap=False),
+    )
+    bars = base.mark_bar(height=11).encode(
+        x=alt.X("difference_pp:Q", title="change of recall, percentage points", axis=alt.Axis(tickCount=6)),
+        y=y,
+        color=_colours(),
+        tooltip=_tooltip(),
+    )
+    intervals = base.mark_rule(color=GREEN, strokeWidth=1.5).encode(
+        x="normalised_low_pp:Q", x2="normalised_high_pp:Q", y=y
+    )
+    points = base.mark_circle(size=55, opacity=1, stroke="white", strokeWidth=1).encode(
+        x="normalised_pp:Q", y=y, color=alt.ColorDatum(NORMALISED), tooltip=_tooltip()
+    )
+    return alt.layer(bars, intervals, points)
+
+
+def _all_classes(shown: pd.DataFrame) -> alt.LayerChart | alt.FacetChart:
+    base = alt.Chart(shown, width=WIDTH + 100, height=150)
+    x = alt.X(
+        "rank:Q", title="classes, by normalised difference", scale=alt.Scale(nice=False), axis=alt.Axis(grid=False)
+    )
+    bars = base.mark_rule(strokeWidth=max(0.6, 0.7 * WIDTH / len(shown))).encode(
+        x=x,
+        y=alt.Y("difference_pp:Q", title="change of recall, points"),
+        y2=alt.datum(0),
+        color=_colours(),
+        tooltip=_tooltip(),
+    )
+    points = base.mark_circle(size=6, opacity=0.9).encode(x=x, y="normalised_pp:Q", color=alt.ColorDatum(NORMALISED))
+    return alt.layer(bars, points)
