@@ -1,0 +1,212 @@
+"""What an image looks like, in one number: tilt, activation, distance from its class, entropy: [P] 3.1, 4.1 and C.
+
+Every function takes images as one array `(N, H, W, C)` or `(N, H, W)`, or as any iterable of images `(H, W, C)` or
+`(H, W)` whose sizes may differ. Values are uint8, or floats in [0, 1], which are read as shares of the full 255.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+
+from tfaudit.errors import InputError
+
+__all__ = ["class_means", "distance_to_class_mean", "mean_activation", "pixel_entropy", "tilt"]
+
+Images = np.ndarray | Iterable[ArrayLike]
+
+_BATCH = 2**22  # values at once: keeps the float64 copies of a large data set to some tens of megabytes
+
+
+def tilt(images: Images, *, threshold: float = 0.5) -> np.ndarray:
+    """Slope of the least-squares line through the pixels that are on, columns on rows: [P] appendix C.
+
+    A vertical stroke has slope 0; positive slopes lean to the left, negative ones to the right, as in [P] figure 10.
+    A pixel is on where the mean of its channels exceeds `threshold` times the full 255; [P] does not give its own.
+
+    Args:
+        images: see the module.
+        threshold: share of the full range in [0, 1).
+
+    Returns:
+        `(N,)` float64, columns per row; NaN where no line is defined: no pixel is on, all are, or those on share a row.
+
+    Raises:
+        InputError: a threshold outside [0, 1), or images of another type, range or shape.
+
+    Example:
+        >>> stroke = np.eye(5)  # from the top left to the bottom right
+        >>> tilt([stroke, np.fliplr(stroke), np.zeros((3, 3))])
+        array([ 1., -1., nan])
+    """
+    if not 0 <= threshold < 1:
+        raise InputError(f"threshold: {threshold!r}, allowed is a share in [0, 1)")
+    return _measured(images, lambda levels: _slopes(levels.mean(-1) > 255 * threshold))
+
+
+def mean_activation(images: Images) -> np.ndarray:
+    """Mean pixel value over the image and its channels, `(N,)` float64 from 0 to 255: [P] 4.1 and figure 9.
+
+    Args:
+        images: see the module.
+
+    Raises:
+        InputError: images of another type, range or shape.
+
+    Example:
+        >>> mean_activation(np.array([[[0, 255], [0, 0]]], np.uint8))
+        array([63.75])
+    """
+    return _measured(images, lambda levels: levels.mean((1, 2, 3)))
+
+
+def class_means(images: np.ndarray, labels: ArrayLike, num_classes: int) -> np.ndarray:
+    """Mean image of each class, from the images of the training set.
+
+    Args:
+        images: `(N, H, W, C)` or `(N, H, W)`.
+        labels: `(N,)` integers in [0, num_classes).
+        num_classes: C.
+
+    Returns:
+        `(num_classes, H, W, C)` float64 from 0 to 255; NaN for a class without images.
+
+    Raises:
+        InputError: images of different sizes, or labels that do not fit.
+
+    Example:
+        >>> class_means(np.array([[[0]], [[200]], [[10]]], np.uint8), [0, 0, 1], 2).ravel()
+        array([100.,  10.])
+    """
+    shape = _one_shape(images)
+    classes = _labels(labels, len(images), num_classes)
+    totals = np.zeros((num_classes, *shape))
+    start = 0
+    for levels in _batches(images):
+        np.add.at(totals, classes[start : start + len(levels)], levels)
+        start += len(levels)
+    counts = np.bincount(classes, minlength=num_classes)[:, None, None, None]
+    return np.divide(totals, counts, out=np.full_like(totals, np.nan), where=counts > 0)
+
+
+def distance_to_class_mean(images: np.ndarray, labels: ArrayLike, means: np.ndarray) -> np.ndarray:
+    """Euclidean distance of each image from the mean training image of its class: [P] appendix C and figure 8.
+
+    Args:
+        images: `(N, H, W, C)` or `(N, H, W)`.
+        labels: `(N,)` integers, the class of each image.
+        means: `(C, H, W, channels)` from 0 to 255, as `class_means` gives them.
+
+    Returns:
+        `(N,)` float64 in grey levels; NaN where the class has no mean.
+
+    Raises:
+        InputError: means of another shape than the images, or labels that do not fit.
+
+    Example:
+        >>> distance_to_class_mean(np.array([[[3, 4]]], np.uint8), [0], np.zeros((1, 1, 2, 1)))
+        array([5.])
+    """
+    means = np.asarray(means, np.float64)
+    shape = _one_shape(images)
+    if means.shape[1:] != shape:
+        raise InputError(f"means: shape {means.shape}, expected (classes, {', '.join(map(str, shape))}) as the images")
+    classes = _labels(labels, len(images), len(means))
+    distances, start = [], 0
+    for levels in _batches(images):
+        away = levels - means[classes[start : start + len(levels)]]
+        distances.append(np.sqrt(np.square(away).sum((1, 2, 3))))
+        start += len(levels)
+    return np.concatenate(distances)
+
+
+def pixel_entropy(images: Images) -> np.ndarray:
+    """Shannon entropy of the histogram of an image's 256 pixel values, all channels together: [P] 3.1, factor 4.
+
+    Args:
+        images: see the module; a float counts as the nearest of the 256 values.
+
+    Returns:
+        `(N,)` float64 bits in [0, 8].
+
+    Raises:
+        InputError: images of another type, range or shape.
+
+    Example:
+        >>> pixel_entropy(np.array([[[0, 255], [7, 8]], [[5, 5], [5, 5]]], np.uint8))
+        array([2., 0.])
+    """
+
+    def entropies(levels: np.ndarray) -> np.ndarray:
+        values = np.rint(levels).astype(np.intp).reshape(len(levels), -1)
+        values += 256 * np.arange(len(levels))[:, None]  # a histogram of its own for each image
+        counts = np.bincount(values.ravel(), minlength=256 * len(levels)).reshape(-1, 256)
+        return stats.entropy(counts, base=2, axis=1)
+
+    return _measured(images, entropies)
+
+
+def _slopes(on: np.ndarray) -> np.ndarray:
+    """`(N,)` slope of columns on rows through the true pixels of `(N, H, W)`."""
+    rows, columns = (np.arange(size, dtype=np.float64) for size in on.shape[1:])
+    per_row, per_column, count = on.sum(2), on.sum(1), on.sum((1, 2))
+    with np.errstate(divide="ignore", invalid="ignore"):  # 0/0 is the NaN that is promised
+        away = rows - (per_row @ rows / count)[:, None]
+        middle = per_column @ columns / count
+        above = (on @ columns - middle[:, None] * per_row) * away
+        slope = above.sum(1) / (per_row * away**2).sum(1)
+    full = count == on.shape[1] * on.shape[2]
+    return np.where(full | (np.count_nonzero(per_row, axis=1) < 2), np.nan, slope)
+
+
+def _measured(images: Images, measure: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    return np.concatenate([np.empty(0), *(measure(levels) for levels in _batches(images))])
+
+
+def _batches(images: Images) -> Iterator[np.ndarray]:
+    """Images as `(n, H, W, C)` float64 from 0 to 255: slices of an array, or the images of an iterable one by one."""
+    if isinstance(images, np.ndarray) and images.dtype != object:
+        if images.ndim not in (3, 4):
+            raise InputError(f"images: shape {images.shape}, expected (N, H, W, C) or (N, H, W)")
+        size = max(1, _BATCH // max(1, int(np.prod(images.shape[1:]))))
+        for start in range(0, len(images), size):
+            yield _levels(images[start : start + size], start)
+    else:
+        for position, image in enumerate(images):
+            array = np.asarray(image)
+            if array.ndim not in (2, 3):
+                raise InputError(f"images: image {position} has shape {array.shape}, expected (H, W, C) or (H, W)")
+            yield _levels(array[None], position)
+
+
+def _levels(images: np.ndarray, start: int) -> np.ndarray:
+    if images.size == 0:
+        raise InputError(f"images: image {start} holds no pixels")
+    if images.dtype == np.uint8:
+        levels = images.astype(np.float64)
+    elif images.dtype.kind == "f" and images.min() >= 0 and images.max() <= 1:  # NaN fails both
+        levels = 255 * images.astype(np.float64)
+    else:
+        came = f"values of type {images.dtype} from {images.min()} to {images.max()}"
+        raise InputError(f"images: {came} near image {start}, allowed are uint8 and floats in [0, 1]")
+    return levels[..., None] if levels.ndim == 3 else levels
+
+
+def _one_shape(images: np.ndarray) -> tuple[int, ...]:
+    if not isinstance(images, np.ndarray) or images.ndim not in (3, 4):
+        came = f"shape {images.shape}" if isinstance(images, np.ndarray) else type(images).__name__
+        raise InputError(f"images: {came}, expected one array (N, H, W, C) or (N, H, W)")
+    return images.shape[1:] if images.ndim == 4 else (*images.shape[1:], 1)
+
+
+def _labels(labels: ArrayLike, count: int, num_classes: int) -> np.ndarray:
+    classes = np.asarray(labels)
+    if classes.shape != (count,) or classes.dtype.kind not in "iu":
+        came = f"{classes.dtype} of shape {classes.shape}"
+        raise InputError(f"labels: {came}, expected one integer for each of the {count} images")
+    if count and not 0 <= classes.min() <= classes.max() < num_classes:
+        raise InputError(f"labels: from {classes.min()} to {classes.max()}, allowed is [0, {num_classes})")
+    return classes
