@@ -1,0 +1,121 @@
+"""McNemar's test, Tango's interval and Cohen's kappa against other implementations and published tables."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import optimize, stats
+from sklearn.metrics import cohen_kappa_score
+from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
+
+from tfaudit.errors import InputError
+from tfaudit.stats.contingency import cohen_kappa, mcnemar, paired_interval
+
+counts = st.integers(0, 40)
+
+
+@given(counts, counts)
+def test_mcnemar_is_statsmodels_exact_test_and_scipys_binomial_test(lost, won):
+    p = float(mcnemar([lost], [won])[0])
+    assert p == pytest.approx(statsmodels_mcnemar([[5, lost], [won, 7]], exact=True).pvalue)
+    if lost + won:
+        assert p == pytest.approx(stats.binomtest(lost, lost + won).pvalue)
+
+
+def test_mcnemar_without_a_change_is_1_and_keeps_the_shape():
+    np.testing.assert_array_equal(mcnemar([[0, 3]], [[0, 3]]), [[1.0, 1.0]])
+    assert mcnemar(np.array([], int), np.array([], int)).shape == (0,)
+
+
+@pytest.mark.parametrize(
+    ("lost", "won", "pairs", "confidence", "ends", "digits"),
+    [
+        (3, 9, 32, 0.95, (-0.027, 0.390), 3),  # Tango 1998, cells 4, 9, 3, 16 (also tested so by R: ratesci)
+        (1, 0, 44, 0.90, (-0.096, 0.037), 3),  # Tango 1998, cells 43, 0, 1, 0
+        (7, 1, 21, 0.95, (-0.517, -0.026), 3),  # Fagerland, Lydersen and Laake 2014, cells 1, 1, 7, 12
+        (25, 28, 618, 0.90, (-0.0148, 0.0247), 4),  # R: PropCIs::scoreci.mp(25, 28, 618, 0.9)
+    ],
+)
+def test_the_interval_is_the_published_one(lost, won, pairs, confidence, ends, digits):
+    low, high = paired_interval([lost], [won], [pairs], confidence=confidence)
+    assert (round(low[0], digits), round(high[0], digits)) == ends
+
+
+def by_likelihood(difference, lost, won, pairs):
+    """The score statistic with its nuisance found by maximising the likelihood of the three cells numerically."""
+
+    def minus_log(q):
+        cells = np.array([q, q + difference, 1 - 2 * q - difference])
+        return -np.sum(
+            [n * np.log(max(c, 1e-300)) for n, c in zip((lost, won, pairs - lost - won), cells, strict=True)]
+        )
+
+    bounds = (max(0.0, -difference), (1 - difference) / 2)
+    q = optimize.minimize_scalar(minus_log, bounds=bounds, method="bounded", options={"xatol": 1e-12}).x
+    return (won - lost - pairs * difference) / np.sqrt(pairs * (2 * q + difference * (1 - difference)))
+
+
+@pytest.mark.parametrize(("lost", "won", "pairs"), [(3, 9, 32), (17, 5, 1000), (1, 1, 10), (20, 60, 100)])
+def test_its_ends_are_where_the_likelihoods_score_test_begins_to_reject(lost, won, pairs):
+    z = stats.norm.ppf(0.975)
+    low, high = paired_interval([lost], [won], [pairs])
+    assert by_likelihood(low[0], lost, won, pairs) == pytest.approx(z, abs=1e-3)
+    assert by_likelihood(high[0], lost, won, pairs) == pytest.approx(-z, abs=1e-3)
+
+
+@given(counts, counts, st.integers(1, 200))
+def test_exchanging_the_models_mirrors_it_and_it_stays_in_range_around_the_difference(lost, won, others):
+    pairs = lost + won + others
+    low, high = paired_interval([lost, won], [won, lost], [pairs, pairs])
+    np.testing.assert_allclose(low, -high[::-1], atol=1e-12)
+    assert -1 <= low[0] < (won - lost) / pairs < high[0] <= 1
+
+
+@given(counts, counts, st.integers(1, 200))
+def test_it_excludes_0_just_where_mcnemars_asymptotic_test_rejects(lost, won, others):
+    low, high = paired_interval([lost], [won], [lost + won + others])
+    p = statsmodels_mcnemar([[others, lost], [won, 0]], exact=False, correction=False).pvalue if lost + won else 1.0
+    assert (low[0] > 0 or high[0] < 0) == (p < 0.05)
+
+
+def test_it_covers_the_truth_as_often_as_it_says(rng):
+    cells = rng.multinomial(60, [0.7, 0.15, 0.05, 0.1], size=20_000)
+    low, high = paired_interval(cells[:, 1], cells[:, 2], cells.sum(1))
+    assert np.mean((low <= -0.1) & (high >= -0.1)) == pytest.approx(0.95, abs=0.01)
+
+
+def test_the_interval_where_all_none_or_nobody_changed():
+    low, high = paired_interval([5, 0, 0, 0], [0, 5, 0, 0], [5, 5, 5, 0])
+    z2 = stats.norm.ppf(0.975) ** 2
+    np.testing.assert_allclose(low[[0, 2]], [-1, -z2 / (5 + z2)])  # no change: the score interval in closed form
+    np.testing.assert_allclose(high[[1, 2]], [1, z2 / (5 + z2)])
+    assert np.isnan(low[3])
+    assert np.isnan(high[3])
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=30), st.permutations(range(4)))
+def test_kappa_is_scikit_learns_and_no_name_of_a_class_matters(pairs, names):
+    first, second = np.array(pairs).T
+    kappa = cohen_kappa(first, second)
+    if len(np.unique(pairs)) == 1:
+        assert np.isnan(kappa)
+        return
+    assert kappa == pytest.approx(cohen_kappa_score(first, second), abs=1e-12)
+    assert kappa == pytest.approx(cohen_kappa(np.array(names)[first], np.array(names)[second]), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: mcnemar([0.5], [1]), "lost: allowed are integers, 0 or more"),
+        (lambda: mcnemar([1], [-1]), "won: allowed are integers, 0 or more"),
+        (lambda: mcnemar([1, 2], [1]), r"won: shape \(1,\), lost has \(2,\); they must agree"),
+        (lambda: paired_interval([2], [2], [3]), "pairs: fewer pairs than changes"),
+        (lambda: paired_interval([1], [1], [3], confidence=95), r"confidence: 95, allowed is a level in \(0, 1\)"),
+        (lambda: cohen_kappa(np.array([], int), np.array([], int)), r"first: shape \(0,\), expected \(examples,\)"),
+    ],
+)
+def test_bad_input_is_one_clear_line(call, words):
+    with pytest.raises(InputError, match=words) as refused:
+        call()
+    assert "\n" not in str(refused.value)
