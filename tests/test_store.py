@@ -9,7 +9,8 @@ import pytest
 
 from tfaudit import InputError, Pruned, Study, Training, open_store
 from tfaudit.files import lock
-from tfaudit.store import Store, prediction_bytes
+from tfaudit.parquet import prediction_bytes
+from tfaudit.store import Store
 
 STUDY = Study(
     name="s",

@@ -1,10 +1,11 @@
-"""A study directory: members, predictions (Parquet), examples; atomic writes, checksums, a lock.
+"""A study directory: members, predictions, examples; atomic writes, checksums, a lock.
 
 ```
 DIR/study.json                                                the study as run, and the versions of the libraries
 DIR/members/VARIANT/MEMBER/{model.keras|model.tflite, history.csv, member.json}
 DIR/predictions/split=SPLIT/variant=VARIANT/MEMBER.parquet    columns ranked, probability (fixed-size lists)
-DIR/examples/SPLIT.parquet                                    example, label, image (PNG)
+DIR/examples/SPLIT.parquet                                    example, label, image (PNG), groups
+DIR/examples/classes.parquet                                  class, and what is known of its training data
 ```
 `member.json` is written last and holds the SHA-256 of every other file of the member: without it, or where a checksum
 does not match, the member does not count and is made again.
@@ -13,7 +14,6 @@ does not match, the member does not count and is made again.
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -21,20 +21,17 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 
+from tfaudit import parquet
 from tfaudit.errors import InputError
 from tfaudit.files import remove_unfinished, write_whole
 from tfaudit.predictions import Predictions
 from tfaudit.study import Study
 
-__all__ = ["Store", "open_store", "prediction_bytes"]
+__all__ = ["Store", "open_store"]
 
 FORMAT = 1
 """Of the directory; it rises when an older tfaudit could not read a newer one's files."""
-
-_CHECKED = {"page_checksum_verification": True}
 
 
 def open_store(directory: str | Path) -> Store:
@@ -195,26 +192,25 @@ class Store:
         members = self.members(variant)
         if not members:
             raise InputError(f"variant: {variant!r} has no complete member in {self.directory}; run the study first")
-        examples = self.examples(split, images=False)
-        tables = [self._read_predictions(variant, member, split, len(examples)) for member in members]
+        examples = self.examples(split, images=False, groups=False)
+        ranked, probabilities = zip(*(self._member(variant, n, split, len(examples)) for n in members), strict=True)
         return Predictions(
             examples["label"].to_numpy(),
-            np.stack([ranked for ranked, _ in tables]),
-            np.stack([probability for _, probability in tables]),
+            np.stack(ranked),
+            None if any(array is None for array in probabilities) else np.stack(probabilities),
             class_names=examples.attrs["class_names"],
             example_ids=examples["example"].to_numpy(),
             members=members,
         )
 
-    def _read_predictions(self, variant: str, member: int, split: str, examples: int) -> tuple[np.ndarray, np.ndarray]:
+    def _member(self, variant: str, member: int, split: str, examples: int) -> tuple[np.ndarray, np.ndarray | None]:
         path = self.prediction_path(variant, member, split)
-        content = self.read_checked(variant, member, path)
-        table = pq.read_table(pa.BufferReader(content), columns=["ranked", "probability"])
-        if table.num_rows != examples:
+        ranked, probabilities = parquet.read_predictions(self.read_checked(variant, member, path))
+        if len(ranked) != examples:
             raise InputError(
-                f"predictions: {self.directory / path} holds {table.num_rows} examples, not {examples}; {_MEND}"
+                f"predictions: {self.directory / path} holds {len(ranked)} examples, not {examples}; {_MEND}"
             )
-        return _matrix(table["ranked"]), _matrix(table["probability"])
+        return ranked, probabilities
 
     def save_examples(
         self,
@@ -223,35 +219,60 @@ class Store:
         ids: Sequence[str],
         class_names: Sequence[str],
         images: Sequence[bytes],
+        groups: pd.DataFrame | None = None,
     ) -> None:
-        """Writes what people need to see the examples without the data set: id, label and PNG of each."""
-        table = pa.table(
-            {"example": pa.array(ids, pa.string()), "label": labels, "image": pa.array(images, pa.binary())}
-        )
-        table = table.replace_schema_metadata({"class_names": json.dumps(list(class_names))})
-        table = table.replace_schema_metadata({**table.schema.metadata, "sha256": _digest(table)})
-        self.write(f"examples/{split}.parquet", _parquet(table))
+        """Writes what people need to see the examples without the data set.
 
-    def examples(self, split: str = "test", *, images: bool = True) -> pd.DataFrame:
-        """Example id, label and, unless `images=False`, PNG bytes; `.attrs["class_names"]` names the classes.
+        Args:
+            split: name.
+            labels: `(N,)` integers.
+            ids: N identifiers.
+            class_names: of the C classes.
+            images: N PNGs; empty bytes where there is none.
+            groups: N rows in the order of the examples; columns of text or numbers, such as writer or attribute.
+
+        Raises:
+            InputError: groups of another length, type or with a name that is taken.
+        """
+        content = parquet.example_bytes(labels, ids, class_names, images, groups)
+        self.write(f"examples/{split}.parquet", content)
+
+    def examples(self, split: str = "test", *, images: bool = True, groups: bool = True) -> pd.DataFrame:
+        """One row an example: `example` (its id), `label`, `image` (PNG bytes) and what groups it belongs to.
+
+        `.attrs["class_names"]` names the classes, `.attrs["groups"]` the columns of groups. Without `images` and
+        `groups` their columns are not read.
 
         Raises:
             InputError: no such split, or the file is damaged.
         """
         path = f"examples/{split}.parquet"
-        columns = ["example", "label"] + ["image"] * images
+        content = self._read(path)
         try:
-            table = pq.read_table(pa.BufferReader(self._read(path)), columns=columns, **_CHECKED)
-            names = json.loads(table.schema.metadata[b"class_names"])
-            if _digest(table) != table.schema.metadata[b"sha256"].decode():
-                raise OSError("ids, labels or class names are not what was written")
-        except (pa.ArrowException, OSError, KeyError, TypeError, ValueError) as problem:
-            if isinstance(problem, InputError):
-                raise
+            return parquet.read_examples(content, images=images, groups=groups)
+        except parquet.DAMAGED:
             raise InputError(f"examples: {self.directory / path} is damaged; {_MEND}") from None
-        frame = table.to_pandas()
-        frame.attrs["class_names"] = names
-        return frame
+
+    def save_classes(self, table: pd.DataFrame) -> None:
+        """Writes what is known of the classes' training data: `class` (name), `train_examples`, `entropy_bits`, ...
+
+        Raises:
+            InputError: a column holds neither text nor numbers.
+        """
+        self.write(_CLASSES, parquet.class_bytes(table))
+
+    def classes(self) -> pd.DataFrame | None:
+        """What `save_classes` wrote; None where nothing is known.
+
+        Raises:
+            InputError: the file is damaged.
+        """
+        if not (self.directory / _CLASSES).exists():
+            return None
+        try:
+            return parquet.read_classes(self._read(_CLASSES))
+        except parquet.DAMAGED:
+            raise InputError(f"examples: {self.directory / _CLASSES} is damaged; {_MEND}") from None
 
     def write(self, path: str, content: bytes) -> None:
         """Writes a file, whole or not at all; the path is relative to the study's directory.
@@ -270,30 +291,5 @@ class Store:
             ) from None
 
 
+_CLASSES = "examples/classes.parquet"
 _MEND = "`tfaudit run` with the same recipe and directory makes it again"
-
-
-def prediction_bytes(ranked: np.ndarray, probabilities: np.ndarray) -> bytes:
-    """Parquet of one member's `(N, k)` ranked classes, in the smallest integer type, and probabilities."""
-    ranked = ranked.astype(np.min_scalar_type(int(ranked.max())))
-    columns = {"ranked": ranked, "probability": probabilities.astype(np.float32)}
-    k = ranked.shape[1]
-    lists = {name: pa.FixedSizeListArray.from_arrays(pa.array(array.ravel()), k) for name, array in columns.items()}
-    return _parquet(pa.table(lists))
-
-
-def _parquet(table: pa.Table) -> bytes:
-    buffer = io.BytesIO()
-    pq.write_table(table, buffer, compression="zstd", write_page_checksum=True)
-    return buffer.getvalue()
-
-
-def _digest(table: pa.Table) -> str:
-    """SHA-256 of what statistics rest on: Parquet's page checksums do not cover the footer, and skip unread columns."""
-    facts = [table["example"].to_pylist(), table["label"].to_pylist(), table.schema.metadata[b"class_names"].decode()]
-    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
-
-
-def _matrix(column: pa.ChunkedArray) -> np.ndarray:
-    array = column.combine_chunks()
-    return array.flatten().to_numpy().reshape(len(array), -1)

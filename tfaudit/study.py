@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tfaudit.errors import InputError, require
-from tfaudit.variants import VARIANTS, Dense, Variant
+from tfaudit.variants import VARIANTS, Dense, GivenBaseline, Variant
 
 __all__ = ["Study", "Training"]
 
@@ -86,7 +86,8 @@ class Study:
         name: of the study; the recipe's.
         dataset: a name that `tfaudit.load_dataset` knows.
         model: a name of `tfaudit.models`.
-        training: how the members are trained.
+        training: how the members are trained; None where predictions were made elsewhere (`tfaudit.given`): then
+            data set and model are words for people, and nothing can be run.
         variants: the compressed variants; the dense baseline is always there.
         population: K, independently trained members per variant.
         top_k: ranks stored per prediction; at most the number of classes.
@@ -107,7 +108,7 @@ class Study:
     name: str
     dataset: str
     model: str
-    training: Training
+    training: Training | None
     variants: tuple[Variant, ...] = ()
     population: int = 10
     top_k: int = 5
@@ -119,7 +120,8 @@ class Study:
         object.__setattr__(self, "variants", tuple(self.variants))
         object.__setattr__(self, "model_options", dict(self.model_options))
         keys = [variant.key for variant in self.all_variants]
-        require(len(set(keys)) == len(keys), "variants", keys, "variants that differ (dense is there by itself)")
+        apart = {key.casefold() for key in keys}  # paths must differ where file systems ignore case, too
+        require(len(apart) == len(keys), "variants", keys, "variants that differ (dense is there by itself)")
         require(self.population >= 1, "population", self.population, "1 or more")
         require(self.top_k >= 1, "top_k", self.top_k, "1 or more")
         require(self.limit is None or self.limit >= 1, "limit", self.limit, "1 or more")
@@ -127,7 +129,20 @@ class Study:
     @property
     def all_variants(self) -> tuple[Variant, ...]:
         """The dense baseline, then the compressed variants."""
-        return (Dense(), *self.variants)
+        return (Dense() if self.training else GivenBaseline(), *self.variants)
+
+    @property
+    def planned_training(self) -> Training:
+        """How the members are to be trained.
+
+        Raises:
+            InputError: they were not trained here.
+        """
+        if self.training is None:
+            raise InputError(
+                f"study: {self.name!r} holds predictions that were made elsewhere; there is nothing to run"
+            )
+        return self.training
 
     def variant(self, key: str) -> Variant:
         """The variant of that key.
@@ -160,7 +175,8 @@ class Study:
 
     def smoke(self) -> Study:
         """The same study in seconds: two members, a few steps, a few hundred examples. Proves that it runs, no more."""
-        quick = dataclasses.replace(self.training, epochs=None, steps=8, batch_size=min(32, self.training.batch_size))
+        training = self.planned_training
+        quick = dataclasses.replace(training, epochs=None, steps=8, batch_size=min(32, training.batch_size))
         return dataclasses.replace(
             self, training=quick, population=min(2, self.population), limit=min(256, self.limit or 256)
         )
@@ -168,7 +184,7 @@ class Study:
     def to_json(self) -> dict[str, Any]:
         """A dictionary of plain JSON values."""
         fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        fields["training"] = dataclasses.asdict(self.training)
+        fields["training"] = self.training and dataclasses.asdict(self.training)
         fields["variants"] = [{"family": v.family, **dataclasses.asdict(v)} for v in self.variants]
         return fields
 
@@ -184,6 +200,7 @@ class Study:
             for settings in fields["variants"]:
                 settings = dict(settings)
                 variants.append(VARIANTS[settings.pop("family")](**settings))
-            return cls(**{**fields, "training": Training(**fields["training"]), "variants": tuple(variants)})
+            training = None if fields["training"] is None else Training(**fields["training"])
+            return cls(**{**fields, "training": training, "variants": tuple(variants)})
         except (KeyError, TypeError) as problem:
             raise InputError(f"study: not a description that this version of tfaudit reads ({problem})") from None

@@ -1,13 +1,15 @@
-"""What a study does to its models: nothing (dense), pruning while they train, or quantization afterwards."""
+"""What a study does to its models: nothing (dense), pruning while they train, quantization afterwards, or unknown."""
 
 from __future__ import annotations
 
 import dataclasses
+import re
+import zlib
 from typing import ClassVar
 
 from tfaudit.errors import require
 
-__all__ = ["VARIANTS", "Dense", "Pruned", "Quantized", "Variant"]
+__all__ = ["VARIANTS", "Dense", "Given", "GivenBaseline", "Pruned", "Quantized", "Variant"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -118,5 +120,53 @@ class Quantized(Variant):
         return {"dynamic_range": "dynamic range int8", "int8": "fixed-point int8"}.get(self.kind, self.kind)
 
 
-VARIANTS: dict[str, type[Variant]] = {"dense": Dense, "pruning": Pruned, "quantization": Quantized}
+@dataclasses.dataclass(frozen=True)
+class GivenBaseline(Dense):
+    """The baseline of a study whose predictions were made elsewhere: it may be anything."""
+
+    @property
+    def title(self) -> str:
+        """Always "baseline"."""
+        return "baseline"
+
+
+@dataclasses.dataclass(frozen=True)
+class Given(Variant):
+    """Compressed elsewhere, by means unknown: only its predictions are here.
+
+    Args:
+        name: for people; any printable text.
+
+    Example:
+        >>> Given("int8").key, Given("../int 8").key
+        ('int8', 'int-8-41039393')
+    """
+
+    name: str
+    family: ClassVar[str] = "given"
+
+    def __post_init__(self) -> None:
+        fits = isinstance(self.name, str) and self.name.strip() and self.name.isprintable()
+        require(bool(fits), "name", self.name, "printable text that is not blank")
+
+    @property
+    def key(self) -> str:
+        """The name where it is safe in paths, URLs and on any file system; else what is safe of it, and a checksum."""
+        safe = re.sub(r"[^A-Za-z0-9._=+-]+", "-", self.name)[:60].strip("-.")
+        if safe == self.name and safe != Dense().key:
+            return safe
+        return f"{safe or 'variant'}-{zlib.crc32(self.name.encode()):08x}"
+
+    @property
+    def title(self) -> str:
+        """The name itself."""
+        return self.name
+
+
+VARIANTS: dict[str, type[Variant]] = {
+    "dense": Dense,
+    "pruning": Pruned,
+    "quantization": Quantized,
+    "given": Given,
+}
 """The kinds of variants by family, as a study's JSON names them."""

@@ -7,7 +7,8 @@ import pytest
 from PIL import Image
 
 from tests.audit.populations import population
-from tfaudit.store import Store, prediction_bytes
+from tfaudit.parquet import prediction_bytes
+from tfaudit.store import Store
 from tfaudit.study import Study, Training
 from tfaudit.variants import Pruned, Quantized
 

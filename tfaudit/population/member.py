@@ -15,9 +15,10 @@ import numpy as np
 from tfaudit.compress.inference import predict
 from tfaudit.compress.quantize import quantize
 from tfaudit.compress.sparsity import sparsity
+from tfaudit.parquet import prediction_bytes
 from tfaudit.population.examples import load_splits
 from tfaudit.population.training import Trainer
-from tfaudit.store import Store, prediction_bytes
+from tfaudit.store import Store
 from tfaudit.variants import Quantized
 
 __all__ = ["MemberMaker"]

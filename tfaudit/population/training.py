@@ -38,7 +38,7 @@ class Trainer:
         self._data = data
         mean, std = data.moments()
         self._moments = {"mean": mean.tolist(), "std": std.tolist()}
-        training = study.training
+        training = study.planned_training
         held_out = math.ceil(data.num_examples * training.validation)
         self._steps = training.total_steps(data.num_examples - held_out)
         self._steps_per_epoch = min(math.ceil((data.num_examples - held_out) / training.batch_size), self._steps)
@@ -71,7 +71,7 @@ class Trainer:
             The trained model, not compiled, so that it saves as an ordinary `.keras` file; and its history, one row an
             epoch.
         """
-        training = self._study.training
+        training = self._study.planned_training
         model = self._build(seed)
         _copy(model, self._model)
         for variable, value in zip(self._model.optimizer.variables, self._fresh_optimizer, strict=True):

@@ -1,0 +1,163 @@
+"""The Parquet files of a study, both ways: predictions of a member, examples of a split, facts about classes.
+
+Checksums are over what statistics rest on: Parquet's own cover the pages alone, and skip columns that are not read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tfaudit.errors import InputError
+
+__all__ = [
+    "DAMAGED",
+    "class_bytes",
+    "example_bytes",
+    "prediction_bytes",
+    "read_classes",
+    "read_examples",
+    "read_predictions",
+]
+
+DAMAGED = (pa.ArrowException, OSError, KeyError, TypeError, ValueError)
+"""What reading a damaged file raises."""
+
+_EXAMPLE = ("example", "label", "image")
+_ALLOWED = (
+    pa.types.is_string,
+    pa.types.is_large_string,
+    pa.types.is_boolean,
+    pa.types.is_integer,
+    pa.types.is_floating,
+)
+
+
+def prediction_bytes(ranked: np.ndarray, probabilities: np.ndarray | None) -> bytes:
+    """One member's `(N, k)` ranked classes, in the smallest integer type, and their probabilities where known."""
+    arrays = {"ranked": ranked.astype(np.min_scalar_type(int(ranked.max())))}
+    if probabilities is not None:
+        arrays["probability"] = probabilities.astype(np.float32)
+    k = ranked.shape[1]
+    lists = {name: pa.FixedSizeListArray.from_arrays(pa.array(array.ravel()), k) for name, array in arrays.items()}
+    return _bytes(pa.table(lists))
+
+
+def read_predictions(content: bytes) -> tuple[np.ndarray, np.ndarray | None]:
+    """What `prediction_bytes` wrote: `(N, k)` classes and float32 probabilities, or None."""
+    table = pq.read_table(pa.BufferReader(content))
+    return _matrix(table["ranked"]), _matrix(table["probability"]) if "probability" in table.column_names else None
+
+
+def example_bytes(
+    labels: np.ndarray,
+    ids: Sequence[str],
+    class_names: Sequence[str],
+    images: Sequence[bytes],
+    groups: pd.DataFrame | None = None,
+) -> bytes:
+    """The `(N,)` examples of a split and what they belong to.
+
+    Raises:
+        InputError: a column of `groups` has a name that is taken, another length, or values that are neither text nor
+            numbers.
+    """
+    shown = {"example": pa.array(ids, pa.string()), "label": pa.array(labels), "image": pa.array(images, pa.binary())}
+    belongs = {} if groups is None else _columns(groups, "groups")
+    for name, values in belongs.items():
+        if name in _EXAMPLE:
+            raise InputError(f"groups: a column is called {name!r}; {', '.join(_EXAMPLE)} are taken")
+        if len(values) != len(labels):
+            raise InputError(f"groups: {len(values)} rows for {len(labels)} examples")
+    table = pa.table({**shown, **belongs})
+    notes = {"class_names": json.dumps(list(class_names)), "groups": json.dumps(list(belongs))}
+    seals = {"sha256": _seal(table, _EXAMPLE[:2], notes["class_names"]), "groups_sha256": _seal(table, [*belongs])}
+    return _bytes(table.replace_schema_metadata({**notes, **seals}))
+
+
+def read_examples(content: bytes, *, images: bool, groups: bool) -> pd.DataFrame:
+    """What `example_bytes` wrote; `.attrs` hold `class_names` and `groups`, the names of the further columns.
+
+    Raises:
+        Exception: one of `DAMAGED`.
+    """
+    notes = {key.decode(): text.decode() for key, text in pq.read_schema(pa.BufferReader(content)).metadata.items()}
+    belongs = json.loads(notes.get("groups", "[]")) if groups else []
+    table = _read(content, [*_EXAMPLE[: 2 + images], *belongs])
+    if _seal(table, _EXAMPLE[:2], notes["class_names"]) != notes["sha256"]:
+        raise OSError("ids, labels or class names are not what was written")
+    if belongs and _seal(table, belongs) != notes["groups_sha256"]:
+        raise OSError("groups are not what was written")
+    frame = table.to_pandas()
+    frame.attrs = {"class_names": json.loads(notes["class_names"]), "groups": belongs}
+    return frame
+
+
+def class_bytes(table: pd.DataFrame) -> bytes:
+    """Facts about the classes, one row each.
+
+    Raises:
+        InputError: a column holds neither text nor numbers.
+    """
+    columns = pa.table(_columns(table, "classes"))
+    return _bytes(columns.replace_schema_metadata({"sha256": _seal(columns, columns.column_names)}))
+
+
+def read_classes(content: bytes) -> pd.DataFrame:
+    """What `class_bytes` wrote.
+
+    Raises:
+        Exception: one of `DAMAGED`.
+    """
+    table = _read(content, None)
+    if _seal(table, table.column_names) != table.schema.metadata[b"sha256"].decode():
+        raise OSError("the facts are not what was written")
+    return table.replace_schema_metadata().to_pandas()
+
+
+def _columns(frame: pd.DataFrame, argument: str) -> dict[str, pa.Array]:
+    names = list(frame.columns)
+    if len(set(names)) < len(names) or not all(isinstance(name, str) for name in names):
+        raise InputError(f"{argument}: columns are called {names}; names must be text, and differ")
+    return {str(name): _values(frame[name], argument) for name in names}
+
+
+def _values(column: pd.Series, argument: str) -> pa.Array:
+    """A column as text, numbers or booleans; missing values stay missing."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        column = column.astype(column.cat.categories.dtype)
+    refused = InputError(f"{argument}: column {column.name!r} holds {column.dtype} values, allowed are text or numbers")
+    try:
+        values = pa.array(column, from_pandas=True)
+    except (pa.ArrowException, TypeError):  # of several types
+        raise refused from None
+    if not any(fits(values.type) for fits in _ALLOWED):
+        raise refused
+    return values
+
+
+def _seal(table: pa.Table, columns: Sequence[str], *further: str) -> str:
+    facts = [*(table[name].to_pylist() for name in columns), *further]
+    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
+
+
+def _bytes(table: pa.Table) -> bytes:
+    buffer = io.BytesIO()
+    pq.write_table(table, buffer, compression="zstd", write_page_checksum=True)
+    return buffer.getvalue()
+
+
+def _read(content: bytes, columns: Sequence[str] | None) -> pa.Table:
+    return pq.read_table(pa.BufferReader(content), columns=columns, page_checksum_verification=True)
+
+
+def _matrix(column: pa.ChunkedArray) -> np.ndarray:
+    array = column.combine_chunks()
+    return array.flatten().to_numpy().reshape(len(array), -1)
