@@ -8,15 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-WriteIdx = Callable[[Path, np.ndarray], None]
+WriteIdx = Callable[..., None]
 
 
 @pytest.fixture
 def write_idx() -> WriteIdx:
-    """Writes an array of bytes as an IDX file, gzipped where the name says so: an encoder of the tests' own."""
+    """Writes an array as an IDX file, gzipped where the name says so: an encoder of the tests' own."""
 
-    def write(path: Path, array: np.ndarray) -> None:
-        content = struct.pack(f">HBB{array.ndim}I", 0, 8, array.ndim, *array.shape) + array.astype(np.uint8).tobytes()
+    def write(path: Path, array: np.ndarray, code: int = 8, dtype: str = "u1") -> None:
+        header = struct.pack(f">HBB{array.ndim}I", 0, code, array.ndim, *array.shape)
+        content = header + array.astype(dtype).tobytes()
         path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
 
     return write

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from tfaudit.errors import InputError
 
 if TYPE_CHECKING:
     import tensorflow as tf
 
-__all__ = ["Dataset", "check_labels"]
+__all__ = ["Dataset", "as_text", "check_labels"]
 
 MOMENT_EXAMPLES = 5_000
 """A streaming set's moments are taken over its first so many examples."""
@@ -32,9 +33,10 @@ class Dataset:
         num_examples: N.
         pixels: uint8 `(N, H, W, C)`, or `None` for a streaming set.
         stream: Makes a `tf.data.Dataset` of single `(image, label, example id)` in the fixed order.
-        label_stream: The same as `(label, example id)`, without decoding the images.
+        label_stream: The same as `(label, example id, groups)`, without decoding the images; groups by column.
         known_labels: int64 `(N,)`; given with `pixels`.
         known_ids: str `(N,)`; given with `pixels`.
+        known_groups: Columns `(N,)` beside the label, such as the writer of a digit; may go with `pixels`.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Dataset:
     label_stream: Callable[[], tf.data.Dataset] | None = field(default=None, repr=False)
     known_labels: np.ndarray | None = field(default=None, repr=False)
     known_ids: np.ndarray | None = field(default=None, repr=False)
+    known_groups: Mapping[str, np.ndarray] = field(default_factory=dict, repr=False)
 
     @property
     def num_classes(self) -> int:
@@ -72,22 +75,28 @@ class Dataset:
     @property
     def labels(self) -> np.ndarray:
         """The labels, int64 `(N,)`; a streaming set is read once for them."""
-        return self._labels_and_ids[0]
+        return self._beside_images[0]
 
     @property
     def example_ids(self) -> np.ndarray:
         """A stable name of every example, str `(N,)`; a streaming set is read once for them."""
-        return self._labels_and_ids[1]
+        return self._beside_images[1]
+
+    @property
+    def groups(self) -> pd.DataFrame:
+        """N rows: what else the set knows of every example, such as writer or attribute; no columns where nothing."""
+        return pd.DataFrame(dict(self._beside_images[2]), index=range(self.num_examples))
 
     @cached_property
-    def _labels_and_ids(self) -> tuple[np.ndarray, np.ndarray]:
+    def _beside_images(self) -> tuple[np.ndarray, np.ndarray, Mapping[str, np.ndarray]]:
         if self.known_labels is not None and self.known_ids is not None:
-            return self.known_labels, self.known_ids
+            return self.known_labels, self.known_ids, self.known_groups
         columns = list(self._label_stream().batch(4096).as_numpy_iterator())
-        labels = np.concatenate([labels for labels, _ in columns])
-        ids = np.concatenate([names for _, names in columns]).astype(str)
+        labels = np.concatenate([labels for labels, _, _ in columns])
+        ids = np.concatenate([names for _, names, _ in columns]).astype(str)
         check_labels(self.name, self.split, labels, self.num_classes)
-        return labels, ids
+        groups = {key: np.concatenate([groups[key] for _, _, groups in columns]) for key in columns[0][2]}
+        return labels, ids, {key: as_text(values) for key, values in groups.items()}
 
     def _stream(self) -> tf.data.Dataset:
         if self.stream is None:
@@ -96,7 +105,7 @@ class Dataset:
 
     def _label_stream(self) -> tf.data.Dataset:
         if self.label_stream is None:
-            return self._stream().map(lambda image, label, name: (label, name))
+            return self._stream().map(lambda image, label, name: (label, name, {}))
         return self.label_stream()
 
     def batches(self, batch_size: int) -> tf.data.Dataset:
@@ -193,6 +202,7 @@ class Dataset:
             pixels=self.images[positions],
             known_labels=self.labels[positions],
             known_ids=self.example_ids[positions],
+            known_groups={key: values[positions] for key, values in self._beside_images[2].items()},
         )
 
 
@@ -203,6 +213,11 @@ def check_labels(name: str, split: str, labels: np.ndarray, num_classes: int) ->
             f"labels of {name!r} split {split!r} run from {labels.min()} to {labels.max()}; "
             f"allowed are 0 to {num_classes - 1} (does the split come without labels?)"
         )
+
+
+def as_text(values: np.ndarray) -> np.ndarray:
+    """TensorFlow's strings are bytes; everything else stays."""
+    return np.char.decode(values.astype(bytes), "utf-8", "replace") if values.dtype.kind in "OS" else values
 
 
 def _histogram(images: np.ndarray) -> np.ndarray:

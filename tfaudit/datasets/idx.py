@@ -11,23 +11,24 @@ import numpy as np
 from tfaudit.datasets.source import Source
 from tfaudit.errors import InputError
 
-__all__ = ["idx_source", "read_idx"]
+__all__ = ["find_idx", "idx_source", "read_idx"]
 
-UNSIGNED_BYTE = 8
+TYPE_CODES = {"u1": 8, ">i4": 12}
 
 
-def read_idx(path: Path, ndim: int) -> np.ndarray:
-    """The array of unsigned bytes in an IDX file.
+def read_idx(path: Path, ndim: int, dtype: str = "u1") -> np.ndarray:
+    """The array in an IDX file.
 
-    Layout: two zero bytes, the type code (8), the number of dimensions, each dimension as a big-endian 32-bit integer,
-    then the bytes in C order.
+    Layout: two zero bytes, the type code, the number of dimensions, each dimension as a big-endian 32-bit integer,
+    then the values in C order.
 
     Args:
         path: The file; gzip is recognised by its content.
         ndim: Dimensions expected: 3 for images, 1 for labels.
+        dtype: "u1", unsigned bytes, or ">i4", 32-bit integers.
 
     Returns:
-        uint8 of `ndim` dimensions.
+        An array of that type and so many dimensions.
 
     Raises:
         InputError: The file cannot be read, has another magic number, or is shorter or longer than its header says.
@@ -38,18 +39,17 @@ def read_idx(path: Path, ndim: int) -> np.ndarray:
             content = gzip.decompress(content)
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"file {path} cannot be read: {error}") from None
-    magic = bytes([0, 0, UNSIGNED_BYTE, ndim])
+    magic = bytes([0, 0, TYPE_CODES[dtype], ndim])
     if content[:4] != magic:
         raise InputError(f"file {path} begins with {content[:4].hex()}; an IDX file of it begins with {magic.hex()}")
     header = 4 + 4 * ndim
     if len(content) < header:
         raise InputError(f"file {path} is truncated: {len(content)} bytes where the header alone takes {header}")
     shape = tuple(int(size) for size in np.frombuffer(content, ">u4", ndim, offset=4))
-    if len(content) - header != math.prod(shape):
-        raise InputError(
-            f"file {path} holds {len(content) - header} bytes of data where its header says {math.prod(shape)}"
-        )
-    return np.frombuffer(content, np.uint8, offset=header).reshape(shape)
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+    if len(content) - header != size:
+        raise InputError(f"file {path} holds {len(content) - header} bytes of data where its header says {size}")
+    return np.frombuffer(content, dtype, offset=header).reshape(shape)
 
 
 def idx_source(folder: Path, builder: Any) -> Source:
@@ -67,7 +67,7 @@ def idx_source(folder: Path, builder: Any) -> Source:
     )
     stems = {"train": f"{prefix}train", "test": f"{prefix}{test}"}
     paths = {
-        (split, kind): _find(folder, f"{stem}-{kind}", ndim)
+        (split, kind): find_idx(folder, f"{stem}-{kind}", ndim)
         for split, stem in stems.items()
         for kind, ndim in (("images", 3), ("labels", 1))
     }
@@ -86,8 +86,9 @@ def idx_source(folder: Path, builder: Any) -> Source:
     return Source(features, splits, total)
 
 
-def _find(folder: Path, stem: str, ndim: int) -> Path | None:
-    names = [f"{stem}{dot}idx{ndim}-ubyte{end}" for dot in "-." for end in ("", ".gz")]
+def find_idx(folder: Path, stem: str, ndim: int, kind: str = "ubyte") -> Path | None:
+    """The file of that stem, under any of the names it is handed round with; None where there is none."""
+    names = [f"{stem}{dot}idx{ndim}-{kind}{end}" for dot in "-." for end in ("", ".gz")]
     return next((folder / name for name in names if (folder / name).is_file()), None)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from tfaudit.chatter import start_tensorflow
-from tfaudit.datasets.prepared import data_folder, find_builder
+from tfaudit.datasets.prepared import NOT_IN_TFDS, data_folder, find_builder
 from tfaudit.datasets.quiet import quiet_tfds
 from tfaudit.datasets.source import Source
 from tfaudit.errors import InputError
@@ -28,10 +28,10 @@ IDX_NAMES = (
     *(f"emnist/{config}" for config in ("byclass", "bymerge", "balanced", "letters", "digits", "mnist")),
 )
 
-PREPARABLE = (*IDX_NAMES, "cifar10")
-"""TFDS names whose published files `prepare` reads; any name TFDS does not know takes a folder of images per class."""
+PREPARABLE = (*IDX_NAMES, "cifar10", *NOT_IN_TFDS)
+"""Names whose published files `prepare` reads; any name TFDS does not know takes a folder of images per class."""
 
-FOLDER_VERSION = "1.0.0"
+OWN_VERSION = "1.0.0"
 
 
 def prepare(
@@ -48,7 +48,8 @@ def prepare(
 
     Args:
         name: One of `PREPARABLE`, or a new name for a folder of images per class.
-        source: The folder of the files: IDX (plain or .gz), CIFAR-10's binary version, or `folder_source`'s layouts.
+        source: The folder of the files: IDX (plain or .gz), CIFAR-10's binary version, QMNIST's labels beside MNIST's
+            images, or `folder_source`'s layouts.
         data_dir: Folder of the prepared sets; by default the variable `TFDS_DATA_DIR` or `~/tensorflow_datasets`.
         progress: Called with the examples written so far and their total.
 
@@ -59,10 +60,10 @@ def prepare(
         InputError: A name that is not to be had, missing or damaged files, or a folder that cannot be written.
     """
     files, root = Path(source).expanduser(), data_folder(data_dir)
-    builder = find_builder(name, root) if name in PREPARABLE else None
-    if builder is None:
+    builder = find_builder(name, root) if name in PREPARABLE and name not in NOT_IN_TFDS else None
+    if name not in PREPARABLE:
         _check_new(name)
-    version = FOLDER_VERSION if builder is None else str(builder.version)
+    version = OWN_VERSION if builder is None else str(builder.version)
     target = root / name / version
     if (target / "dataset_info.json").is_file():
         return target
@@ -111,6 +112,10 @@ def _read(name: str, files: Path, builder: Any) -> Source:
         from tfaudit.datasets.cifar import cifar10_source
 
         return cifar10_source(files, builder)
+    if name == "qmnist":
+        from tfaudit.datasets.qmnist import qmnist_source
+
+        return qmnist_source(files)
     from tfaudit.datasets.folder import folder_source
 
     return folder_source(files)

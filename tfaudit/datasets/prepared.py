@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,13 +20,16 @@ from tfaudit.errors import InputError
 if TYPE_CHECKING:
     import tensorflow as tf
 
-__all__ = ["data_folder", "find_builder", "read_prepared"]
+__all__ = ["NOT_IN_TFDS", "data_folder", "find_builder", "read_prepared"]
 
 IN_MEMORY_BYTES = 512 * 2**20
 """Decoded pixels up to this size are held in memory."""
 
 OWN_IDS = ("id", "file_name")
 """Text features that name an example; a set without them goes by TFDS' ids, file and row."""
+
+NOT_IN_TFDS = ("qmnist",)
+"""Sets that `tfaudit prepare` lays down under a name of their own."""
 
 NAME = re.compile(r"\w+(/[\w.\-]+)?(:\d+\.\d+\.\d+)?")
 
@@ -50,6 +55,10 @@ def find_builder(name: str, data_dir: str | Path | None = None) -> Any:
         with quiet_tfds():
             return tfds.builder(name, data_dir=folder)
     except tfds.core.DatasetNotFoundError:
+        if name in NOT_IN_TFDS:
+            raise InputError(
+                f"data set {name!r} is not prepared in {folder}; get it with: tfaudit prepare {name} --from PATH"
+            ) from None
         own = [p.name for p in folder.iterdir() if not p.name.startswith(".")] if folder.is_dir() else []
         known = ["digits", *own, *tfds.list_builders(with_community_datasets=False)]
         close = difflib.get_close_matches(name, known, n=3) or ["digits", "fashion_mnist", "cifar10"]
@@ -103,6 +112,8 @@ def read_prepared(name: str, split: str, data_dir: str | Path | None, image_size
     own_ids = [key for key in OWN_IDS if key in features and isinstance(features[key], tfds.features.Text)]
     identity = own_ids[0] if own_ids else "tfds_id"
 
+    groups = _group_features(features, label)
+
     def read(*keys: str) -> tf.data.Dataset:
         config = tfds.ReadConfig(add_tfds_id=True, try_autocache=False, skip_prefetch=True)
         wanted = tfds.decode.PartialDecoding(dict.fromkeys([*keys, *own_ids[:1]], True))
@@ -112,6 +123,9 @@ def read_prepared(name: str, split: str, data_dir: str | Path | None, image_size
     def triple(example: dict[str, tf.Tensor]) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
         pixels = example[image] if image_size is None else _cut_to(example[image], image_size)
         return pixels, example[label], example[identity]
+
+    def beside(example: dict[str, tf.Tensor]) -> tuple[tf.Tensor, tf.Tensor, dict[str, tf.Tensor]]:
+        return example[label], example[identity], {key: named(example[key]) for key, named in groups.items()}
 
     shape = tuple(features[image].shape)
     if image_size is not None:
@@ -123,7 +137,7 @@ def read_prepared(name: str, split: str, data_dir: str | Path | None, image_size
         image_shape=shape,
         num_examples=count,
         stream=lambda: read(image, label).map(triple, num_parallel_calls=2, deterministic=True),
-        label_stream=lambda: read(label).map(lambda example: (example[label], example[identity])),
+        label_stream=lambda: read(label, *groups).map(beside),
     )
     fits = None not in shape and count * int(np.prod(shape)) <= IN_MEMORY_BYTES
     return _load(dataset) if fits else dataset
@@ -146,6 +160,25 @@ def _features_of(name: str, features: Any) -> tuple[str, str]:
     if pixels != np.uint8:
         raise InputError(f"data set {name!r} has images of {pixels}; allowed are uint8")
     return found[0], found[1]
+
+
+def _group_features(features: Any, label: str) -> dict[str, Callable[[tf.Tensor], tf.Tensor]]:
+    """Per class label, integer or truth value beside the label, what makes a readable value of it."""
+    import tensorflow as tf
+    import tensorflow_datasets as tfds
+
+    found: dict[str, Callable[[tf.Tensor], tf.Tensor]] = {}
+    for key, feature in features.items():
+        if key == label or feature.shape != ():
+            continue
+        if isinstance(feature, tfds.features.ClassLabel):
+            found[key] = functools.partial(tf.gather, tf.constant(feature.names))
+        elif (
+            isinstance(feature, tfds.features.Tensor | tfds.features.Scalar)
+            and np.dtype(feature.np_dtype).kind in "biu"
+        ):
+            found[key] = tf.identity
+    return found
 
 
 def _cut_to(image: tf.Tensor, edge: int) -> tf.Tensor:
@@ -185,4 +218,5 @@ def _load(dataset: Dataset) -> Dataset:
         pixels=pixels,
         known_labels=labels,
         known_ids=np.concatenate(ids),
+        known_groups=dataset.groups.to_dict("series"),
     )

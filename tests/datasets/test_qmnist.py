@@ -1,0 +1,101 @@
+"""MNIST's digits with their writers, from QMNIST's own files and from MNIST's."""
+
+import gzip
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tfaudit.datasets import prepared
+from tfaudit.datasets.catalogue import load_dataset
+from tfaudit.datasets.idx import read_idx
+from tfaudit.datasets.prepare import prepare
+from tfaudit.errors import InputError
+
+
+def label_rows(count, offset):
+    """Eight columns as published; row i is of class i % 10, series 0 or 4, writer offset + i // 4."""
+    i = np.arange(count)
+    return np.stack([i % 10, 4 * (i % 2), offset + i // 4, i, i % 10 + 48, i, 0 * i, 0 * i], axis=1)
+
+
+@pytest.fixture
+def folder(small_mnist):
+    """MNIST's images and labels, and QMNIST's labels as text; those of the test split have more rows than images."""
+    for split, count, offset in (("train", 30, 100), ("test", 20, 2000)):
+        text = "".join("\t".join(map(str, row)) + "\n" for row in label_rows(count, offset))
+        (small_mnist / f"qmnist-{split}-labels.tsv.gz").write_bytes(gzip.compress(text.encode()))
+    return small_mnist
+
+
+def test_every_image_keeps_its_writer_and_series(folder, tmp_path):
+    prepare("qmnist", folder, data_dir=tmp_path)
+    test = load_dataset("qmnist", "test", data_dir=tmp_path)
+    source = read_idx(folder / "t10k-images-idx3-ubyte", 3)
+    rows = {image.tobytes(): row for image, row in zip(source, label_rows(20, 2000), strict=False)}
+    expected = np.array([rows[image.tobytes()] for image in test.images])
+    assert list(test.groups.columns) == ["series", "writer"]
+    np.testing.assert_array_equal(test.labels, expected[:, 0])
+    assert test.groups["series"].tolist() == [f"hsf{series}" for series in expected[:, 1]]
+    np.testing.assert_array_equal(test.groups["writer"], expected[:, 2])
+    pd.testing.assert_frame_equal(test.take(5).groups, test.groups.head(5))
+
+
+def test_a_stream_and_memory_know_the_same_groups(folder, tmp_path, monkeypatch):
+    prepare("qmnist", folder, data_dir=tmp_path)
+    memory = load_dataset("qmnist", "train", data_dir=tmp_path)
+    monkeypatch.setattr(prepared, "IN_MEMORY_BYTES", 0)
+    stream = load_dataset("qmnist", "train", data_dir=tmp_path)
+    assert not stream.in_memory
+    pd.testing.assert_frame_equal(stream.groups, memory.groups)
+    pd.testing.assert_frame_equal(stream.take(7).groups, memory.groups.head(7))
+
+
+def test_the_published_idx_labels_give_the_same(folder, tmp_path, write_idx):
+    prepare("qmnist", folder, data_dir=tmp_path / "text")
+    for split, count, offset in (("train", 30, 100), ("test", 20, 2000)):
+        (folder / f"qmnist-{split}-labels.tsv.gz").unlink()
+        write_idx(folder / f"qmnist-{split}-labels-idx2-int.gz", label_rows(count, offset), 12, ">i4")
+    prepare("qmnist", folder, data_dir=tmp_path / "idx")
+    frames = [load_dataset("qmnist", "test", data_dir=tmp_path / kind).groups for kind in ("text", "idx")]
+    pd.testing.assert_frame_equal(*frames)
+
+
+def test_digits_know_no_groups():
+    assert load_dataset("digits", "test").groups.shape == (600, 0)
+
+
+def overwrite_labels(folder, rows):
+    text = "".join("\t".join(map(str, row)) + "\n" for row in rows)
+    (folder / "qmnist-test-labels.tsv.gz").write_bytes(gzip.compress(text.encode()))
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (lambda f: (f / "qmnist-train-labels.tsv.gz").unlink(), "lacks qmnist-train-labels"),
+        (lambda f: (f / "t10k-images-idx3-ubyte").unlink(), "lacks qmnist-test-images or t10k-images"),
+        (lambda f: overwrite_labels(f, label_rows(11, 0)), "holds 12 images, and the labels of split 'test' only 11"),
+        (lambda f: overwrite_labels(f, label_rows(12, 0)[:, :2]), "QMNIST's labels have 8 columns"),
+        (
+            lambda f: overwrite_labels(f, label_rows(13, 0)[1:]),
+            r"not those of .*t10k-labels-idx1-ubyte \(first at row 0",
+        ),
+        (lambda f: overwrite_labels(f, 3 * label_rows(12, 0)), "go beyond class 9"),
+        (
+            lambda f: (f / "qmnist-test-labels.tsv.gz").write_bytes(b"nonsense"),
+            "qmnist-test-labels.tsv.gz cannot be read",
+        ),
+    ],
+)
+def test_files_that_do_not_fit_are_named(folder, tmp_path, damage, words):
+    damage(folder)
+    with pytest.raises(InputError, match=words) as error:
+        prepare("qmnist", folder, data_dir=tmp_path / "d")
+    assert "\n" not in str(error.value)
+    assert not (tmp_path / "d").exists()
+
+
+def test_unprepared_it_says_which_command_gets_it(tmp_path):
+    with pytest.raises(InputError, match="tfaudit prepare qmnist --from PATH"):
+        load_dataset("qmnist", "test", data_dir=tmp_path)
