@@ -3,6 +3,7 @@
 import numpy as np
 
 from tfaudit.errors import InputError
+from tfaudit.stats.balance import normalised_balance, slope
 
 __all__ = ["class_recall", "epoch_metrics", "intensification"]
 
@@ -44,9 +45,8 @@ def intensification(labels: np.ndarray, predicted: np.ndarray, baseline: np.ndar
         >>> round(intensification(labels, answers(7, 5), baseline=answers(9, 7)), 4)
         1.3333
     """
-    before, after = _normalised_balance(labels, baseline), _normalised_balance(labels, predicted)
-    spread = float(np.square(before).sum())
-    return float(before @ after / spread) if spread > 0 else float("nan")
+    before, after = (_balances(labels, answers) for answers in (baseline, predicted))
+    return float(slope(before, after))
 
 
 def epoch_metrics(labels: np.ndarray, predicted: np.ndarray, baseline: np.ndarray | None = None) -> dict[str, float]:
@@ -83,9 +83,6 @@ def epoch_metrics(labels: np.ndarray, predicted: np.ndarray, baseline: np.ndarra
     return metrics
 
 
-def _normalised_balance(labels: np.ndarray, predicted: np.ndarray) -> np.ndarray:
-    recall, support = class_recall(labels, predicted, int(labels.max()) + 1)
-    accuracy = float((labels == predicted).mean())
-    if accuracy == 0:
-        return np.full(int((support > 0).sum()), np.nan)
-    return recall[support > 0] / accuracy - 1
+def _balances(labels: np.ndarray, predicted: np.ndarray) -> np.ndarray:
+    recall, _ = class_recall(labels, predicted, int(labels.max()) + 1)
+    return normalised_balance(recall, (labels == predicted).mean())
