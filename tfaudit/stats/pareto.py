@@ -1,0 +1,45 @@
+"""Pareto-optimal points."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tfaudit.errors import InputError
+
+__all__ = ["pareto_set"]
+
+
+def pareto_set(values: ArrayLike) -> np.ndarray:
+    """Marks the points that no other point dominates: [P] 4.2.
+
+    A point dominates another if it is at least as good in every objective and better in one. So equal points stay
+    together or go together. Time grows with points times size of the set.
+
+    Args:
+        values: `(n, d)` finite floats, one row per point, one column per objective; more is better.
+
+    Returns:
+        `(n,)` booleans.
+
+    Raises:
+        InputError: another shape, no objective, or values that are not finite.
+
+    Example:
+        >>> pareto_set([[0.5, 0.9], [0.7, 0.8], [0.6, 0.7], [0.7, 0.8]])
+        array([ True,  True, False,  True])
+    """
+    array = np.asarray(values, np.float64)
+    if array.ndim != 2 or not array.shape[1]:
+        raise InputError(f"values: shape {array.shape}, expected (points, objectives) with at least one objective")
+    if not np.isfinite(array).all():
+        raise InputError("values: hold NaN or infinity; leave such points out")
+    # In lexicographic order a point can only be dominated by one that stands before it: the first of those that are
+    # left is never dominated, and only what beats it somewhere needs a further look.
+    costs, place = np.unique(-array, axis=0, return_inverse=True)
+    optimal, left = np.zeros(len(costs), bool), np.arange(len(costs))
+    while len(left):
+        best, left = left[0], left[1:]
+        optimal[best] = True
+        left = left[(costs[left] < costs[best]).any(1)]
+    return optimal[place.reshape(-1)]
