@@ -158,7 +158,7 @@ def test_chance_alone_flags_five_percent():
 
 def test_single_members_are_sent_elsewhere():
     one = population(1, members=1)
-    with pytest.raises(InputError, match=r"compressed: 1 member.*--population.*tfaudit\.exemplars"):
+    with pytest.raises(InputError, match=r"compressed: 1 member.*--population.*tfaudit\.compare"):
         class_impact(BEFORE, one)
 
 

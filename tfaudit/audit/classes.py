@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.audit.pairing import require_same_examples
-from tfaudit.errors import InputError
+from tfaudit.errors import InputError, require
 from tfaudit.predictions import Predictions
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.ttests import WelchTest, welch
@@ -17,9 +17,10 @@ from tfaudit.stats.ttests import WelchTest, welch
 if TYPE_CHECKING:
     from tfaudit.report.charts.style import Drawing
 
-__all__ = ["ClassImpact", "class_impact"]
+__all__ = ["CENTERINGS", "ClassImpact", "class_impact"]
 
 CENTERINGS = ("member", "population", "none")
+"""What may be subtracted from each recall."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -149,16 +150,14 @@ def class_impact(
         0     0          -66.7          -33.3    harmed
         1     1            0.0           33.3  favoured
     """
-    if centering not in CENTERINGS:
-        raise InputError(f"centering: {centering!r}, allowed are {', '.join(CENTERINGS)}")
-    if not 0 < alpha < 1:
-        raise InputError(f"alpha: {alpha!r}, allowed is a level in (0, 1)")
+    require(centering in CENTERINGS, "centering", centering, ", ".join(CENTERINGS))
+    require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
     require_same_examples(baseline, compressed)
     for name, population in (("baseline", baseline), ("compressed", compressed)):
         if population.num_members < 2:
             raise InputError(
                 f"{name}: 1 member, but Welch's test compares populations of 2 or more: train more with "
-                "`--population`, or compare single models image by image with `tfaudit.exemplars`"
+                "`--population`, or compare one model with one model: `tfaudit.compare`"
             )
     before, after = baseline.recall(), compressed.recall()
     test = welch(_centred(after, compressed, centering), _centred(before, baseline, centering), confidence=1 - alpha)

@@ -9,7 +9,7 @@ from scipy import special
 
 from tfaudit.errors import InputError
 
-__all__ = ["WelchTest", "welch"]
+__all__ = ["WelchTest", "welch", "welch_from_moments"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,20 +58,44 @@ def welch(first: np.typing.ArrayLike, second: np.typing.ArrayLike, *, confidence
     if mean1.shape != mean2.shape:
         raise InputError(f"second: {mean2.shape[0]} columns, first has {mean1.shape[0]}; they must agree")
     difference = mean1 - mean2
+    t, df, p = welch_from_moments(difference, error1, free1, error2, free2)
+    with np.errstate(invalid="ignore"):  # an infinite quantile times an error of 0; two constant samples have no margin
+        margin = special.stdtrit(df, (1 + confidence) / 2) * np.sqrt(error1 + error2)
+    margin = np.where(error1 + error2 == 0, 0.0, margin)
+    return WelchTest(difference, t, df, p, difference - margin, difference + margin)
+
+
+def welch_from_moments(
+    difference: np.ndarray, error1: np.ndarray, free1: int, error2: np.ndarray, free2: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The statistic, the degrees of freedom and the two-sided p-value of Welch's test, from the samples' moments.
+
+    Args:
+        difference: floats of any shape, mean of the first minus mean of the second sample.
+        error1: squared standard error of the first mean, variance / size, of the same shape.
+        free1: size of the first sample less 1.
+        error2: of the second sample.
+        free2: of the second sample.
+
+    Returns:
+        t, df and p as in `WelchTest`, of the shape of `difference`.
+
+    Example:
+        >>> t, df, p = welch_from_moments(np.array([-2.0]), np.array([1 / 3]), 2, np.array([4 / 3]), 2)
+        >>> t.round(3), df.round(3), p.round(4)
+        (array([-1.549]), array([2.941]), array([0.2209]))
+    """
     # A ratio 0/0 is what two constant samples give; it is replaced below. Denormal variances may under- or overflow.
     with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
         # Shares of the squared error, so that no fourth power of a small number is formed.
         share = error1 / (error1 + error2)
         df = 1 / (share**2 / free1 + (1 - share) ** 2 / free2)
-        error = np.sqrt(error1 + error2)
-        t = difference / error
+        t = difference / np.sqrt(error1 + error2)
         p = 2 * special.stdtr(df, -np.abs(t))
-        margin = special.stdtrit(df, (1 + confidence) / 2) * error
-    constant = error == 0
+    constant = error1 + error2 == 0
     t = np.where(constant, np.where(difference == 0, 0.0, np.copysign(np.inf, difference)), t)
     p = np.where(constant, np.where(difference == 0, 1.0, 0.0), p)
-    margin = np.where(constant, 0.0, margin)
-    return WelchTest(difference, t, df, p, difference - margin, difference + margin)
+    return t, df, p
 
 
 def _moments(sample: np.typing.ArrayLike, name: str) -> tuple[np.ndarray, np.ndarray, int]:
