@@ -158,9 +158,7 @@ def _test_for(baseline: Predictions, compressed: Predictions) -> tuple[str, list
     if min(baseline.num_members, compressed.num_members) > 1:
         return WELCH, []
     if baseline.num_members == compressed.num_members:
-        return MCNEMAR, [
-            "One model against one: the tests tell what these two models do, not what training anew would."
-        ]
+        return MCNEMAR, ["One model against one: the tests are about these two models, not about training anew."]
     sizes = f"{baseline.num_members} against {compressed.num_members} members"
     return NONE, [f"No test: {sizes}; Welch's test needs two or more on both sides."]
 

@@ -11,6 +11,7 @@ __all__ = ["groups_chart", "individuals_chart"]
 
 ALL_NAMED = 30  # up to so many groups each one has a line and a name
 EXTREMES = 10  # beyond that: so many of each end
+SIDE = WIDTH - 40  # pixels of the square of individuals
 HUES = [BLUE, AMBER, GREEN, PLUM]  # of groups among individuals; more than that are all grey
 
 
@@ -39,8 +40,8 @@ def _dumbbells(table: pd.DataFrame, name: str) -> Drawing:
         shown[["group", "examples", "difference_pp", "p", "p_holm"]].assign(
             when=when,
             accuracy=100 * shown[f"accuracy_{when}"],
-            low=100 * shown[f"{when}_low"],
-            high=100 * shown[f"{when}_high"],
+            low=100 * shown[f"{when}_low"].clip(lower=0),  # an interval of Student's t knows no bounds
+            high=100 * shown[f"{when}_high"].clip(upper=1),
         )
         for when in ("before", "after")
     ]
@@ -54,7 +55,7 @@ def _dumbbells(table: pd.DataFrame, name: str) -> Drawing:
         "when:N",
         title=None,
         scale=alt.Scale(domain=["before", "after"], range=[GREEN, PLUM]),
-        legend=alt.Legend(orient="top"),
+        legend=alt.Legend(orient="top", symbolOpacity=1),
     )
     x = alt.X("accuracy:Q", title="accuracy, %", scale=alt.Scale(zero=False, nice=True), axis=alt.Axis(tickCount=5))
     spans = shown.assign(before=100 * shown["accuracy_before"], after=100 * shown["accuracy_after"])
@@ -97,14 +98,18 @@ def individuals_chart(individuals: pd.DataFrame, fits: pd.DataFrame, name: str) 
         "group:N",
         title=name,
         scale=alt.Scale(domain=names, range=hues),
-        legend=alt.Legend(orient="top", labelLimit=120) if len(names) <= len(HUES) else None,
+        legend=alt.Legend(orient="top", titleOrient="left", labelLimit=120, symbolOpacity=1)
+        if len(names) <= len(HUES)
+        else None,
     )
     # One scale for both axes, so that the diagonal is what it seems; a lone accuracy still needs a range.
     low = min(shown["before"].min(), shown["after"].min())
     scale = alt.Scale(domain=[max(0.0, low - 2), 101], nice=False)
     x = alt.X("before:Q", title="accuracy before, %", scale=scale, axis=alt.Axis(tickCount=5))
     y = alt.Y("after:Q", title="accuracy after, %", scale=scale, axis=alt.Axis(tickCount=5))
-    square = alt.Chart(shown, width=WIDTH - 40, height=WIDTH - 40)
+    # The smaller groups are drawn last, where the larger ones cannot hide them.
+    crowd = shown.groupby("group")["individual"].transform("size")
+    square = alt.Chart(shown.loc[crowd.sort_values(ascending=False, kind="stable").index], width=SIDE, height=SIDE)
     points = square.mark_circle(size=35, opacity=0.6).encode(
         x=x,
         y=y,
