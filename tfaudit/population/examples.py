@@ -6,15 +6,17 @@ import contextlib
 import io
 
 import numpy as np
+import pandas as pd
 from PIL import Image
 
+from tfaudit.audit.image_properties import pixel_entropy
 from tfaudit.datasets.catalogue import load_dataset
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.errors import InputError
 from tfaudit.store import Store
 from tfaudit.study import Study
 
-__all__ = ["load_splits", "store_examples"]
+__all__ = ["class_facts", "load_splits", "store_examples"]
 
 
 def load_splits(study: Study) -> tuple[Dataset, Dataset]:
@@ -29,13 +31,29 @@ def load_splits(study: Study) -> tuple[Dataset, Dataset]:
     return train, test
 
 
-def store_examples(store: Store, test: Dataset) -> None:
-    """Stores id, label and PNG of every test example, unless they are there."""
+def store_examples(store: Store, train: Dataset, test: Dataset) -> None:
+    """Stores id, label, PNG and groups of every test example, and the facts of the classes, unless they are there."""
     with contextlib.suppress(InputError):  # missing or damaged: written anew
-        if len(store.examples("test")) == test.num_examples:
+        if len(store.examples("test")) == test.num_examples and store.classes() is not None:
             return
     images = test.images if test.in_memory else (image for batch, _ in test.batches(64) for image in batch.numpy())
-    store.save_examples("test", test.labels, test.example_ids.tolist(), test.class_names, [_png(i) for i in images])
+    pngs = [_png(np.asarray(image, np.uint8)) for image in images]
+    store.save_examples("test", test.labels, test.example_ids.tolist(), test.class_names, pngs, test.groups)
+    store.save_classes(class_facts(train))
+
+
+def class_facts(train: Dataset) -> pd.DataFrame:
+    """What [P] 3.1 explains accuracy with: one row per class of the training set.
+
+    Columns: `class`, `train_examples`, and `entropy_bits`, the mean entropy of its images' pixel values; NaN for a set
+    that streams, which is not decoded for it.
+    """
+    count = np.bincount(train.labels, minlength=train.num_classes)
+    entropy = np.full(train.num_classes, np.nan)
+    if train.in_memory:
+        bits = np.bincount(train.labels, pixel_entropy(train.images), minlength=train.num_classes)
+        np.divide(bits, count, out=entropy, where=count > 0)
+    return pd.DataFrame({"class": train.class_names, "train_examples": count, "entropy_bits": entropy})
 
 
 def _png(image: np.ndarray) -> bytes:

@@ -54,10 +54,10 @@ def run(
         workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if workers < 1:
         raise InputError(f"workers: {workers}, allowed is 1 or more")
-    _, test = load_splits(study)  # before anything is written or started: a missing set is one clear line
+    train, test = load_splits(study)  # before anything is written or started: a missing set is one clear line
     with _plain_disk_errors(directory), lock(directory), progress or NoProgress() as reporter:
         store = Store.create(directory, study, {name: importlib.metadata.version(name) for name in _LIBRARIES})
-        store_examples(store, test)
+        store_examples(store, train, test)
         jobs = [job for job in _plan(study) if not store.is_complete(job.variant, job.member)]
         total = study.population * len(study.all_variants)
         reporter.begin(total, total - len(jobs))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,9 @@ from tfaudit.errors import InputError
 from tfaudit.report.gallery import gallery
 from tfaudit.report.headlines import headlines
 from tfaudit.report.images import inline_svg, study_charts
+from tfaudit.report.sections.order import study_sections
+from tfaudit.report.sections.section import Section
+from tfaudit.report.sources import cited
 from tfaudit.report.study import read_study
 from tfaudit.report.tables import html_table
 from tfaudit.store import Store
@@ -34,7 +37,12 @@ _PAGES = jinja2.Environment(
 
 
 def write_report(
-    store: Store, out: str | Path | None = None, *, split: str = "test", audit: Summary | None = None
+    store: Store,
+    out: str | Path | None = None,
+    *,
+    split: str = "test",
+    audit: Summary | None = None,
+    sections: Sequence[Section] | None = None,
 ) -> Path:
     """Writes the report of a study and returns where it is.
 
@@ -43,11 +51,13 @@ def write_report(
         out: the file; `report.html` in the study's directory by default.
         split: whose predictions to report.
         audit: what `read_study` gave for this split, where it is at hand; read now by default.
+        sections: what `study_sections` gave, where they are at hand; made now by default.
 
     Raises:
         InputError: nothing to report yet, damaged files, or a place that cannot be written.
     """
-    page = _page(store, audit or read_study(store, split), split)
+    audit = audit or read_study(store, split)
+    page = _page(store, audit, study_sections(store, audit, split=split) if sections is None else sections, split)
     place = store.directory.absolute() / "report.html" if out is None else Path(out).absolute()
     try:
         store.write(str(place), page.encode())
@@ -56,8 +66,8 @@ def write_report(
     return place
 
 
-def _page(store: Store, audit: Summary, split: str) -> str:
-    examples = store.examples(split)
+def _page(store: Store, audit: Summary, sections: Sequence[Section], split: str) -> str:
+    examples = store.examples(split, groups=False)
     charts = study_charts(audit)
     return _PAGES.get_template("report.html.j2").render(
         study=store.study,
@@ -71,10 +81,20 @@ def _page(store: Store, audit: Summary, split: str) -> str:
         table=html_table(audit),
         headlines=headlines(audit),
         charts={name: Markup(inline_svg(chart, _DESCRIPTIONS[name.split("-")[0]])) for name, chart in charts.items()},
+        sections=sections,
+        sources=cited([_CITED, *(f"{section.says} {section.source}" for section in sections)]),
+        drawings={
+            figure.name: Markup(inline_svg(figure.chart, figure.description))
+            for section in sections
+            for figure in section.figures
+        },
         classes={key: _class_rows(audit, key) for key in audit.impacts},
         galleries={key: gallery(found, examples["image"]) for key, found in audit.exemplars.items()},
     )
 
+
+_CITED = "[F] [W] [H] [BH]"
+"""By the parts of the page that every report has."""
 
 _DESCRIPTIONS = {
     "accuracy": "One line per variant: a dot for the top-1 accuracy of every member, a bar at the mean.",

@@ -16,6 +16,8 @@ from tfaudit.audit.summary import Summary
 from tfaudit.errors import InputError
 from tfaudit.report.charts.exemplars import difficulty_chart
 from tfaudit.report.charts.style import Drawing
+from tfaudit.report.sections.order import study_sections
+from tfaudit.report.sections.section import Section
 from tfaudit.report.study import read_study
 from tfaudit.store import Store
 
@@ -42,6 +44,7 @@ def save_charts(
     *,
     split: str = "test",
     audit: Summary | None = None,
+    sections: Sequence[Section] | None = None,
 ) -> list[Path]:
     """Writes every chart of a study in every format; returns the files.
 
@@ -51,6 +54,7 @@ def save_charts(
         formats: any of "png", "svg", "pdf".
         split: whose predictions to audit.
         audit: what `read_study` gave for this split, where it is at hand; read now by default.
+        sections: what `study_sections` gave, where they are at hand; made now by default.
 
     Raises:
         InputError: an unknown format, a folder that cannot be written, or as `read_study`.
@@ -59,7 +63,10 @@ def save_charts(
     if unknown or isinstance(formats, str):
         raise InputError(f"formats: {formats!r}, allowed is a sequence of {', '.join(_WRITERS)}")
     files = []
-    for name, chart in study_charts(audit or read_study(store, split)).items():
+    audit = audit or read_study(store, split)
+    sections = study_sections(store, audit, split=split) if sections is None else sections
+    charts = study_charts(audit) | {figure.name: figure.chart for section in sections for figure in section.figures}
+    for name, chart in charts.items():
         for suffix in formats:
             file = Path(folder).absolute() / f"{name}.{suffix}"
             try:

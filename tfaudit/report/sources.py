@@ -1,0 +1,47 @@
+"""The works that reports cite, by the keys that stand in brackets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+__all__ = ["SOURCES", "cited"]
+
+SOURCES = dict(
+    line.split(" ", 1)
+    for line in """
+F S. Hooker, A. Courville, G. Clark, Y. Dauphin, A. Frome. What Do Compressed Deep Neural Networks Forget? arXiv:\
+1911.05248.
+R A. Good, J. Lin, X. Yu, H. Sieg, M. Ferguson, S. Zhe, J. Wieczorek, T. Serra. Recall Distortion in Neural Network \
+Pruning and the Undecayed Pruning Algorithm. NeurIPS 2022.
+P M. Paganini. Prune Responsibly. arXiv:2009.09936.
+W B. L. Welch. The generalization of ‘Student’s’ problem when several different population variances are involved. \
+Biometrika 34, 1947.
+H S. Holm. A simple sequentially rejective multiple test procedure. Scandinavian Journal of Statistics 6, 1979.
+BH Y. Benjamini, Y. Hochberg. Controlling the false discovery rate. Journal of the Royal Statistical Society B 57, 1995.
+PS B. Phipson, G. K. Smyth. Permutation p-values should never be zero. Statistical Applications in Genetics and \
+Molecular Biology 9, 2010.
+M Q. McNemar. Note on the sampling error of the difference between correlated proportions or percentages. \
+Psychometrika 12, 1947.
+T T. Tango. Equivalence test and confidence interval for the difference in proportions for the paired-sample design. \
+Statistics in Medicine 17, 1998.
+K J. L. Fleiss. Measuring nominal scale agreement among many raters. Psychological Bulletin 76, 1971.
+""".strip().splitlines()
+)
+"""In the order in which reports list them."""
+
+
+def cited(texts: Iterable[str]) -> dict[str, str]:
+    """The sources whose keys occur in the texts.
+
+    Raises:
+        KeyError: a key without a source.
+
+    Example:
+        >>> list(cited(["[W] and [F] 2.2"]))
+        ['F', 'W']
+    """
+    keys = {key for text in texts for key in re.findall(r"\[([A-Z]+)\]", text)}
+    if unknown := keys - SOURCES.keys():
+        raise KeyError(f"no source for {', '.join(sorted(unknown))}")
+    return {key: source for key, source in SOURCES.items() if key in keys}
