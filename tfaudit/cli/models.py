@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+import builtins
+import contextlib
 import dataclasses
-from collections.abc import Sequence
+import io
+import itertools
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfaudit.errors import InputError, require
+from tfaudit.predictions import Predictions
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from tfaudit.predictions import Predictions
+    from tfaudit.datasets.labelled import LabelledImages
 
-__all__ = ["ModelPredictions", "read_models"]
+__all__ = ["PREPROCESSINGS", "ModelPredictions", "read_models"]
+
+PREPROCESSINGS = ("none", "unit", "tf", "caffe", "torch")
+"""Nothing (the model rescales by itself), pixels in [0, 1], and the modes of `keras.applications`."""
+
+THUMBNAIL = 224
+RESERVED = ("baseline", "dense")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,8 +47,17 @@ class ModelPredictions:
     baseline: Predictions
     compressed: dict[str, Predictions]
     bytes: dict[str, int]
-    thumbnails: list[bytes]
+    thumbnails: list[builtins.bytes]
     notes: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Model:
+    """A model file that has been read; `image_shape` has None where a side is open."""
+
+    path: Path
+    model: Any
+    image_shape: tuple[int | None, ...]
 
 
 def read_models(
@@ -49,9 +75,189 @@ def read_models(
     console: Console,
     thumbnails: bool = False,
 ) -> ModelPredictions:
-    """Runs every model on the same images, batch by batch.
+    """Runs every model on the same images, which are read batch by batch, once per model.
+
+    Args:
+        baseline: the uncompressed model, a `.keras` or `.tflite` file.
+        compressed: one or more compressed ones.
+        data: a data set's name, a folder of images per class or an `.npz`; see `labelled_images`.
+        split: of a data set or of a folder with splits.
+        image_size: the shorter side is scaled to so many pixels; without `crop` the middle square is kept. By default
+            images from a folder get the size that the models take.
+        crop: the middle square of so many pixels is cut out, after any scaling.
+        preprocess: one of `PREPROCESSINGS`.
+        classes: a file of class names, one a line, in the order of the models' outputs, for data that show only some
+            of the classes or sort them otherwise.
+        batch_size: images per step.
+        limit: at most so many images.
+        console: where a progress bar is drawn if it is a terminal.
+        thumbnails: whether to make them.
 
     Raises:
         InputError: a file that cannot be read, or images, labels and models that do not fit each other.
     """
-    raise NotImplementedError
+    from tfaudit.datasets.labelled import labelled_images
+
+    require(preprocess in PREPROCESSINGS, "preprocess", preprocess, f"one of {', '.join(PREPROCESSINGS)}")
+    require(batch_size >= 1, "batch_size", batch_size, "1 or more")
+    require(len(compressed) > 0, "compressed", list(compressed), "one model or more")
+    models = [_open(path) for path in (baseline, *compressed)]
+    notes = []
+    if Path(data).expanduser().is_dir() and image_size is None and crop is None:
+        image_size = _common_side(models)
+        if image_size is not None:
+            notes.append(
+                f"Images are scaled to {image_size} pixels and cut to the middle square, as the models take them; "
+                "--image-size and --crop choose otherwise."
+            )
+    channels = models[0].image_shape[-1]
+    images = labelled_images(
+        data, split=split, image_size=image_size, crop=crop, channels=1 if channels == 1 else 3, limit=limit
+    )
+    if classes is not None:
+        images = images.named(_names(classes))
+    change = _preprocessing(preprocess)
+    images = _fitted(models, images, change)
+    answers = [_predictions(each, images, change, batch_size, console) for each in models]
+    names = _unique([path.stem for path in compressed])
+    return ModelPredictions(
+        baseline=answers[0],
+        compressed=dict(zip(names, answers[1:], strict=True)),
+        bytes={name: each.path.stat().st_size for name, each in zip(("baseline", *names), models, strict=True)},
+        thumbnails=[_png(image) for batch in images.batches(batch_size) for image in batch] if thumbnails else [],
+        notes=tuple(notes),
+    )
+
+
+def _open(path: Path) -> _Model:
+    from tfaudit.chatter import start_tensorflow
+
+    require(path.suffix in (".keras", ".tflite"), "model", str(path), "a .keras or .tflite file")
+    if not path.is_file():
+        raise InputError(f"model: there is no file {path}")
+    with _naming(path):
+        if path.suffix == ".tflite":
+            from tfaudit.compress.flatbuffer import Flatbuffer
+
+            content = path.read_bytes()
+            return _Model(path, content, Flatbuffer(content).image_shape)
+        start_tensorflow()
+        from tfaudit.compress.keras_model import KerasForward, load_model
+
+        model = load_model(path)
+        return _Model(path, model, KerasForward(model).image_shape)
+
+
+@contextlib.contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Errors within name the file of the model."""
+    try:
+        yield
+    except InputError as error:
+        raise error if str(path) in str(error) else InputError(f"{path}: {error}") from None
+
+
+def _common_side(models: Sequence[_Model]) -> int | None:
+    """The side of the square that some model insists on, or None."""
+    sides = [shape[0] for shape in (each.image_shape for each in models) if len(shape) == 3 and shape[0] == shape[1]]
+    return next((side for side in sides if side is not None), None)
+
+
+def _names(path: Path) -> list[str]:
+    try:
+        names = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"classes: {path} cannot be read ({error})") from None
+    return [name.strip() for name in names if name.strip()]
+
+
+def _preprocessing(mode: str) -> Callable[[np.ndarray], np.ndarray]:
+    if mode == "none":
+        return lambda batch: batch
+    if mode == "unit":
+        return lambda batch: batch.astype(np.float32) / 255
+    from keras.applications.imagenet_utils import preprocess_input
+
+    return lambda batch: preprocess_input(batch.astype(np.float32), data_format="channels_last", mode=mode)
+
+
+def _fitted(
+    models: Sequence[_Model], images: LabelledImages, change: Callable[[np.ndarray], np.ndarray]
+) -> LabelledImages:
+    """The images with a name for every output of the models, once shapes and classes are known to fit each other.
+
+    One image through every model tells before hours of the others do.
+    """
+    from tfaudit.compress.inference import predict
+
+    first = next(iter(images.batches(1)))
+    for each in models:
+        _check_shape(each, first.shape[1:])
+        with _naming(each.path):
+            outputs = predict(each.model, change(first), k=sys.maxsize)[0].shape[1]
+        if images.class_names is None:
+            images = images.named([str(i) for i in range(outputs)])
+        elif outputs != len(images.class_names):
+            raise InputError(
+                f"{each.path}: gives {outputs} classes, the data have {len(images.class_names)}; --classes FILE names "
+                "the model's, one a line in the order of its outputs"
+            )
+    names = images.class_names or ()
+    if images.labels.max() >= len(names):
+        raise InputError(f"labels: class {images.labels.max()} occurs, the models give 0 to {len(names) - 1}")
+    return images
+
+
+def _check_shape(each: _Model, shape: tuple[int, ...]) -> None:
+    want = each.image_shape
+    if len(want) == len(shape) and all(side in (None, got) for side, got in zip(want, shape, strict=True)):
+        return
+    sides = " x ".join("any" if side is None else str(side) for side in want)
+    hint = f"; --image-size {want[0]} scales them" if len(want) == 3 and want[0] == want[1] != shape[0] else ""
+    raise InputError(f"{each.path}: takes images of {sides}, they are {' x '.join(map(str, shape))}{hint}")
+
+
+def _predictions(
+    each: _Model, images: LabelledImages, change: Callable[[np.ndarray], np.ndarray], batch_size: int, console: Console
+) -> Predictions:
+    from rich.progress import Progress
+
+    from tfaudit.compress.inference import predict
+
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar, _naming(each.path):
+        task = bar.add_task(each.path.name, total=len(images.labels))
+
+        def watched() -> Iterator[np.ndarray]:
+            for batch in images.batches(batch_size):
+                yield change(batch)
+                bar.advance(task, len(batch))
+
+        classes, probabilities = predict(each.model, watched(), threads=os.cpu_count() or 1)
+    return Predictions(
+        images.labels,
+        classes[None],
+        probabilities[None],
+        class_names=images.class_names,
+        example_ids=images.example_ids,
+    )
+
+
+def _unique(stems: Sequence[str]) -> list[str]:
+    names: list[str] = []
+    for stem in stems:
+        tries = itertools.chain([stem], (f"{stem}-{i}" for i in itertools.count(2)))
+        names.append(next(name for name in tries if name not in (*RESERVED, *names)))
+    return names
+
+
+def _png(image: np.ndarray) -> bytes:
+    from PIL import Image
+
+    if image.dtype != np.uint8:  # floats have a scale of their own
+        low, high = float(image.min()), float(image.max())
+        image = ((image - low) * (255 / max(high - low, 1e-12))).astype(np.uint8)
+    buffer = io.BytesIO()
+    picture = Image.fromarray(image.squeeze(-1) if image.shape[-1] == 1 else image[..., :3])
+    picture.thumbnail((THUMBNAIL, THUMBNAIL))
+    picture.save(buffer, "PNG")
+    return buffer.getvalue()

@@ -7,7 +7,7 @@ from typing import Any
 from tfaudit.datasets.source import Source
 from tfaudit.errors import InputError
 
-__all__ = ["TEST_SHARE", "folder_source"]
+__all__ = ["TEST_SHARE", "class_files", "folder_source"]
 
 SUFFIXES = (".jpg", ".jpeg", ".png")
 FORMATS = ("JPEG", "MPO", "PNG")
@@ -30,9 +30,9 @@ def folder_source(root: Path) -> Source:
     if not root.is_dir():
         raise InputError(f"source {root} is not a folder")
     if _folders(root / "train"):
-        files = {split.name: _class_files(split) for split in _folders(root)}
+        files = {split.name: class_files(split) for split in _folders(root)}
     else:
-        files = _split(_class_files(root), root)
+        files = _split(class_files(root), root)
     classes = sorted({path.parent.name for path in files["train"]})
     for split, paths in files.items():
         extra = sorted({path.parent.name for path in paths} - set(classes))
@@ -58,7 +58,12 @@ def _folders(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
 
 
-def _class_files(folder: Path) -> list[Path]:
+def class_files(folder: Path) -> list[Path]:
+    """The images of every class folder, classes and files in sorted order; hidden and other files are passed over.
+
+    Raises:
+        InputError: no class folders, or one without an image.
+    """
     found: list[Path] = []
     for class_folder in _folders(folder):
         files = [p for p in class_folder.iterdir() if p.suffix.lower() in SUFFIXES and not p.name.startswith(".")]
