@@ -132,8 +132,10 @@ def groups_of(slopes: pd.DataFrame, names: Sequence[str]) -> list[tuple[dict[str
     """Every combination of values of the named columns, ordered as `in_order`, and its rows."""
     if not names:
         return [({}, slopes)]
-    ranks = [slopes[name].map({value: i for i, value in enumerate(in_order(slopes[name]))}) for name in names]
-    groups = [slopes.loc[rows] for rows in slopes.groupby(ranks).groups.values()]
+    order = [
+        slopes[name].map({value: i for i, value in enumerate(in_order(slopes[name]))}).to_numpy() for name in names
+    ]
+    groups = [rows for _, rows in slopes.groupby(order)]
     return [({name: rows[name].iloc[0] for name in names}, rows) for rows in groups]
 
 

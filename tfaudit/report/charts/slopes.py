@@ -1,0 +1,126 @@
+"""Slopes of balances by level: their spread, their means, and what accuracy does meanwhile."""
+
+from __future__ import annotations
+
+import altair as alt
+import pandas as pd
+
+from tfaudit.report.charts.distortion import group_names
+from tfaudit.report.charts.style import AMBER, BLUE, GREEN, GREY, PLUM, WIDTH, Drawing
+
+__all__ = ["interval_chart", "slope_chart", "tradeoff_chart"]
+
+MARKS = {"<": "closer together", ">": "further apart", "?": "no evidence"}
+
+
+def slope_chart(slopes: pd.DataFrame, intervals: pd.DataFrame) -> Drawing:
+    """[R] figures 1-4: a box and a dot per model for every level; the colour says what the interval of the mean says.
+
+    Args:
+        slopes: of `tfaudit.audit.slopes.slope_frame`.
+        intervals: of `tfaudit.audit.slopes.slope_intervals`.
+    """
+    factors = _factors(intervals)
+    table = slopes.dropna(subset=["alpha"]).merge(intervals[[*factors, "mark"]], on=factors)
+    table, labels = _named(table, factors), _named(intervals, factors)
+    base = alt.Chart(width=WIDTH, height=alt.Step(26)).encode(y=_levels(labels), color=_colours())
+    x = alt.X("alpha:Q", title="slope of each model", scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=6))
+    boxes = base.mark_boxplot(size=14, opacity=0.35, outliers=False, median=False, rule={"opacity": 0.8}).encode(x=x)
+    medians = base.mark_tick(size=14, thickness=2.5).encode(x=alt.X("median(alpha):Q"))
+    tooltip = ["name", "member", alt.Tooltip("alpha:Q", format=".3f")]
+    dots = base.mark_circle(size=24, opacity=0.8).encode(x=x, tooltip=tooltip)
+    return _by_group(alt.layer(_one(), boxes, medians, dots, data=table), table)
+
+
+def interval_chart(intervals: pd.DataFrame) -> Drawing:
+    """[R] figures 9-12: the mean slope of every level with its interval.
+
+    Args:
+        intervals: of `tfaudit.audit.slopes.slope_intervals`.
+    """
+    table = _named(intervals, _factors(intervals))
+    levels = [f"{100 * level:.3g} %" for level in sorted(set(table["confidence"]))]
+    title = f"mean slope, {' or '.join(levels)} confidence"
+    base = alt.Chart(width=WIDTH, height=alt.Step(24)).encode(y=_levels(table), color=_colours())
+    x = alt.X("alpha:Q", title=title, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=6))
+    rules = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", title=title), x2="high:Q")
+    points = base.mark_point(filled=True, size=60, opacity=1).encode(
+        x=x, tooltip=["name", "members", *(alt.Tooltip(f"{name}:Q", format=".3f") for name in ("alpha", "low", "high"))]
+    )
+    return _by_group(alt.layer(_one(), rules, points, data=table), table)
+
+
+def tradeoff_chart(levels: pd.DataFrame) -> Drawing:
+    """[R] figure 13: mean accuracy (blue, left) and mean slope (amber, right) by level, with standard errors.
+
+    The dashed line is both the accuracy before compression and a slope of 1.
+
+    Args:
+        levels: of `tfaudit.audit.slope_tables.level_table`.
+    """
+    table = _named(levels, _factors(levels))
+    for name in ("accuracy", "accuracy_se"):
+        table[name] = 100 * table[name]
+    charts = [_tradeoff(rows).properties(title=str(group)) for group, rows in table.groupby("group", sort=False)]
+    return alt.vconcat(*charts, spacing=20)
+
+
+def _tradeoff(rows: pd.DataFrame) -> alt.LayerChart | alt.FacetChart:
+    middle = float(rows["accuracy"].iloc[0])
+    accuracy = _curve(rows, "accuracy", "accuracy, %", middle, BLUE, alt.Axis(orient="left"))
+    slope = _curve(rows, "alpha", "slope", 1.0, AMBER, alt.Axis(orient="right"))
+    return alt.layer(accuracy, slope).resolve_scale(y="independent")
+
+
+def _curve(rows: pd.DataFrame, name: str, title: str, centre: float, colour: str, axis: alt.Axis) -> Drawing:
+    """Means with one standard error to each side, on an axis of their colour whose middle is `centre`."""
+    margin = rows[f"{name}_se"].fillna(0)
+    known = rows.assign(low=rows[name] - margin, high=rows[name] + margin).dropna(subset=[name])
+    reach = float(((rows[name] - centre).abs() + margin).max()) * 1.1 or 1.0
+    axis = alt.Axis(**axis.to_dict(), titleColor=colour, labelColor=colour, tickCount=5, grid=False)
+    scale = alt.Scale(domain=[centre - reach, centre + reach], nice=False, zero=False)
+    base = alt.Chart(known, width=WIDTH - 40, height=180).encode(
+        x=alt.X("name:N", sort=list(rows["name"]), title="level", axis=alt.Axis(labelAngle=0, grid=False))
+    )
+    tooltip = ["name", *(alt.Tooltip(f"{column}:Q", format=".3f") for column in (name, f"{name}_se"))]
+    y = alt.Y(f"{name}:Q", title=title, scale=scale, axis=axis)
+    middle = base.mark_rule(color=GREY, strokeDash=[4, 4]).encode(y=alt.YDatum(centre))
+    line = base.mark_line(color=colour, strokeWidth=2).encode(y=y)
+    errors = base.mark_rule(color=colour, strokeWidth=1.5).encode(y=alt.Y("low:Q", title=title), y2="high:Q")
+    points = base.mark_circle(color=colour, size=45, opacity=1).encode(y=y, tooltip=tooltip)
+    return alt.layer(middle, line, errors, points)
+
+
+def _factors(intervals: pd.DataFrame) -> list[str]:
+    return list(intervals.columns[: list(intervals.columns).index("members")])
+
+
+def _named(frame: pd.DataFrame, factors: list[str]) -> pd.DataFrame:
+    """With `name`, that of the level, `group`, that of all else, and what the mark means."""
+    named = frame.assign(
+        name=group_names(frame, ["level"]), group=group_names(frame, [name for name in factors if name != "level"])
+    )
+    return named.assign(meaning=named["mark"].map(MARKS)) if "mark" in named else named
+
+
+def _levels(table: pd.DataFrame) -> alt.Y:
+    return alt.Y("name:N", sort=list(dict.fromkeys(table["name"])), title=None, axis=alt.Axis(labelLimit=130))
+
+
+def _colours() -> alt.Color:
+    scale = alt.Scale(domain=list(MARKS.values()), range=[GREEN, PLUM, GREY])
+    return alt.Color("meaning:N", title="classes are", scale=scale, legend=alt.Legend(orient="top"))
+
+
+def _one() -> alt.Chart:
+    """The line between closer together and further apart."""
+    return alt.Chart().mark_rule(color=GREY, strokeDash=[4, 4], strokeWidth=1.5).encode(x=alt.datum(1))
+
+
+def _by_group(chart: alt.LayerChart | alt.FacetChart, table: pd.DataFrame) -> Drawing:
+    groups = list(dict.fromkeys(table["group"]))
+    if len(groups) == 1:
+        return chart
+    header = alt.Header(labelAnchor="start")
+    facet = alt.Facet("group:N", sort=groups, title=None, header=header)
+    return chart.facet(facet=facet, columns=1, spacing=14).resolve_scale(y="independent")
