@@ -1,0 +1,162 @@
+"""Which attributes exemplars have more often than other examples: [F] 3.2, CelebA."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from tfaudit.audit.columns import MISSING, coded
+from tfaudit.audit.exemplars import exemplars
+from tfaudit.errors import InputError
+from tfaudit.predictions import Predictions
+from tfaudit.stats.multiplicity import adjust
+from tfaudit.stats.proportions import compare_proportions
+
+if TYPE_CHECKING:
+    from tfaudit.report.charts.style import Drawing
+
+__all__ = ["Attributes", "attributes"]
+
+MANY = 50
+"""More distinct numbers than this are a measurement, not an attribute."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Attributes:
+    """Shares of exemplars and of other examples with each attribute.
+
+    Attributes:
+        table: one row per attribute and value; see `frame`.
+        pies: number of exemplars (PIEs).
+        others: number of other examples.
+        alpha: level of the tests; 1 - alpha is that of the intervals.
+        notes: what a reader has to know, one sentence each.
+    """
+
+    table: pd.DataFrame
+    pies: int
+    others: int
+    alpha: float
+    notes: tuple[str, ...]
+
+    def frame(self) -> pd.DataFrame:
+        """One row per attribute and value; of a yes-no attribute only the yes.
+
+        Columns: `attribute`; `value`; `examples` with the value; `pies` and `non_pies` among them; `share_pie` and
+        `share_non_pie`, shares of all PIEs and of all others; `ratio`, above 1 where PIEs over-index, NaN where no
+        other example has the value; `difference_pp` with `low_pp` and `high_pp`, Newcombe's interval; `test`, z or
+        Fisher exact; `p`; `p_holm`, over all rows.
+        """
+        return self.table.copy()
+
+    def summary(self) -> dict[str, Any]:
+        """Counts of rows that over- and under-index after Holm, and the highest ratio among the former."""
+        significant = self.table[self.table["p_holm"] <= self.alpha]
+        over = significant[significant["difference_pp"] > 0].sort_values("ratio", ascending=False, kind="stable")
+        return {
+            "pies": self.pies,
+            "non_pies": self.others,
+            "values": len(self.table),
+            "over": len(over),
+            "under": int((significant["difference_pp"] < 0).sum()),
+            "most_over": f"{over.iloc[0]['attribute']}: {over.iloc[0]['value']}" if len(over) else None,
+            "most_over_ratio": float(over.iloc[0]["ratio"]) if len(over) else float("nan"),
+        }
+
+    def chart(self) -> Drawing:
+        """Share of PIEs and of other examples with each attribute."""
+        from tfaudit.report.charts.attributes import (
+            over_indexing_chart,
+        )  # report depends on audit, never the other way at import
+
+        return over_indexing_chart(self.table, self.alpha)
+
+
+def attributes(
+    baseline: Predictions, compressed: Predictions, table: pd.DataFrame, *, ties: str = "lowest", alpha: float = 0.05
+) -> Attributes:
+    """Tests for every attribute whether exemplars have it more or less often than other examples: [F] 3.2.
+
+    Args:
+        baseline: the uncompressed population.
+        compressed: the compressed population, on the same examples.
+        table: `(N,)` rows in the order of the examples; its index plays no part. A column of booleans or of 0 and 1 is
+            one attribute; of any other column each value is one. Missing values are a value of their own.
+        ties: the tie rule of `exemplars`.
+        alpha: level of the tests, in (0, 1).
+
+    Raises:
+        InputError: other examples, a table of another length or without columns, a column of more than 50 distinct
+            numbers, or as `exemplars`.
+
+    Example:
+        >>> before = Predictions.from_top1([0, 0, 1, 1], [0, 0, 1, 1])
+        >>> after = Predictions.from_top1([0, 0, 1, 1], [0, 1, 1, 0])
+        >>> seen = pd.DataFrame({"blurred": [0, 1, 0, 1], "light": ["day", "day", "day", "night"]})
+        >>> attributes(before, after, seen).frame()[["attribute", "value", "share_pie", "share_non_pie", "test"]]
+          attribute  value  share_pie  share_non_pie          test
+        0   blurred    yes        1.0            0.0  Fisher exact
+        1     light    day        0.5            1.0  Fisher exact
+        2     light  night        0.5            0.0  Fisher exact
+    """
+    if not 0 < alpha < 1:
+        raise InputError(f"alpha: {alpha!r}, allowed is a level in (0, 1)")
+    found = exemplars(baseline, compressed, ties=ties)
+    if not isinstance(table, pd.DataFrame) or len(table) != len(found.labels) or not table.columns.size:
+        came = f"shape {table.shape}" if isinstance(table, pd.DataFrame) else type(table).__name__
+        raise InputError(f"table: {came}, expected a DataFrame with a row for each of the {len(found.labels)} examples")
+    pie = np.zeros(len(found.labels), bool)
+    pie[found.index] = True
+    rows = []
+    for position, name in enumerate(table.columns):
+        codes, values, shown = _values(table.iloc[:, position], str(name))
+        counts = [np.bincount(codes[side], minlength=len(values)) for side in (pie, ~pie)]
+        rows += [(str(name), values[i], int(counts[0][i]), int(counts[1][i])) for i in shown]
+    pies, others = int(pie.sum()), int((~pie).sum())
+    notes = []
+    if not pies:
+        notes.append("No PIEs: no share of them, and no test.")
+    if not others:
+        notes.append("All examples are PIEs: there is nothing to compare them with.")
+    return Attributes(_tested(rows, pies, others, alpha), pies, others, alpha, tuple(notes))
+
+
+def _values(column: pd.Series, name: str) -> tuple[np.ndarray, list[str], list[int]]:
+    """Codes of the examples, names of the values, and the values that get a row."""
+    known = column.dropna()
+    # 0.0 and 1.0 beside missing values, and booleans stored as objects, are yes and no as well.
+    if len(known) and known.map(lambda value: not isinstance(value, str) and value in (0, 1)).all():
+        missing = column.isna().to_numpy()
+        codes = np.where(missing, 2, (column == 1).to_numpy(bool, na_value=False))
+        return codes, ["no", "yes", MISSING], [1, 2] if missing.any() else [1]
+    if pd.api.types.is_numeric_dtype(column) and known.nunique() > MANY:
+        came = f"column {name!r} has {known.nunique()} distinct numbers"
+        raise InputError(f"table: {came}, allowed are {MANY}; cut it into ranges first")
+    codes, values = coded(column, len(column), name)
+    return codes, list(values), list(range(len(values)))
+
+
+def _tested(rows: list[tuple[str, str, int, int]], pies: int, others: int, alpha: float) -> pd.DataFrame:
+    table = pd.DataFrame(rows, columns=["attribute", "value", "pies", "non_pies"])
+    found = compare_proportions(
+        table["pies"].to_numpy(),
+        np.full(len(table), pies),
+        table["non_pies"].to_numpy(),
+        np.full(len(table), others),
+        confidence=1 - alpha,
+    )
+    table.insert(2, "examples", table["pies"] + table["non_pies"])
+    return table.assign(
+        share_pie=found.first,
+        share_non_pie=found.second,
+        ratio=found.ratio,
+        difference_pp=100 * (found.first - found.second),
+        low_pp=100 * found.low,
+        high_pp=100 * found.high,
+        test=found.test,
+        p=found.p,
+        p_holm=adjust(found.p, "holm"),
+    )

@@ -1,0 +1,114 @@
+"""Two independent proportions, many pairs at once."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+from statsmodels.stats.proportion import confint_proportions_2indep, proportions_ztest
+
+from tfaudit.errors import InputError
+
+__all__ = ["FISHER", "Proportions", "Z", "compare_proportions"]
+
+FISHER, Z = "Fisher exact", "z"
+
+SMALL = 5
+"""Cochran's rule: with an expected count below it the normal approximation of the z-test is not trusted."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Proportions:
+    """Two shares and whether they differ, one entry per pair; every field is `(A,)`, NaN where a total is 0.
+
+    Attributes:
+        first: hits / total of the first sample.
+        second: that of the second.
+        ratio: first / second; NaN where `second` is 0.
+        low: lower end of Newcombe's interval of `first - second`.
+        high: its upper end.
+        p: two-sided p-value of equal shares.
+        test: which test gave it, `FISHER` or `Z`; empty where there is none.
+    """
+
+    first: np.ndarray
+    second: np.ndarray
+    ratio: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    p: np.ndarray
+    test: np.ndarray
+
+
+def compare_proportions(
+    hits: ArrayLike,
+    totals: ArrayLike,
+    other_hits: ArrayLike,
+    other_totals: ArrayLike,
+    *,
+    always_exact: bool = False,
+    confidence: float = 0.95,
+) -> Proportions:
+    """Tests whether two independent samples share one proportion.
+
+    The z-test with the pooled variance where every cell of the 2 x 2 table is expected to hold 5 or more, Fisher's
+    exact test elsewhere.
+
+    Args:
+        hits: `(A,)` integers, how many of the first sample have the attribute.
+        totals: `(A,)` size of the first sample.
+        other_hits: `(A,)` of the second sample.
+        other_totals: `(A,)` size of the second sample.
+        always_exact: Fisher's test throughout.
+        confidence: level of the interval of the difference, in (0, 1).
+
+    Raises:
+        InputError: counts that are not integers >= 0 of one shape `(A,)`, more hits than examples, or a level outside
+            (0, 1).
+
+    Example:
+        >>> found = compare_proportions([30, 2], [100, 10], [15, 1], [100, 10])
+        >>> found.ratio, found.p.round(4), found.test.tolist()
+        (array([2., 2.]), array([0.0111, 1.    ]), ['z', 'Fisher exact'])
+    """
+    if not 0 < confidence < 1:
+        raise InputError(f"confidence: {confidence!r}, allowed is a level in (0, 1)")
+    count, total, other_count, other_total = _counts(
+        hits=hits, totals=totals, other_hits=other_hits, other_totals=other_totals
+    )
+    for name, some, everyone in (("hits", count, total), ("other_hits", other_count, other_total)):
+        more = some > everyone
+        if more.any():
+            raise InputError(f"{name}: {some[more][0]} of {everyone[more][0]}, allowed are at most all")
+    first, second = _ratio(count, total), _ratio(other_count, other_total)
+    low, high, p = np.full((3, len(count)), np.nan)
+    test = np.full(len(count), "", object)
+    for i in np.flatnonzero((total > 0) & (other_total > 0)):
+        one, other = (int(count[i]), int(total[i])), (int(other_count[i]), int(other_total[i]))
+        low[i], high[i] = confint_proportions_2indep(*one, *other, method="newcomb", alpha=1 - confidence)
+        test[i], p[i] = _test(*one, *other, always_exact)
+    return Proportions(first, second, _ratio(first, second), low, high, p, test)
+
+
+def _test(count: int, total: int, other_count: int, other_total: int, always_exact: bool) -> tuple[str, float]:
+    held = (count + other_count) / (total + other_total)
+    if always_exact or min(total, other_total) * min(held, 1 - held) < SMALL:
+        table = [[count, total - count], [other_count, other_total - other_count]]
+        return FISHER, float(stats.fisher_exact(table).pvalue)
+    return Z, float(proportions_ztest([count, other_count], [total, other_total])[1])
+
+
+def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
+    return np.divide(numerator, denominator, out=np.full(len(numerator), np.nan), where=denominator > 0)
+
+
+def _counts(**named: ArrayLike) -> list[np.ndarray]:
+    arrays = [np.asarray(values) for values in named.values()]
+    for name, array in zip(named, arrays, strict=True):
+        if array.ndim != 1 or array.shape != arrays[0].shape:
+            raise InputError(f"{name}: shape {array.shape}, expected (attributes,), the same for all counts")
+        if array.size and (array.dtype.kind not in "iu" or array.min() < 0):
+            raise InputError(f"{name}: {array.dtype} from {array.min()}, allowed are integers >= 0")
+    return arrays
