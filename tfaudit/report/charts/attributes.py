@@ -14,7 +14,7 @@ SHOWN = 40
 
 
 def over_indexing_chart(table: pd.DataFrame, alpha: float) -> Drawing:
-    """Share of PIEs and of other examples with each attribute, and the ratio of the two; a link in amber is significant.
+    """Share of PIEs and of other examples with each attribute; the name carries their ratio, amber is significant.
 
     Args:
         table: of an `Attributes` or a `Survey`.
@@ -26,13 +26,14 @@ def over_indexing_chart(table: pd.DataFrame, alpha: float) -> Drawing:
     value = shown["value"] if "value" in shown else pd.Series("yes", shown.index)
     shown["name"] = shown["attribute"].where(value == "yes", shown["attribute"] + ": " + value)
     shown["pie"], shown["non_pie"] = 100 * shown["share_pie"], 100 * shown["share_non_pie"]
-    shown["times"] = shown["ratio"].map(lambda ratio: "" if pd.isna(ratio) else f"{ratio:.2f} x")
+    # The ratio stands in the name because axis labels take the colour of the page, which marks of text do not.
+    shown["name"] += shown["ratio"].map(lambda ratio: "" if pd.isna(ratio) else f"  {ratio:.2f} ×")
     shown["link"] = (shown["p_holm"] <= alpha).map({True: "significant", False: "no evidence"})
     y = alt.Y(
         "name:N",
         sort=list(shown["name"]),
         title=None,
-        axis=alt.Axis(labelLimit=170, labelPadding=6, labelOverlap=False),
+        axis=alt.Axis(labelLimit=190, labelPadding=6, labelOverlap=False),
     )
     colour = alt.Color(
         "kind:N",
@@ -49,7 +50,7 @@ def over_indexing_chart(table: pd.DataFrame, alpha: float) -> Drawing:
         alt.Tooltip("p:Q", format=".2g"),
         alt.Tooltip("p_holm:Q", format=".2g"),
     ]
-    base = alt.Chart(shown, width=WIDTH - 180, height=alt.Step(22))
+    base = alt.Chart(shown, width=WIDTH - 150, height=alt.Step(22))
     axis = alt.Axis(tickCount=4)
     links = base.mark_rule(strokeWidth=2).encode(
         x=alt.X("non_pie:Q", title="share, %", axis=axis, scale=alt.Scale(zero=False, nice=True)),
@@ -64,5 +65,4 @@ def over_indexing_chart(table: pd.DataFrame, alpha: float) -> Drawing:
             .mark_circle(size=65, opacity=1)
             .encode(x=f"{column}:Q", y=y, color=colour, tooltip=tooltip)
         )
-    ratios = base.mark_text(align="right", fontSize=12).encode(x=alt.value(WIDTH - 120), y=y, text="times:N")
-    return alt.layer(*layers, ratios)
+    return alt.layer(*layers)

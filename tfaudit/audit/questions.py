@@ -1,0 +1,81 @@
+"""What the human study asks, and what the answers mean: [F] 3.2 and appendix C, [A]."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from types import MappingProxyType
+
+__all__ = ["CATEGORIES", "QUESTIONS", "Question"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Question:
+    """One yes-no question about one image and its three labels.
+
+    Attributes:
+        key: name of its column among the answers.
+        text: what the rater reads.
+        attribute: what the image has when the answer is `holds`.
+        holds: the answer, 0 or 1, that gives the image the attribute.
+    """
+
+    key: str
+    text: str
+    attribute: str
+    holds: int
+
+
+QUESTIONS: tuple[Question, ...] = (
+    Question(
+        "accurate_label",
+        "Does label 1 accurately label an object in the image?",
+        "incorrect or inadequate label",
+        0,
+    ),
+    Question("single_object", "Does this image depict a single object?", "multiple objects", 0),
+    Question(
+        "corrupted",
+        "Is the image quality corrupted (some common image corruptions: overlaid text, brightness, contrast, filter, "
+        "defocus blur, fog, jpeg compression, pixelate, shot noise, zoom blur, black and white vs. rgb)?",
+        "corrupted image",
+        1,
+    ),
+    Question(
+        "fine_grained",
+        "Would you consider labels 1, 2 and 3 to be semantically very close to each other? "
+        "(does this image require fine grained classification)",
+        "fine grained",
+        1,
+    ),
+    Question(
+        "abstract",
+        "Is the object in the image an abstract representation of the class indicated by label 1? (An abstract "
+        "representation is an object in an abstract form, such as a painting, drawing or rendering using a different "
+        "material.)",
+        "abstract representation",
+        1,
+    ),
+    Question(
+        "typical",
+        "Do you consider the object in the image to be a typical exemplar for the class indicated by label 1?",
+        "atypical exemplar",
+        0,
+    ),
+)
+"""The questions of [F] appendix C; label 1 is the true class, 2 the baseline mode, 3 the compressed mode."""
+
+CATEGORIES: Mapping[str, str] = MappingProxyType(
+    {
+        "abstract": "The class object is in an abstract form, such as a painting, drawing or rendering using a "
+        "different material.",
+        "fine grained": "The object is semantically close to various other classes of the data set.",
+        "atypical": "A human would consider the image an unusual or outlier example of its category.",
+        "incorrect or inadequate label": "The true label is incorrect, or the image holds too little information to "
+        "predict it.",
+        "multiple objects": "Several objects are depicted; a human may consider several labels appropriate.",
+        "frequently co-occurring labels": "Objects that often occur together in one image, or two labels for one "
+        "object.",
+    }
+)
+"""The galleries of exemplars of [A], and what belongs into each."""
