@@ -81,10 +81,12 @@ def design(
             rows[name] = _numbers(rows[name])
     absent = [name for name in (*FACTORS, *NUMBERS) if name not in rows or rows[name].isna().all()]
     used = [name for name in (*FACTORS, *NUMBERS) if name not in absent]
-    rows = rows.dropna(subset=[*used, *responses])
     notes = [f"Not given and left out: {', '.join(absent)}."] if absent else []
+    gaps = rows[[*used, *responses]].isna()
+    rows = rows[~gaps.any(axis=1)]
     if len(rows) < len(table):
-        notes.append(f"{len(table) - len(rows)} of {len(table)} rows hold missing values and are left out.")
+        where = ", ".join(gaps.columns[gaps.any()])
+        notes.append(f"{len(table) - len(rows)} of {len(table)} rows lack a value and are left out, of {where}.")
     constant = [name for name in used if not _varies(rows[name])]
     if constant:
         notes.append(f"The same in every row and left out: {', '.join(constant)}.")

@@ -79,7 +79,7 @@ class Factors:
             coefficient_chart,
         )  # report depends on audit, never the other way at import
 
-        return coefficient_chart(self.frame())
+        return coefficient_chart(self.frame(), self.fit)
 
     def diagnostics_chart(self) -> Drawing:
         """[P] figures 14 and 15: fitted against observed accuracy, and the residuals."""
@@ -261,7 +261,7 @@ def _diagnostics(result: Any, fitted: np.ndarray) -> dict[str, float]:
     noise = np.asarray(result.resid_pearson)
     return {
         "r_squared": explained,
-        "r_squared_adjusted": 1 - (1 - explained) * freedom,
+        "r_squared_adjusted": float(1 - (1 - explained) * freedom),
         "condition_number": float(np.linalg.cond(result.model.exog)),
         "dispersion": float(result.scale if ols else result.pearson_chi2 / result.df_resid),
         "durbin_watson": float(durbin_watson(noise)),

@@ -175,7 +175,7 @@ def _means(table: pd.DataFrame, objectives: Mapping[str, str], floor: float | No
     points["seeds"] = groups.size()
     notes = []
     if not complete.all():
-        lost = rows.loc[~complete, "variant"].drop_duplicates()
+        lost = rows[~complete]["variant"].unique()
         named = ", ".join(map(str, lost[:5])) + (f" and {len(lost) - 5} more" if len(lost) > 5 else "")
         notes.append(f"{(~complete).sum()} of {len(rows)} rows lack an objective and are left out, of {named}.")
     return points.reset_index(), notes
