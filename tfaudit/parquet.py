@@ -47,12 +47,13 @@ def prediction_bytes(ranked: np.ndarray, probabilities: np.ndarray | None) -> by
         arrays["probability"] = probabilities.astype(np.float32)
     k = ranked.shape[1]
     lists = {name: pa.FixedSizeListArray.from_arrays(pa.array(array.ravel()), k) for name, array in arrays.items()}
-    return _bytes(pa.table(lists))
+    # Few classes fit a dictionary; probabilities hardly repeat, and would be stored twice: larger, and slower to read.
+    return _bytes(pa.table(lists), dictionaries=["ranked.list.element"])
 
 
 def read_predictions(content: bytes) -> tuple[np.ndarray, np.ndarray | None]:
     """What `prediction_bytes` wrote: `(N, k)` classes and float32 probabilities, or None."""
-    table = pq.read_table(pa.BufferReader(content))
+    table = pq.read_table(pa.BufferReader(content), pre_buffer=False)  # it is in memory
     return _matrix(table["ranked"]), _matrix(table["probability"]) if "probability" in table.column_names else None
 
 
@@ -148,9 +149,9 @@ def _seal(table: pa.Table, columns: Sequence[str], *further: str) -> str:
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
 
-def _bytes(table: pa.Table) -> bytes:
+def _bytes(table: pa.Table, dictionaries: list[str] | bool = True) -> bytes:
     buffer = io.BytesIO()
-    pq.write_table(table, buffer, compression="zstd", write_page_checksum=True)
+    pq.write_table(table, buffer, compression="zstd", write_page_checksum=True, use_dictionary=dictionaries)
     return buffer.getvalue()
 
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from tfaudit.errors import InputError
 
-__all__ = ["Predictions"]
+__all__ = ["Predictions", "frozen"]
 
 TIES = ("lowest", "highest", "confidence")
 
@@ -79,6 +79,9 @@ class Predictions:
         for array in (self.labels, self.ranked, self.probabilities, self.example_ids):
             if array is not None:
                 array.flags.writeable = False
+        # A baseline is asked the same by every comparison.
+        self._correct: dict[int, np.ndarray] = {}
+        self._modal: dict[str, np.ndarray] = {}
 
     @classmethod
     def from_scores(cls, labels: ArrayLike, scores: ArrayLike, *, k: int = 5, **names) -> Predictions:
@@ -158,7 +161,12 @@ class Predictions:
         """
         if not 1 <= k <= self.ranked.shape[2]:
             raise InputError(f"k: {k}, but the predictions hold ranks 1 to {self.ranked.shape[2]}")
-        return (self.ranked[:, :, :k] == self.labels[:, None]).any(-1)
+        if k not in self._correct:
+            right = self.ranked[:, :, 0] == self.labels
+            for rank in range(1, k):
+                right |= self.ranked[:, :, rank] == self.labels
+            self._correct[k] = frozen(right)
+        return self._correct[k]
 
     def accuracy(self, k: int = 1) -> np.ndarray:
         """`(K,)` top-k accuracy of each member, a share in [0, 1]."""
@@ -183,34 +191,54 @@ class Predictions:
         """
         if ties not in TIES:
             raise InputError(f"ties: {ties!r}, allowed are {', '.join(TIES)}")
-        votes = np.sort(self.top1, axis=0)
-        best, most = votes[0].copy(), np.ones(self.num_examples, int)
-        run = np.ones(self.num_examples, int)
-        for above, here in itertools.pairwise(votes):
-            run = np.where(here == above, run + 1, 1)
-            wins = run >= most if ties == "highest" else run > most
-            best[wins], most[wins] = here[wins], run[wins]
-        if ties == "confidence":
-            self._break_by_confidence(best)
-        return best
+        if ties not in self._modal:
+            self._modal |= self._modes() if ties != "confidence" else {ties: self._most_confident()}
+        return self._modal[ties]
 
-    def _break_by_confidence(self, best: np.ndarray) -> None:
-        """Replaces, in place, the modal label of tied examples by the tied class of the highest mean probability."""
+    def _modes(self) -> dict[str, np.ndarray]:
+        """The lowest and the highest of the most frequent classes."""
+        votes = np.sort(self.top1, axis=0)
+        lowest, highest = votes[0].copy(), votes[0].copy()
+        run, most = (np.ones(self.num_examples, np.int32) for _ in range(2))
+        for above, here in itertools.pairwise(votes):
+            run *= here == above
+            run += 1
+            np.copyto(lowest, here, where=run > most)
+            np.copyto(highest, here, where=run >= most)
+            np.maximum(most, run, out=most)
+        return {"lowest": frozen(lowest), "highest": frozen(highest)}
+
+    def _most_confident(self) -> np.ndarray:
+        """Of the most frequent classes the one of the highest mean probability, the lower one of equals."""
         if self.probabilities is None:
             raise InputError("ties: 'confidence' needs probabilities, and these predictions hold none")
+        best = self.modal("lowest").copy()
         for i in np.flatnonzero(best != self.modal("highest")):
             classes, counts = np.unique(self.top1[:, i], return_counts=True)
             tied = classes[counts == counts.max()]
             mass = np.bincount(self.ranked[:, i].ravel(), self.probabilities[:, i].ravel(), minlength=self.num_classes)
             best[i] = tied[np.argmax(mass[tied])]
+        return frozen(best)
 
     def __repr__(self) -> str:
         members, examples, ranks = self.ranked.shape
         return f"Predictions({members} members, {examples} examples, {self.num_classes} classes, top-{ranks})"
 
 
+def frozen(array: np.ndarray) -> np.ndarray:
+    """The same array, read-only from now on: `Predictions` takes it as it is, and copies others."""
+    array.flags.writeable = False
+    return array
+
+
+def _own(values: ArrayLike) -> np.ndarray:
+    """An array that nobody else can change."""
+    array = np.asarray(values)
+    return array.copy() if array.flags.writeable or array.base is not None else array
+
+
 def _classes(values: ArrayLike, name: str, dimensions: int) -> np.ndarray:
-    array = np.array(values)
+    array = _own(values)
     if array.dtype.kind not in "iu":
         raise InputError(f"{name}: values of type {array.dtype}, expected integers")
     if array.ndim != dimensions:
@@ -221,7 +249,7 @@ def _classes(values: ArrayLike, name: str, dimensions: int) -> np.ndarray:
 
 
 def _probabilities(values: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
-    array = np.array(values)
+    array = _own(values)
     if array.shape != shape:
         raise InputError(f"probabilities: shape {array.shape}, expected that of ranked, {shape}")
     if not (array.min() >= 0 and array.max() <= 1 + 1e-6):  # NaN fails both

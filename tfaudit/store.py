@@ -25,7 +25,7 @@ import pandas as pd
 from tfaudit import parquet
 from tfaudit.errors import InputError
 from tfaudit.files import remove_unfinished, write_whole
-from tfaudit.predictions import Predictions
+from tfaudit.predictions import Predictions, frozen
 from tfaudit.study import Study
 
 __all__ = ["Store", "open_store"]
@@ -196,8 +196,8 @@ class Store:
         ranked, probabilities = zip(*(self._member(variant, n, split, len(examples)) for n in members), strict=True)
         return Predictions(
             examples["label"].to_numpy(),
-            np.stack(ranked),
-            None if any(array is None for array in probabilities) else np.stack(probabilities),
+            frozen(np.stack(ranked)),
+            None if any(array is None for array in probabilities) else frozen(np.stack(probabilities)),
             class_names=examples.attrs["class_names"],
             example_ids=examples["example"].to_numpy(),
             members=members,
