@@ -1,0 +1,80 @@
+"""What a gate measured, against its limits."""
+
+from __future__ import annotations
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from tfaudit.report.charts.style import AMBER, GREEN, GREY, PLUM, WIDTH, Drawing
+
+__all__ = ["gate_chart"]
+
+OUTCOMES, COLOURS, SHAPES = ["fail", "cannot judge", "pass"], [PLUM, AMBER, GREEN], ["cross", "diamond", "circle"]
+TITLES = {
+    "overall_drop_pp": "drop of accuracy",
+    "worst_class_drop_pp": "drop of worst class",
+    "harmed_share": "harmed classes",
+    "flips": "flips",
+    "negative_flips": "right to wrong",
+    "intensification": "intensification",
+    "size_bytes": "size",
+    "size_ratio": "size against baseline",
+}
+UNITS = {
+    "overall_drop_pp": (1, "{:.2f} pp"),
+    "worst_class_drop_pp": (1, "{:.2f} pp"),
+    "harmed_share": (100, "{:.1f} %"),
+    "flips": (100, "{:.2f} %"),
+    "negative_flips": (100, "{:.2f} %"),
+    "intensification": (1, "{:.3f}"),
+    "size_bytes": (1e-6, "{:.3g} MB"),
+    "size_ratio": (100, "{:.1f} %"),
+}
+
+
+def gate_chart(frame: pd.DataFrame) -> Drawing:
+    """One line per check, each with its own scale from no change to beyond the limit, which stands in the middle.
+
+    A line is drawn in units of its limit: 0 is no change (for intensification a slope of 1), 1 the limit. The bar is
+    the interval; what lies beyond two limits, or below minus one, is cut off there.
+
+    Args:
+        frame: of a `Verdict`.
+    """
+    shown = frame.copy()
+    origin = np.where(shown["check"] == "intensification", 1.0, 0.0)
+    room = shown["limit"] - origin
+    for column in ("value", "low", "high"):
+        gap = shown[column] - origin
+        # A limit of no change at all has no unit: whatever is above it is far beyond.
+        scaled = np.divide(gap, room, out=np.sign(gap) * 2, where=(room > 0).to_numpy())
+        shown[f"{column}_share"] = np.clip(scaled, -1, 2)
+    shown["title"] = shown["check"].map(TITLES)
+    shown["text"] = [_figure(*row) for row in shown[["check", "value", "limit"]].itertuples(index=False)]
+    order = list(shown["title"])
+    base = alt.Chart(shown, width=WIDTH - 60, height=alt.Step(44))
+    y = alt.Y("title:N", sort=order, title=None, axis=alt.Axis(labelLimit=140, labelPadding=6))
+    scale = alt.Scale(domain=[-1, 2], nice=False)
+    labels = "datum.value == 0 ? 'no change' : datum.value == 1 ? 'limit' : ''"
+    x = alt.X("value_share:Q", title=None, scale=scale, axis=alt.Axis(values=[-1, 0, 1, 2], labelExpr=labels))
+    colour = alt.Color(
+        "outcome:N",
+        title=None,
+        scale=alt.Scale(domain=OUTCOMES, range=COLOURS),
+        legend=alt.Legend(orient="top", symbolLimit=3),
+    )
+    shape = alt.Shape("outcome:N", title=None, scale=alt.Scale(domain=OUTCOMES, range=SHAPES))
+    tooltip = ["title", "outcome", "text", "sentence"]
+    bars = base.mark_rule(strokeWidth=3, opacity=0.45).encode(x="low_share:Q", x2="high_share:Q", y=y, color=colour)
+    points = base.mark_point(size=90, filled=True, opacity=1).encode(
+        x=x, y=y, color=colour, shape=shape, tooltip=tooltip
+    )
+    figures = base.mark_text(dy=-14, fontSize=11).encode(x=x, y=y, text="text:N", color=alt.value(GREY))
+    limit = base.mark_rule(strokeDash=[4, 3], color=GREY).encode(x=alt.datum(1))
+    return alt.layer(limit, bars, points, figures)
+
+
+def _figure(check: str, value: float, limit: float) -> str:
+    factor, form = UNITS[check]
+    return "unknown" if np.isnan(value) else f"{form.format(factor * value)} of {form.format(factor * limit)}"
