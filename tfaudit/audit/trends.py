@@ -1,0 +1,196 @@
+"""How accuracy follows a property of the examples, before and after compression: [P] 4.1, C and figure 13."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from tfaudit.audit.columns import MISSING, coded, title_of
+from tfaudit.audit.pairing import require_same_examples
+from tfaudit.errors import InputError
+from tfaudit.predictions import Predictions
+from tfaudit.stats.intervals import mean_interval
+from tfaudit.stats.lines import line
+
+if TYPE_CHECKING:
+    from tfaudit.report.charts.style import Drawing
+
+__all__ = ["Trends", "trends"]
+
+MEASURES = ("before", "after", "change")
+
+
+@dataclasses.dataclass(frozen=True)
+class Trends:
+    """Least-squares lines of accuracy on a property, per group.
+
+    Attributes:
+        property: what the property is called.
+        column: what the groups are called.
+        table: one row per group and measure; see `frame`.
+        binned: means for the eye; see `bins_frame`.
+        alpha: 1 - alpha is the level of the intervals.
+        notes: what a reader has to know, one sentence each.
+    """
+
+    property: str
+    column: str
+    table: pd.DataFrame
+    binned: pd.DataFrame
+    alpha: float
+    notes: tuple[str, ...]
+
+    def frame(self) -> pd.DataFrame:
+        """Three rows per group: accuracy `before`, `after`, and the `change` of each unit, after minus before.
+
+        Columns: `group`, `measure`, `units` (individuals, or examples), `slope` (accuracy, a share, per unit of the
+        property) with `slope_low` and `slope_high`, `intercept`, `r`, `p` of slope 0. A negative slope of the change
+        says that compression makes accuracy depend more on the property: the units are paired, so it tests just that.
+        NaN where the units do not determine a number.
+        """
+        return self.table.copy()
+
+    def bins_frame(self) -> pd.DataFrame:
+        """Mean accuracy in ranges of the property that hold about equally many units.
+
+        Columns: `group`, `measure` (before, after), `units`, `value` (mean property), `accuracy` with `low` and `high`,
+        an interval over the units (NaN for a single one).
+        """
+        return self.binned.copy()
+
+    def summary(self) -> dict[str, Any]:
+        """Slopes by group: `before`, `after`, `change` and the p-value of the change."""
+        slopes = self.table.pivot(index="group", columns="measure", values="slope")
+        p = self.table[self.table["measure"] == "change"].set_index("group")["p"]
+        return {
+            "property": self.property,
+            "groups": {
+                str(group): {measure: float(slopes.loc[group, measure]) for measure in MEASURES}
+                | {"p": float(p[group])}
+                for group in slopes.index
+            },
+        }
+
+    def chart(self) -> Drawing:
+        """[P] figure 13: binned accuracy and its lines before and after, a panel per group."""
+        from tfaudit.report.charts.trends import trends_chart  # report depends on audit, never the other way at import
+
+        return trends_chart(self.table, self.binned, self.property, self.column)
+
+
+def trends(
+    baseline: Predictions,
+    compressed: Predictions,
+    values: ArrayLike | pd.Series,
+    *,
+    column: ArrayLike | pd.Series | None = None,
+    individuals: ArrayLike | pd.Series | None = None,
+    bins: int = 8,
+    alpha: float = 0.05,
+) -> Trends:
+    """Fits accuracy, a mean over the members, on a property of the examples, before and after compression.
+
+    Args:
+        baseline: the uncompressed population.
+        compressed: the compressed population, on the same examples.
+        values: `(N,)` floats, the property of each example, for instance `abs(tilt(images))`; NaN where unknown.
+        column: `(N,)` the group of each example; one group "all" by default.
+        individuals: `(N,)` who made each example. Then the points are individuals with their mean property and
+            accuracy, as in [P], otherwise the points are examples.
+        bins: at most so many ranges per group in `binned`.
+        alpha: 1 - alpha is the level of the intervals, in (0, 1).
+
+    Raises:
+        InputError: other examples, columns of another length, infinite values, less than 1 bin, or a level outside
+            (0, 1).
+
+    Example:
+        >>> before = Predictions.from_top1([0, 0, 0, 1], [0, 0, 0, 1])
+        >>> after = Predictions.from_top1([0, 0, 0, 1], [[0, 0, 1, 0], [0, 0, 0, 0]])
+        >>> found = trends(before, after, [0.0, 0.1, 0.2, 0.3])
+        >>> found.frame()[["group", "measure", "units", "slope", "intercept"]].round(3)
+          group measure  units  slope  intercept
+        0   all  before      4    0.0       1.00
+        1   all   after      4   -3.5       1.15
+        2   all  change      4   -3.5       0.15
+    """
+    if not 0 < alpha < 1:
+        raise InputError(f"alpha: {alpha!r}, allowed is a level in (0, 1)")
+    if bins < 1:
+        raise InputError(f"bins: {bins!r}, allowed are 1 or more")
+    require_same_examples(baseline, compressed)
+    units, notes = _units(baseline, compressed, values, column, individuals)
+    rows, binned = [], []
+    for group, inside in units.groupby("group", observed=True):
+        for measure in MEASURES:
+            fit = line(inside["value"], inside[measure].round(12), confidence=1 - alpha)
+            rows.append((str(group), measure, fit.n, fit.slope, fit.low, fit.high, fit.intercept, fit.r, fit.p))
+        binned += _bins(str(group), inside, bins, 1 - alpha)
+    return Trends(
+        property=title_of(values, "value"),
+        column=title_of(column, "group"),
+        table=pd.DataFrame(
+            rows,
+            columns=["group", "measure", "units", "slope", "slope_low", "slope_high", "intercept", "r", "p"],
+        ),
+        binned=pd.DataFrame(binned, columns=["group", "measure", "units", "value", "accuracy", "low", "high"]),
+        alpha=alpha,
+        notes=tuple(notes),
+    )
+
+
+def _units(
+    baseline: Predictions,
+    compressed: Predictions,
+    values: ArrayLike | pd.Series,
+    column: ArrayLike | pd.Series | None,
+    individuals: ArrayLike | pd.Series | None,
+) -> tuple[pd.DataFrame, list[str]]:
+    """One row per point: `group`, `value` and the three measures; and what there is to note."""
+    count = baseline.num_examples
+    property_ = np.asarray(values, np.float64)
+    if property_.shape != (count,):
+        raise InputError(f"values: shape {property_.shape}, expected one number for each of the {count} examples")
+    if np.isinf(property_).any():
+        raise InputError("values: hold infinite ones; allowed are finite numbers, and NaN for unknown ones")
+    codes, names = coded(["all"] * count if column is None else column, count, "column")
+    units = pd.DataFrame(
+        {
+            "group": pd.Categorical.from_codes(codes, pd.Index(names)),
+            "value": property_,
+            "before": baseline.correct().mean(0),
+            "after": compressed.correct().mean(0),
+        }
+    )
+    notes = []
+    known = ~np.isnan(property_)
+    if not known.all():
+        notes.append(f"{(~known).sum()} examples of unknown {title_of(values, 'value')} are left out.")
+    if individuals is not None:
+        who, people = coded(individuals, count, "individuals")
+        nobody = who == people.index(MISSING) if MISSING in people else np.zeros(count, bool)
+        if nobody.any():
+            notes.append(f"{nobody.sum()} examples of unknown individuals are left out.")
+        known &= ~nobody
+        units = units.assign(individual=who)[known]
+        units = units.groupby(["group", "individual"], observed=True).mean().reset_index()
+    else:
+        units = units[known]
+    return units.assign(change=units["after"] - units["before"]), notes
+
+
+def _bins(group: str, inside: pd.DataFrame, bins: int, confidence: float) -> list[tuple[object, ...]]:
+    value = inside["value"].to_numpy()
+    # Quantiles that coincide are one edge, so that equal values stay together.
+    edges = np.unique(np.quantile(value, np.linspace(0, 1, bins + 1))) if len(value) else value
+    rows: list[tuple[object, ...]] = []
+    for _, part in inside.groupby(np.digitize(value, edges[1:-1], right=True)):
+        for measure in MEASURES[:2]:
+            span = mean_interval(part[measure], confidence=confidence)
+            ends = (float(span.mean), float(span.low), float(span.high))
+            rows.append((group, measure, len(part), float(part["value"].mean()), *ends))
+    return rows

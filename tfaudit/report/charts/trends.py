@@ -1,0 +1,70 @@
+"""Accuracy against a property of the examples."""
+
+from __future__ import annotations
+
+import altair as alt
+import pandas as pd
+
+from tfaudit.report.charts.style import GREEN, PLUM, WIDTH, Drawing
+
+__all__ = ["trends_chart"]
+
+PANELS = 6
+"""At most so many groups, those of the most points."""
+
+
+def trends_chart(table: pd.DataFrame, binned: pd.DataFrame, name: str, column: str) -> Drawing:
+    """[P] figure 13: a panel per group; dots are means over ranges of the property, lines are fitted to all points.
+
+    Args:
+        table: of a `Trends`.
+        binned: of the same `Trends`.
+        name: what the property is called.
+        column: what the groups are called.
+    """
+    crowd = binned.groupby("group")["units"].sum().sort_values(ascending=False, kind="stable").head(PANELS)
+    groups = [group for group in dict.fromkeys(binned["group"]) if group in crowd.index]
+    dots = binned[binned["group"].isin(groups)].copy()
+    dots["accuracy"] = 100 * dots["accuracy"]
+    # An interval of Student's t knows no bounds.
+    dots["low"], dots["high"] = 100 * dots["low"].clip(lower=0), 100 * dots["high"].clip(upper=1)
+    spans = binned.groupby("group")["value"].agg(["min", "max"]).reset_index()
+    fits = table[(table["measure"] != "change") & table["group"].isin(groups)].merge(spans, on="group")
+    ends = [
+        fits[["group", "measure"]].assign(
+            value=fits[end], accuracy=100 * (fits["intercept"] + fits["slope"] * fits[end])
+        )
+        for end in ("min", "max")
+    ]
+    parts = [dots.assign(part="mean"), *(end.dropna().assign(part="line") for end in ends)]
+    colour = alt.Color(
+        "measure:N",
+        title=None,
+        scale=alt.Scale(domain=["before", "after"], range=[GREEN, PLUM]),
+        legend=alt.Legend(orient="top", symbolOpacity=1),
+    )
+    x = alt.X("value:Q", title=name, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=5))
+    y = alt.Y("accuracy:Q", title="accuracy, %", scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=5))
+    base = alt.Chart(width=WIDTH - 40, height=150)
+    means = base.transform_filter("datum.part == 'mean'")
+    lines = base.transform_filter("datum.part == 'line'").mark_line(strokeWidth=2.5).encode(x=x, y=y, color=colour)
+    bars = means.mark_rule(strokeWidth=1.5, opacity=0.6).encode(x=x, y="low:Q", y2="high:Q", color=colour)
+    points = means.mark_circle(size=45, opacity=1).encode(
+        x=x,
+        y=y,
+        color=colour,
+        tooltip=[
+            "group",
+            "measure",
+            "units",
+            alt.Tooltip("value:Q", format=".3g"),
+            alt.Tooltip("accuracy:Q", format=".2f"),
+        ],
+    )
+    data = pd.concat(parts, ignore_index=True)
+    if len(groups) == 1:
+        return alt.layer(bars, lines, points, data=data)
+    header = alt.Header(labelAnchor="start", labelExpr=f"{column + ' '!r} + datum.value")
+    return alt.layer(bars, lines, points, data=data).facet(
+        facet=alt.Facet("group:N", sort=groups, title=None, header=header), columns=1, spacing=16
+    )
