@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich import box
+from rich.table import Table
+from rich.text import Text
 
 from tfaudit.cli.console import app, err, out
 from tfaudit.errors import InputError
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    import pandas as pd
 
     from tfaudit.audit.pairs import PairComparison
     from tfaudit.cli.models import ModelPredictions
 
-__all__ = ["compare"]
+__all__ = ["changed_most", "class_table", "compare", "overall_table"]
 
 SHOWN = 8
 """Classes printed per model."""
@@ -71,36 +75,45 @@ def compare(
         err.print("tfaudit: interrupted")
         raise typer.Exit(130) from None
     pairs = {name: compare_pair(found.baseline, each, alpha=alpha) for name, each in found.compressed.items()}
-    out.print(overall_table(found, pairs, alpha))
-    for name, pair in pairs.items():
-        out.print(class_table(name, pair))
-    for note in dict.fromkeys((*found.notes, *(note for pair in pairs.values() for note in pair.notes))):
-        out.print(note)
+    _print(found, pairs, alpha)
     if csv:
         _write_csv(csv, pairs)
     if directory:
         _write_study(directory, found, baseline, data)
 
 
-def overall_table(found: ModelPredictions, pairs: dict[str, PairComparison], alpha: float) -> Table:
-    """One line per model, 80 columns wide at most."""
-    from rich import box
-    from rich.table import Table
-
-    first = next(iter(pairs.values())).summary()
-    title = f"{first['examples']:,} images, {first['tested']:,} classes"
-    table = Table(
-        title=title, title_justify="left", title_style="", box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1)
-    )
-    table.add_column("model", overflow="fold", max_width=20)
-    for heading in ("top-1", f"change, points ({1 - alpha:.4g})", "lost", "won", "other", "BTC", "agree", "MB"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    blank = [""] * 6
-    table.add_row("baseline", f"{100 * first['accuracy_before']:.2f}", *blank, _megabytes(found.bytes["baseline"]))
+def _print(found: ModelPredictions, pairs: dict[str, PairComparison], alpha: float) -> None:
+    counts = {name: pair.summary() for name, pair in pairs.items()}
+    first = next(iter(counts.values()))
+    out.print(f"{first['examples']:,} images of {first['tested']:,} classes\n")
+    out.print(overall_table(found, counts, alpha))
+    out.print("\nBTC: % of the right answers that stay right; same: % of the images with the same answer.")
     for name, pair in pairs.items():
-        each = pair.summary()
+        each = counts[name]
+        out.print(
+            f"\n{name}: p <= {alpha:g} in {each['significant']:,} of {each['tested']:,} classes, "
+            f"{each['significant_bh']:,} after Benjamini and Hochberg.",
+            markup=False,
+        )
+        rows = changed_most(pair)
+        if len(rows):
+            out.print()
+            out.print(class_table(rows))
+    notes = dict.fromkeys((*found.notes, *(note for pair in pairs.values() for note in pair.notes)))
+    if notes:
+        out.print("\n" + "\n".join(notes), markup=False)
+
+
+def overall_table(found: ModelPredictions, counts: Mapping[str, Mapping[str, Any]], alpha: float) -> Table:
+    """One line per model: accuracy, what it lost and won, how far it agrees with the baseline, size of its file."""
+    table = _table("model", "top-1", f"change, points ({100 * (1 - alpha):g} %)", "lost", "won", "other", "BTC", "same")
+    table.add_column("MB", justify="right", no_wrap=True)
+    first = next(iter(counts.values()))
+    size = _megabytes(found.bytes["baseline"])
+    table.add_row("baseline", f"{100 * first['accuracy_before']:.2f}", *[""] * 6, size)
+    for name, each in counts.items():
         table.add_row(
-            name,
+            Text(name),
             f"{100 * each['accuracy_after']:.2f}",
             f"{each['difference_pp']:+.2f} ({each['low_pp']:+.2f}, {each['high_pp']:+.2f})",
             f"{each['negative_flips']:,}",
@@ -113,37 +126,41 @@ def overall_table(found: ModelPredictions, pairs: dict[str, PairComparison], alp
     return table
 
 
-def class_table(name: str, pair: PairComparison) -> Table:
-    """The classes with the smallest p, and among equals those that changed most."""
-    from rich import box
-    from rich.table import Table
-
+def changed_most(pair: PairComparison) -> pd.DataFrame:
+    """The classes that changed beyond what p = 1 explains: smallest p first, of equals the largest change; eight."""
     rows = pair.frame()
-    rows = rows[rows["lost"] + rows["won"] > 0]
-    rows = rows.assign(size=-rows["difference_pp"].abs()).sort_values(["p", "size"], kind="stable")
-    counts = pair.summary()
-    title = (
-        f"{name}: {len(rows)} classes with lost or won images; p <= {pair.alpha:g}: {counts['significant']}, "
-        f"after BH: {counts['significant_bh']}"
-    )
-    table = Table(
-        title=title, title_justify="left", title_style="", box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1)
-    )
-    table.add_column("class", overflow="ellipsis", no_wrap=True, max_width=18)
-    for heading in ("images", "recall", "change, points", "lost", "won", "p", "BH"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for row in rows.head(SHOWN).to_dict("records"):
+    rows = rows[rows["p"] < 1]
+    rows = rows.assign(size=-rows["difference_pp"].abs())
+    return rows.sort_values(["p", "size"], kind="stable").head(SHOWN)
+
+
+def class_table(rows: pd.DataFrame) -> Table:
+    """One line per class."""
+    table = _table("class", "images", "recall", "change, points", "lost", "won", "p", "p after BH")
+    for row in rows.to_dict("records"):
         table.add_row(
-            row["class"],
+            Text(row["class"]),
             f"{row['examples']:,}",
             f"{100 * row['recall_before']:.1f}",
             f"{row['difference_pp']:+.1f} ({row['low_pp']:+.1f}, {row['high_pp']:+.1f})",
             f"{row['lost']:,}",
             f"{row['won']:,}",
-            f"{row['p']:.2g}",
-            f"{row['p_bh']:.2g}",
+            _p(row["p"]),
+            _p(row["p_bh"]),
         )
     return table
+
+
+def _table(name: str, *figures: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=0)
+    table.add_column(name, overflow="ellipsis", no_wrap=True, min_width=8, max_width=24)
+    for heading in figures:
+        table.add_column(heading, justify="right", no_wrap=True)
+    return table
+
+
+def _p(p: float) -> str:
+    return f"{p:.2g}" if p >= 1e-4 else "<.0001"
 
 
 def _megabytes(size: int) -> str:
