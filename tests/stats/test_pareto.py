@@ -1,0 +1,75 @@
+"""The Pareto set against brute force over all pairs, and what defines it."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from tfaudit.errors import InputError
+from tfaudit.stats.pareto import pareto_set
+
+POINTS = hnp.arrays(
+    np.float64, st.tuples(st.integers(0, 25), st.integers(1, 4)), elements=st.integers(-3, 3).map(float)
+)  # few values: many ties
+
+
+def dominates(a, b):
+    return all(x >= y for x, y in zip(a, b, strict=True)) and any(x > y for x, y in zip(a, b, strict=True))
+
+
+def brute_force(values):
+    return [not any(dominates(other, point) for other in values) for point in values]
+
+
+@given(POINTS)
+def test_equals_brute_force(values):
+    assert pareto_set(values).tolist() == brute_force(values)
+
+
+@given(POINTS)
+def test_what_is_left_out_is_dominated_by_what_is_kept(values):
+    kept = values[pareto_set(values)]
+    for point in values[~pareto_set(values)]:
+        assert any(dominates(other, point) for other in kept)
+
+
+@given(POINTS.filter(len), st.data())
+def test_a_dominated_point_changes_nothing(values, data):
+    worse = values[data.draw(st.integers(0, len(values) - 1))].copy()
+    worse[data.draw(st.integers(0, values.shape[1] - 1))] -= 1
+    assert pareto_set(np.vstack([values, worse])).tolist() == [*pareto_set(values), False]
+
+
+@given(POINTS, st.randoms())
+def test_order_plays_no_part(values, random):
+    order = list(range(len(values)))
+    random.shuffle(order)
+    np.testing.assert_array_equal(pareto_set(values[order]), pareto_set(values)[order])
+
+
+@given(POINTS)
+def test_units_play_no_part(values):
+    np.testing.assert_array_equal(pareto_set(values * [[1e-3, 1, 40, 1e6][: values.shape[1]]]), pareto_set(values))
+
+
+def test_extremes():
+    circle = np.linspace(0, np.pi / 2, 3000)
+    assert pareto_set(np.stack([np.cos(circle), np.sin(circle)], 1)).all()
+    assert pareto_set(np.ones((3000, 2))).all()  # equal points do not dominate each other
+    assert pareto_set(np.arange(3000.0)[:, None]).sum() == 1
+    assert pareto_set(np.empty((0, 2))).shape == (0,)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([1.0, 2.0], r"values: shape \(2,\)"),
+        (np.empty((3, 0)), r"values: shape \(3, 0\)"),
+        ([[1.0, np.nan]], "values: hold NaN"),
+        ([[np.inf, 1.0]], "values: hold NaN or infinity"),
+    ],
+)
+def test_bad_input(values, message):
+    with pytest.raises(InputError, match=message):
+        pareto_set(values)
