@@ -8,9 +8,11 @@ from functools import cached_property
 
 import pandas as pd
 
+from tfaudit.audit.attributes import MANY
 from tfaudit.audit.summary import Summary
 from tfaudit.predictions import Predictions
 from tfaudit.store import Store
+from tfaudit.study import Study
 
 __all__ = ["Material"]
 
@@ -47,6 +49,37 @@ class Material:
     def compressed(self) -> Mapping[str, Predictions]:
         """Predictions of the compressed variants."""
         return {key: population for key, population in self.populations.items() if key != self.audit.baseline}
+
+    @cached_property
+    def group_columns(self) -> list[str]:
+        """Columns of two values up to `MANY`: writers' series, attributes."""
+        counts = self.groups.nunique(dropna=False)
+        return [str(name) for name, count in counts.items() if 2 <= count <= MANY]
+
+    @cached_property
+    def individuals(self) -> pd.Series | None:
+        """The first column of more values that still repeat: writers, patients, devices; None where there is none."""
+        counts = self.groups.nunique(dropna=False)
+        names = [name for name, count in counts.items() if MANY < count <= len(self.groups) / 2]
+        return self.groups[names[0]] if names else None
+
+    def unpaired(self, key: str) -> Predictions:
+        """A variant's predictions; where it has no dense parents, its members do not bear the names of dense ones."""
+        population = self.populations[key]
+        if self.study.variant(key).parent is not None:
+            return population
+        return Predictions(
+            population.labels,
+            population.ranked,
+            class_names=population.class_names,
+            example_ids=population.example_ids,
+            members=[f"{key}/{member}" for member in population.members],
+        )
+
+    @property
+    def study(self) -> Study:
+        """What was run."""
+        return self.store.study
 
     @cached_property
     def titles(self) -> Mapping[str, str]:

@@ -7,14 +7,29 @@ from collections.abc import Callable
 import pandas as pd
 
 from tfaudit.audit.summary import Summary
+from tfaudit.report.sections.distortion import distortion_section
+from tfaudit.report.sections.factors import factors_section
+from tfaudit.report.sections.groups import attributes_section, groups_section
 from tfaudit.report.sections.material import Material
+from tfaudit.report.sections.operating_points import operating_points_section
 from tfaudit.report.sections.pairs import pairs_section
+from tfaudit.report.sections.properties import properties_section
 from tfaudit.report.sections.section import Section
+from tfaudit.report.sections.survey import survey_section
 from tfaudit.store import Store
 
 __all__ = ["SECTIONS", "study_sections"]
 
-SECTIONS: tuple[Callable[[Material], Section | None], ...] = (pairs_section,)
+SECTIONS: tuple[Callable[[Material], Section | None], ...] = (
+    pairs_section,
+    distortion_section,
+    groups_section,
+    attributes_section,
+    properties_section,
+    operating_points_section,
+    factors_section,
+    survey_section,
+)
 """Each makes its section, or None where the study holds no data for it."""
 
 

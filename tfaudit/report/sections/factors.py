@@ -1,0 +1,76 @@
+"""What explains the accuracy of a class after pruning."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from tfaudit.audit.class_table import class_table
+from tfaudit.audit.factors import Factors, factors, factors_glm
+from tfaudit.errors import InputError
+from tfaudit.report.sections.material import Material
+from tfaudit.report.sections.section import Figure, Section, Table, column
+from tfaudit.variants import Pruned
+
+__all__ = ["factors_section"]
+
+LEVELS = 3
+"""Sparsities that a curve needs: the model has a linear and an exponential term."""
+
+
+def factors_section(material: Material) -> Section | None:
+    """The regression of [P], where a study prunes to three sparsities or more."""
+    pruned = {key: variant for key in material.compressed if isinstance(variant := material.study.variant(key), Pruned)}
+    if len({variant.sparsity for variant in pruned.values()}) < LEVELS:
+        return None
+    described = pd.DataFrame.from_dict(
+        {key: {"technique": f"{v.method} {v.scope}", "sparsity": v.sparsity} for key, v in pruned.items()},
+        orient="index",
+    )
+    chosen = {material.audit.baseline: material.baseline} | {key: material.unpaired(key) for key in pruned}
+    table = class_table(chosen, described, material.store.classes(), baseline=material.audit.baseline)
+    try:
+        least_squares, counts = factors(table), factors_glm(table)
+    except InputError:  # too few members or classes, or covariates that cannot be told apart: nothing to show
+        return None
+    return Section(
+        "factors",
+        "Factors",
+        "What explains the accuracy of a class after pruning: sparsity, the accuracy it had before, its share of the "
+        "training set, the entropy of its images; by least squares with robust (HAC) errors and by a binomial model.",
+        "[P] 3.1 and D",
+        (
+            Figure("factors", least_squares.chart(), "Coefficients with intervals.", "Least squares"),
+            Figure(
+                "factors-residuals", least_squares.diagnostics_chart(), "Fitted against observed, residuals.", "Fit"
+            ),
+        ),
+        (_table(least_squares, "Least squares, changes of accuracy"), _table(counts, "Binomial model, log-odds")),
+        (*least_squares.notes, *_quality(least_squares)),
+    )
+
+
+def _table(found: Factors, title: str) -> Table:
+    frame = found.frame()
+    return Table(
+        title,
+        (
+            column(frame, "term", "term"),
+            column(frame, "estimate", "estimate", "+.4f"),
+            column(frame, "se", "HAC error", ".4f"),
+            column(frame, "t", "t", "+.2f"),
+            column(frame, "p", "p", ".2g", meaning="two-sided"),
+            column(frame, "low", "from", "+.4f", meaning="lower end of the 95 % interval"),
+            column(frame, "high", "to", "+.4f", meaning="upper end"),
+            column(frame, "p_one_tailed", "p, one-tailed", ".2g", meaning="imbalance > 0, class entropy < 0"),
+        ),
+        folded=True,
+    )
+
+
+def _quality(found: Factors) -> list[str]:
+    facts = found.summary()
+    fit = f"R² {facts['r_squared']:.3f}, adjusted {facts['r_squared_adjusted']:.3f}, of {facts['rows']:,} rows"
+    return [
+        f"{fit}; condition number {facts['condition_number']:.3g}, Durbin-Watson {facts['durbin_watson']:.2f}, "
+        f"Breusch-Pagan p {facts['breusch_pagan_p']:.2g}. The members answer the same images: rows are not independent."
+    ]
