@@ -86,7 +86,7 @@ def level_table(slopes: pd.DataFrame, *, dense: object = "dense") -> pd.DataFram
     Raises:
         InputError: a column is missing.
     """
-    factors = factors_of(slopes, "level")
+    factors = factors_of(slopes, "level", "accuracy_before")
     others = [name for name in factors if name != "level"]
     parts = []
     for group, members in groups_of(slopes, others):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -40,7 +41,7 @@ def compare_means(
     alternative: str = "two-sided",
     equal_var: bool = False,
 ) -> MeanTest:
-    """Tests whether two means are equal, by `scipy.stats.ttest_rel` or `ttest_ind`.
+    """Tests whether two means are equal, by SciPy's t-tests of pairs or independent samples.
 
     Where nothing varies there is no noise to test against: a difference of 0 gives t = 0 (p = 1 two-sided, 0.5
     one-sided), another one t = +-inf (p = 0 or 1), as in `tfaudit.stats.ttests.welch`.
@@ -74,8 +75,11 @@ def compare_means(
         t = np.sign(difference) * np.inf if difference else 0.0
         tails = {"two-sided": 2 * stats.norm.sf(abs(t)), "less": stats.norm.cdf(t), "greater": stats.norm.sf(t)}
         return MeanTest(difference, t, np.nan, tails[alternative])
-    if paired:
-        test = stats.ttest_1samp(samples[0], 0.0, alternative=alternative)
-    else:
-        test = stats.ttest_ind(*samples, equal_var=equal_var, alternative=alternative)
+    with warnings.catch_warnings():
+        # SciPy warns that a constant sample has little variance; rounding above has made sure that it has none.
+        warnings.filterwarnings("ignore", "Precision loss occurred in moment calculation", RuntimeWarning)
+        if paired:
+            test = stats.ttest_1samp(samples[0], 0.0, alternative=alternative)
+        else:
+            test = stats.ttest_ind(*samples, equal_var=equal_var, alternative=alternative)
     return MeanTest(difference, test.statistic, test.df, test.pvalue)

@@ -10,22 +10,22 @@ from tfaudit.report.charts.style import AMBER, BLUE, GREEN, GREY, PLUM, WIDTH, D
 
 __all__ = ["interval_chart", "slope_chart", "tradeoff_chart"]
 
-MARKS = {"<": "closer together", ">": "further apart", "?": "no evidence"}
+MARKS = {"<": "< closer together", ">": "> further apart", "?": "? no evidence"}
 
 
 def slope_chart(slopes: pd.DataFrame, intervals: pd.DataFrame) -> Drawing:
-    """[R] figures 1-4: a box and a dot per model for every level; the colour says what the interval of the mean says.
+    """[R] figures 1-4: a box and a dot per model for every level, marked by what the interval of the mean says.
 
     Args:
         slopes: of `tfaudit.audit.slopes.slope_frame`.
         intervals: of `tfaudit.audit.slopes.slope_intervals`.
     """
     factors = _factors(intervals)
-    table = slopes.dropna(subset=["alpha"]).merge(intervals[[*factors, "mark"]], on=factors)
+    table = slopes.merge(intervals[[*factors, "mark"]], on=factors)
     table, labels = _named(table, factors), _named(intervals, factors)
     base = alt.Chart(width=WIDTH, height=alt.Step(26)).encode(y=_levels(labels), color=_colours())
     x = alt.X("alpha:Q", title="slope of each model", scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=6))
-    boxes = base.mark_boxplot(size=14, opacity=0.35, outliers=False, median=False, rule={"opacity": 0.8}).encode(x=x)
+    boxes = base.mark_boxplot(size=14, opacity=0.35, outliers=False, median=False, rule={"color": GREY}).encode(x=x)
     medians = base.mark_tick(size=14, thickness=2.5).encode(x=alt.X("median(alpha):Q"))
     tooltip = ["name", "member", alt.Tooltip("alpha:Q", format=".3f")]
     dots = base.mark_circle(size=24, opacity=0.8).encode(x=x, tooltip=tooltip)
@@ -84,7 +84,7 @@ def _curve(rows: pd.DataFrame, name: str, title: str, centre: float, colour: str
     )
     tooltip = ["name", *(alt.Tooltip(f"{column}:Q", format=".3f") for column in (name, f"{name}_se"))]
     y = alt.Y(f"{name}:Q", title=title, scale=scale, axis=axis)
-    middle = base.mark_rule(color=GREY, strokeDash=[4, 4]).encode(y=alt.YDatum(centre))
+    middle = alt.Chart().mark_rule(color=GREY, strokeDash=[4, 4]).encode(y=alt.YDatum(centre))
     line = base.mark_line(color=colour, strokeWidth=2).encode(y=y)
     errors = base.mark_rule(color=colour, strokeWidth=1.5).encode(y=alt.Y("low:Q", title=title), y2="high:Q")
     points = base.mark_circle(color=colour, size=45, opacity=1).encode(y=y, tooltip=tooltip)
@@ -96,11 +96,13 @@ def _factors(intervals: pd.DataFrame) -> list[str]:
 
 
 def _named(frame: pd.DataFrame, factors: list[str]) -> pd.DataFrame:
-    """With `name`, that of the level, `group`, that of all else, and what the mark means."""
+    """With `name`, of the level and its mark, `group`, of all other factors, and what the mark means."""
     named = frame.assign(
         name=group_names(frame, ["level"]), group=group_names(frame, [name for name in factors if name != "level"])
     )
-    return named.assign(meaning=named["mark"].map(MARKS)) if "mark" in named else named
+    if "mark" not in named:
+        return named
+    return named.assign(name=group_names(named, ["level", "mark"]), meaning=named["mark"].map(MARKS))
 
 
 def _levels(table: pd.DataFrame) -> alt.Y:
@@ -109,7 +111,7 @@ def _levels(table: pd.DataFrame) -> alt.Y:
 
 def _colours() -> alt.Color:
     scale = alt.Scale(domain=list(MARKS.values()), range=[GREEN, PLUM, GREY])
-    return alt.Color("meaning:N", title="classes are", scale=scale, legend=alt.Legend(orient="top"))
+    return alt.Color("meaning:N", title="classes are", scale=scale, legend=alt.Legend(orient="top", symbolOpacity=1))
 
 
 def _one() -> alt.Chart:
