@@ -1,5 +1,6 @@
 """Charts of recall distortion hold what they should, in any theme and for any size of study."""
 
+import functools
 import re
 import xml.etree.ElementTree as ET
 
@@ -41,6 +42,7 @@ def table_of(chart):
     return pd.concat(pd.DataFrame(rows) for rows in chart.to_dict()["datasets"].values())
 
 
+@functools.cache
 def charts():
     return {
         "one": STUDY["random", 4].chart(),

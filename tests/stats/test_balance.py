@@ -18,6 +18,14 @@ def test_the_papers_example():
     assert slope(before, after) == pytest.approx(4 / 3)
 
 
+@pytest.mark.parametrize(
+    ("recall", "accuracy", "after", "ratio"), [(0.903, 0.9026, -0.0285, -64), (0.903, 0.9033, -0.0099, 30)]
+)
+def test_the_papers_outliers(recall, accuracy, after, ratio):
+    """[R] G: two ratios whose denominators are close to 0."""
+    assert after / normalised_balance([recall], accuracy)[0] == pytest.approx(ratio, abs=0.5)
+
+
 def test_slope_and_r2_equal_statsmodels_and_numpy(rng):
     x, y = rng.normal(size=(2, 6, 30)) + 0.5  # not centred: the r^2 of a fit with a constant would differ
     fits = [sm.OLS(after, before).fit() for before, after in zip(x, y, strict=True)]
