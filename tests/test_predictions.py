@@ -9,6 +9,7 @@ from hypothesis.extra import numpy as hnp
 from sklearn.metrics import accuracy_score, recall_score, top_k_accuracy_score
 
 from tfaudit import InputError, Predictions
+from tfaudit.predictions import frozen
 
 
 def random_predictions(rng, members=5, examples=60, classes=4, k=3):
@@ -106,3 +107,21 @@ def test_what_is_given_is_neither_changed_nor_changeable():
     assert predictions.labels.tolist() == [0, 1]
     with pytest.raises(ValueError, match="read-only"):
         predictions.ranked[0] = 1
+
+
+def test_only_what_nobody_can_change_is_not_copied():
+    mine = np.array([[[0], [1]]])
+    given = frozen(mine.copy())
+    view = mine[:]
+    view.flags.writeable = False
+    for ranked, shared in ((mine, False), (given, True), (view, False)):
+        assert np.shares_memory(Predictions([0, 1], ranked).ranked, ranked) is shared
+
+
+def test_answers_that_are_kept_cannot_be_spoilt(rng):
+    predictions = random_predictions(rng)[2]
+    for kept in (predictions.correct(2), predictions.modal("highest"), predictions.modal("confidence")):
+        with pytest.raises(ValueError, match="read-only"):
+            kept[0] = 0
+    assert predictions.correct(2) is predictions.correct(2)
+    assert (predictions.correct(2) >= predictions.correct(1)).all()

@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 
 from tests.audit.populations import population
+from tfaudit.audit.chance import chance
 from tfaudit.audit.classes import class_impact
 from tfaudit.audit.exemplars import exemplars
 from tfaudit.audit.summary import summary
@@ -26,7 +27,11 @@ def test_rows_equal_the_single_audits():
     assert list(table["title"]) == ["dense", "fixed-point int8", "half"]
     assert table.loc["dense", "bytes"] == 4000
     assert pd.isna(table.loc["half", "bytes"])
-    assert table.loc["dense", ["significant", "significant_holm", "pies", "pie_share"]].isna().all()
+    unknown = ["significant", "significant_holm", "significant_p", "pies", "pie_share", "pies_by_chance", "pies_p"]
+    assert table.loc["dense", unknown].isna().all()
+    null = chance(POPULATIONS["dense"], POPULATIONS["int8"]).summary()
+    for name in ("pies_by_chance", "pies_p", "significant_p"):
+        assert table.loc["int8", name] == null[name] == audit.chances["int8"].summary()[name]
     assert len(audit.accuracies) == 3 * 6 * 2
     assert audit.summary()["variants"]["int8"]["pies"] == table.loc["int8", "pies"]
 
@@ -37,6 +42,7 @@ def test_single_members_are_not_tested():
     assert pd.isna(row["significant"])
     assert row["pies"] > 0
     assert not audit.impacts
+    assert not audit.chances  # two members have two assignments, which count the same
     assert audit.notes == ("No tests per class where a population has a single member: dense, int8.",)
 
 
@@ -52,7 +58,50 @@ def test_fewer_than_five_ranks():
 
 def test_notes_are_said_once():
     audit = summary({key: population(i, empty=[2]) for i, key in enumerate(("dense", "a", "b"))})
-    assert len(audit.notes) == 1
+    assert [note.count("without test examples") for note in audit.notes] == [1, 0]
+
+
+def test_what_chance_gives_as_well_is_noted():
+    audit = summary({"dense": population(1), "none": population(3), "much": population(2, hurt=[0, 1, 2, 3], noise=2)})
+    assert audit.notes == ("No more PIEs than chance gives (p > 0.05): none.",)
+
+
+def test_pairs():
+    audit = summary(POPULATIONS, paired=["int8"])
+    assert audit.chances["int8"].frame().equals(chance(*both("dense", "int8"), paired=True).frame())
+    assert audit.chances["half"].frame().equals(chance(*both("dense", "half")).frame())
+    few = {key: population(i, members=4) for i, key in enumerate(("dense", "int8"))}
+    assert summary(few, paired=["int8"]).notes == (
+        "Too few members to tell PIEs from chance; p cannot be below: int8 (0.125).",
+    )
+    few["dense"] = population(0, members=5)
+    audit = summary(few, paired=["int8"])
+    assert audit.notes == ("No figures by chance where a member's parent is missing: int8.",)
+    assert pd.isna(audit.frame().loc[1, "pies_p"])
+
+
+def both(*keys):
+    return [POPULATIONS[key] for key in keys]
+
+
+def test_without_permutations():
+    audit = summary(POPULATIONS, permutations=0)
+    assert not audit.chances
+    assert audit.frame()[["pies_by_chance", "pies_p", "significant_p"]].isna().all(axis=None)
+    with pytest.raises(InputError, match="permutations: -1, allowed is 0 or more"):
+        summary(POPULATIONS, permutations=-1)
+
+
+def test_a_population_is_asked_for_once():
+    asked = []
+
+    class Lazy(dict):
+        def __getitem__(self, key):
+            asked.append(key)
+            return super().__getitem__(key)
+
+    summary(Lazy(POPULATIONS))
+    assert asked == ["dense", "int8", "half"]
 
 
 def test_no_baseline():

@@ -3,6 +3,7 @@
 import numpy as np
 
 from tests.audit.populations import population
+from tfaudit.audit.chance import chance
 from tfaudit.audit.summary import summary
 from tfaudit.predictions import Predictions
 from tfaudit.report.headlines import headlines
@@ -34,7 +35,24 @@ def test_one_image():
     changed = answers.copy()
     changed[:, 0] = 1
     line = said(Predictions.from_top1(answers[0], answers), Predictions.from_top1(answers[0], changed))
-    assert line.images == "1 image changes its modal label (2.5\u00a0%)."
+    assert line.images.startswith("1 image changes its modal label (2.5\u00a0%); ")
+
+
+def test_images_beyond_chance():
+    before = population(1)
+    assert said(before, population(2, hurt=[0, 1, 2, 3], noise=2)).images.endswith(
+        " by chance (p\u00a0= 0.0022)."  # 2 of 924 assignments
+    )
+    null = chance(before, population(3)).pies
+    assert said(before, population(3)).images == (
+        f"{null.observed} images change their modal label ({null.observed / 2:.1f}\u00a0%), no more than chance gives: "
+        f"{null.mean:.3g} would if compression did nothing (p\u00a0= {null.p:.2g})."
+    )
+    few = [population(i, members=2, hurt=[3] * i) for i in range(2)]
+    assert said(*few).images.endswith("would by chance, and there are too few members to tell the two apart.")
+    assert headlines(summary({"dense": before, "int8": population(3)}, permutations=0))[0].images == (
+        f"{null.observed} images change their modal label ({null.observed / 2:.1f}\u00a0%)."
+    )
 
 
 def test_no_more_than_chance():

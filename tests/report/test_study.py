@@ -17,6 +17,13 @@ def test_facts_of_the_members(store):
     assert table.loc["magnitude-0.9", "top1"] == store.predictions("magnitude-0.9").accuracy().mean()
 
 
+def test_quantized_members_are_paired_with_their_parents(store):
+    audit = read_study(store)
+    assert {key: found.paired for key, found in audit.chances.items()} == {"magnitude-0.9": False, "int8": True}
+    assert audit.chances["int8"].pies.permutations == 2**4
+    assert not read_study(store, permutations=0).chances
+
+
 def test_missing_members_are_noted(tmp_path):
     store = make_study(tmp_path, missing={("int8", 0), ("int8", 2)})
     audit = read_study(store)

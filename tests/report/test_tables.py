@@ -1,5 +1,6 @@
 """The table as people read it."""
 
+import dataclasses
 import io
 
 import pandas as pd
@@ -31,11 +32,12 @@ def test_terminal_table_fits_80_columns(store):
         f"{100 * figures['top1']:.2f}",
         "100.00",
         f"{figures['significant']} (0.25)",
-        f"{figures['pies']}",
-        f"{100 * figures['pie_share']:.2f}",
+        f"{figures['pies']} ({figures['pies_by_chance']:.0f})",
+        f"{figures['pies_p']:.3f}",
     ):
         assert part in row
     assert "4 members per variant" in text
+    assert max(map(len, text.splitlines())) <= 80
     assert "Welch's test treats the two as independent" in " ".join(text.split())
 
 
@@ -53,7 +55,7 @@ def test_members_that_differ(tmp_path):
 
 def test_unknown_figures_are_dashes():
     shown = {column.heading: column.cells for column in columns(summary({"dense": population(1)}))}
-    assert shown["size, B"] == shown["signif."] == shown["PIEs"] == ("–",)
+    assert shown["size, B"] == shown["signif."] == shown["PIEs"] == shown["p of PIEs"] == ("–",)
 
 
 @pytest.mark.parametrize(
@@ -67,7 +69,18 @@ def test_sizes_share_a_unit(size, heading, text):
     assert shown[heading] == (text, f"{float(text) / 4:.3g}" if size != 25_636_712 else "6.41")
 
 
+def test_a_study_of_imagenets_size_fits_80_columns():
+    """Four digits of PIEs, three of classes, four of megabytes."""
+    audit = summary({"dense": population(1), "dynamic range int8": population(2, hurt=[3])})
+    big = {"bytes": 102.4e6, "gzipped_bytes": 96.81e6, "significant": 215, "expected_by_chance": 50.0}
+    big |= {"significant_holm": 189, "significant_bh": 126, "pies": 2177, "pies_by_chance": 2020.9, "pies_p": 1 / 1001}
+    text = printed(dataclasses.replace(audit, table=audit.frame().assign(**big)))
+    assert max(map(len, text.splitlines())) <= 80
+    for part in (" 96.8 ", " 215 (50) ", " 189 ", " 2,177 (2,021) ", "<.001"):
+        assert part in text
+
+
 def test_html_table_is_accessible(store):
     table = html_table(read_study(store))
-    assert table.count('<th scope="col">') == 12
+    assert table.count('<th scope="col">') == 14
     assert table.count('<th scope="row">') == 3

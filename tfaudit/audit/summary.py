@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+import functools
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+from tfaudit.audit.chance import Chance, chance
 from tfaudit.audit.classes import ClassImpact, class_impact
 from tfaudit.audit.exemplars import Exemplars, exemplars
-from tfaudit.errors import InputError
+from tfaudit.errors import InputError, require
 from tfaudit.predictions import Predictions
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ class Summary:
         table: one row per variant; see `frame`.
         impacts: class impact per compressed variant; without those that have, or whose baseline has, a single member.
         exemplars: PIEs per compressed variant.
+        chances: permutation tests per compressed variant; without those that cannot be made.
         accuracies: one row per `variant`, `title`, `member` and `k`: the member's top-k `accuracy`, a share.
         notes: what a reader has to know, one sentence each.
     """
@@ -39,6 +42,7 @@ class Summary:
     table: pd.DataFrame
     impacts: Mapping[str, ClassImpact]
     exemplars: Mapping[str, Exemplars]
+    chances: Mapping[str, Chance]
     accuracies: pd.DataFrame
     notes: tuple[str, ...]
 
@@ -47,8 +51,10 @@ class Summary:
 
         Columns: `variant` (key), `title`, `family`, `sparsity` (share of zeros), `members`, `bytes` and `gzipped_bytes`
         (of the model file, means over members), `top1` and `top5` (mean accuracies, shares), `significant`,
-        `expected_by_chance`, `significant_holm`, `significant_bh`, `harmed`, `favoured` (classes), `pies` and
-        `pie_share`. NA where a figure does not exist: tests of the baseline or of a single member, unknown sizes.
+        `expected_by_chance` (alpha times the classes tested), `significant_p` (of their number, by permutation),
+        `significant_holm`, `significant_bh`, `harmed`, `favoured` (classes), `pies`, `pie_share`, `pies_by_chance` and
+        `pies_p` (by permutation). NA where a figure does not exist: tests of the baseline or of single members, unknown
+        sizes, no permutations.
         """
         return self.table.copy()
 
@@ -72,18 +78,24 @@ def summary(
     *,
     baseline: str = "dense",
     alpha: float = 0.05,
+    permutations: int = 1000,
+    seed: int = 0,
+    paired: Collection[str] = (),
 ) -> Summary:
     """Audits every population against the baseline.
 
     Args:
-        populations: predictions by key of the variant; the baseline among them.
+        populations: predictions by key of the variant; the baseline among them. Each is asked for once.
         descriptions: facts about the variants, indexed by key, with any of the columns `title`, `family`, `sparsity`,
             `bytes`, `gzipped_bytes`.
         baseline: key of the uncompressed population.
-        alpha: level of the tests per class.
+        alpha: level of the tests.
+        permutations: how many assignments of members to count at most, for the figures by chance; 0 for none.
+        seed: of random assignments.
+        paired: keys of the variants whose members are made from the baseline's members of the same names.
 
     Raises:
-        InputError: no such baseline, or a population that answers other examples.
+        InputError: no such baseline, a population that answers other examples, or an option that is not allowed.
 
     Example:
         >>> before = Predictions.from_top1([0, 1, 1], [[0, 1, 1], [0, 1, 0]])
@@ -95,13 +107,19 @@ def summary(
     """
     if baseline not in populations:
         raise InputError(f"baseline: {baseline!r}, the populations are {', '.join(populations) or 'none'}")
+    require(permutations >= 0, "permutations", permutations, "0 or more")
     reference = populations[baseline]
     keys = [baseline, *(key for key in populations if key != baseline)]
     facts = _described(keys, descriptions)
     titles = {key: str(title) for key, title in facts["title"].items()}
-    impacts, pies, rows, notes, accuracies = {}, {}, [], [], []
+    by_chance = functools.partial(chance, permutations=permutations, seed=seed, alpha=alpha)
+    impacts: dict[str, ClassImpact] = {}
+    pies: dict[str, Exemplars] = {}
+    chances: dict[str, Chance] = {}
+    rows, notes, accuracies, strangers = [], [], [], []
     for key in keys:
-        population, row = populations[key], {"variant": key, **facts.loc[key], "members": populations[key].num_members}
+        population = reference if key == baseline else populations[key]
+        row = {"variant": key, **facts.loc[key], "members": population.num_members}
         row["top1"] = population.accuracy().mean()
         row["top5"] = population.accuracy(5).mean() if population.ranked.shape[2] >= 5 else np.nan
         if key != baseline:
@@ -111,16 +129,38 @@ def summary(
                 impacts[key] = class_impact(reference, population, alpha=alpha)
                 notes += [note for note in impacts[key].notes if note not in notes]
                 row |= {name: impacts[key].summary()[name] for name in _TESTED}
+            if key in paired and set(population.members) != set(reference.members):
+                strangers.append(titles[key])
+            elif permutations and population.num_members + reference.num_members > 2:
+                chances[key] = by_chance(reference, population, paired=key in paired)
+                row |= {name: chances[key].summary()[name] for name in _BY_CHANCE}
         rows.append(row)
         accuracies.append(_accuracies(key, titles[key], population))
     if len(impacts) < len(pies):
-        single = [titles[key] for key in keys if populations[key].num_members == 1]
-        notes.append(f"No tests per class where a population has a single member: {', '.join(single)}.")
+        single = ", ".join(row["title"] for row in rows if row["members"] == 1)
+        notes.append(f"No tests per class where a population has a single member: {single}.")
+    if strangers and permutations:
+        notes.append(f"No figures by chance where a member's parent is missing: {', '.join(strangers)}.")
+    notes += _chance_notes({titles[key]: found for key, found in chances.items()}, alpha)
     table = pd.DataFrame(rows).reindex(columns=[*_COLUMNS]).astype(_COLUMNS)
-    return Summary(baseline, table, impacts, pies, pd.concat(accuracies, ignore_index=True), tuple(notes))
+    return Summary(baseline, table, impacts, pies, chances, pd.concat(accuracies, ignore_index=True), tuple(notes))
+
+
+def _chance_notes(chances: Mapping[str, Chance], alpha: float) -> list[str]:
+    """Which counts of PIEs prove nothing, by title."""
+    few = {title: found.pies.smallest_p for title, found in chances.items() if found.pies.smallest_p > alpha}
+    usual = [title for title, found in chances.items() if title not in few and found.pies.p > alpha]
+    notes = []
+    if usual:
+        notes.append(f"No more PIEs than chance gives (p > {alpha:g}): {', '.join(usual)}.")
+    if few:
+        listed = ", ".join(f"{title} ({p:.3g})" for title, p in few.items())
+        notes.append(f"Too few members to tell PIEs from chance; p cannot be below: {listed}.")
+    return notes
 
 
 _TESTED = ("significant", "expected_by_chance", "significant_holm", "significant_bh", "harmed", "favoured")
+_BY_CHANCE = ("significant_p", "pies_by_chance", "pies_p")
 _COLUMNS = {
     "variant": "str",
     "title": "str",
@@ -133,12 +173,15 @@ _COLUMNS = {
     "top5": "Float64",
     "significant": "Int64",
     "expected_by_chance": "Float64",
+    "significant_p": "Float64",
     "significant_holm": "Int64",
     "significant_bh": "Int64",
     "harmed": "Int64",
     "favoured": "Int64",
     "pies": "Int64",
     "pie_share": "Float64",
+    "pies_by_chance": "Float64",
+    "pies_p": "Float64",
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+from tfaudit.audit.chance import Chance
 from tfaudit.audit.classes import ClassImpact
 from tfaudit.audit.exemplars import Exemplars
 from tfaudit.audit.summary import Summary
@@ -20,7 +21,7 @@ class Headline:
         title: name of the variant.
         accuracy: the change of mean top-1 accuracy.
         classes: which classes pay for it, beyond the overall change; empty where it was not tested.
-        images: how many images change their modal label.
+        images: how many images change their modal label, and whether that is more than chance gives.
     """
 
     variant: str
@@ -40,7 +41,7 @@ def headlines(audit: Summary) -> list[Headline]:
             title=rows[key]["title"],
             accuracy=_accuracy(100 * rows[key]["top1"], 100 * dense),
             classes=_classes(audit, key),
-            images=_images(found),
+            images=_images(found, audit.chances.get(key)),
         )
         for key, found in audit.exemplars.items()
     ]
@@ -83,9 +84,19 @@ def _named(impact: ClassImpact, side: str, at_most: int = 3) -> str:
     return ", ".join(names[:at_most]) + (", …" if len(names) > at_most else "")
 
 
-def _images(found: Exemplars) -> str:
+def _images(found: Exemplars, chance: Chance | None) -> str:
     counts = found.summary()
     if not counts["pies"]:
         return "No image changes its modal label."
     subject = "1 image changes its" if counts["pies"] == 1 else f"{counts['pies']:,} images change their"
-    return f"{subject} modal label ({100 * counts['share']:.1f}\u00a0%)."
+    changes = f"{subject} modal label ({100 * counts['share']:.1f}\u00a0%)"
+    if chance is None:
+        return f"{changes}."
+    null = chance.pies
+    expected = f"{null.mean:,.3g}" if null.mean < 100 else f"{null.mean:,.0f}"
+    p = f"p\u00a0= {null.p:.2g}" if null.p >= 0.001 else "p\u00a0< .001"
+    if null.smallest_p > chance.alpha:
+        return f"{changes}; {expected} would by chance, and there are too few members to tell the two apart."
+    if null.p > chance.alpha:
+        return f"{changes}, no more than chance gives: {expected} would if compression did nothing ({p})."
+    return f"{changes}; {expected} would by chance ({p})."

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator, Mapping
 
 import pandas as pd
 
 from tfaudit.audit.summary import Summary, summary
 from tfaudit.errors import InputError
+from tfaudit.predictions import Predictions
 from tfaudit.store import Store
 
 __all__ = ["read_study"]
 
 
-def read_study(store: Store, split: str = "test", *, alpha: float = 0.05) -> Summary:
+def read_study(
+    store: Store, split: str = "test", *, alpha: float = 0.05, permutations: int = 1000, seed: int = 0
+) -> Summary:
     """Audits every variant that has members; the notes say what is missing.
 
     Args:
         store: of the study.
         split: whose predictions to read.
-        alpha: level of the tests per class.
+        alpha: level of the tests.
+        permutations: how many assignments of members to count at most, for the figures by chance; 0 for none.
+        seed: of random assignments.
 
     Raises:
         InputError: no such split, damaged files, or no dense member to compare with.
@@ -33,9 +39,34 @@ def read_study(store: Store, split: str = "test", *, alpha: float = 0.05) -> Sum
             f"store: {store.directory} has no complete dense member to compare with; "
             "`tfaudit run` goes on where it stopped"
         )
-    populations = {key: store.predictions(key, split) for key in store.variants}
-    audit = summary(populations, _descriptions(store), alpha=alpha)
+    audit = summary(
+        _Populations(store, split),
+        _descriptions(store),
+        alpha=alpha,
+        permutations=permutations,
+        seed=seed,
+        paired=[key for key in store.variants if store.study.variant(key).parent == "dense"],
+    )
     return dataclasses.replace(audit, notes=(*_missing(store), *_dependent(store, audit), *audit.notes, *_tied(audit)))
+
+
+class _Populations(Mapping[str, Predictions]):
+    """Read when asked for and not kept, so that memory does not grow with the number of variants."""
+
+    def __init__(self, store: Store, split: str) -> None:
+        self.store, self.split, self.keys_there = store, split, store.variants
+
+    def __getitem__(self, key: str) -> Predictions:
+        return self.store.predictions(key, self.split)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self.keys_there
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.keys_there)
+
+    def __len__(self) -> int:
+        return len(self.keys_there)
 
 
 def _descriptions(store: Store) -> pd.DataFrame:
@@ -69,7 +100,7 @@ def _dependent(store: Store, audit: Summary) -> list[str]:
         return []
     return [
         "Quantized members are made from the dense members of the same number; Welch's test treats the two as "
-        "independent, which makes it cautious for quantization."
+        "independent, which makes it cautious for quantization. The figures by chance heed the pairs."
     ]
 
 

@@ -50,6 +50,8 @@ def columns(audit: Summary) -> tuple[Column, ...]:
         column("BH", "classes significant after Benjamini and Hochberg's", known("significant_bh", "d")),
         column("PIEs", "images whose modal label changes", known("pies", ",d")),
         column("PIE %", "their share of all images", known("pie_share", ".2f", 100)),
+        column("PIEs by chance", "such images to expect if compression did nothing", known("pies_by_chance", ",.0f")),
+        column("p of PIEs", "how likely chance gives as many; by reassigning members", lambda row: _p(row["pies_p"])),
     ]
     return tuple(found)
 
@@ -57,10 +59,13 @@ def columns(audit: Summary) -> tuple[Column, ...]:
 def terminal_table(audit: Summary) -> Table:
     """The table for a terminal of 80 columns, in sections as [F] prints it; the notes stand below."""
     cells = {column.heading: column.cells for column in columns(audit)}
-    by_chance = zip(cells["signif."], cells["chance"], strict=True)
-    cells["signif."] = tuple(found if found == "–" else f"{found} ({chance})" for found, chance in by_chance)
-    for left_out in ("chance", "sparsity"):  # the one stands in brackets now, the other in the variant's name
-        del cells[left_out]
+    for found, chance in (("signif.", "chance"), ("PIEs", "PIEs by chance")):
+        both = zip(cells[found], cells.pop(chance), strict=True)
+        cells[f"{found}\n(chance)"] = tuple(count if "–" in (count, by) else f"{count} ({by})" for count, by in both)
+    cells["p"] = cells["p of PIEs"]
+    shown = ("top-1", "top-5", "signif.\n(chance)", "Holm", "BH", "PIEs\n(chance)", "p")
+    sizes = [heading for heading in cells if "size" in heading or "gzipped" in heading]
+    cells = {heading: cells[heading] for heading in ("variant", *sizes, *shown)}
     table = Table(
         title=f"What compression forgets, {_members(audit)}",
         caption="\n".join(audit.notes) or None,
@@ -68,11 +73,12 @@ def terminal_table(audit: Summary) -> Table:
         caption_justify="left",
         box=box.SIMPLE_HEAD,
         pad_edge=False,
-        collapse_padding=True,
+        padding=0,  # the box leaves a space between columns
     )
     for i, heading in enumerate(cells):
-        heading = "signif.\n(chance)" if heading == "signif." else heading.replace(", ", "\n")
-        table.add_column(heading, justify="right" if i else "left", no_wrap=i > 0, min_width=None if i else 12)
+        table.add_column(
+            heading.replace(", ", "\n"), justify="right" if i else "left", no_wrap=i > 0, min_width=None if i else 10
+        )
     families = list(audit.table["family"])
     for i, row in enumerate(zip(*cells.values(), strict=True)):
         ends = i + 1 < len(families) and families[i + 1] != families[i]
@@ -96,6 +102,12 @@ def html_table(audit: Summary) -> Markup:
             link, Markup("").join(Markup("<td>{}</td>").format(cell) for cell in cells)
         )
     return Markup('<table class="figures"><thead><tr>{}</tr></thead>\n<tbody>\n{}</tbody></table>').format(head, body)
+
+
+def _p(p: float) -> str:
+    if pd.isna(p):
+        return "–"
+    return format(p, ".3f") if p >= 0.001 else "<.001"
 
 
 def _members(audit: Summary) -> str:
