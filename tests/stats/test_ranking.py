@@ -1,0 +1,58 @@
+"""Ranking in blocks against NumPy's stable sort and SciPy's softmax."""
+
+import numpy as np
+import pytest
+import scipy.special
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from tfaudit import InputError
+from tfaudit.stats.ranking import rank_scores
+
+
+@given(
+    hnp.arrays(np.float32, st.tuples(st.integers(1, 9), st.integers(2, 7)), elements=st.integers(-3, 3)),
+    st.integers(1, 8),
+    st.integers(1, 4),
+)
+def test_equals_a_stable_sort_and_softmax_whatever_the_blocks(scores, k, rows):
+    blocks = [scores[i : i + rows] for i in range(0, len(scores), rows)]
+    ranked, probabilities = rank_scores(blocks, k=k)
+    expected = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+    np.testing.assert_array_equal(ranked, expected)
+    shares = scores.min() >= 0 and (scores.sum(1) == 1).all()
+    softmax = scores if shares else scipy.special.softmax(scores.astype(float), axis=1)
+    np.testing.assert_allclose(probabilities, np.take_along_axis(softmax, expected, 1), rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
+def test_probabilities_stay_as_they_are_in_any_precision(rng, kind):
+    shares = rng.dirichlet(np.ones(50), 20).astype(kind)
+    ranked, probabilities = rank_scores([shares], k=3)
+    np.testing.assert_array_equal(ranked[:, 0], shares.argmax(1))
+    np.testing.assert_allclose(probabilities, -np.sort(-shares, axis=1)[:, :3].astype(np.float32))
+
+
+def test_one_row_that_is_no_probability_makes_all_logits():
+    shares, logits = np.array([[0.2, 0.8]]), np.array([[3.0, 1.0]])
+    _, probabilities = rank_scores([shares, logits], k=1)
+    np.testing.assert_allclose(probabilities[0], scipy.special.softmax(shares[0]).max(), rtol=1e-6)
+
+
+def test_logits_as_large_as_floats_get():
+    _, probabilities = rank_scores([np.array([[3e38, -3e38, 3e38]], np.float32)])
+    np.testing.assert_array_equal(probabilities, [[0.5, 0.5, 0]])
+
+
+def test_what_is_given_stays_as_it_is():
+    scores = np.array([[1.0, 2.0]])
+    rank_scores([scores])
+    assert scores.tolist() == [[1, 2]]
+
+
+def test_what_cannot_be_ranked():
+    with pytest.raises(InputError, match="no examples"):
+        rank_scores([])
+    with pytest.raises(InputError, match="scores: nan in row 3, class 1; every score must be finite"):
+        rank_scores([np.ones((3, 2)), np.array([[0, np.nan]])])

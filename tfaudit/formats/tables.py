@@ -1,0 +1,160 @@
+"""CSV and Parquet files, column by column and block by block."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import re
+import warnings
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+
+from tfaudit.errors import InputError
+
+__all__ = ["Table"]
+
+_SCORES_AT_ONCE = 2**22
+_BYTES_AT_ONCE = 2**24
+
+
+class Table:
+    """A table with a header.
+
+    Args:
+        path: CSV (comma-separated, UTF-8) or Parquet.
+
+    Attributes:
+        path: of the file.
+        columns: names.
+
+    Raises:
+        InputError: the file cannot be read, is empty, or two columns have one name.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._parquet = path.suffix.lower() == ".parquet"
+        try:
+            if path.stat().st_size == 0:
+                raise InputError(f"{path}: is empty")
+            self.columns = tuple(pq.read_schema(path).names if self._parquet else self._csv_header())
+        except OSError as problem:
+            raise InputError(f"{path}: cannot be read ({problem.strerror or problem})") from None
+        except (pa.ArrowException, UnicodeDecodeError, csv.Error):
+            raise self._damaged() from None
+        twice = [name for name in self.columns if self.columns.count(name) > 1]
+        if twice:
+            raise InputError(f"{path}: two columns are called {twice[0]!r}")
+
+    def find(self, allowed: Collection[str]) -> str | None:
+        """The first column whose name is one of those, whatever its case; None where there is none."""
+        return next((name for name in self.columns if name.lower() in allowed), None)
+
+    @property
+    def rows(self) -> int:
+        """Their number.
+
+        Raises:
+            InputError: the file is damaged.
+        """
+        if self._parquet:
+            return self._guarded(lambda: pq.read_metadata(self.path).num_rows)
+        with self._csv(self.columns[:1], pa.string()) as batches:
+            return self._guarded(lambda: sum(len(batch) for batch in batches))
+
+    def text(self, column: str) -> np.ndarray:
+        """`(rows,)` a column as it is written; numbers of a Parquet file as their digits.
+
+        Raises:
+            InputError: a cell is empty, or the file is damaged.
+        """
+        if self._parquet:
+            values = self._guarded(lambda: pq.read_table(self.path, columns=[column])[column].to_pandas())
+        else:
+            with self._csv([column], pa.string()) as batches:
+                values = self._guarded(lambda: batches.read_all()[column].to_pandas()).str.strip()
+        missing = np.flatnonzero(values.isna() | (values.astype(str) == ""))
+        if len(missing):
+            raise InputError(
+                f"{self.path}: column {column!r} is empty in {len(missing)} rows, first in row {missing[0]}"
+            )
+        return np.array(values.astype(str), dtype=str)
+
+    def numbers(self, columns: Sequence[str]) -> Iterator[np.ndarray]:
+        """`(rows, columns)` blocks of numbers; an empty cell is NaN.
+
+        Raises:
+            InputError: text in a column, or the file is damaged.
+        """
+        source = self._parquet_batches(columns) if self._parquet else self._csv(columns, pa.float64())
+        with source as batches:
+            while (batch := self._guarded(lambda: next(iter(batches), None))) is not None:
+                for column, name in zip(batch.columns, batch.schema.names, strict=True):
+                    if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+                        raise InputError(f"{self.path}: column {name!r} holds {column.type} values; scores are numbers")
+                yield batch.select(list(columns)).to_pandas().to_numpy()
+
+    def frame(self) -> pd.DataFrame:
+        """All columns, in the types that pandas finds.
+
+        Raises:
+            InputError: the file is damaged.
+        """
+        if self._parquet:
+            return self._guarded(lambda: pq.read_table(self.path).to_pandas(ignore_metadata=True))
+        return self._guarded(
+            lambda: pd.read_csv(
+                self.path,
+                names=list(self.columns),
+                header=0,
+                index_col=False,
+                encoding="utf-8-sig",
+                skipinitialspace=True,
+                low_memory=False,
+            )
+        )
+
+    def _csv_header(self) -> list[str]:
+        with self.path.open(encoding="utf-8-sig", newline="") as file:
+            return [name.strip() for name in next(csv.reader(file), [])]
+
+    def _csv(self, columns: Sequence[str], kind: pa.DataType) -> pa.csv.CSVStreamingReader:
+        """Batches of some columns; every row must be as long as the header."""
+        return self._guarded(
+            lambda: pa.csv.open_csv(
+                self.path,
+                pa.csv.ReadOptions(block_size=_BYTES_AT_ONCE, skip_rows=1, column_names=list(self.columns)),
+                pa.csv.ParseOptions(newlines_in_values=True),
+                pa.csv.ConvertOptions(include_columns=list(columns), column_types=dict.fromkeys(columns, kind)),
+            )
+        )
+
+    @contextlib.contextmanager
+    def _parquet_batches(self, columns: Sequence[str]) -> Iterator[Iterator[pa.RecordBatch]]:
+        with self._guarded(lambda: pq.ParquetFile(self.path, page_checksum_verification=True)) as file:
+            yield file.iter_batches(max(1, _SCORES_AT_ONCE // len(columns)), columns=list(columns))
+
+    def _guarded(self, read: Any) -> Any:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", pd.errors.ParserWarning)  # rows longer than the header
+                return read()
+        except (pd.errors.ParserError, pd.errors.ParserWarning, pd.errors.EmptyDataError):
+            raise InputError(f"{self.path}: has rows that are longer or shorter than its header") from None
+        except pa.ArrowInvalid as problem:
+            if said := re.search(r"CSV (?:parse|conversion) error.*", str(problem)):
+                raise InputError(f"{self.path}: {said[0]}") from None
+            raise self._damaged() from None
+        except (pa.ArrowException, OSError, UnicodeDecodeError):
+            raise self._damaged() from None
+
+    def _damaged(self) -> InputError:
+        kind = "Parquet" if self._parquet else "CSV in UTF-8"
+        return InputError(f"{self.path}: is damaged, cut short, or not {kind}")
