@@ -139,5 +139,5 @@ def _ordered(rows: pd.DataFrame) -> pd.DataFrame:
     """Sorts by keys, then by everything else, so that the order of the table plays no part."""
     names = [name for name in KEYS if name in rows] + [name for name in rows if name not in KEYS]
     values = [rows[name] if name in NUMBERS else rows[name].astype(str) for name in names]
-    codes = [np.unique(column.to_numpy(), return_inverse=True)[1] for column in values]
+    codes = [pd.factorize(column, sort=True)[0] for column in values]
     return rows.iloc[np.lexsort(codes[::-1])].reset_index(drop=True)
