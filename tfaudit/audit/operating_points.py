@@ -91,7 +91,7 @@ def operating_points(
         table: one row per `variant` and seed, or per variant, as of `tfaudit.audit.trade_offs.trade_offs`: the
             objectives, `accuracy` where a floor is set; `dataset`, `model`, `title` and `technique` are kept.
         objectives: columns, with "max" if more is better, "min" if less is.
-        floor: lowest acceptable mean accuracy, in the unit of the table.
+        floor: lowest acceptable mean accuracy, a share.
         weights: by objective, for each of them, not negative; no choice without.
 
     Raises:
