@@ -116,7 +116,7 @@ def read_models(
     )
     if classes is not None:
         images = images.named(_names(classes))
-    change = _preprocessing(preprocess)
+    change = _preprocessing(preprocess, images.image_shape[-1])
     images = _fitted(models, images, change)
     answers = [_predictions(each, images, change, batch_size, console) for each in models]
     names = _unique([path.stem for path in compressed])
@@ -171,7 +171,13 @@ def _names(path: Path) -> list[str]:
     return [name.strip() for name in names if name.strip()]
 
 
-def _preprocessing(mode: str) -> Callable[[np.ndarray], np.ndarray]:
+def _preprocessing(mode: str, channels: int | None) -> Callable[[np.ndarray], np.ndarray]:
+    require(
+        channels == 3 or mode not in ("caffe", "torch"),
+        "preprocess",
+        mode,
+        "none, unit or tf, for the images are not RGB",
+    )
     if mode == "none":
         return lambda batch: batch
     if mode == "unit":

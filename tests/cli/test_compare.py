@@ -1,0 +1,192 @@
+"""`tfaudit compare` as a person meets it: model files and data in, tables, files or one line of refusal out."""
+
+import sys
+
+import keras
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+from sklearn.datasets import load_digits
+
+from tfaudit import open_store, quantize
+from tfaudit.audit.pairs import compare
+from tfaudit.cli import main
+from tfaudit.cli.console import out
+from tfaudit.cli.models import read_models
+from tfaudit.predictions import Predictions
+
+
+def linear(weights, *, size=8, classes=10):
+    model = keras.Sequential([keras.Input((size, size, 1)), keras.layers.Flatten(), keras.layers.Dense(classes)])
+    model.layers[-1].set_weights([weights, np.zeros(classes)])
+    return model
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A linear digit classifier, a version with noise in its weights, and 100 digits as arrays and as images."""
+    place, rng = tmp_path_factory.mktemp("compare"), np.random.default_rng(0)
+    digits = load_digits()
+    pixels = (digits.images * 15).astype(np.uint8)
+    means = np.stack([pixels[digits.target == label].mean(0).ravel() for label in range(10)], 1) / 255
+    weights = means - means.mean(1, keepdims=True)
+    linear(weights).save(place / "dense.keras")
+    noisy = linear(weights + rng.normal(0, 0.15, weights.shape))
+    noisy.save(place / "noisy.keras")
+    (place / "noisy.tflite").write_bytes(quantize(noisy, "float32"))
+    linear(rng.normal(size=(64, 7)), classes=7).save(place / "seven.keras")
+    linear(rng.normal(size=(256, 10)), size=16).save(place / "larger.keras")
+    linear(np.full((64, 10), np.nan)).save(place / "nan.keras")
+    np.savez(place / "digits.npz", images=pixels[:100], labels=digits.target[:100])
+    np.savez(place / "eleven.npz", images=pixels[:2], labels=[0, 10])
+    np.savez(place / "colour.npz", images=np.zeros((2, 8, 8, 3), np.uint8), labels=[0, 1])
+    for i in range(100):
+        folder = place / "folder" / f"digit {digits.target[i]}"
+        folder.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(pixels[i]).save(folder / f"{i:03d}.png")
+    (place / "names.txt").write_text("".join(f"digit {i}\n" for i in range(10)))
+    (place / "some").mkdir()
+    for label in (3, 4):
+        (place / "some" / f"digit {label}").symlink_to(place / "folder" / f"digit {label}")
+    return place
+
+
+@pytest.fixture
+def run(place, monkeypatch, capsys):
+    """Runs `tfaudit compare` in the place; gives exit code, stdout, stderr."""
+    monkeypatch.chdir(place)
+
+    def run(*arguments, baseline="dense.keras", compressed=("noisy.keras",), data="digits.npz"):
+        models = [word for path in compressed for word in ("--compressed", path)]
+        command = ["tfaudit", "compare", "--baseline", baseline, *models, "--data", data, *map(str, arguments)]
+        monkeypatch.setattr(sys, "argv", command)
+        with pytest.raises(SystemExit) as left:
+            main()
+        captured = capsys.readouterr()
+        return left.value.code or 0, captured.out, captured.err
+
+    return run
+
+
+def answers(place, name):
+    model = keras.saving.load_model(place / name, compile=False)
+    with np.load(place / "digits.npz") as data:
+        return Predictions.from_scores(data["labels"], model(data["images"][..., None].astype("float32")).numpy())
+
+
+def test_the_tables_say_what_the_audit_finds_in_keras_own_answers(run, place):
+    code, text, errors = run("--csv", "classes.csv")
+    assert (code, errors) == (0, "")
+    expected = compare(answers(place, "dense.keras"), answers(place, "noisy.keras"))
+    summary = expected.summary()
+    assert summary["flips"] > 10
+    row = next(line for line in text.splitlines() if line.startswith("noisy ")).split()
+    assert row[1] == f"{100 * summary['accuracy_after']:.2f}"
+    assert row[2:5] == [
+        f"{summary['difference_pp']:+.2f}",
+        f"({summary['low_pp']:+.2f},",
+        f"{summary['high_pp']:+.2f})",
+    ]
+    counts = [summary[key] for key in ("negative_flips", "positive_flips", "wrong_to_other_wrong")]
+    assert list(map(int, row[5:8])) == counts
+    assert "100 images of 10 classes" in text
+    assert max(map(len, text.splitlines())) <= 80
+    written = pd.read_csv(place / "classes.csv", dtype={"class": str})
+    pd.testing.assert_frame_equal(written.drop(columns="model"), expected.frame(), check_dtype=False)
+    assert set(written["model"]) == {"noisy"}
+
+
+def test_flatbuffer_folder_and_arrays_agree_and_equal_stems_stay_apart(run):
+    by_array = run(compressed=("noisy.keras", "noisy.tflite"))[1]
+    by_folder = run("--classes", "names.txt", compressed=("noisy.keras", "noisy.tflite"), data="folder")[1]
+    models = [line for line in by_array.splitlines() if line.startswith(("noisy ", "noisy-2 "))]
+    assert len(models) == 2
+    assert models[0].split()[1:8] == models[1].split()[1:8]
+    assert models == [line for line in by_folder.splitlines() if line.startswith(("noisy ", "noisy-2 "))]
+    assert "Images are scaled to 8 pixels and cut to the middle square" in by_folder
+
+
+def test_a_folder_of_some_classes_is_read_with_the_names_of_all(run):
+    code, text, _ = run("--classes", "names.txt", data="some")
+    assert code == 0
+    assert "20 images of 2 classes" in text
+    assert "8 classes without test examples, not tested: digit 0, digit 1" in text
+
+
+def test_out_writes_a_study_with_its_report(run, place):
+    code, text, errors = run("--out", "study", "--limit", "30")
+    assert (code, errors) == (0, "")
+    assert "report:" in text
+    store = open_store(place / "study")
+    assert (place / "study" / "report.html").is_file()
+    assert store.predictions("dense").num_examples == 30
+
+
+def read(place, compressed="noisy.keras", data="digits.npz", **options):
+    return read_models(place / "dense.keras", [place / compressed], str(place / data), console=out, **options)
+
+
+def test_what_gate_gets(place):
+    found = read(place, limit=10, thumbnails=True)
+    assert found.bytes == {name: (place / f"{file}.keras").stat().st_size for name, file in
+                           (("baseline", "dense"), ("noisy", "noisy"))}  # fmt: skip
+    assert len(found.thumbnails) == found.baseline.num_examples == 10
+    assert found.thumbnails[0].startswith(b"\x89PNG")
+    assert read(place, limit=10).thumbnails == []
+
+
+def test_preprocessing_reaches_the_model_as_keras_does_it(place):
+    pixels = np.load(place / "digits.npz")["images"][..., None].astype("float32")
+    model = keras.saving.load_model(place / "dense.keras", compile=False)
+    for mode, change in (("unit", lambda x: x / 255), ("tf", lambda x: x / 127.5 - 1)):
+        expected = Predictions.from_scores(np.zeros(100, int), model(change(pixels)).numpy())
+        found = read(place, preprocess=mode).baseline
+        np.testing.assert_allclose(found.probabilities, expected.probabilities, rtol=1e-4)
+
+
+@pytest.mark.parametrize("size", [1, 7, 200])
+def test_the_batch_size_changes_nothing(place, size):
+    found = read(place, "noisy.tflite", batch_size=size)
+    np.testing.assert_array_equal(found.baseline.ranked, read(place).baseline.ranked)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"baseline": "nope.keras"}, "model: there is no file nope.keras"),
+        ({"baseline": "names.txt"}, "model: 'names.txt', allowed is a .keras or .tflite file"),
+        ({"compressed": ("seven.keras",)}, "seven.keras: gives 7 classes, the data have 10; --classes FILE"),
+        ({"compressed": ("larger.keras",)}, "larger.keras: takes images of 16 x 16 x 1, they are 8 x 8 x 1; --image-s"),
+        ({"compressed": ("nan.keras",)}, "nan.keras: model: answers NaN or infinity"),
+        ({"data": "colour.npz"}, "dense.keras: takes images of 8 x 8 x 1, they are 8 x 8 x 3"),
+        ({"data": "eleven.npz"}, "labels: class 10 occurs, the models give 0 to 9"),
+        ({"data": "some"}, "dense.keras: gives 10 classes, the data have 2; --classes FILE"),
+        ({"data": "nowhere.npz"}, "data: nowhere.npz cannot be read"),
+        ({"data": "no_such_set"}, "no_such_set"),
+        ({"flags": ("--preprocess", "magic")}, "preprocess: 'magic', allowed is one of none, unit, tf, caffe, torch"),
+        (
+            {"flags": ("--preprocess", "caffe")},
+            "preprocess: 'caffe', allowed is none, unit or tf, for the images are not",
+        ),
+        ({"flags": ("--classes", "nope.txt")}, "classes: nope.txt cannot be read"),
+        ({"flags": ("--alpha", "5")}, "alpha: 5.0, allowed is a level in (0, 1)"),
+        ({"flags": ("--batch-size", "0")}, "batch_size: 0, allowed is 1 or more"),
+        ({"flags": ("--image-size", "9")}, "image_size: 9, but arrays are taken as they are"),
+        ({"flags": ("--csv", "names.txt/x.csv")}, "csv: names.txt/x.csv cannot be written"),
+    ],
+)
+def test_what_does_not_fit_is_one_line_and_exit_code_2(run, options, words):
+    code, _, errors = run(*options.pop("flags", ()), **options)
+    assert code == 2
+    assert errors.startswith("tfaudit: ")
+    assert words in errors
+    assert errors.count("\n") == 1
+
+
+def test_ctrl_c_is_one_line_and_exit_code_130(run, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tfaudit.compress.inference.predict", interrupted)
+    assert run()[::2] == (130, "tfaudit: interrupted\n")
