@@ -38,6 +38,8 @@ def write_given(
 ) -> Store:
     """Writes predictions into a study's directory.
 
+    Members keep what belongs together: those of one name get one number in every variant.
+
     The same study (name, variants, words) in the directory is written anew; another one is never touched.
 
     Args:
@@ -75,14 +77,17 @@ def write_given(
         images = [b""] * baseline.num_examples
     if len(images) != baseline.num_examples:
         raise InputError(f"images: {len(images)} for {baseline.num_examples} examples")
+    everybody = (baseline, *compressed.values())
+    members = dict.fromkeys(member for population in everybody for member in population.members)
+    numbers = {member: number for number, member in enumerate(members)}  # one name, one number, in every variant
     study = Study(
         name=name,
         dataset=dataset,
         model=model,
         training=None,
         variants=tuple(variants),
-        population=max(population.num_members for population in (baseline, *compressed.values())),
-        top_k=max(population.ranked.shape[2] for population in (baseline, *compressed.values())),
+        population=len(numbers),
+        top_k=max(population.ranked.shape[2] for population in everybody),
     )
     ids = [str(example) for example in baseline.example_ids]
     examples = example_bytes(baseline.labels, ids, baseline.class_names, images, groups)  # bad groups end it here
@@ -92,19 +97,22 @@ def write_given(
             for room in ("members", "predictions", "examples"):  # of the same study: nothing of it may mix with this
                 shutil.rmtree(store.directory / room, ignore_errors=True)
             store.write("examples/test.parquet", examples)
-            _write(store, study.all_variants[0].key, baseline, _known(facts, "baseline"))
+            _write(store, study.all_variants[0].key, baseline, numbers, _known(facts, "baseline"))
             for variant, population in variants.items():
-                _write(store, variant.key, population, _known(facts, variant.name))
+                _write(store, variant.key, population, numbers, _known(facts, variant.name))
     except OSError as problem:
         raise InputError(f"directory: {directory} cannot be written ({problem.strerror})") from problem
     return store
 
 
-def _write(store: Store, key: str, population: Predictions, facts: Mapping[str, Any]) -> None:
-    for number, given in enumerate(population.members):
-        probabilities = None if population.probabilities is None else population.probabilities[number]
-        content = prediction_bytes(population.ranked[number], probabilities)
-        store.save_member(key, number, {store.prediction_path(key, number): content}, {"given": str(given), **facts})
+def _write(
+    store: Store, key: str, population: Predictions, numbers: Mapping[object, int], facts: Mapping[str, Any]
+) -> None:
+    for place, member in enumerate(population.members):
+        probabilities = None if population.probabilities is None else population.probabilities[place]
+        content = prediction_bytes(population.ranked[place], probabilities)
+        path = store.prediction_path(key, numbers[member])
+        store.save_member(key, numbers[member], {path: content}, {"name": str(member), **facts})
 
 
 def _known(facts: pd.DataFrame | None, name: str) -> dict[str, float]:

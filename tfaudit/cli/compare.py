@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tfaudit.audit.pairs import PairComparison
     from tfaudit.cli.models import ModelPredictions
 
-__all__ = ["changed_most", "class_table", "compare", "overall_table"]
+__all__ = ["changed_most", "class_table", "compare", "overall_table", "show_pairs"]
 
 SHOWN = 8
 """Classes printed per model."""
@@ -75,18 +75,32 @@ def compare(
         err.print("tfaudit: interrupted")
         raise typer.Exit(130) from None
     pairs = {name: compare_pair(found.baseline, each, alpha=alpha) for name, each in found.compressed.items()}
-    _print(found, pairs, alpha)
+    show_pairs(pairs, alpha=alpha, sizes=found.bytes, notes=found.notes)
     if csv:
         _write_csv(csv, pairs)
     if directory:
         _write_study(directory, found, baseline, data)
 
 
-def _print(found: ModelPredictions, pairs: dict[str, PairComparison], alpha: float) -> None:
+def show_pairs(
+    pairs: Mapping[str, PairComparison],
+    *,
+    alpha: float,
+    sizes: Mapping[str, int] | None = None,
+    notes: Sequence[str] = (),
+) -> None:
+    """Prints what each compressed model changes.
+
+    Args:
+        pairs: by name of the compressed model, each against the same baseline.
+        alpha: level of the tests.
+        sizes: bytes of the model files by name, the baseline's as "baseline", where they are known.
+        notes: what a reader has to know, beside the notes of the comparisons.
+    """
     counts = {name: pair.summary() for name, pair in pairs.items()}
     first = next(iter(counts.values()))
     out.print(f"{first['examples']:,} images of {first['tested']:,} classes\n")
-    out.print(overall_table(found, counts, alpha))
+    out.print(overall_table(counts, alpha, sizes))
     out.print("\nBTC: % of the right answers that stay right; same: % of the images with the same answer.")
     for name, pair in pairs.items():
         each = counts[name]
@@ -99,18 +113,20 @@ def _print(found: ModelPredictions, pairs: dict[str, PairComparison], alpha: flo
         if len(rows):
             out.print()
             out.print(class_table(rows))
-    notes = dict.fromkeys((*found.notes, *(note for pair in pairs.values() for note in pair.notes)))
-    if notes:
-        out.print("\n" + "\n".join(notes), markup=False)
+    known = dict.fromkeys((*notes, *(note for pair in pairs.values() for note in pair.notes)))
+    if known:
+        out.print("\n" + "\n".join(known), markup=False)
 
 
-def overall_table(found: ModelPredictions, counts: Mapping[str, Mapping[str, Any]], alpha: float) -> Table:
-    """One line per model: accuracy, what it lost and won, how far it agrees with the baseline, size of its file."""
+def overall_table(
+    counts: Mapping[str, Mapping[str, Any]], alpha: float, sizes: Mapping[str, int] | None = None
+) -> Table:
+    """One line per model: accuracy, what it lost and won, how far it agrees with the baseline, size where known."""
     table = _table("model", "top-1", f"change, points ({100 * (1 - alpha):g} %)", "lost", "won", "other", "BTC", "same")
-    table.add_column("MB", justify="right", no_wrap=True)
+    if sizes:
+        table.add_column("MB", justify="right", no_wrap=True)
     first = next(iter(counts.values()))
-    size = _megabytes(found.bytes["baseline"])
-    table.add_row("baseline", f"{100 * first['accuracy_before']:.2f}", *[""] * 6, size)
+    table.add_row("baseline", f"{100 * first['accuracy_before']:.2f}", *[""] * 6, *_megabytes(sizes, "baseline"))
     for name, each in counts.items():
         table.add_row(
             Text(name),
@@ -121,7 +137,7 @@ def overall_table(found: ModelPredictions, counts: Mapping[str, Mapping[str, Any
             f"{each['wrong_to_other_wrong']:,}",
             f"{100 * each['btc']:.1f}",
             f"{100 * each['agreement']:.1f}",
-            _megabytes(found.bytes[name]),
+            *_megabytes(sizes, name),
         )
     return table
 
@@ -163,8 +179,8 @@ def _p(p: float) -> str:
     return f"{p:.2g}" if p >= 1e-4 else "<.0001"
 
 
-def _megabytes(size: int) -> str:
-    return f"{size / 1e6:.3g}"
+def _megabytes(sizes: Mapping[str, int] | None, name: str) -> list[str]:
+    return [f"{sizes[name] / 1e6:.3g}"] if sizes else []
 
 
 def _write_csv(path: Path, pairs: dict[str, PairComparison]) -> None:

@@ -32,13 +32,13 @@ def report(
             out.print(path, soft_wrap=True)
 
 
-def show(store: Store) -> Summary:
-    """Prints the table and writes the report of one audit, and returns it."""
+def show(store: Store, *, alpha: float = 0.05, permutations: int = 1000) -> Summary:
+    """Prints the table and writes the report of one audit, and returns it; see `read_study` for the options."""
     from tfaudit.report.html import write_report
     from tfaudit.report.study import read_study
     from tfaudit.report.tables import terminal_table
 
-    audit = read_study(store)
+    audit = read_study(store, alpha=alpha, permutations=permutations)
     out.print(terminal_table(audit))
     out.print(f"report: {write_report(store, audit=audit)}", soft_wrap=True)
     return audit
