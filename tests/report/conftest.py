@@ -21,20 +21,23 @@ def png(value, side=8):
     return buffer.getvalue()
 
 
-def make_study(directory, *, members=4, missing=(), name="small"):
-    """Dense, 90 % pruned and int8, whose class 3 is harmed; `missing` are (variant, member) that failed."""
+TWO = (Pruned(0.9), Quantized("int8"))
+
+
+def make_study(directory, *, members=4, missing=(), name="small", variants=TWO, groups=None):
+    """Dense and variants, the first of which harms class 3; `missing` are (variant, member) that failed."""
     study = Study(
         name=name,
         dataset="digits",
         model="digits_convnet",
         training=Training(epochs=1),
-        variants=(Pruned(0.9), Quantized("int8")),
+        variants=variants,
         population=members,
     )
     store = Store.create(directory, study, {"tfaudit": "0.1.0", "keras": "3.15.1"})
     dense = population(0, members=members)
     images = [png(i) for i in range(dense.num_examples)]
-    store.save_examples("test", dense.labels, [f"test-{i}" for i in range(len(images))], NAMES, images)
+    store.save_examples("test", dense.labels, [f"test-{i}" for i in range(len(images))], NAMES, images, groups)
     for i, variant in enumerate(study.all_variants):
         answers = population(i, members=members, hurt=[3] if i == 1 else [])
         for member in range(members):
@@ -46,7 +49,9 @@ def make_study(directory, *, members=4, missing=(), name="small"):
                 "seconds": 1.0,
                 "bytes": 10_000 // (i + 1),
                 "gzipped_bytes": 9_000 // (i + 1),
-                "sparsity": (0.0, 0.9, None)[i],
+                "sparsity": {"dense": 0.0, "quantization": None}.get(
+                    variant.family, getattr(variant, "sparsity", None)
+                ),
             }
             content = prediction_bytes(answers.ranked[member], answers.probabilities[member])
             store.save_member(variant.key, member, {store.prediction_path(variant.key, member): content}, record)

@@ -8,6 +8,7 @@ import pytest
 from tests.report.conftest import NAMES, make_study
 from tfaudit.errors import InputError
 from tfaudit.report.html import write_report
+from tfaudit.report.sections.order import study_sections
 from tfaudit.report.study import read_study
 
 
@@ -63,7 +64,8 @@ def test_is_whole(page, store):
     assert len(page.ids) == len(set(page.ids))
     assert {link[1:] for link in page.links if link.startswith("#")} <= set(page.ids)
     audit = read_study(store)
-    assert page.tags.count("svg") == 2 + len(audit.impacts)
+    charts = [figure for section in study_sections(store, audit) for figure in section.figures]
+    assert page.tags.count("svg") == 2 + len(audit.impacts) + len(charts)
     shown = sum(min(24, len(found.index)) for found in audit.exemplars.values())
     assert page.tags.count("img") == shown > 0
     written = " ".join(page.text)

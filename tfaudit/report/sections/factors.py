@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pandas as pd
 
 from tfaudit.audit.class_table import class_table
@@ -28,10 +30,10 @@ def factors_section(material: Material) -> Section | None:
     )
     chosen = {material.audit.baseline: material.baseline} | {key: material.unpaired(key) for key in pruned}
     table = class_table(chosen, described, material.store.classes(), baseline=material.audit.baseline)
-    try:
-        least_squares, counts = factors(table), factors_glm(table)
-    except InputError:  # too few members or classes, or covariates that cannot be told apart: nothing to show
+    fits = _fits(table)
+    if fits is None:
         return None
+    least_squares, counts = fits
     return Section(
         "factors",
         "Factors",
@@ -47,6 +49,14 @@ def factors_section(material: Material) -> Section | None:
         (_table(least_squares, "Least squares, changes of accuracy"), _table(counts, "Binomial model, log-odds")),
         (*least_squares.notes, *_quality(least_squares)),
     )
+
+
+def _fits(table: pd.DataFrame) -> tuple[Factors, Factors] | None:
+    """Both models; of few classes without the quartiles, of too few not at all."""
+    for without in ((), ("accuracy0_quartile", "accuracy0:accuracy0_quartile")):
+        with contextlib.suppress(InputError):  # covariates that cannot be told apart, too few rows, separation
+            return factors(table, without=without), factors_glm(table, without=without)
+    return None
 
 
 def _table(found: Factors, title: str) -> Table:

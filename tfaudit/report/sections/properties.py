@@ -35,7 +35,10 @@ def properties_section(material: Material) -> Section | None:
         (key, i): trends(material.baseline, population, values, column=group, individuals=material.individuals)
         for key, population in material.compressed.items()
         for i, values in enumerate(measured)
+        if values.nunique() > 1
     }
+    if not found:
+        return None
     return Section(
         "properties",
         "Properties of the images",

@@ -1,0 +1,135 @@
+"""A report holds the sections that its study's data allow, and no others."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.report.conftest import make_study
+from tfaudit.audit.distortion import distortion
+from tfaudit.audit.groups import groups
+from tfaudit.audit.pairs import compare
+from tfaudit.audit.questions import QUESTIONS
+from tfaudit.report.html import write_report
+from tfaudit.report.sections.order import study_sections
+from tfaudit.report.sections.section import column
+from tfaudit.report.sources import SOURCES
+from tfaudit.report.study import read_study
+from tfaudit.variants import Pruned
+
+EXAMPLES = 200
+WRITERS = pd.DataFrame(
+    {
+        "series": np.where(np.arange(EXAMPLES) % 2, "student", "employee"),
+        "writer": np.arange(EXAMPLES) // 4 * 2 + np.arange(EXAMPLES) % 2,
+    }
+)
+
+
+def sections_of(store, **brought):
+    return {section.key: section for section in study_sections(store, read_study(store, permutations=50), **brought)}
+
+
+def cells(table):
+    return {one.heading: one.cells for one in table.columns}
+
+
+def test_a_population_without_more(store):
+    found = sections_of(store)
+    assert list(found) == ["distortion", "operating-points"]
+    rows = cells(found["distortion"].tables[0])
+    expected = distortion(store.predictions("dense"), store.predictions("int8")).alpha.mean()
+    assert rows["variant"] == ("magnitude 90 %", "fixed-point int8")
+    assert rows["slope"][1] == f"{expected:.3f}"
+    assert "Members of magnitude 90 % were trained on their own" in found["distortion"].notes[0]
+    assert cells(found["operating-points"].tables[0])["variant"] == ("dense", "magnitude 90 %", "fixed-point int8")
+
+
+def test_single_models_are_compared_pair_by_pair(tmp_path):
+    store = make_study(tmp_path, members=1)
+    found = sections_of(store)
+    rows = cells(found["pairs"].tables[0])
+    pair = compare(store.predictions("dense"), store.predictions("magnitude-0.9")).summary()
+    assert rows["lost"][0] == str(pair["negative_flips"])
+    assert rows["p"][0] == f"{pair['p']:.2g}"
+    assert [figure.name for figure in found["pairs"].figures] == ["pair-magnitude-0.9", "pair-int8"]
+    assert [figure.name for figure in found["distortion"].figures] == ["accuracy-slope", "balances"]
+
+
+def test_groups_and_individuals(tmp_path):
+    store = make_study(tmp_path, groups=WRITERS)
+    found = sections_of(store)
+    assert {"groups", "attributes", "properties"} <= set(found)
+    table = cells(found["groups"].tables[0])
+    expected = groups(store.predictions("dense"), store.predictions("magnitude-0.9"), WRITERS["series"]).frame()
+    assert table["series"] == ("employee", "student")
+    assert table["images"] == ("100", "100")
+    assert table["p"] == tuple(f"{p:.2g}" for p in expected["p"])
+    assert "the 10 individuals who lose most, of 100" in found["groups"].tables[2].title
+    assert cells(found["attributes"].tables[0])["attribute"] == ("series: employee", "series: student")
+
+
+def test_groups_that_were_brought_along_count_as_stored_ones_do(tmp_path, store):
+    brought = sections_of(store, groups=WRITERS)
+    stored = sections_of(make_study(tmp_path, groups=WRITERS))
+    assert [table.columns for table in brought["groups"].tables] == [table.columns for table in stored["groups"].tables]
+
+
+def test_individuals_alone_are_one_group(store):
+    found = sections_of(store, groups=WRITERS[["writer"]])
+    assert cells(found["groups"].tables[0])["group"] == ("all",)
+    assert "attributes" not in found
+
+
+def test_three_sparsities_make_factors(tmp_path):
+    store = make_study(tmp_path, variants=tuple(Pruned(s) for s in (0.3, 0.5, 0.7, 0.9)))
+    table = pd.DataFrame({"class": store.examples().attrs["class_names"], "train_examples": [5, 6, 7, 8, 9]})
+    store.save_classes(table.assign(entropy_bits=[1.0, 3.0, 2.0, 2.5, 0.5]))
+    found = sections_of(store)["factors"]
+    terms = cells(found.tables[0])["term"]
+    assert {"sparsity", "np.exp(sparsity)", "accuracy0", "imbalance", "class_entropy"} <= set(terms)
+    assert "accuracy0_quartile" not in terms  # five classes cannot tell so many covariates apart
+    assert any(note.startswith("R² ") for note in found.notes)
+
+
+def test_a_human_study(store):
+    random = np.random.default_rng(0)
+    answers = pd.DataFrame([(rater, example) for rater in "ab" for example in range(40)], columns=["rater", "example"])
+    answers["is_pie"] = answers["example"] % 2 == 0
+    for question in QUESTIONS:
+        answers[question.key] = random.integers(0, 2, len(answers))
+    found = sections_of(store, answers=answers)["survey"]
+    assert len(cells(found.tables[0])["attribute"]) == len(QUESTIONS)
+
+
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory):
+    """One report with every section but the survey and the pairs."""
+    variants = tuple(Pruned(s) for s in (0.5, 0.7, 0.9))
+    store = make_study(tmp_path_factory.mktemp("all"), variants=variants, groups=WRITERS)
+    return store, study_sections(store, read_study(store, permutations=50))
+
+
+def test_every_section_says_what_it_shows_and_cites_its_source(everything):
+    store, sections = everything
+    assert len(sections) == 6
+    for section in sections:
+        assert section.says.endswith((".", "?"))
+        assert section.says.count(". ") == 0
+        assert set(re.findall(r"\[([A-Z]+)\]", section.source)) & SOURCES.keys()
+    text = write_report(store, sections=sections).read_text()
+    assert all(f'id="{section.key}"' in text for section in sections)
+    assert text.count("<svg") >= sum(len(section.figures) for section in sections)
+
+
+def test_figures_and_ids_are_unique(everything):
+    _, sections = everything
+    names = [figure.name for section in sections for figure in section.figures]
+    assert len(set(names)) == len(names)
+
+
+def test_cells_are_as_people_read_them():
+    frame = pd.DataFrame({"name": ["a", None], "value": [-1.25, np.nan]})
+    assert column(frame, "value", "v", "+.1f").cells == ("−1.2", "–")
+    assert column(frame, "name", "n").cells == ("a", "–")
