@@ -185,13 +185,14 @@ def _checked(answers: pd.DataFrame, questions: Sequence[Question]) -> pd.Series:
     if not len(answers):
         raise InputError("answers: no rows, expected one per rater and image")
     for name in ("rater", "example", "is_pie"):
-        if answers[name].isna().any():
-            raise InputError(f"answers: column {name} lacks {answers[name].isna().sum()} values; each row needs one")
+        empty = int(answers[name].isna().sum())
+        if empty:
+            raise InputError(f"answers: column {name} has no value in {empty} of {len(answers)} rows; each needs one")
     for name in needed[2:]:
         values = answers[name].dropna()
         odd = values[~values.isin([0, 1])]
         if len(odd):
-            raise InputError(f"answers: column {name} holds {odd.iloc[0]!r}, allowed are 0 and 1")
+            raise InputError(f"answers: column {name} holds {odd.tolist()[0]!r}, allowed are 0 and 1")
     twice = answers[answers.duplicated(["rater", "example"])]
     if len(twice):
         rater, example = twice[["rater", "example"]].iloc[0]

@@ -27,7 +27,7 @@ def over_indexing_chart(table: pd.DataFrame, alpha: float) -> Drawing:
     shown["name"] = shown["attribute"].where(value == "yes", shown["attribute"] + ": " + value)
     shown["pie"], shown["non_pie"] = 100 * shown["share_pie"], 100 * shown["share_non_pie"]
     # The ratio stands in the name because axis labels take the colour of the page, which marks of text do not.
-    shown["name"] += shown["ratio"].map(lambda ratio: "" if pd.isna(ratio) else f"  {ratio:.2f} ×")
+    shown["name"] += shown["ratio"].map(lambda ratio: "" if pd.isna(ratio) else f", {ratio:.2f} ×")
     shown["link"] = (shown["p_holm"] <= alpha).map({True: "significant", False: "no evidence"})
     y = alt.Y(
         "name:N",
@@ -50,10 +50,10 @@ def over_indexing_chart(table: pd.DataFrame, alpha: float) -> Drawing:
         alt.Tooltip("p:Q", format=".2g"),
         alt.Tooltip("p_holm:Q", format=".2g"),
     ]
-    base = alt.Chart(shown, width=WIDTH - 150, height=alt.Step(22))
+    base = alt.Chart(shown, width=WIDTH - 160, height=alt.Step(22))
     axis = alt.Axis(tickCount=4)
     links = base.mark_rule(strokeWidth=2).encode(
-        x=alt.X("non_pie:Q", title="share, %", axis=axis, scale=alt.Scale(zero=False, nice=True)),
+        x=alt.X("non_pie:Q", title="share, %", axis=axis, scale=alt.Scale(zero=True, nice=True)),
         x2="pie:Q",
         y=y,
         color=alt.Color("link:N", title=None),

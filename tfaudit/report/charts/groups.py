@@ -60,7 +60,7 @@ def _dumbbells(table: pd.DataFrame, name: str) -> Drawing:
     x = alt.X("accuracy:Q", title="accuracy, %", scale=alt.Scale(zero=False, nice=True), axis=alt.Axis(tickCount=5))
     spans = shown.assign(before=100 * shown["accuracy_before"], after=100 * shown["accuracy_after"])
     links = (
-        alt.Chart(spans, width=WIDTH - 60, height=alt.Step(20))
+        alt.Chart(spans, width=WIDTH - 80, height=alt.Step(20))
         .mark_rule(color=GREY, strokeWidth=1.5)
         .encode(x=alt.X("before:Q", title="accuracy, %"), x2="after:Q", y=y)
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import altair as alt
 import pandas as pd
 
@@ -64,7 +66,7 @@ def trends_chart(table: pd.DataFrame, binned: pd.DataFrame, name: str, column: s
     data = pd.concat(parts, ignore_index=True)
     if len(groups) == 1:
         return alt.layer(bars, lines, points, data=data)
-    header = alt.Header(labelAnchor="start", labelExpr=f"{column + ' '!r} + datum.value")
+    header = alt.Header(labelAnchor="start", labelExpr=f"{json.dumps(column)} + ' ' + datum.value")
     return alt.layer(bars, lines, points, data=data).facet(
         facet=alt.Facet("group:N", sort=groups, title=None, header=header), columns=1, spacing=16
     )

@@ -1,0 +1,91 @@
+"""Two proportions against SciPy and statsmodels; tables with empty cells."""
+
+import numpy as np
+import pytest
+from scipy import stats
+from statsmodels.stats.contingency_tables import Table2x2
+
+from tfaudit.errors import InputError
+from tfaudit.stats.proportions import FISHER, Z, compare_proportions
+
+COUNTS = np.array([[30, 100, 15, 120], [2, 10, 1, 10], [0, 50, 0, 60], [50, 50, 60, 60], [400, 1000, 500, 1000]]).T
+
+
+def table(count, total, other_count, other_total):
+    return np.array([[count, total - count], [other_count, other_total - other_count]])
+
+
+def test_z_is_the_root_of_the_chi_square():
+    found = compare_proportions(*COUNTS)
+    assert found.test.tolist() == [Z, FISHER, FISHER, FISHER, Z]
+    for i in (0, 4):
+        assert found.p[i] == pytest.approx(stats.chi2_contingency(table(*COUNTS[:, i]), correction=False).pvalue)
+
+
+def test_fisher_is_the_hypergeometric_sum():
+    found = compare_proportions(*COUNTS, always_exact=True)
+    assert set(found.test) == {FISHER}
+    for (count, total, other_count, other_total), p in zip(COUNTS.T, found.p, strict=True):
+        law = stats.hypergeom(total + other_total, count + other_count, total)
+        chances = law.pmf(np.arange(total + 1))
+        assert p == pytest.approx(chances[chances <= law.pmf(count) * (1 + 1e-9)].sum())
+
+
+def test_ratio_is_the_relative_risk():
+    found = compare_proportions(*COUNTS)
+    for i in (0, 1, 4):
+        assert found.ratio[i] == pytest.approx(Table2x2(table(*COUNTS[:, i])).riskratio)
+    assert np.isnan(found.ratio[2])
+    assert found.ratio[3] == 1
+
+
+def newcombe(count, total, other_count, other_total):
+    (low1, high1), (low2, high2) = (
+        stats.binomtest(a, n).proportion_ci(method="wilson") for a, n in ((count, total), (other_count, other_total))
+    )
+    p1, p2 = count / total, other_count / other_total
+    difference = p1 - p2
+    return difference - np.hypot(p1 - low1, high2 - p2), difference + np.hypot(high1 - p1, p2 - low2)
+
+
+def test_interval_is_newcombes():
+    found = compare_proportions(*COUNTS)
+    ends = np.array([newcombe(*map(int, column)) for column in COUNTS.T])
+    np.testing.assert_allclose(np.stack([found.low, found.high], 1), ends, atol=1e-12)
+
+
+def test_the_samples_may_change_places():
+    there, back = compare_proportions(*COUNTS), compare_proportions(*COUNTS[[2, 3, 0, 1]])
+    np.testing.assert_allclose(there.p, back.p)
+    np.testing.assert_allclose(there.low, -back.high, atol=1e-12)
+
+
+def test_an_empty_sample_gives_nothing():
+    found = compare_proportions([0], [0], [3], [9])
+    assert np.isnan([found.first, found.ratio, found.low, found.high, found.p]).all()
+    assert found.test.tolist() == [""]
+    assert compare_proportions(*np.zeros((4, 0), int)).p.shape == (0,)
+
+
+def test_under_the_null_five_percent_are_flagged():
+    rng = np.random.default_rng(0)
+    hits = rng.binomial(400, 0.3, (2, 4000))
+    totals = np.full(4000, 400)
+    share = (compare_proportions(hits[0], totals, hits[1], totals).p <= 0.05).mean()
+    assert share == pytest.approx(0.05, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("counts", "options", "message"),
+    [
+        (([3], [2], [0], [1]), {}, "hits: 3 of 2, allowed are at most all"),
+        (([1], [2], [4], [1]), {}, "other_hits: 4 of 1"),
+        (([0.5], [2], [0], [1]), {}, "hits: float64 from 0.5, allowed are integers >= 0"),
+        (([1], [-2], [0], [1]), {}, "totals: int64 from -2"),
+        (([1], [2, 3], [0], [1]), {}, r"totals: shape \(2,\)"),
+        (([1], [2], [0], [1]), {"confidence": 0}, "confidence: 0"),
+    ],
+)
+def test_bad_input(counts, options, message):
+    with pytest.raises(InputError, match=message):
+        compare_proportions(*counts, **options)
