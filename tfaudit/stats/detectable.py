@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import optimize, special, stats
@@ -11,6 +13,7 @@ from tfaudit.errors import require
 __all__ = ["detectable_drop", "detectable_shift", "examples_needed", "mcnemar_power"]
 
 POWER = 0.8
+BLOCK = 1024
 
 
 def mcnemar_power(examples: int, drop: float, gains: float, *, alpha: float = 0.05) -> float:
@@ -42,11 +45,22 @@ def mcnemar_power(examples: int, drop: float, gains: float, *, alpha: float = 0.
         return 0.0
     moved = min(moved, 1.0)
     centre, reach = examples * moved, 8 * np.sqrt(examples * moved) + 8  # beyond it lies less than 1e-12
-    m = np.arange(max(0, int(centre - reach)), min(examples, int(centre + reach)) + 1)
-    most = stats.binom.ppf(alpha / 2, m, 0.5)
-    most -= special.bdtr(most, m, 0.5) > alpha / 2 * (1 + 1e-12)
+    first, last = max(0, int(centre - reach)), min(examples, int(centre + reach))
+    m = np.arange(first, last + 1)
+    blocks = range(first // BLOCK, last // BLOCK + 1)
+    most = np.concatenate([_most_gains(block, alpha) for block in blocks])[m - blocks[0] * BLOCK]
     found = np.where(most >= 0, special.bdtr(np.maximum(most, 0), m, gains / moved), 0.0)
     return float(stats.binom.pmf(m, examples, moved) @ found)
+
+
+@functools.lru_cache(maxsize=1024)
+def _most_gains(block: int, alpha: float) -> np.ndarray:
+    """Of `BLOCK` successive m: the most gains among m changes with which the test rejects; -1 where it never does."""
+    m = np.arange(block * BLOCK, (block + 1) * BLOCK)
+    most = stats.binom.ppf(alpha / 2, m, 0.5)
+    most -= special.bdtr(most, m, 0.5) > alpha / 2 * (1 + 1e-12)
+    most.flags.writeable = False
+    return most
 
 
 def detectable_drop(examples: ArrayLike, gained: ArrayLike, *, alpha: float = 0.05, power: float = POWER) -> np.ndarray:

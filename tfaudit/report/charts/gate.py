@@ -34,9 +34,9 @@ UNITS = {
 
 
 def gate_chart(frame: pd.DataFrame) -> Drawing:
-    """One line per check, each with its own scale from no change to beyond the limit, which stands in the middle.
+    """One line per check, each with its own scale from none to beyond the limit, which stands in the middle.
 
-    A line is drawn in units of its limit: 0 is no change (for intensification a slope of 1), 1 the limit. The bar is
+    A line is drawn in units of its limit: 0 is none (for intensification a slope of 1), 1 the limit. The bar is
     the interval; what lies beyond two limits, or below minus one, is cut off there.
 
     Args:
@@ -44,19 +44,24 @@ def gate_chart(frame: pd.DataFrame) -> Drawing:
     """
     shown = frame.copy()
     origin = np.where(shown["check"] == "intensification", 1.0, 0.0)
-    room = shown["limit"] - origin
+    room = shown["limit"].to_numpy() - origin
     for column in ("value", "low", "high"):
-        gap = shown[column] - origin
+        gap = shown[column].to_numpy(float) - origin
         # A limit of no change at all has no unit: whatever is above it is far beyond.
-        scaled = np.divide(gap, room, out=np.sign(gap) * 2, where=(room > 0).to_numpy())
+        scaled = np.divide(gap, room, out=np.sign(gap) * 2, where=room > 0)
         shown[f"{column}_share"] = np.clip(scaled, -1, 2)
-    shown["title"] = shown["check"].map(TITLES)
-    shown["text"] = [_figure(*row) for row in shown[["check", "value", "limit"]].itertuples(index=False)]
+    figures = [_figure(*row) for row in shown[["check", "value", "limit"]].itertuples(index=False)]
+    shown["title"] = [f"{TITLES[check]}\n{figure}" for check, figure in zip(shown["check"], figures, strict=True)]
     order = list(shown["title"])
-    base = alt.Chart(shown, width=WIDTH - 60, height=alt.Step(44))
-    y = alt.Y("title:N", sort=order, title=None, axis=alt.Axis(labelLimit=140, labelPadding=6))
-    scale = alt.Scale(domain=[-1, 2], nice=False)
-    labels = "datum.value == 0 ? 'no change' : datum.value == 1 ? 'limit' : ''"
+    base = alt.Chart(shown, width=WIDTH - 60, height=alt.Step(38))
+    y = alt.Y(
+        "title:N",
+        sort=order,
+        title=None,
+        axis=alt.Axis(labelExpr="split(datum.value, '\\n')", labelLimit=140, labelPadding=8),
+    )
+    scale = alt.Scale(domain=[-1.05, 2.05], nice=False)
+    labels = "datum.value == 0 ? 'none' : datum.value == 1 ? 'limit' : ''"
     x = alt.X("value_share:Q", title=None, scale=scale, axis=alt.Axis(values=[-1, 0, 1, 2], labelExpr=labels))
     colour = alt.Color(
         "outcome:N",
@@ -65,14 +70,13 @@ def gate_chart(frame: pd.DataFrame) -> Drawing:
         legend=alt.Legend(orient="top", symbolLimit=3),
     )
     shape = alt.Shape("outcome:N", title=None, scale=alt.Scale(domain=OUTCOMES, range=SHAPES))
-    tooltip = ["title", "outcome", "text", "sentence"]
-    bars = base.mark_rule(strokeWidth=3, opacity=0.45).encode(x="low_share:Q", x2="high_share:Q", y=y, color=colour)
+    tooltip = ["title", "outcome", "sentence"]
+    bars = base.mark_rule(strokeWidth=2).encode(x="low_share:Q", x2="high_share:Q", y=y, color=colour)
     points = base.mark_point(size=90, filled=True, opacity=1).encode(
         x=x, y=y, color=colour, shape=shape, tooltip=tooltip
     )
-    figures = base.mark_text(dy=-14, fontSize=11).encode(x=x, y=y, text="text:N", color=alt.value(GREY))
     limit = base.mark_rule(strokeDash=[4, 3], color=GREY).encode(x=alt.datum(1))
-    return alt.layer(limit, bars, points, figures)
+    return alt.layer(limit, bars, points)
 
 
 def _figure(check: str, value: float, limit: float) -> str:
