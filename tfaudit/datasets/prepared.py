@@ -218,5 +218,5 @@ def _load(dataset: Dataset) -> Dataset:
         pixels=pixels,
         known_labels=labels,
         known_ids=np.concatenate(ids),
-        known_groups=dataset.groups.to_dict("series"),
+        known_groups={str(name): values.to_numpy() for name, values in dataset.groups.items()},
     )

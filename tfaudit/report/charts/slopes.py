@@ -79,8 +79,11 @@ def _curve(rows: pd.DataFrame, name: str, title: str, centre: float, colour: str
     reach = float(((rows[name] - centre).abs() + margin).max()) * 1.1 or 1.0
     axis = alt.Axis(**axis.to_dict(), titleColor=colour, labelColor=colour, tickCount=5, grid=False)
     scale = alt.Scale(domain=[centre - reach, centre + reach], nice=False, zero=False)
+    angle = -35 if rows["name"].str.len().max() > 5 else 0  # long names would cover each other
     base = alt.Chart(known, width=WIDTH - 40, height=180).encode(
-        x=alt.X("name:N", sort=list(rows["name"]), title="level", axis=alt.Axis(labelAngle=0, grid=False))
+        x=alt.X(
+            "name:N", sort=list(rows["name"]), title=None, axis=alt.Axis(labelAngle=angle, labelLimit=110, grid=False)
+        )
     )
     tooltip = ["name", *(alt.Tooltip(f"{column}:Q", format=".3f") for column in (name, f"{name}_se"))]
     y = alt.Y(f"{name}:Q", title=title, scale=scale, axis=axis)

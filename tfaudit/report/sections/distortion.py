@@ -44,6 +44,7 @@ def distortion_section(material: Material) -> Section | None:
 def _figures(
     found: dict[tuple[str, str], Distortion], slopes: pd.DataFrame, intervals: pd.DataFrame
 ) -> tuple[Figure, ...]:
+    named = {name: each for (_, name), each in found.items()}
     figures = [
         Figure("slopes", slope_chart(slopes, intervals), "A box and a dot per model for every variant.", "Slopes"),
         Figure("slope-intervals", interval_chart(intervals), "Mean slope with its interval.", "Mean slopes"),
@@ -55,7 +56,7 @@ def _figures(
         ),
         Figure(
             "balances",
-            balance_chart(balances(found, by=BY), pooled(found, by=BY)),
+            balance_chart(balances(named), pooled(named)),
             "A point per class and member: normalised recall balance after against before.",
             "Balances after and before",
         ),
@@ -76,9 +77,9 @@ def _table(found: dict[tuple[str, str], Distortion], intervals: pd.DataFrame) ->
             column(rows, "low", "from", ".3f", meaning="interval of the mean, together 95 % per family"),
             column(rows, "high", "to", ".3f", meaning="upper end"),
             column(rows, "slope_between_dense", "two dense", ".3f", meaning="slope of one dense model on another"),
-            column(rows, "accuracy_before", "accuracy before, %", ".2f", scale=100),
+            column(rows, "accuracy_before", "top-1 before, %", ".2f", scale=100),
             column(rows, "accuracy_after", "after, %", ".2f", scale=100),
-            column(rows, "variance_before", "recall variance before", ".5f", meaning="over the classes"),
+            column(rows, "variance_before", "variance before", ".5f", meaning="over the classes"),
             column(rows, "variance_after", "after", ".5f", meaning="over the classes"),
         ),
     )
