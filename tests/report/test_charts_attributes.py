@@ -51,6 +51,11 @@ def test_the_survey_has_a_chart_that_fits():
     assert strokes(svg, "#d07c00") == 6
 
 
+def test_the_longest_attribute_of_the_survey_keeps_its_ratio():
+    table = pd.DataFrame({"incorrect or inadequate label": RNG.random(400) < 0.5})
+    assert any((text or "").endswith("×") for text in texts(inline_svg(attributes(BEFORE, AFTER, table).chart(), "")))
+
+
 def test_without_exemplars_there_is_still_a_chart():
     svg = inline_svg(attributes(BEFORE, BEFORE, TABLE).chart(), "")
     assert "hair: grey" in texts(svg)

@@ -38,6 +38,7 @@ def points(svg, colour):
         groups(BEFORE, AFTER, SERIES),
         groups(BEFORE, AFTER, SERIES, individuals=WRITERS),
         groups(BEFORE, AFTER, np.full(200, "a name that is far too long for the margin of a chart in half a page")),
+        groups(BEFORE, AFTER, np.char.add((WRITERS % 4).astype(str), " a name that is too long"), individuals=WRITERS),
         groups(BEFORE, AFTER, WRITERS),
         trends(BEFORE, AFTER, VALUES),
         trends(BEFORE, AFTER, VALUES, column=SERIES, individuals=WRITERS),
@@ -71,7 +72,7 @@ def test_individuals_are_points_and_groups_have_lines():
     blue = points(svg, "#4a7fc1")
     assert blue == (found.individuals_frame()["group"] == "employee").sum() + 1  # and the legend
     assert svg.count('stroke="#4a7fc1"') >= 1
-    assert "series" in texts(svg)
+    assert "individuals by series; below the dashes: worse after" in texts(svg)
 
 
 def test_single_models_have_no_intervals_and_a_chart():

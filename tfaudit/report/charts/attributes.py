@@ -33,7 +33,7 @@ def over_indexing_chart(table: pd.DataFrame, alpha: float) -> Drawing:
         "name:N",
         sort=list(shown["name"]),
         title=None,
-        axis=alt.Axis(labelLimit=190, labelPadding=6, labelOverlap=False),
+        axis=alt.Axis(labelLimit=208, labelPadding=6, labelOverlap=False),
     )
     colour = alt.Color(
         "kind:N",
@@ -50,7 +50,7 @@ def over_indexing_chart(table: pd.DataFrame, alpha: float) -> Drawing:
         alt.Tooltip("p:Q", format=".2g"),
         alt.Tooltip("p_holm:Q", format=".2g"),
     ]
-    base = alt.Chart(shown, width=WIDTH - 160, height=alt.Step(22))
+    base = alt.Chart(shown, width=WIDTH - 175, height=alt.Step(22))
     axis = alt.Axis(tickCount=4)
     links = base.mark_rule(strokeWidth=2).encode(
         x=alt.X("non_pie:Q", title="share, %", axis=axis, scale=alt.Scale(zero=True, nice=True)),

@@ -11,7 +11,7 @@ __all__ = ["groups_chart", "individuals_chart"]
 
 ALL_NAMED = 30  # up to so many groups each one has a line and a name
 EXTREMES = 10  # beyond that: so many of each end
-SIDE = WIDTH - 40  # pixels of the square of individuals
+SIDE = WIDTH - 80  # pixels of the square of individuals
 HUES = [BLUE, AMBER, GREEN, PLUM]  # of groups among individuals; more than that are all grey
 
 
@@ -96,9 +96,9 @@ def individuals_chart(individuals: pd.DataFrame, fits: pd.DataFrame, name: str) 
     hues = HUES[: len(names)] if len(names) <= len(HUES) else [GREY] * len(names)
     colour = alt.Color(
         "group:N",
-        title=name,
+        title=None,
         scale=alt.Scale(domain=names, range=hues),
-        legend=alt.Legend(orient="top", titleOrient="left", labelLimit=120, symbolOpacity=1)
+        legend=alt.Legend(orient="top", columns=2, labelLimit=112, symbolOpacity=1)
         if len(names) <= len(HUES)
         else None,
     )
@@ -133,5 +133,5 @@ def individuals_chart(individuals: pd.DataFrame, fits: pd.DataFrame, name: str) 
         ]
     ).dropna()
     fitted = alt.Chart(lines).mark_line(strokeWidth=2.5, clip=True).encode(x=x, y=y, color=colour)
-    title = "one point per individual; below the dashes: worse after"
+    title = f"individuals by {name}; below the dashes: worse after"
     return alt.layer(diagonal, points, fitted).properties(title=title)
