@@ -46,6 +46,8 @@ def place(tmp_path_factory):
         folder.mkdir(parents=True, exist_ok=True)
         Image.fromarray(pixels[i]).save(folder / f"{i:03d}.png")
     (place / "names.txt").write_text("".join(f"digit {i}\n" for i in range(10)))
+    (place / "broken" / "x").mkdir(parents=True)
+    (place / "broken" / "x" / "0.png").write_bytes(b"no image")
     (place / "some").mkdir()
     for label in (3, 4):
         (place / "some" / f"digit {label}").symlink_to(place / "folder" / f"digit {label}")
@@ -162,6 +164,7 @@ def test_the_batch_size_changes_nothing(place, size):
         ({"data": "colour.npz"}, "dense.keras: takes images of 8 x 8 x 1, they are 8 x 8 x 3"),
         ({"data": "eleven.npz"}, "labels: class 10 occurs, the models give 0 to 9"),
         ({"data": "some"}, "dense.keras: gives 10 classes, the data have 2; --classes FILE"),
+        ({"data": "broken"}, "tfaudit: image broken/x/0.png cannot be decoded"),
         ({"data": "nowhere.npz"}, "data: nowhere.npz cannot be read"),
         ({"data": "no_such_set"}, "no_such_set"),
         ({"flags": ("--preprocess", "magic")}, "preprocess: 'magic', allowed is one of none, unit, tf, caffe, torch"),

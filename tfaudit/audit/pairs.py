@@ -199,14 +199,14 @@ def _notes(names: tuple[str, ...], examples: np.ndarray, alpha: float) -> tuple[
     if empty:
         listed = ", ".join(empty[:5]) + (f" and {len(empty) - 5} more" if len(empty) > 5 else "")
         classes = "class" if len(empty) == 1 else "classes"
-        notes.append(f"{len(empty)} {classes} without test examples, not tested: {listed}.")
+        notes.append(f"{len(empty):,} {classes} without test examples, not tested: {listed}.")
     # n changes to one side give at best p = 2 / 2^n.
     needed = int(np.ceil(1 - np.log2(alpha)))
     small = int(((examples > 0) & (examples < needed)).sum())
     if small:
         classes = "class has" if small == 1 else "classes have"
         notes.append(
-            f"{small} {classes} fewer than {needed} examples: McNemar's exact test cannot reach p <= {alpha:g} there, "
-            "whatever the model does."
+            f"{small:,} {classes} fewer than {needed} examples: McNemar's exact test cannot reach p <= {alpha:g} "
+            "there, whatever the model does."
         )
     return tuple(notes)

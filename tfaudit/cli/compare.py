@@ -101,12 +101,12 @@ def show_pairs(
     first = next(iter(counts.values()))
     out.print(f"{first['examples']:,} images of {first['tested']:,} classes\n")
     out.print(overall_table(counts, alpha, sizes))
-    out.print("\nBTC: % of the right answers that stay right; same: % of the images with the same answer.")
+    out.print("\nBTC: % of right answers that stay right; same: % of images with the same answer")
     for name, pair in pairs.items():
         each = counts[name]
         out.print(
-            f"\n{name}: p <= {alpha:g} in {each['significant']:,} of {each['tested']:,} classes, "
-            f"{each['significant_bh']:,} after Benjamini and Hochberg.",
+            f"\n{name}: McNemar's p over all images {_p(each['p'])}; p <= {alpha:g} in {each['significant']:,} of "
+            f"{each['tested']:,} classes,\n{each['significant_bh']:,} of them after Benjamini and Hochberg.",
             markup=False,
         )
         rows = changed_most(pair)
@@ -202,6 +202,7 @@ def _write_study(directory: Path, found: ModelPredictions, baseline: Path, data:
     from tfaudit.cli.report import show
     from tfaudit.given import write_given
 
+    out.print()
     show(
         write_given(
             directory,
@@ -212,5 +213,6 @@ def _write_study(directory: Path, found: ModelPredictions, baseline: Path, data:
             dataset=data,
             images=found.thumbnails,
             facts=pd.DataFrame({"bytes": found.bytes}),
+            paired=list(found.compressed),
         )
     )

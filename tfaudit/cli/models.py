@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import builtins
-import contextlib
 import dataclasses
 import io
 import itertools
-import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tfaudit.cli.model_file import ModelFile
 from tfaudit.errors import InputError, require
 from tfaudit.predictions import Predictions
 
@@ -49,15 +48,6 @@ class ModelPredictions:
     bytes: dict[str, int]
     thumbnails: list[builtins.bytes]
     notes: tuple[str, ...]
-
-
-@dataclasses.dataclass(frozen=True)
-class _Model:
-    """A model file that has been read; `image_shape` has None where a side is open."""
-
-    path: Path
-    model: Any
-    image_shape: tuple[int | None, ...]
 
 
 def read_models(
@@ -101,7 +91,7 @@ def read_models(
     require(preprocess in PREPROCESSINGS, "preprocess", preprocess, f"one of {', '.join(PREPROCESSINGS)}")
     require(batch_size >= 1, "batch_size", batch_size, "1 or more")
     require(len(compressed) > 0, "compressed", list(compressed), "one model or more")
-    models = [_open(path) for path in (baseline, *compressed)]
+    models = [ModelFile.open(path) for path in (baseline, *compressed)]
     notes = []
     if Path(data).expanduser().is_dir() and image_size is None and crop is None:
         image_size = _common_side(models)
@@ -129,35 +119,7 @@ def read_models(
     )
 
 
-def _open(path: Path) -> _Model:
-    from tfaudit.chatter import start_tensorflow
-
-    require(path.suffix in (".keras", ".tflite"), "model", str(path), "a .keras or .tflite file")
-    if not path.is_file():
-        raise InputError(f"model: there is no file {path}")
-    with _naming(path):
-        if path.suffix == ".tflite":
-            from tfaudit.compress.flatbuffer import Flatbuffer
-
-            content = path.read_bytes()
-            return _Model(path, content, Flatbuffer(content).image_shape)
-        start_tensorflow()
-        from tfaudit.compress.keras_model import KerasForward, load_model
-
-        model = load_model(path)
-        return _Model(path, model, KerasForward(model).image_shape)
-
-
-@contextlib.contextmanager
-def _naming(path: Path) -> Iterator[None]:
-    """Errors within name the file of the model."""
-    try:
-        yield
-    except InputError as error:
-        raise error if str(path) in str(error) else InputError(f"{path}: {error}") from None
-
-
-def _common_side(models: Sequence[_Model]) -> int | None:
+def _common_side(models: Sequence[ModelFile]) -> int | None:
     """The side of the square that some model insists on, or None."""
     sides = [shape[0] for shape in (each.image_shape for each in models) if len(shape) == 3 and shape[0] == shape[1]]
     return next((side for side in sides if side is not None), None)
@@ -188,19 +150,16 @@ def _preprocessing(mode: str, channels: int | None) -> Callable[[np.ndarray], np
 
 
 def _fitted(
-    models: Sequence[_Model], images: LabelledImages, change: Callable[[np.ndarray], np.ndarray]
+    models: Sequence[ModelFile], images: LabelledImages, change: Callable[[np.ndarray], np.ndarray]
 ) -> LabelledImages:
     """The images with a name for every output of the models, once shapes and classes are known to fit each other.
 
     One image through every model tells before hours of the others do.
     """
-    from tfaudit.compress.inference import predict
-
     first = next(iter(images.batches(1)))
     for each in models:
-        _check_shape(each, first.shape[1:])
-        with _naming(each.path):
-            outputs = predict(each.model, change(first), k=sys.maxsize)[0].shape[1]
+        each.require_shape(first.shape[1:])
+        outputs = each.predict([change(first)], k=sys.maxsize)[0].shape[1]
         if images.class_names is None:
             images = images.named([str(i) for i in range(outputs)])
         elif outputs != len(images.class_names):
@@ -214,23 +173,16 @@ def _fitted(
     return images
 
 
-def _check_shape(each: _Model, shape: tuple[int, ...]) -> None:
-    want = each.image_shape
-    if len(want) == len(shape) and all(side in (None, got) for side, got in zip(want, shape, strict=True)):
-        return
-    sides = " x ".join("any" if side is None else str(side) for side in want)
-    hint = f"; --image-size {want[0]} scales them" if len(want) == 3 and want[0] == want[1] != shape[0] else ""
-    raise InputError(f"{each.path}: takes images of {sides}, they are {' x '.join(map(str, shape))}{hint}")
-
-
 def _predictions(
-    each: _Model, images: LabelledImages, change: Callable[[np.ndarray], np.ndarray], batch_size: int, console: Console
+    each: ModelFile,
+    images: LabelledImages,
+    change: Callable[[np.ndarray], np.ndarray],
+    batch_size: int,
+    console: Console,
 ) -> Predictions:
     from rich.progress import Progress
 
-    from tfaudit.compress.inference import predict
-
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar, _naming(each.path):
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task(each.path.name, total=len(images.labels))
 
         def watched() -> Iterator[np.ndarray]:
@@ -238,7 +190,7 @@ def _predictions(
                 yield change(batch)
                 bar.advance(task, len(batch))
 
-        classes, probabilities = predict(each.model, watched(), threads=os.cpu_count() or 1)
+        classes, probabilities = each.predict(watched(), k=5)
     return Predictions(
         images.labels,
         classes[None],
