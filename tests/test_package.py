@@ -80,6 +80,7 @@ MAY_IMPORT = {
         "models",
         "datasets",
         "population",
+        "stats",
     },
 }
 

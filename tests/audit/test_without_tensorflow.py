@@ -11,11 +11,11 @@ class Blocked:
             raise ImportError(f"{name} is blocked")
 sys.meta_path.insert(0, Blocked())
 import pkgutil, importlib
-import tfaudit.stats, tfaudit.report, tfaudit.predictions, tfaudit.store, tfaudit.study
-from tfaudit.audit import classes, exemplars, pairing, summary
-for package in (tfaudit.stats, tfaudit.report):
-    for module in pkgutil.iter_modules(package.__path__):
-        importlib.import_module(f"{package.__name__}.{module.name}")
+import tfaudit.audit, tfaudit.stats, tfaudit.report, tfaudit.store, tfaudit.given, tfaudit.prediction_files
+for package in (tfaudit.audit, tfaudit.stats, tfaudit.report):
+    for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+        importlib.import_module(module.name)
+from tfaudit.audit import summary
 from tfaudit.predictions import Predictions
 before = Predictions.from_top1([0, 1], [[0, 1], [0, 1]])
 after = Predictions.from_top1([0, 1], [[0, 0], [0, 1]])

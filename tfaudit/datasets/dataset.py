@@ -85,7 +85,8 @@ class Dataset:
     @property
     def groups(self) -> pd.DataFrame:
         """N rows: what else the set knows of every example, such as writer or attribute; no columns where nothing."""
-        return pd.DataFrame(dict(self._beside_images[2]), index=range(self.num_examples))
+        columns = self._beside_images[2]
+        return pd.DataFrame({name: columns[name] for name in sorted(columns)}, index=range(self.num_examples))
 
     @cached_property
     def _beside_images(self) -> tuple[np.ndarray, np.ndarray, Mapping[str, np.ndarray]]:

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
-from tfaudit.audit.image_properties import pixel_entropy
 from tfaudit.datasets.catalogue import load_dataset
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.errors import InputError
+from tfaudit.stats.image_properties import pixel_entropy
 from tfaudit.store import Store
 from tfaudit.study import Study
 

@@ -115,6 +115,7 @@ def _specification(chart: Drawing, ink: str, background: str) -> dict[str, Any]:
         "axis": {**faint, "gridColor": ink, "gridOpacity": 0.12, "domain": False, "ticks": False, "titlePadding": 8},
         "legend": faint,
         "header": faint,
+        "text": {"color": ink},
         "title": {"color": ink, "fontSize": 12, "fontWeight": "normal", "anchor": "start"},
     }
     return chart.to_dict() | {"config": config}

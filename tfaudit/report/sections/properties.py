@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
-from tfaudit.audit.image_properties import mean_activation, tilt
 from tfaudit.audit.trends import Trends, trends
 from tfaudit.report.sections.material import Material
 from tfaudit.report.sections.section import Figure, Section, Table, column
+from tfaudit.stats.image_properties import mean_activation, tilt
 
 __all__ = ["properties_section"]
 

@@ -6,15 +6,15 @@ from PIL import Image
 from scipy import stats
 from sklearn.neighbors import NearestCentroid
 
-from tfaudit.audit.image_properties import (
+from tfaudit.datasets.idx import read_idx
+from tfaudit.errors import InputError
+from tfaudit.stats.image_properties import (
     class_means,
     distance_to_class_mean,
     mean_activation,
     pixel_entropy,
     tilt,
 )
-from tfaudit.datasets.idx import read_idx
-from tfaudit.errors import InputError
 
 IMAGES = np.random.default_rng(0).integers(0, 256, (30, 9, 7, 3), dtype=np.uint8)
 LABELS = np.arange(30) % 4
@@ -101,7 +101,7 @@ def test_batches_agree(monkeypatch):
     whole = [measure(IMAGES) for measure in MEASURES]
     means = class_means(IMAGES, LABELS, 4)
     distances = distance_to_class_mean(IMAGES, LABELS, means)
-    monkeypatch.setattr("tfaudit.audit.image_properties._BATCH", 7 * IMAGES[0].size)
+    monkeypatch.setattr("tfaudit.stats.image_properties._BATCH", 7 * IMAGES[0].size)
     for measure, expected in zip(MEASURES, whole, strict=True):
         np.testing.assert_array_equal(measure(IMAGES), expected)
     np.testing.assert_allclose(class_means(IMAGES, LABELS, 4), means)
