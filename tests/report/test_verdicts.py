@@ -93,4 +93,4 @@ def test_the_chart_draws_limits_of_nothing_and_unknown_figures():
     places = {row["check"]: row["value_share"] for row in rows}
     assert places["flips"] == 2  # beyond a limit of none: at the edge
     assert places["intensification"] is None
-    assert "unknown" in drawn(verdict)
+    assert "unknown of 1.000" in drawn(verdict)

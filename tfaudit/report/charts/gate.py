@@ -7,30 +7,11 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.report.charts.style import AMBER, GREEN, GREY, PLUM, WIDTH, Drawing
+from tfaudit.report.gate_figures import figure, title
 
 __all__ = ["gate_chart"]
 
 OUTCOMES, COLOURS, SHAPES = ["fail", "cannot judge", "pass"], [PLUM, AMBER, GREEN], ["cross", "diamond", "circle"]
-TITLES = {
-    "overall_drop_pp": "drop of accuracy",
-    "worst_class_drop_pp": "drop of worst class",
-    "harmed_share": "harmed classes",
-    "flips": "flips",
-    "negative_flips": "right to wrong",
-    "intensification": "intensification",
-    "size_bytes": "size",
-    "size_ratio": "size against baseline",
-}
-UNITS = {
-    "overall_drop_pp": (1, "{:.2f} pp"),
-    "worst_class_drop_pp": (1, "{:.2f} pp"),
-    "harmed_share": (100, "{:.1f} %"),
-    "flips": (100, "{:.2f} %"),
-    "negative_flips": (100, "{:.2f} %"),
-    "intensification": (1, "{:.3f}"),
-    "size_bytes": (1e-6, "{:.3g} MB"),
-    "size_ratio": (100, "{:.1f} %"),
-}
 
 
 def gate_chart(frame: pd.DataFrame) -> Drawing:
@@ -50,8 +31,10 @@ def gate_chart(frame: pd.DataFrame) -> Drawing:
         # A limit of no change at all has no unit: whatever is above it is far beyond.
         scaled = np.divide(gap, room, out=np.sign(gap) * 2, where=room > 0)
         shown[f"{column}_share"] = np.clip(scaled, -1, 2)
-    figures = [_figure(*row) for row in shown[["check", "value", "limit"]].itertuples(index=False)]
-    shown["title"] = [f"{TITLES[check]}\n{figure}" for check, figure in zip(shown["check"], figures, strict=True)]
+    shown["title"] = [
+        f"{title(check)}\n{figure(check, value)} of {figure(check, limit)}"
+        for check, value, limit in zip(shown["check"], shown["value"], shown["limit"], strict=True)
+    ]
     order = list(shown["title"])
     base = alt.Chart(shown, width=WIDTH - 60, height=alt.Step(38))
     y = alt.Y(
@@ -77,8 +60,3 @@ def gate_chart(frame: pd.DataFrame) -> Drawing:
     )
     limit = base.mark_rule(strokeDash=[4, 3], color=GREY).encode(x=alt.datum(1))
     return alt.layer(limit, bars, points)
-
-
-def _figure(check: str, value: float, limit: float) -> str:
-    factor, form = UNITS[check]
-    return "unknown" if np.isnan(value) else f"{form.format(factor * value)} of {form.format(factor * limit)}"
