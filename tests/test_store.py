@@ -94,6 +94,74 @@ def test_a_flipped_byte_of_the_examples_is_noticed_or_changes_nothing(store):
     assert noticed > len(content) / 10
 
 
+GROUPS = pd.DataFrame(
+    {
+        "writer": pd.Categorical(["w1", "w2", None, "w3"] * 10),
+        "age": [1, 2, 3, 4] * 10,
+        "tilt": [0.5, np.nan, 1, 2] * 10,
+        "male": [True, False] * 20,
+    }
+)
+
+
+def with_groups(store, groups=GROUPS):
+    names = ["a", "b", "c", "<d>"]
+    store.save_examples("test", LABELS, [f"e{i}" for i in range(40)], names, [b"png"] * 40, groups)
+    return store
+
+
+def test_groups_come_back_as_they_were_written(store):
+    assert store.examples().attrs["groups"] == []
+    before = store.examples()
+    after = with_groups(store).examples()
+    assert after.attrs["groups"] == [*GROUPS]
+    pd.testing.assert_frame_equal(after[["age", "tilt", "male"]], GROUPS[["age", "tilt", "male"]])
+    assert after["writer"].isna().tolist() == GROUPS["writer"].isna().tolist()
+    assert after["writer"].dropna().tolist() == GROUPS["writer"].dropna().tolist()
+    pd.testing.assert_frame_equal(after[[*before]], before)
+    assert [*store.examples(images=False, groups=False)] == ["example", "label"]
+
+
+def test_examples_of_a_store_without_groups_still_open(store):
+    """As written before there were groups."""
+    path = store.directory / "examples/test.parquet"
+    table = pq.read_table(path)
+    notes = {key: value for key, value in table.schema.metadata.items() if b"groups" not in key}
+    pq.write_table(table.replace_schema_metadata(notes), path)
+    assert store.examples().attrs == {"class_names": ["a", "b", "c", "<d>"], "groups": []}
+
+
+def test_a_changed_group_is_noticed(store):
+    path = store.directory / "examples/test.parquet"
+    table = pq.read_table(with_groups(store).directory / "examples/test.parquet")
+    column = table.column_names.index("age")
+    changed = table.set_column(column, "age", table["age"].combine_chunks().take(list(range(39, -1, -1))))
+    pq.write_table(changed.replace_schema_metadata(table.schema.metadata), path)
+    with pytest.raises(InputError, match=r"test.parquet is damaged"):
+        store.examples()
+    assert store.predictions("dense").num_examples == 40  # which rests on labels and ids alone
+
+
+def test_facts_about_classes_come_back_and_damage_is_noticed(store):
+    assert store.classes() is None
+    facts = pd.DataFrame({"class": ["a", "b", "c", "<d>"], "train_examples": [3, 4, 5, 6], "entropy_bits": [0.1] * 4})
+    store.save_classes(facts)
+    pd.testing.assert_frame_equal(store.classes(), facts)
+    path = store.directory / "examples/classes.parquet"
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(InputError, match=r"classes.parquet is damaged"):
+        store.classes()
+
+
+def test_predictions_without_probabilities(store, rng):
+    save(store, "dense", 0, rng)
+    ranked = rng.permuted(np.tile(np.arange(4), (40, 1)), axis=1)[:, :2]
+    store.save_member("dense", 1, {store.prediction_path("dense", 1): prediction_bytes(ranked, None)}, {})
+    found = store.predictions("dense")
+    assert found.probabilities is None
+    np.testing.assert_array_equal(found.ranked[1], ranked)
+
+
 def test_a_member_without_its_model_file_does_not_count(store):
     (store.directory / store.member_path("dense", 0, "x")).unlink()
     assert not store.is_complete("dense", 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,7 @@ def write_given(
     name: str,
     model: str = "models",
     dataset: str = "given predictions",
+    paired: Collection[str] = (),
     images: Sequence[bytes] | None = None,
     groups: pd.DataFrame | None = None,
     facts: pd.DataFrame | None = None,
@@ -49,6 +50,7 @@ def write_given(
         name: of the study.
         model: what the models are, for people.
         dataset: what the examples are, for people.
+        paired: names of the variants whose models were made from the baseline's models of the same names.
         images: N PNGs in the order of the examples.
         groups: N rows in that order; columns of text or numbers.
         facts: indexed by the variants' names, and "baseline", any of the columns `sparsity` (share of zeros), `bytes`
@@ -70,7 +72,9 @@ def write_given(
         (('dense', 'int-8-67873ea1'), array([1. , 0.5]))
     """
     require(len(compressed) > 0, "compressed", dict(compressed), "at least one variant")
-    variants = {Given(name): population for name, population in compressed.items()}
+    if strangers := set(paired) - set(compressed):
+        raise InputError(f"paired: {min(strangers)!r}, the variants are {', '.join(compressed)}")
+    variants = {Given(name, name in paired): population for name, population in compressed.items()}
     for population in compressed.values():
         require_same_examples(baseline, population)
     if images is None:

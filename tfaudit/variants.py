@@ -17,7 +17,11 @@ class Variant:
     """What is done to a model. Every variant of a study has members of its own."""
 
     family: ClassVar[str]
-    parent: ClassVar[str | None] = None
+
+    @property
+    def parent(self) -> str | None:
+        """Key of the variant from whose member of the same number each member is made; None if from scratch."""
+        return None
 
     @property
     def key(self) -> str:
@@ -103,11 +107,15 @@ class Quantized(Variant):
 
     kind: str
     family: ClassVar[str] = "quantization"
-    parent: ClassVar[str | None] = "dense"
 
     def __post_init__(self) -> None:
         allowed = ("float32", "float16", "dynamic_range", "int8")
         require(self.kind in allowed, "kind", self.kind, ", ".join(allowed))
+
+    @property
+    def parent(self) -> str:
+        """Always "dense"."""
+        return Dense().key
 
     @property
     def key(self) -> str:
@@ -136,6 +144,7 @@ class Given(Variant):
 
     Args:
         name: for people; any printable text.
+        paired: was each model made from the baseline's model of the same number?
 
     Example:
         >>> Given("int8").key, Given("../int 8").key
@@ -143,11 +152,17 @@ class Given(Variant):
     """
 
     name: str
+    paired: bool = False
     family: ClassVar[str] = "given"
 
     def __post_init__(self) -> None:
         fits = isinstance(self.name, str) and self.name.strip() and self.name.isprintable()
         require(bool(fits), "name", self.name, "printable text that is not blank")
+
+    @property
+    def parent(self) -> str | None:
+        """The baseline's key where the models are paired."""
+        return Dense().key if self.paired else None
 
     @property
     def key(self) -> str:

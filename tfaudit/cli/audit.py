@@ -22,6 +22,16 @@ __all__ = ["audit", "files_of", "spread", "variants_of"]
 MANY = ("--baseline", "--compressed")
 """Options that take all words up to the next option."""
 
+HELP = (
+    "Audits predictions that any framework has made, without TensorFlow.",
+    "tfaudit audit --labels y.npy --baseline dense*.npy --compressed int8='q*.npy' pruned='p*.npy'",
+    "A file holds scores (logits or probabilities) or top-1 classes. Arrays (.npy, .npz): floats of shape "
+    "(examples, classes) or (members, examples, classes), or integers, (examples,) or (members, examples). Tables "
+    "(.csv, .parquet): a column per class, or a column `prediction`; for many members a column `member`.",
+    "Example ids (a column `id`, in .npz an array `ids`) are joined: all files have them, or none. Members pair in the "
+    "order of their files, where 2 comes before 10. One model against one is compared image by image.",
+)
+
 
 def spread(words: Sequence[str]) -> Iterator[str]:
     """Repeats an option of `MANY` before each further word, as a shell leaves them that has expanded `--baseline a*`.
@@ -53,7 +63,7 @@ class _Spreading(TyperCommand):
         return super().parse_args(context, list(spread(words)))
 
 
-@app.command(cls=_Spreading)
+@app.command(cls=_Spreading, help="\n\n".join(HELP))
 def audit(
     labels: Annotated[Path, typer.Option(help="True classes: .npy, .npz, or .csv or .parquet with a column `label`.")],
     baseline: Annotated[
@@ -70,6 +80,9 @@ def audit(
     groups: Annotated[
         Path | None, typer.Option(help="Table of what the examples belong to, such as writer; kept with --out.")
     ] = None,
+    paired: Annotated[
+        bool, typer.Option(help="Each compressed model was made from the baseline in its place, not trained anew.")
+    ] = False,
     alpha: Annotated[float, typer.Option(help="Level of the tests; intervals are at 1 - alpha.")] = 0.05,
     permutations: Annotated[
         int, typer.Option(help="Members are reassigned at random so often to see what chance gives; 0 for not.")
@@ -77,14 +90,12 @@ def audit(
     directory: Annotated[Path | None, typer.Option("--out", help="Write a study with its report.html here.")] = None,
     name: Annotated[str | None, typer.Option(help="Of the study; the directory's by default.")] = None,
 ) -> None:
-    """Audits predictions that any framework has made. TensorFlow is not needed.
+    """Audits predictions that any framework has made."""
+    import pandas as pd
 
-    A file holds scores (logits or probabilities) or top-1 classes: .npy and .npz as (examples, classes),
-    (members, examples, classes), or integers (examples,) or (members, examples); .csv and .parquet with a column per
-    class, or a column `prediction`, and for many members a column `member`. Example ids are joined wherever files have
-    them. Members pair in the order of their files, where 2 comes before 10.
-    """
+    from tfaudit.audit.summary import summary
     from tfaudit.prediction_files import read_groups, read_populations
+    from tfaudit.report.tables import terminal_table
 
     require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
     require(permutations >= 0, "permutations", permutations, "0 or more")
@@ -95,6 +106,7 @@ def audit(
     populations = read_populations(labels, files, classes=classes, id_name=id_column)
     columns = read_groups(groups, labels, id_name=id_column) if groups else None
     reference = populations.pop("")
+    pairs = [*populations] if paired else []
     single = all(population.num_members == 1 for population in (reference, *populations.values()))
     if single:
         _compare(reference, populations, alpha)
@@ -103,10 +115,15 @@ def audit(
         from tfaudit.given import write_given
 
         title = name or directory.absolute().name
-        store = write_given(directory, reference, populations, name=title, dataset=labels.name, groups=columns)
+        store = write_given(
+            directory, reference, populations, name=title, dataset=labels.name, paired=pairs, groups=columns
+        )
         show(store, alpha=alpha, permutations=permutations)
     elif not single:
-        _table(reference, populations, alpha, permutations)
+        everything = {"": reference, **populations}  # no variant can have the name ""
+        titles = pd.DataFrame({"title": "baseline"}, index=[""])
+        found = summary(everything, titles, baseline="", alpha=alpha, permutations=permutations, paired=pairs)
+        out.print(terminal_table(found))
 
 
 def variants_of(words: Sequence[str]) -> dict[str, list[Path]]:
@@ -155,14 +172,3 @@ def _compare(reference: Predictions, populations: dict[str, Predictions], alpha:
     from tfaudit.cli.compare import show_pairs
 
     show_pairs({name: compare(reference, each, alpha=alpha) for name, each in populations.items()}, alpha=alpha)
-
-
-def _table(reference: Predictions, populations: dict[str, Predictions], alpha: float, permutations: int) -> None:
-    import pandas as pd
-
-    from tfaudit.audit.summary import summary
-    from tfaudit.report.tables import terminal_table
-
-    everything = {"": reference, **populations}  # no variant can have the name ""
-    titles = pd.DataFrame({"title": "baseline"}, index=[""])
-    out.print(terminal_table(summary(everything, titles, baseline="", alpha=alpha, permutations=permutations)))

@@ -1,0 +1,179 @@
+"""`tfaudit audit`: words of any shell, files of any framework, a table or a comparison, and a study where asked for."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from tests.audit.populations import population
+from tfaudit import InputError, open_store
+from tfaudit.audit.summary import summary
+from tfaudit.cli.audit import files_of, spread, variants_of
+from tfaudit.cli.console import app
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path, monkeypatch):
+    """Eleven members of top-1 classes before and after, in the working directory."""
+    monkeypatch.chdir(tmp_path)
+    before, after = population(0, members=11), population(1, members=11, hurt=[3])
+    np.save("y.npy", before.labels)
+    for member in range(11):
+        np.save(f"a{member}.npy", before.top1[member])
+        np.save(f"b{member}.npy", after.top1[member])
+    Path("d").mkdir()
+    return before, after
+
+
+def run(*words):
+    done = CliRunner().invoke(app, ["audit", *map(str, words)], catch_exceptions=True)
+    if done.exception and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def every(letter):
+    return [f"{letter}{member}.npy" for member in range(11)]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--baseline", "a*.npy", "--compressed", "b*.npy"],
+        ["--baseline", *sorted(every("a")), "--compressed", *every("b")],
+        ["--compressed=b0.npy", *every("b")[1:], "--baseline=a*.npy"],
+        [word for file in every("a") for word in ("--baseline", file)] + ["--compressed", "./b*.npy"],
+    ],
+)
+def test_globs_expanded_or_not_and_repeated_options_are_the_same(words):
+    assert run("--labels", "y.npy", *words) == run(
+        "--labels", "y.npy", "--baseline", "a*.npy", "--compressed", "b*.npy"
+    )
+
+
+def test_the_table_is_that_of_the_summary(files):
+    before, after = files
+    row = summary({"dense": before, "int8": after}).frame().iloc[1]
+    shown = run("--labels", "y.npy", "--baseline", "a*.npy", "--compressed", "int 8=b*.npy")
+    line = next(line for line in shown.splitlines() if "int 8" in line)
+    assert f"{100 * row.top1:.2f}" in line
+    assert f" {row.pies} " in line
+    assert "11 members per variant" in shown
+
+
+def test_files_of_a_glob_come_in_natural_order():
+    assert list(map(str, files_of(["a*.npy"], "baseline"))) == every("a")
+
+
+@pytest.mark.slow
+def test_a_study_is_written_with_names_groups_and_report():
+    pd.DataFrame({"writer": ["w1", "w2"] * 100}).to_csv("g.csv", index=False)
+    words = [
+        "--labels",
+        "y.npy",
+        "--baseline",
+        "a0.npy",
+        "a1.npy",
+        "--compressed",
+        "int 8=b0.npy",
+        "b1.npy",
+        "p=b2.npy",
+    ]
+    shown = run(*words, "--groups", "g.csv", "--out", "d/mine", "--paired", "--alpha", 0.01)
+    store = open_store("d/mine")
+    assert [variant.title for variant in store.study.all_variants] == ["baseline", "int 8", "p"]
+    assert [len(store.members(key)) for key in store.variants] == [2, 2, 1]
+    assert [variant.parent for variant in store.study.variants] == ["dense", "dense"]
+    assert store.study.name == "mine"
+    assert store.examples().attrs["groups"] == ["writer"]
+    assert "int 8" in Path("d/mine/report.html").read_text()
+    assert "report.html" in shown
+    with pytest.raises(InputError, match="holds another study: its variants"):
+        run("--labels", "y.npy", "--baseline", "a*.npy", "--compressed", "b*.npy", "--out", "d/mine")
+
+
+def test_one_model_against_one_is_compared_image_by_image(files):
+    before, after = files
+    shown = run("--labels", "y.npy", "--baseline", "a0.npy", "--compressed", "b0.npy")
+    lost = (before.correct()[0] & ~after.correct()[0]).sum()
+    assert "200 images of 5 classes" in shown
+    assert next(line for line in shown.splitlines() if line.startswith("compressed")).split()[-5] == str(lost)
+
+
+def test_a_table_with_ids_and_class_names():
+    pd.DataFrame({"name": ["x", "y"], "label": ["cat", "dog"]}).to_csv("y.csv", index=False)
+    pd.DataFrame({"name": ["y", "x"], "prediction": ["dog", "owl"]}).to_csv("p.csv", index=False)
+    Path("names.txt").write_text("cat\ndog\nowl\n")
+    words = [
+        "--labels",
+        "y.csv",
+        "--baseline",
+        "p.csv",
+        "--compressed",
+        "p.csv",
+        "--id",
+        "name",
+        "--classes",
+        "names.txt",
+    ]
+    assert "2 images of 2 classes" in run(*words)
+
+
+def test_names_of_variants_and_paths_that_hold_equals_signs():
+    Path("split=test").mkdir()
+    for place in ("split=test/b.npy", "x=1.npy"):
+        np.save(place, np.zeros(200, int))
+    found = variants_of(["split=test/*.npy", "x=1.npy", "int8=b1*.npy", "int8=b2.npy", "p=split=test/b.npy"])
+    assert {name: list(map(str, paths)) for name, paths in found.items()} == {
+        "compressed": ["split=test/b.npy", "x=1.npy"],
+        "int8": ["b1.npy", "b10.npy", "b2.npy"],
+        "p": ["split=test/b.npy"],
+    }
+
+
+def test_a_file_whose_name_looks_like_a_glob():
+    np.save("a[1].npy", np.zeros(200, int))
+    assert files_of(["a[1].npy"], "baseline") == [Path("a[1].npy")]
+
+
+@given(st.lists(st.tuples(st.sampled_from(["--baseline", "--compressed", "--alpha"]), st.sampled_from(["x", "y.npy"]))))
+def test_words_that_need_no_spreading_stay(pairs):
+    words = [word for pair in pairs for word in pair]
+    assert list(spread(words)) == words
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--baseline", "no*.npy", "--compressed", "b0.npy"], "baseline: no*.npy matches no file"),
+        (["--baseline", "a0.npy", "--compressed", "q=no.npy"], "compressed: no.npy matches no file"),
+        (["--baseline", "a0.npy", "a?.npy", "--compressed", "b0.npy"], "baseline: a0.npy is given twice"),
+        (
+            ["--baseline", "a0.npy", "--compressed", "b0.npy", "--alpha", "2"],
+            "alpha: 2.0, allowed is a level in (0, 1)",
+        ),
+        (["--baseline", "a0.npy", "--compressed", "b0.npy", "--permutations", "-1"], "permutations: -1"),
+        (["--baseline", "a0.npy", "--compressed", "b0.npy", "--groups", "g.csv"], "groups: are kept in a study"),
+        (["--baseline", "a0.npy", "--compressed", "y.txt"], "compressed: y.txt matches no file"),
+    ],
+)
+def test_bad_input_is_one_line(words, message):
+    with pytest.raises(InputError) as caught:
+        run("--labels", "y.npy", *words)
+    assert str(caught.value).startswith(message)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.slow
+def test_no_tensorflow_is_needed():
+    script = "import sys; sys.modules.update(tensorflow=None, keras=None); from tfaudit.cli import main; main()"
+    words = ["audit", "--labels", "y.npy", "--baseline", "a*.npy", "--compressed", "b*.npy", "--out", "d/s"]
+    done = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
