@@ -25,6 +25,10 @@ __all__ = ["changed_most", "class_table", "compare", "overall_table", "show_pair
 SHOWN = 8
 """Classes printed per model."""
 
+LEGEND = """
+BTC: % of right answers that stay right; same: % of images with the same answer;
+p: McNemar's exact test; BH: after the correction of Benjamini and Hochberg"""
+
 
 @app.command()
 def compare(
@@ -101,12 +105,12 @@ def show_pairs(
     first = next(iter(counts.values()))
     out.print(f"{first['examples']:,} images of {first['tested']:,} classes\n")
     out.print(overall_table(counts, alpha, sizes))
-    out.print("\nBTC: % of right answers that stay right; same: % of images with the same answer")
+    out.print(LEGEND)
     for name, pair in pairs.items():
         each = counts[name]
         out.print(
-            f"\n{name}: McNemar's p over all images {_p(each['p'])}; p <= {alpha:g} in {each['significant']:,} of "
-            f"{each['tested']:,} classes,\n{each['significant_bh']:,} of them after Benjamini and Hochberg.",
+            f"\n{name}: p overall {_p(each['p'])}; p <= {alpha:g} in {each['significant']:,} of {each['tested']:,} "
+            f"classes (BH: {each['significant_bh']:,})",
             markup=False,
         )
         rows = changed_most(pair)
@@ -152,7 +156,7 @@ def changed_most(pair: PairComparison) -> pd.DataFrame:
 
 def class_table(rows: pd.DataFrame) -> Table:
     """One line per class."""
-    table = _table("class", "images", "recall", "change, points", "lost", "won", "p", "p after BH")
+    table = _table("class", "images", "recall", "change, points", "lost", "won", "p", "BH")
     for row in rows.to_dict("records"):
         table.add_row(
             Text(row["class"]),
