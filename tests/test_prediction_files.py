@@ -72,7 +72,8 @@ def test_arrays_in_every_form_are_the_same_predictions(write, labels, scores):
         write(all_npy=scores),
         write(a_npy=scores[0], b_npy=scores[1], c_npy=scores[2]),
         write(all_npz={"Logits": scores, "history": np.zeros(3)}),
-        write(half_npy=scores.astype(np.float64)),
+        write(double_npy=scores.astype(np.float64)),
+        write(p_npz={"predictions": scores}),
         write(a_npz={"x": scores[0]}, b_npz={"probabilities": scores[1]}, c_npz={"softmax": scores[2]}),
     ]
     for truth in write(
@@ -304,6 +305,10 @@ CASES = {
     "text among Parquet's scores": (
         dict(y_npy=Y, p_parquet=pd.DataFrame({"x": [1.0] * 3, "z": ["a"] * 3})),
         "p.parquet: column 'z' holds ",
+    ),
+    "two columns of answers": (
+        dict(y_npy=Y, p_csv="class,Prediction\n0,1\n"),
+        "p.csv: columns 'class', 'Prediction' could each be meant; keep one",
     ),
     "labels of nothing": (dict(y_csv="x\n0", p_npy=Y), "y.csv: has no column `label`, only x"),
     "labels of many": (dict(y_npz={"a": Y, "b": Y}, p_npy=Y), "y.npz: has no array `labels`, only a, b"),

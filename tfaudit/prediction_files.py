@@ -8,8 +8,8 @@ A file of predictions holds scores (logits or probabilities) or top-1 classes, o
 | NPZ | the same, called `scores`, `logits` or `probabilities` | called `top1` or `predictions` | `ids` |
 | CSV, Parquet | a column per class, called as the class or 0 to C-1 | column `prediction` | column `example` or `id` |
 
-A table may hold many members, told apart by a column `member`. Example ids are joined, never assumed aligned: either
-every file has them, or none and all have the same length.
+A table may hold many members, told apart by a column `member`; beside a column `prediction` further ones are left
+out. Example ids are joined, never assumed aligned: either every file has them, or none and all have the same length.
 """
 
 from __future__ import annotations

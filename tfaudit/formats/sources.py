@@ -177,7 +177,7 @@ def _array_sources(arrays: Arrays) -> list[Source]:
     (shape, kind), ids = arrays.form(name), _array_ids(arrays)
     if 0 in shape:
         raise InputError(f"{arrays.path}: holds an empty array, of shape {shape}")
-    top1 = kind.kind in "iuU" or len(shape) == 1 or name.lower() in _TOP1
+    top1 = kind.kind in "iuU" or len(shape) == 1 or name.lower() == "top1"
     if len(shape) not in ((1, 2) if top1 else (2, 3)):
         raise InputError(
             f"{arrays.path}: {kind} of shape {shape}, allowed are (examples,) or (members, examples) for top-1 "

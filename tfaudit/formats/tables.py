@@ -54,8 +54,15 @@ class Table:
             raise InputError(f"{path}: two columns are called {twice[0]!r}")
 
     def find(self, allowed: Collection[str]) -> str | None:
-        """The first column whose name is one of those, whatever its case; None where there is none."""
-        return next((name for name in self.columns if name.lower() in allowed), None)
+        """The column whose name is one of those, whatever its case; None where there is none.
+
+        Raises:
+            InputError: there are several.
+        """
+        found = [name for name in self.columns if name.lower() in allowed]
+        if len(found) > 1:
+            raise InputError(f"{self.path}: columns {', '.join(map(repr, found))} could each be meant; keep one")
+        return found[0] if found else None
 
     @property
     def rows(self) -> int:
