@@ -117,3 +117,13 @@ def test_order_of_examples_plays_no_part():
 def test_bad_input(arguments, message):
     with pytest.raises(InputError, match=message):
         trends(BEFORE, AFTER, **arguments)
+
+
+def test_units_are_individuals_with_their_means():
+    values, people = np.arange(200.0), np.arange(200) % 7
+    found = trends(BEFORE, AFTER, values, individuals=people).units_frame().set_index("unit")
+    for who in range(7):
+        assert found.loc[str(who), "value"] == pytest.approx(values[people == who].mean())
+        assert found.loc[str(who), "after"] == pytest.approx(AFTER.correct()[:, people == who].mean())
+    alone = trends(BEFORE, AFTER, values).units_frame()
+    np.testing.assert_array_equal(alone["unit"], np.arange(200))

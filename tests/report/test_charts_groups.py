@@ -51,6 +51,16 @@ def test_charts_fit_a_column_and_any_page(result):
     assert not {"black", "white", "#000", "#fff"} & set(re.findall(r'fill="([^"]+)"', svg))
 
 
+def test_individuals_are_coloured_by_their_property():
+    found = trends(BEFORE, AFTER, VALUES, column=SERIES, individuals=WRITERS)
+    svg = inline_svg(found.scatter(), "")
+    assert width(svg) <= 400
+    assert {"absolute tilt", "employee", "student"} <= set(texts(svg))
+    assert len(found.units_frame()) == len(np.unique(WRITERS))
+    hues = re.findall(r'fill="(rgb[^"]+)"', svg)
+    assert len(set(hues)) > 10
+
+
 def test_every_group_stands_once_the_most_harmed_first():
     found = groups(BEFORE, AFTER, pd.Series(np.where(BEFORE.labels == 3, "far", "near"), name="distance"))
     shown = [text for text in texts(inline_svg(found.chart(), "")) if text in ("far", "near")]

@@ -33,6 +33,7 @@ class Trends:
         column: what the groups are called.
         table: one row per group and measure; see `frame`.
         binned: means for the eye; see `bins_frame`.
+        units: what the lines are fitted to; see `units_frame`.
         alpha: 1 - alpha is the level of the intervals.
         notes: what a reader has to know, one sentence each.
     """
@@ -41,6 +42,7 @@ class Trends:
     column: str
     table: pd.DataFrame
     binned: pd.DataFrame
+    units: pd.DataFrame
     alpha: float
     notes: tuple[str, ...]
 
@@ -62,6 +64,14 @@ class Trends:
         """
         return self.binned.copy()
 
+    def units_frame(self) -> pd.DataFrame:
+        """One row per individual, or per example where none are known.
+
+        Columns: `group`, `unit` (name of the individual, or position of the example), `value` (mean property),
+        `before` and `after` (accuracies, shares) and `change`, after minus before.
+        """
+        return self.units.copy()
+
     def summary(self) -> dict[str, Any]:
         """Slopes by group: `before`, `after`, `change` and the p-value of the change."""
         slopes = self.table.pivot(index="group", columns="measure", values="slope")
@@ -80,6 +90,12 @@ class Trends:
         from tfaudit.report.charts.trends import trends_chart  # report depends on audit, never the other way at import
 
         return trends_chart(self.table, self.binned, self.property, self.column)
+
+    def scatter(self) -> Drawing:
+        """[P] figures 2, 8, 9 and 12: accuracy of every individual after on before, the colour its mean property."""
+        from tfaudit.report.charts.trends import scatter_chart  # report depends on audit, never the other way at import
+
+        return scatter_chart(self.units, self.property, self.column)
 
 
 def trends(
@@ -138,6 +154,7 @@ def trends(
             columns=["group", "measure", "units", "slope", "slope_low", "slope_high", "intercept", "r", "p"],
         ),
         binned=pd.DataFrame(binned, columns=["group", "measure", "units", "value", "accuracy", "low", "high"]),
+        units=units[["group", "unit", "value", *MEASURES]].reset_index(drop=True),
         alpha=alpha,
         notes=tuple(notes),
     )
@@ -161,6 +178,7 @@ def _units(
     units = pd.DataFrame(
         {
             "group": pd.Categorical.from_codes(codes, pd.Index(names)),
+            "unit": np.arange(count),
             "value": property_,
             "before": baseline.correct().mean(0),
             "after": compressed.correct().mean(0),
@@ -176,8 +194,8 @@ def _units(
         if nobody.any():
             notes.append(f"{nobody.sum()} examples of unknown individuals are left out.")
         known &= ~nobody
-        units = units.assign(individual=who)[known]
-        units = units.groupby(["group", "individual"], observed=True).mean().reset_index()
+        units = units.assign(unit=pd.Categorical.from_codes(who, pd.Index(people)))[known]
+        units = units.groupby(["group", "unit"], observed=True).mean().reset_index()
     else:
         units = units[known]
     return units.assign(change=units["after"] - units["before"]), notes

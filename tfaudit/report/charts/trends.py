@@ -7,9 +7,12 @@ import json
 import altair as alt
 import pandas as pd
 
-from tfaudit.report.charts.style import GREEN, PLUM, WIDTH, Drawing
+from tfaudit.report.charts.style import GREEN, GREY, PLUM, WIDTH, Drawing
 
-__all__ = ["trends_chart"]
+__all__ = ["scatter_chart", "trends_chart"]
+
+SIDE = 280
+DRAWN = 4500  # Altair takes 5,000 rows
 
 PANELS = 6
 """At most so many groups, those of the most points."""
@@ -70,3 +73,41 @@ def trends_chart(table: pd.DataFrame, binned: pd.DataFrame, name: str, column: s
     return alt.layer(bars, lines, points, data=data).facet(
         facet=alt.Facet("group:N", sort=groups, title=None, header=header), columns=1, spacing=16
     )
+
+
+def scatter_chart(units: pd.DataFrame, name: str, column: str) -> Drawing:
+    """[P] figures 2, 8, 9 and 12: a point per individual, accuracy after on before, the colour its mean property.
+
+    Args:
+        units: of a `Trends`.
+        name: what the property is called.
+        column: what the groups are called.
+    """
+    drawn = units if len(units) <= DRAWN else units.sample(DRAWN, random_state=0)
+    shown = drawn.assign(before=100 * drawn["before"], after=100 * drawn["after"], group=drawn["group"].astype(str))
+    low = min(shown["before"].min(), shown["after"].min())
+    scale = alt.Scale(domain=[max(0.0, low - 2), 101], nice=False)
+    x = alt.X("before:Q", title="accuracy before, %", scale=scale, axis=alt.Axis(tickCount=5))
+    y = alt.Y("after:Q", title="accuracy after, %", scale=scale, axis=alt.Axis(tickCount=5))
+    legend = {"orient": "top", "titleOrient": "left"}
+    several = shown["group"].nunique() > 1
+    points = alt.Chart(shown, width=SIDE, height=SIDE).mark_point(filled=True, size=40, opacity=0.85)
+    encoding = {
+        "x": x,
+        "y": y,
+        "color": alt.Color(
+            "value:Q",
+            title=name,
+            scale=alt.Scale(scheme="plasma", zero=False),
+            legend=alt.Legend(orient="top", gradientLength=110),
+        ),
+        "tooltip": ["unit", "group", alt.Tooltip("value:Q", format=".3g"), "before", "after"],
+    }
+    if several:
+        encoding["shape"] = alt.Shape("group:N", title=column, legend=alt.Legend(**legend))
+    same = pd.DataFrame({"before": [scale.domain[0], 100], "after": [scale.domain[0], 100]})
+    diagonal = alt.Chart(same).mark_line(color=GREY, strokeDash=[4, 4], strokeWidth=1).encode(x=x, y=y)
+    chart = alt.layer(diagonal, points.encode(**encoding))
+    if len(drawn) < len(units):
+        return chart.properties(title=f"{len(drawn):,} of {len(units):,} points are drawn")
+    return chart

@@ -27,8 +27,8 @@ def properties_section(material: Material) -> Section | None:
     if images is None:
         return None
     measured = [
-        pd.Series(np.abs(tilt(images)), name="absolute tilt of the image"),
-        pd.Series(mean_activation(images), name="mean activation of the image"),
+        pd.Series(np.abs(tilt(images)), name="absolute tilt"),
+        pd.Series(mean_activation(images), name="mean activation"),
     ]
     group = material.groups[material.group_columns[0]] if material.group_columns else None
     found = {
@@ -45,18 +45,20 @@ def properties_section(material: Material) -> Section | None:
         "Accuracy against how far a digit leans and how much ink it holds, before and after, with a line per group: "
         "where the lines part, compression hurts one kind of image more.",
         "[P] 4.1 and C",
-        tuple(
-            Figure(
-                f"property-{i}-{key}",
-                each.chart(),
-                f"Accuracy against {each.property}, before and after, with lines.",
-                f"{material.titles[key]}: {each.property}",
-            )
-            for (key, i), each in found.items()
-        ),
+        tuple(figure for (key, i), each in found.items() for figure in _figures(each, f"property-{i}-{key}", material)),
         tuple(_table(each, material.titles[key]) for (key, _), each in found.items()),
         tuple(dict.fromkeys(note for each in found.values() for note in each.notes)),
     )
+
+
+def _figures(found: Trends, name: str, material: Material) -> list[Figure]:
+    title = f"{material.titles[name.split('-', 2)[2]]}: {found.property}"
+    lines = f"Accuracy against {found.property}, before and after, with lines."
+    figures = [Figure(name, found.chart(), lines, title)]
+    if material.individuals is not None:
+        points = f"Accuracy of every individual after against before, coloured by {found.property}."
+        figures.append(Figure(f"{name}-individuals", found.scatter(), points, f"{title}, by individual"))
+    return figures
 
 
 def _grey(pngs: pd.Series) -> np.ndarray | None:
