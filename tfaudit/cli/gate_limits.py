@@ -27,7 +27,7 @@ def read_limits(config: Path | None, flags: Mapping[str, float | None]) -> Limit
         {'flips': 0.02}
     """
     settings = _gate_table(config) if config else {}
-    if config:
+    if settings:
         try:
             Limits.from_mapping(settings)
         except InputError as problem:

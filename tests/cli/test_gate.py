@@ -1,0 +1,201 @@
+"""`tfaudit gate` as CI meets it: three sources, limits from flags and a file, exit codes, files, refusals."""
+
+import json
+import sys
+import xml.etree.ElementTree as ET
+
+import keras
+import numpy as np
+import pytest
+
+from tests.report.conftest import make_study
+from tfaudit import quantize
+from tfaudit.audit.gate import gate
+from tfaudit.audit.limits import Limits
+from tfaudit.cli import main
+from tfaudit.cli.console import out
+from tfaudit.predictions import Predictions
+from tfaudit.store import open_store
+
+PREDICTIONS = ("--labels", "labels.npy", "--baseline", "dense.npy", "--compressed")
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A study, and predictions: `hurt` loses 30 of the 100 examples of class 3, `same` loses none."""
+    place = tmp_path_factory.mktemp("gate")
+    make_study(place / "study")
+    labels = np.arange(1000) % 10
+    np.save(place / "labels.npy", labels)
+    np.save(place / "dense.npy", labels)
+    np.save(place / "same.npy", labels)
+    np.save(place / "hurt.npy", np.where((labels == 3) & (np.arange(1000) < 300), 4, labels))
+    np.save(place / "few.npy", labels[:50])
+    (place / "names.txt").write_text("".join(f"class \x1b[31m{c}\n" for c in range(10)))
+    (place / "gate.toml").write_text("[gate]\noverall_drop_pp = 50\nflips = 0.5\n")
+    return place
+
+
+@pytest.fixture
+def run(place, monkeypatch, capsys):
+    """Runs `tfaudit gate` in the place; gives exit code, stdout, stderr."""
+    monkeypatch.chdir(place)
+    monkeypatch.setattr(out, "width", 100)
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["tfaudit", "gate", *map(str, arguments)])
+        with pytest.raises(SystemExit) as left:
+            main()
+        captured = capsys.readouterr()
+        return left.value.code or 0, captured.out, captured.err
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("compressed", "limits", "code", "words"),
+    [
+        ("same.npy", ("--max-overall-drop", 5), 0, "compressed: pass"),
+        ("hurt.npy", ("--max-overall-drop", 5), 0, "3.00 pp"),
+        ("hurt.npy", ("--max-worst-class-drop", 5), 1, "recall of class 3 falls by 30.00 points"),
+        ("same.npy", ("--max-worst-class-drop", 2), 2, "CANNOT JUDGE"),
+        ("hurt.npy", ("--max-flips", "0.029"), 1, "3.00 % of the examples are answered differently, limit 2.9 %"),
+        ("hurt.npy", ("--config", "gate.toml"), 0, "pass  flips"),
+        ("hurt.npy", ("--config", "gate.toml", "--max-flips", "0.01"), 1, "FAIL  flips"),
+    ],
+)
+def test_exit_codes(run, place, compressed, limits, code, words):
+    (place / "classes.txt").write_text("".join(f"class {c}\n" for c in range(10)))
+    found, text, errors = run(*PREDICTIONS, compressed, "--classes", "classes.txt", *limits)
+    assert (found, errors) == (code, "")
+    assert words in text
+
+
+def test_the_gravest_comes_first_and_decides(run):
+    limits = ("--max-worst-class-drop", 10, "--max-flips", 0.2)
+    code, text, _ = run(*PREDICTIONS, "a=same.npy", "b=hurt.npy", *limits)
+    assert code == 1
+    assert text.index("b: FAIL") < text.index("a: ")
+    lines = [line for line in text.split("b: FAIL")[1].splitlines() if line.startswith(("FAIL", "pass"))]
+    assert [line.split()[0] for line in lines[:2]] == ["FAIL", "pass"]
+
+
+def test_the_worst_ten_classes_are_named_and_cannot_steer_the_terminal(run):
+    names = ("--classes", "names.txt")
+    code, text, _ = run(*PREDICTIONS, "hurt.npy", *names, "--max-worst-class-drop", 0.5, "--junit", "names.xml")
+    assert code == 1
+    assert "\x1b" not in text
+    rows = [line for line in text.splitlines() if line.startswith(("FAIL  class", "?  "))]
+    assert len(rows) == 10
+    assert rows[0].split()[1:3] == ["class", "?[31m3"]
+    assert "class [31m3" in ET.parse("names.xml").find("testsuite/testcase/failure").get("message")
+
+
+def test_a_study_by_variant_equals_the_library(run, place):
+    limits = ("--max-worst-class-drop", 3, "--max-size-ratio", 0.4, "--max-flips", 0.5)
+    code, _, errors = run("study", *limits, "--json", "new/gate.json", "--junit", "new/gate.xml")
+    assert (code, errors) == (1, "")
+    content = json.loads((place / "new/gate.json").read_text())
+    assert content["format"] == 1
+    assert list(content["verdicts"]) == ["magnitude-0.9", "int8"]
+    store = open_store(place / "study")
+    for key, sizes in (("magnitude-0.9", (10_000, 5000)), ("int8", (10_000, 3333))):
+        expected = gate(
+            store.predictions("dense"),
+            store.predictions(key),
+            Limits(worst_class_drop_pp=3, size_ratio=0.4, flips=0.5),
+            sizes=sizes,
+            paired=key == "int8",  # made from the dense members, not trained
+        )
+        assert content["verdicts"][key] == json.loads(json.dumps(expected.summary()))
+    suites = ET.parse(place / "new/gate.xml").getroot()
+    assert [suite.get("name") for suite in suites] == ["magnitude-0.9", "int8"]
+    assert suites[0].get("tests") == "3"
+    _, text, _ = run("study", *limits, "--variant", "int8")
+    assert "magnitude" not in text
+
+
+def test_models(run, place):
+    rng = np.random.default_rng(0)
+    images = rng.integers(0, 256, (200, 4, 4, 1)).astype(np.uint8)
+    model = keras.Sequential([keras.Input((4, 4, 1)), keras.layers.Flatten(), keras.layers.Dense(3)])
+    model.save(place / "dense.keras")
+    (place / "int8.tflite").write_bytes(quantize(model, "float16"))
+    labels = model(images.astype("float32")).numpy().argmax(1)
+    np.savez(place / "data.npz", images=images, labels=labels)
+    models = ("--baseline", "dense.keras", "--compressed", "int8.tflite", "--data", "data.npz")
+    code, text, errors = run(*models, "--max-overall-drop", 10, "--max-size-bytes", 1_000_000, "--limit", 150)
+    assert (code, errors) == (0, "")
+    assert "int8: pass" in text
+    code, text, _ = run(*models, "--max-size-bytes", 10)
+    size = (place / "int8.tflite").stat().st_size
+    assert code == 1
+    assert f"The model takes {size:,} bytes, limit 10." in text
+
+
+def test_files_are_written_whole_or_not_at_all(run, place):
+    (place / "file").write_text("")
+    code, _, errors = run(*PREDICTIONS, "same.npy", "--max-flips", 1, "--json", "file/gate.json")
+    assert code == 2
+    assert errors.startswith("tfaudit: json: file/gate.json cannot be written")
+    assert errors.count("\n") == 1
+    assert not list(place.glob(".*.part"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("study",), "limits: none given, allowed are one or more of overall_drop_pp"),
+        (("--max-flips", 1), "source: allowed is one of a study's directory"),
+        (("study", "--labels", "labels.npy", "--max-flips", 1), "source: allowed is one of"),
+        (("study", "--baseline", "dense.npy", "--max-flips", 1), "the study study holds them; --variant chooses"),
+        (("--labels", "labels.npy", "--max-flips", 1), "baseline, compressed: both are needed"),
+        (("nowhere", "--max-flips", 1), "nowhere holds no study"),
+        (("study", "--max-flips", 1, "--split", "train"), "split: 'train', predicted in study are test"),
+        (("study", "--max-flips", 1, "--variant", "int4"), "variant: 'int4', compressed variants in study are"),
+        (("study", "--max-flips", 2), r"flips: 2.0, allowed is a share in [0, 1]"),
+        (("study", "--max-flips", 1, "--alpha", 2), "alpha: 2.0, allowed is a level in (0, 1)"),
+        ((*PREDICTIONS, "same.npy", "--max-size-ratio", 1), "sizes: None, but limits name size_ratio"),
+        ((*PREDICTIONS, "few.npy", "--max-flips", 1), "few.npy"),
+        (("--data", "x", "--baseline", "a", "b", "--compressed", "c", "--max-flips", 1), "baseline: 2 files, allowed"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(run, arguments, words):
+    code, text, errors = run(*arguments)
+    assert (code, text) == (2, "")
+    assert errors.startswith("tfaudit: ")
+    assert words in errors
+    assert errors.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("[gate", "bad.toml is not TOML"),
+        ("[other]\nflips = 1", "bad.toml has no [gate] table; it holds other"),
+        ("gate = 3", "bad.toml has no [gate] table; it holds gate"),
+        ("[gate]\naccuracy = 1", "bad.toml: limits: 'accuracy' is none, allowed are overall_drop_pp"),
+        ("[gate]\nflips = '1'", "bad.toml: flips: '1', allowed is a share"),
+        (None, "bad.toml cannot be read"),
+    ],
+)
+def test_a_bad_config_is_one_line(run, place, content, words):
+    (place / "bad.toml").unlink(missing_ok=True)
+    if content is not None:
+        (place / "bad.toml").write_text(content)
+    code, _, errors = run("study", "--config", "bad.toml", "--max-flips", 1)
+    assert (code, errors.count("\n")) == (2, 1)
+    assert errors.startswith("tfaudit: config: ")
+    assert words in errors
+
+
+def test_single_members_of_a_study_are_a_pair(run, tmp_path):
+    store = make_study(tmp_path / "single", members=1)
+    code, text, _ = run(tmp_path / "single", "--max-overall-drop", 50, "--json", tmp_path / "gate.json")
+    assert code == 0
+    assert "members" not in text
+    (_, found) = json.loads((tmp_path / "gate.json").read_text())["verdicts"].items()
+    dense, int8 = (store.predictions(key) for key in ("dense", "int8"))
+    assert isinstance(dense, Predictions)
+    drop = 100 * (dense.accuracy() - int8.accuracy())[0]
+    assert found[1]["checks"][0]["value"] == pytest.approx(drop)
