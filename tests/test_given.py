@@ -77,6 +77,14 @@ def test_the_audit_knows_sizes_pairs_groups_and_images(tmp_path, baseline):
     assert open_store(tmp_path).study.variant("x").parent == "dense"
 
 
+def test_notes_speak_of_pairs_where_there_are_and_not_of_missing_members(tmp_path, baseline):
+    after = {"x": population(1, members=4), "y": population(2, members=2)}
+    store = write_given(tmp_path, baseline, after, name="mine", paired=["x"])
+    notes = " ".join(read_study(store, permutations=0).notes)
+    assert "Members of x are made from the baseline's members" in notes
+    assert "members are there" not in notes
+
+
 def test_hostile_names_are_titles_and_never_paths(tmp_path, baseline):
     names = [name for name in HOSTILE if name.strip()]
     store = write_given(tmp_path / "s", baseline, dict.fromkeys(names, baseline), name="<b>mine</b>")

@@ -149,6 +149,13 @@ def test_words_that_need_no_spreading_stay(pairs):
     assert list(spread(words)) == words
 
 
+def test_a_name_holds_until_the_next():
+    words = "--compressed b=b0.npy b1.npy c=c0.npy c1.npy --compressed d0.npy d1.npy --out b=x".split()
+    found = list(spread(words))
+    assert found[1::2] == ["b=b0.npy", "b=b1.npy", "c=c0.npy", "c=c1.npy", "d0.npy", "d1.npy", "b=x"]
+    assert found[::2] == ["--compressed"] * 6 + ["--out"]
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -40,7 +40,7 @@ def spread(words: Sequence[str]) -> Iterator[str]:
         >>> list(spread(["--baseline", "a0", "a1", "--compressed", "int8=b0", "b1", "--out", "d"]))
         ['--baseline', 'a0', '--baseline', 'a1', '--compressed', 'int8=b0', '--compressed', 'int8=b1', '--out', 'd']
     """
-    option, name, values = "", "", 0
+    option, name, values = "", "", 0  # the one that takes words, NAME= of its last word, words it has taken
     for word in words:
         if word.startswith("-"):
             head, _, value = word.partition("=")
@@ -51,10 +51,11 @@ def spread(words: Sequence[str]) -> Iterator[str]:
         if option:
             if values:
                 yield option
-                word = f"{name}={word}" if name and not _name(word) else word
-            else:
-                name = _name(word)
             values += 1
+            if _name(word):
+                name = _name(word)
+            elif name:
+                word = f"{name}={word}"
         yield word
 
 

@@ -81,6 +81,8 @@ def _descriptions(store: Store) -> pd.DataFrame:
 
 
 def _missing(store: Store) -> list[str]:
+    if store.study.training is None:
+        return []  # populations that were given may be of any size
     notes = []
     for variant in store.study.all_variants:
         complete = len(store.members(variant.key))
@@ -96,11 +98,13 @@ def _missing(store: Store) -> list[str]:
 
 
 def _dependent(store: Store, audit: Summary) -> list[str]:
-    if not any(store.study.variant(key).parent for key in audit.impacts):
+    variants = [store.study.variant(key) for key in audit.impacts]
+    made = [variant.title for variant in variants if variant.parent]
+    if not made:
         return []
     return [
-        "Quantized members are made from the dense members of the same number; Welch's test treats the two as "
-        "independent, which makes it cautious for quantization. The figures by chance heed the pairs."
+        f"Members of {', '.join(made)} are made from the baseline's members of the same number; Welch's test treats "
+        "the two as independent, which makes it cautious there. The figures by chance heed the pairs."
     ]
 
 
