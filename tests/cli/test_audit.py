@@ -150,8 +150,8 @@ def test_words_that_need_no_spreading_stay(pairs):
 
 
 def test_a_name_holds_until_the_next():
-    words = "--compressed b=b0.npy b1.npy c=c0.npy c1.npy --compressed d0.npy d1.npy --out b=x".split()
-    found = list(spread(words))
+    named = ["--compressed", "b=b0.npy", "b1.npy", "c=c0.npy", "c1.npy"]
+    found = list(spread([*named, "--compressed", "d0.npy", "d1.npy", "--out", "b=x"]))
     assert found[1::2] == ["b=b0.npy", "b=b1.npy", "c=c0.npy", "c=c1.npy", "d0.npy", "d1.npy", "b=x"]
     assert found[::2] == ["--compressed"] * 6 + ["--out"]
 
