@@ -1,7 +1,7 @@
 """[P] 4.1: whose handwriting does a LeNet of 800 weights forget? Dense against 98.6 % pruned, K = 6.
 
-Question ([P] 4.1): the average hides whom pruning hurts. QMNIST knows who wrote each of MNIST's digits: employees of the
-census (series hsf0) or high-school students (hsf4), 297 writers in the test set.
+Question ([P] 4.1): the average hides whom pruning hurts. QMNIST knows who wrote each of MNIST's digits: employees of
+the census (series hsf0) or high-school students (hsf4), 297 writers in the test set.
 LeNet as [P] has it (3x3 kernels, SGD .01, batch 32), all kernels ranked together, pruned gradually while it trains and
 for 10 epochs; [P] prunes in 20 rounds of 30 epochs and rewinds, which loses far more (97 % to 78 %).
 
