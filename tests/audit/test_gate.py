@@ -80,8 +80,8 @@ def test_the_rule_for_drops(counts, limit, outcome):
 
 def test_what_could_have_been_found_and_how_much_would_do():
     check = only(gate(*pair((100, 1, 1)), Limits(overall_drop_pp=2)), "overall_drop_pp")
-    assert f"100 examples show a drop of {check.detectable:.2f} points or more; 2 would take about" in check.sentence
-    needed = int(check.sentence.split("about ")[1].rstrip(".").replace(",", ""))
+    assert f"100 examples show a drop of {check.detectable:.2f} points or more; one of 2 takes about" in check.sentence
+    needed = int(check.sentence.split("about ")[1].split()[0].replace(",", ""))
     enough = pair((needed, needed // 100, needed // 100))
     assert only(gate(*enough, Limits(overall_drop_pp=2)), "overall_drop_pp").outcome == "pass"
     assert "show no drop at all reliably" in gate(*pair((5, 0, 0)), Limits(overall_drop_pp=2)).checks[0].sentence
@@ -205,7 +205,7 @@ def test_one_example_that_weighs_more_than_the_limit_vouches_for_nothing():
     same = population(1)
     check = only(gate(same, same, Limits(worst_class_drop_pp=2)), "worst_class_drop_pp")
     assert check.outcome == "cannot judge"
-    assert "There are 40 examples, each of which weighs 2.50 points; 2 takes 50 or more." in check.sentence
+    assert "There are 40 examples, each of which weighs 2.50 points; to vouch for 2 takes 50 or more." in check.sentence
 
 
 def test_members_made_from_one_another_are_compared_as_pairs():

@@ -123,7 +123,7 @@ class PairEvidence:
         if limit <= 0 or 2 * gains + limit / 100 > 1:
             return f"{shown}."
         level = self.alpha / max(1, int(np.count_nonzero(drops.examples)))
-        return f"{shown}; {limit:g} would take about {examples_needed(limit / 100, gains, alpha=level):,}."
+        return f"{shown}; one of {limit:g} takes about {examples_needed(limit / 100, gains, alpha=level):,} examples."
 
 
 def _share(counts: np.ndarray, examples: np.ndarray) -> np.ndarray:

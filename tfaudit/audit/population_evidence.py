@@ -137,12 +137,12 @@ class PopulationEvidence:
         """Examples where one weighs more than the limit, else members per population."""
         if not drops.grain[row] <= limit:
             weight = f", each of which weighs {drops.grain[row]:.2f} points" if drops.examples[row] else ""
-            enough = f"; {limit:g} takes {int(np.ceil(100 / limit)):,} or more" if limit > 0 else ""
+            enough = f"; to vouch for {limit:g} takes {int(np.ceil(100 / limit)):,} or more" if limit > 0 else ""
             return f"There are {drops.examples[row]:,} examples{weight}{enough}."
         sizes = f"{self.baseline.num_members} and {self.compressed.num_members} members"
         shown = f"{f'{len(self._shared)} pairs of members' if self.paired else sizes} {smallest(drops.detectable[row])}"
         members = self._members_needed(drops, row, limit)
-        return f"{shown}; {limit:g} would take about {members:,} each." if members else f"{shown}."
+        return f"{shown}; one of {limit:g} takes about {members:,} members each." if members else f"{shown}."
 
     def _members_needed(self, drops: Drops, row: int, limit: float) -> int:
         """Errors fall with the root of the members, quantiles of t with their degrees of freedom; 0: too many."""
