@@ -13,7 +13,8 @@ probabilities, written into a real store. Everything is measured on one core.
    `scipy.stats.ttest_ind`, with `DataFrame.mode` for the PIEs, against the same results of tfaudit; and fairlearn's
    MetricFrame with scikit-learn's `accuracy_score` per class, one per member, against `Predictions.recall`. What they
    find must be equal, or no figure is printed. Goal: 50 times as fast.
-3. Seconds of one comparison and of its permutations while members, images or classes grow; the exponents are the slopes
+3. Seconds of one comparison and of its permutations (3 members have 20 in all) while members, images or classes grow; the
+   exponents are the slopes
    over the largest half of the sizes in log-log axes.
 """
 
@@ -181,9 +182,12 @@ def draw(table: pd.DataFrame, folder: Path) -> Path:
         .mark_line(point=True)
         .encode(
             x=alt.X(
-                "size:Q", scale=alt.Scale(type="log", nice=False, padding=12), title=None, axis=alt.Axis(format="~s")
+                "size:Q",
+                scale=alt.Scale(type="log", base=2, nice=False, padding=12),
+                title=None,
+                axis=alt.Axis(format="~s", tickCount=4, grid=False),
             ),
-            y=alt.Y("seconds:Q", scale=alt.Scale(type="log"), axis=alt.Axis(tickCount=4, format="~g")),
+            y=alt.Y("seconds:Q", scale=alt.Scale(type="log", base=2, nice=False), axis=alt.Axis(format="~g")),
             color=alt.Color("work:N", title=None, scale=alt.Scale(range=["#4a7fc1", "#8e4585"])),
         )
     )
