@@ -13,9 +13,8 @@ probabilities, written into a real store. Everything is measured on one core.
    `scipy.stats.ttest_ind`, with `DataFrame.mode` for the PIEs, against the same results of tfaudit; and fairlearn's
    MetricFrame with scikit-learn's `accuracy_score` per class, one per member, against `Predictions.recall`. What they
    find must be equal, or no figure is printed. Goal: 50 times as fast.
-3. Seconds of one comparison and of its permutations (3 members have 20 in all) while members, images or classes grow; the
-   exponents are the slopes
-   over the largest half of the sizes in log-log axes.
+3. Seconds of one comparison and of its permutations (3 members have 20 in all) while members, images or classes grow;
+   the exponents are the slopes over the three largest sizes in log-log axes.
 """
 
 import argparse
