@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from tfaudit import InputError, Predictions
-from tfaudit.prediction_files import read_groups, read_populations, read_predictions
+from tfaudit.prediction_files import read_beside, read_groups, read_populations, read_predictions
 
 NAMES = ["cat", "dog", "élan", "owl, big"]
 MEMBERS, EXAMPLES = 3, 12
@@ -180,6 +180,14 @@ def test_groups_are_joined_and_may_know_more_examples(write):
         read_groups(groups, *write(y_csv="label\n0\n0\n"))
     with pytest.raises(InputError, match="of unknown kind"):
         read_groups(*write(g_npy=np.zeros(2)), truth)
+
+
+def test_columns_beside_examples_that_are_known_are_joined_by_id(write):
+    (groups,) = write(g_csv="example,writer\nt-1,w1\nt-0,w0\nt-9,w9\n")
+    frame = read_beside(groups, np.array(["t-0", "t-1"]), 2, "runs/x")
+    assert frame.to_dict("list") == {"writer": ["w0", "w1"]}
+    with pytest.raises(InputError, match=r"g.csv: lacks 1 of the examples of runs/x: 't-7'"):
+        read_beside(groups, np.array(["t-7"]), 1, "runs/x")
 
 
 def test_a_name_in_an_extension_of_any_case(write, labels):

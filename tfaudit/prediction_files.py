@@ -28,7 +28,7 @@ from tfaudit.formats.tables import Table
 from tfaudit.predictions import Predictions
 from tfaudit.stats.ranking import rank_scores
 
-__all__ = ["read_groups", "read_populations", "read_predictions"]
+__all__ = ["read_beside", "read_groups", "read_populations", "read_predictions", "read_table"]
 
 
 def read_predictions(
@@ -106,13 +106,45 @@ def read_groups(path: Path, labels: Path, *, id_name: str | None = None) -> pd.D
     Raises:
         InputError: a file that cannot be read, an example that is missing, or ids in one of the two alone.
     """
-    if path.suffix.lower() not in (".csv", ".parquet"):
-        raise InputError(f"{path}: of unknown kind; groups are columns of a .csv or .parquet")
-    truth, table = read_labels(labels, id_name), Table(path)
-    name, frame = id_column(table, id_name), table.frame()
-    ids = None if name is None else table.text(name)
-    rows = places(truth.ids, ids, str(path), wanted_in=str(labels), rows=(len(truth.values), len(frame)))
+    truth = read_labels(labels, id_name)
+    return read_beside(path, truth.ids, len(truth.values), str(labels), id_name=id_name)
+
+
+def read_beside(
+    path: Path, ids: np.ndarray | None, examples: int, wanted_in: str, *, id_name: str | None = None
+) -> pd.DataFrame:
+    """Reads columns beside examples that are known already, in their order.
+
+    Args:
+        path: CSV or Parquet; rows of further examples are left out.
+        ids: `(N,)` of the examples, or None: the rows are in their order.
+        examples: N.
+        wanted_in: where the examples are, for errors.
+        id_name: the column of ids; looked for by default.
+
+    Returns:
+        N rows, without the column of ids.
+
+    Raises:
+        InputError: as `read_groups`.
+    """
+    table = read_table(path)
+    name = id_column(table, id_name)
+    found = None if name is None else table.text(name)
+    frame = table.frame()
+    rows = places(ids, found, str(path), wanted_in=wanted_in, rows=(examples, len(frame)))
     return frame.drop(columns=[] if name is None else name).iloc[rows].reset_index(drop=True)
+
+
+def read_table(path: Path) -> Table:
+    """A table of columns beside the predictions, or of answers to a survey.
+
+    Raises:
+        InputError: neither CSV nor Parquet, or a file that cannot be read.
+    """
+    if path.suffix.lower() not in (".csv", ".parquet"):
+        raise InputError(f"{path}: of unknown kind; allowed are tables, .csv or .parquet")
+    return Table(path)
 
 
 def _population(

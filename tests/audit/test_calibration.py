@@ -4,8 +4,6 @@ Every simulation draws two populations of 8 members on 50 classes of 60 examples
 with the probability of that class, independently; harmed classes lose `effect` of it in the second population.
 """
 
-import gc
-
 import numpy as np
 import pytest
 
@@ -15,14 +13,6 @@ from tfaudit.predictions import Predictions
 MEMBERS, CLASSES, EXAMPLES, HARMED = 8, 50, 60, 10
 LABELS = np.repeat(np.arange(CLASSES), EXAMPLES)
 RECALL = np.linspace(0.55, 0.95, CLASSES)[np.random.default_rng(0).permutation(CLASSES)]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def quick_garbage_collection():
-    """multipletests of statsmodels collects garbage in every Holm correction: through all that pytest has loaded."""
-    gc.freeze()
-    yield
-    gc.unfreeze()
 
 
 def trained(rng, recall):

@@ -13,8 +13,8 @@ from scipy import stats
 from tests.audit.populations import population
 from tfaudit.audit.classes import class_impact
 from tfaudit.audit.epoch import intensification
-from tfaudit.audit.gate import Verdict, gate
-from tfaudit.audit.limits import Limits
+from tfaudit.audit.gating.gate import Verdict, gate
+from tfaudit.audit.gating.limits import Limits
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
 

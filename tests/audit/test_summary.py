@@ -43,7 +43,9 @@ def test_single_members_are_not_tested():
     assert row["pies"] > 0
     assert not audit.impacts
     assert not audit.chances  # two members have two assignments, which count the same
-    assert audit.notes == ("No tests per class where a population has a single member: dense, int8.",)
+    assert audit.notes == (
+        "No tests of populations where one has a single member: dense, int8; `tfaudit.compare` tests single models.",
+    )
 
 
 def test_baseline_alone():

@@ -10,8 +10,8 @@ import pytest
 
 from tests.report.conftest import make_study
 from tfaudit import quantize
-from tfaudit.audit.gate import gate
-from tfaudit.audit.limits import Limits
+from tfaudit.audit.gating.gate import gate
+from tfaudit.audit.gating.limits import Limits
 from tfaudit.cli import main
 from tfaudit.cli.console import out
 from tfaudit.predictions import Predictions

@@ -6,6 +6,7 @@ import shutil
 import pytest
 
 from tfaudit.report.html import write_report
+from tfaudit.report.sections.order import study_sections
 from tfaudit.report.study import read_study
 
 CHROMIUM = shutil.which("chromium")
@@ -42,7 +43,8 @@ def test_report(browser, store, width, scheme):
     rows = page.locator("#figures tbody tr")
     assert [row.split("\t")[0] for row in rows.all_inner_texts()] == list(audit.frame()["title"])
     charts = page.locator("svg.chart")
-    assert charts.count() == 2 + len(audit.impacts)
+    drawn = [figure for section in study_sections(store, audit) for figure in section.figures]
+    assert charts.count() == 2 + len(audit.impacts) + len(drawn)
     for chart in charts.all():
         box = chart.bounding_box()
         assert min(box["width"], box["height"]) > 60

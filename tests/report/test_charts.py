@@ -108,7 +108,15 @@ def test_names_are_escaped():
 def test_save_charts(store, tmp_path):
     files = save_charts(store, tmp_path / "new")
     names = {"accuracy", "difficulty", "class-impact-magnitude-0.9", "class-impact-int8"}
-    names |= {"slopes", "slope-intervals", "accuracy-slope", "balances", "operating-points"}
+    names |= {
+        "chance-magnitude-0.9",
+        "chance-int8",
+        "slopes",
+        "slope-intervals",
+        "accuracy-slope",
+        "balances",
+        "operating-points",
+    }
     assert {file.name for file in files} == {f"{name}.{suffix}" for name in names for suffix in ("png", "svg", "pdf")}
     for file in files:
         content = file.read_bytes()

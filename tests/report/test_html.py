@@ -101,7 +101,7 @@ def test_place_that_cannot_be_written(store, tmp_path):
 def test_single_members(tmp_path):
     written = write_report(make_study(tmp_path, members=1)).read_text()
     assert 'id="classes"' not in written
-    assert "No tests per class where a population has a single member" in written
+    assert "No tests of populations where one has a single member" in written
     Page(written)
 
 

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from tests.report.conftest import make_study
+from tfaudit.audit.chance import chance
 from tfaudit.audit.distortion import distortion
 from tfaudit.audit.groups import groups
 from tfaudit.audit.pairs import compare
@@ -37,7 +38,9 @@ def cells(table):
 
 def test_a_population_without_more(store):
     found = sections_of(store)
-    assert list(found) == ["distortion", "operating-points"]
+    assert list(found) == ["chance", "distortion", "operating-points"]
+    by_chance = chance(store.predictions("dense"), store.predictions("int8"), permutations=50, paired=True).frame()
+    assert cells(found["chance"].tables[0])["by chance"][2:] == tuple(f"{x:,.1f}" for x in by_chance["expected"])
     rows = cells(found["distortion"].tables[0])
     expected = distortion(store.predictions("dense"), store.predictions("int8")).alpha.mean()
     assert rows["variant"] == ("magnitude 90 %", "fixed-point int8")
@@ -113,7 +116,7 @@ def everything(tmp_path_factory):
 
 def test_every_section_says_what_it_shows_and_cites_its_source(everything):
     store, sections = everything
-    assert len(sections) == 6
+    assert len(sections) == 7
     for section in sections:
         assert section.says.endswith((".", "?"))
         assert section.says.count(". ") == 0

@@ -35,6 +35,7 @@ class Summary:
         exemplars: PIEs per compressed variant.
         chances: permutation tests per compressed variant; without those that cannot be made.
         accuracies: one row per `variant`, `title`, `member` and `k`: the member's top-k `accuracy`, a share.
+        alpha: level of the tests.
         notes: what a reader has to know, one sentence each.
     """
 
@@ -44,6 +45,7 @@ class Summary:
     exemplars: Mapping[str, Exemplars]
     chances: Mapping[str, Chance]
     accuracies: pd.DataFrame
+    alpha: float
     notes: tuple[str, ...]
 
     def frame(self) -> pd.DataFrame:
@@ -138,12 +140,16 @@ def summary(
         accuracies.append(_accuracies(key, titles[key], population))
     if len(impacts) < len(pies):
         single = ", ".join(row["title"] for row in rows if row["members"] == 1)
-        notes.append(f"No tests per class where a population has a single member: {single}.")
+        notes.append(
+            f"No tests of populations where one has a single member: {single}; `tfaudit.compare` tests single models."
+        )
     if strangers and permutations:
         notes.append(f"No figures by chance where a member's parent is missing: {', '.join(strangers)}.")
     notes += _chance_notes({titles[key]: found for key, found in chances.items()}, alpha)
     table = pd.DataFrame(rows).reindex(columns=[*_COLUMNS]).astype(_COLUMNS)
-    return Summary(baseline, table, impacts, pies, chances, pd.concat(accuracies, ignore_index=True), tuple(notes))
+    return Summary(
+        baseline, table, impacts, pies, chances, pd.concat(accuracies, ignore_index=True), alpha, tuple(notes)
+    )
 
 
 def _chance_notes(chances: Mapping[str, Chance], alpha: float) -> list[str]:

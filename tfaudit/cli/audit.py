@@ -17,7 +17,7 @@ from tfaudit.errors import InputError, require
 if TYPE_CHECKING:
     from tfaudit.predictions import Predictions
 
-__all__ = ["audit", "files_of", "spread", "variants_of"]
+__all__ = ["Spreading", "audit", "files_of", "spread", "variants_of"]
 
 MANY = ("--baseline", "--compressed")
 """Options that take all words up to the next option."""
@@ -59,12 +59,15 @@ def spread(words: Sequence[str]) -> Iterator[str]:
         yield word
 
 
-class _Spreading(TyperCommand):
+class Spreading(TyperCommand):
+    """A command whose options of `MANY` take several words."""
+
     def parse_args(self, context: Any, words: list[str]) -> list[str]:
+        """Spreads the words first."""
         return super().parse_args(context, list(spread(words)))
 
 
-@app.command(cls=_Spreading, help="\n\n".join(HELP))
+@app.command(cls=Spreading, help="\n\n".join(HELP))
 def audit(
     labels: Annotated[Path, typer.Option(help="True classes: .npy, .npz, or .csv or .parquet with a column `label`.")],
     baseline: Annotated[

@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
-from tfaudit.cli.audit import spread
+from tfaudit.cli.audit import Spreading
 from tfaudit.cli.console import app, err, out
 from tfaudit.errors import InputError
 
 if TYPE_CHECKING:
-    from tfaudit.audit.gate import Verdict
+    from tfaudit.audit.gating.gate import Verdict
     from tfaudit.cli.gate_sources import Candidate
 
 __all__ = ["gate"]
@@ -22,16 +21,11 @@ __all__ = ["gate"]
 LIMITS, SOURCE, MODELS, FILES = "Limits", "What to judge", "Models and --data", "Predictions and --labels"
 
 
-class _Spreading(TyperCommand):
-    def parse_args(self, context: Any, words: list[str]) -> list[str]:
-        return super().parse_args(context, list(spread(words)))
-
-
 def _limit(text: str) -> Any:
     return typer.Option(help=text, rich_help_panel=LIMITS)
 
 
-@app.command(cls=_Spreading)
+@app.command(cls=Spreading)
 def gate(
     directory: Annotated[Path | None, typer.Argument(help="Directory of a study; else --baseline and so on.")] = None,
     variant: Annotated[
@@ -91,7 +85,7 @@ def gate(
     A drop fails beyond its limit if chance does not explain it, and passes within it if the data would have shown a
     drop as large as the limit. Else more data is needed, and the gate says how much. In JUnit XML that is an error.
     """
-    from tfaudit.audit.gate import gate as judge
+    from tfaudit.audit.gating.gate import gate as judge
     from tfaudit.cli.gate_limits import read_limits
     from tfaudit.cli.gate_sources import from_files, from_study
 
@@ -158,7 +152,7 @@ def _from_models(
 
 def _report(verdicts: dict[str, Verdict], junit: Path | None, json: Path | None) -> int:
     """Prints and writes the verdicts, the gravest first; returns the exit code."""
-    from tfaudit.audit.checks import OUTCOMES
+    from tfaudit.audit.gating.checks import OUTCOMES
     from tfaudit.files import write_whole
     from tfaudit.report.verdict_tables import printable, verdict_table
     from tfaudit.report.verdicts import json_verdicts, junit_verdicts

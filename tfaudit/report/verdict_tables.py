@@ -9,8 +9,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tfaudit.audit.checks import CANNOT_JUDGE, FAIL, OUTCOMES, PASS
-from tfaudit.audit.gate import Verdict
+from tfaudit.audit.gating.checks import CANNOT_JUDGE, FAIL, OUTCOMES, PASS
+from tfaudit.audit.gating.gate import Verdict
 from tfaudit.report.gate_figures import figure, title
 
 __all__ = ["printable", "verdict_table"]

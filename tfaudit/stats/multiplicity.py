@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
-from statsmodels.stats.multitest import multipletests
+from scipy import stats
 
 from tfaudit.errors import InputError
 
 __all__ = ["adjust"]
 
-_METHODS = {"holm": "holm", "bh": "fdr_bh"}
+
+def _holm(p: np.ndarray) -> np.ndarray:
+    """Step-down: the i-th smallest of n p-values times n - i, never below the one before.
+
+    statsmodels has it too, but collects garbage at every call, which costs more than all the rest of a class audit.
+    """
+    order = np.argsort(p, kind="stable")
+    adjusted = np.empty_like(p)
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)))
+    return adjusted
+
+
+_METHODS: dict[str, Callable[[np.ndarray], np.ndarray]] = {"holm": _holm, "bh": stats.false_discovery_control}
 
 
 def adjust(p: np.typing.ArrayLike, method: str) -> np.ndarray:
@@ -35,5 +49,5 @@ def adjust(p: np.typing.ArrayLike, method: str) -> np.ndarray:
     if ((adjusted[made] < 0) | (adjusted[made] > 1)).any():
         raise InputError("p: values outside [0, 1]")
     if made.any():
-        adjusted[made] = multipletests(adjusted[made], method=_METHODS[method])[1]
+        adjusted[made] = _METHODS[method](adjusted[made])
     return adjusted

@@ -89,7 +89,6 @@ def scatter_chart(units: pd.DataFrame, name: str, column: str) -> Drawing:
     scale = alt.Scale(domain=[max(0.0, low - 2), 101], nice=False)
     x = alt.X("before:Q", title="accuracy before, %", scale=scale, axis=alt.Axis(tickCount=5))
     y = alt.Y("after:Q", title="accuracy after, %", scale=scale, axis=alt.Axis(tickCount=5))
-    legend = {"orient": "top", "titleOrient": "left"}
     several = shown["group"].nunique() > 1
     points = alt.Chart(shown, width=SIDE, height=SIDE).mark_point(filled=True, size=40, opacity=0.85)
     encoding = {
@@ -104,7 +103,7 @@ def scatter_chart(units: pd.DataFrame, name: str, column: str) -> Drawing:
         "tooltip": ["unit", "group", alt.Tooltip("value:Q", format=".3g"), "before", "after"],
     }
     if several:
-        encoding["shape"] = alt.Shape("group:N", title=column, legend=alt.Legend(**legend))
+        encoding["shape"] = alt.Shape("group:N", title=column, legend=alt.Legend(orient="top"))
     same = pd.DataFrame({"before": [scale.domain[0], 100], "after": [scale.domain[0], 100]})
     diagonal = alt.Chart(same).mark_line(color=GREY, strokeDash=[4, 4], strokeWidth=1).encode(x=x, y=y)
     chart = alt.layer(diagonal, points.encode(**encoding))

@@ -28,7 +28,7 @@ def distortion_section(material: Material) -> Section | None:
     if not found:
         return None
     slopes = slope_frame(found, by=BY)
-    intervals = slope_intervals(slopes)
+    intervals = slope_intervals(slopes, alpha=material.alpha)
     return Section(
         "distortion",
         "Recall distortion",
@@ -74,7 +74,7 @@ def _table(found: dict[tuple[str, str], Distortion], intervals: pd.DataFrame) ->
             column(rows, "level", "variant"),
             column(rows, "members", "members"),
             column(rows, "alpha", "slope", ".3f", meaning="mean over the members"),
-            column(rows, "low", "from", ".3f", meaning="interval of the mean, together 95 % per family"),
+            column(rows, "low", "from", ".3f", meaning="interval of the mean; those of a family hold together"),
             column(rows, "high", "to", ".3f", meaning="upper end"),
             column(rows, "slope_between_dense", "two dense", ".3f", meaning="slope of one dense model on another"),
             column(rows, "accuracy_before", "top-1 before, %", ".2f", scale=100),

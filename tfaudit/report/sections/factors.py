@@ -30,7 +30,7 @@ def factors_section(material: Material) -> Section | None:
     )
     chosen = {material.audit.baseline: material.baseline} | {key: material.unpaired(key) for key in pruned}
     table = class_table(chosen, described, material.store.classes(), baseline=material.audit.baseline)
-    fits = _fits(table)
+    fits = _fits(table, 1 - material.alpha)
     if fits is None:
         return None
     least_squares, counts = fits
@@ -51,11 +51,14 @@ def factors_section(material: Material) -> Section | None:
     )
 
 
-def _fits(table: pd.DataFrame) -> tuple[Factors, Factors] | None:
+def _fits(table: pd.DataFrame, confidence: float) -> tuple[Factors, Factors] | None:
     """Both models; of few classes without the quartiles, of too few not at all."""
     for without in ((), ("accuracy0_quartile", "accuracy0:accuracy0_quartile")):
         with contextlib.suppress(InputError):  # covariates that cannot be told apart, too few rows, separation
-            return factors(table, without=without), factors_glm(table, without=without)
+            return (
+                factors(table, without=without, confidence=confidence),
+                factors_glm(table, without=without, confidence=confidence),
+            )
     return None
 
 
@@ -69,7 +72,7 @@ def _table(found: Factors, title: str) -> Table:
             column(frame, "se", "HAC error", ".4f"),
             column(frame, "t", "t", "+.2f"),
             column(frame, "p", "p", ".2g", meaning="two-sided"),
-            column(frame, "low", "from", "+.4f", meaning="lower end of the 95 % interval"),
+            column(frame, "low", "from", "+.4f", meaning="lower end of its interval"),
             column(frame, "high", "to", "+.4f", meaning="upper end"),
             column(frame, "p_one_tailed", "p, one-tailed", ".2g", meaning="imbalance > 0, class entropy < 0"),
         ),

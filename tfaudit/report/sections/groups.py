@@ -22,7 +22,9 @@ def groups_section(material: Material) -> Section | None:
         return None
     everybody = pd.Series("all", index=material.groups.index, name="group")
     found = {
-        (key, str(column.name)): groups(material.baseline, population, column, individuals=people if first else None)
+        (key, str(column.name)): groups(
+            material.baseline, population, column, individuals=people if first else None, alpha=material.alpha
+        )
         for key, population in material.compressed.items()
         for first, column in [(i == 0, material.groups[name]) for i, name in enumerate(names)] or [(True, everybody)]
     }
@@ -56,7 +58,10 @@ def attributes_section(material: Material) -> Section | None:
     if not material.group_columns or not material.audit.exemplars:
         return None
     shown = material.groups[material.group_columns]
-    found = {key: attributes(material.baseline, each, shown) for key, each in material.compressed.items()}
+    found = {
+        key: attributes(material.baseline, each, shown, alpha=material.alpha)
+        for key, each in material.compressed.items()
+    }
     found = {key: each for key, each in found.items() if each.pies and each.others}
     if not found:
         return None

@@ -77,6 +77,16 @@ class Material:
         )
 
     @property
+    def alpha(self) -> float:
+        """Level of the tests; intervals are at 1 - alpha."""
+        return self.audit.alpha
+
+    @property
+    def level(self) -> str:
+        """Of the intervals, for people."""
+        return f"{100 * (1 - self.alpha):g} %"
+
+    @property
     def study(self) -> Study:
         """What was run."""
         return self.store.study

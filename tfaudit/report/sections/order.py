@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pandas as pd
 
 from tfaudit.audit.summary import Summary
+from tfaudit.report.sections.chance import chance_section
 from tfaudit.report.sections.distortion import distortion_section
 from tfaudit.report.sections.factors import factors_section
 from tfaudit.report.sections.groups import attributes_section, groups_section
@@ -22,6 +23,7 @@ __all__ = ["SECTIONS", "study_sections"]
 
 SECTIONS: tuple[Callable[[Material], Section | None], ...] = (
     pairs_section,
+    chance_section,
     distortion_section,
     groups_section,
     attributes_section,

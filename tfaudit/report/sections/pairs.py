@@ -21,7 +21,7 @@ def pairs_section(material: Material) -> Section | None:
     single = {key: population for key, population in material.compressed.items() if population.num_members == 1}
     if not single:
         return None
-    found = {key: compare(material.baseline, population) for key, population in single.items()}
+    found = {key: compare(material.baseline, population, alpha=material.alpha) for key, population in single.items()}
     figures = [
         Figure(
             f"pair-{key}",
@@ -53,8 +53,8 @@ def _overall(found: dict[str, PairComparison], material: Material) -> Table:
             column(frame, "accuracy_before", "top-1 before", ".2f", scale=100, meaning="accuracy, %"),
             column(frame, "accuracy_after", "after", ".2f", scale=100, meaning="accuracy, %"),
             column(frame, "difference_pp", "change", "+.2f", meaning="percentage points"),
-            column(frame, "low_pp", "from", "+.2f", meaning="lower end of its 95 % interval"),
-            column(frame, "high_pp", "to", "+.2f", meaning="upper end of its 95 % interval"),
+            column(frame, "low_pp", "from", "+.2f", meaning=f"lower end of its {material.level} interval"),
+            column(frame, "high_pp", "to", "+.2f", meaning="upper end"),
             column(frame, "p", "p", ".2g", meaning="McNemar's exact test"),
             column(frame, "negative_flips", "lost", ",d", meaning="right before, wrong after"),
             column(frame, "positive_flips", "won", ",d", meaning="wrong before, right after"),
@@ -80,7 +80,7 @@ def _classes(pair: PairComparison, title: str) -> Table | None:
             column(shown, "examples", "images"),
             column(shown, "recall_before", "recall before, %", ".1f", scale=100),
             column(shown, "recall_after", "after, %", ".1f", scale=100),
-            column(shown, "low_pp", "change from", "+.1f", meaning="lower end of its 95 % interval, points"),
+            column(shown, "low_pp", "change from", "+.1f", meaning="lower end of its interval, points"),
             column(shown, "high_pp", "to", "+.1f", meaning="upper end, points"),
             column(shown, "lost", "lost"),
             column(shown, "won", "won"),

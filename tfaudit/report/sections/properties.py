@@ -32,7 +32,9 @@ def properties_section(material: Material) -> Section | None:
     ]
     group = material.groups[material.group_columns[0]] if material.group_columns else None
     found = {
-        (key, i): trends(material.baseline, population, values, column=group, individuals=material.individuals)
+        (key, i): trends(
+            material.baseline, population, values, column=group, individuals=material.individuals, alpha=material.alpha
+        )
         for key, population in material.compressed.items()
         for i, values in enumerate(measured)
         if values.nunique() > 1
@@ -83,7 +85,7 @@ def _table(found: Trends, title: str) -> Table:
             column(frame, "measure", "accuracy"),
             column(frame, "units", "points", ",d"),
             column(frame, "slope", "slope", "+.4g", meaning="accuracy, a share, per unit of the property"),
-            column(frame, "slope_low", "from", "+.4g", meaning="lower end of its 95 % interval"),
+            column(frame, "slope_low", "from", "+.4g", meaning="lower end of its interval"),
             column(frame, "slope_high", "to", "+.4g", meaning="upper end"),
             column(frame, "p", "p", ".2g", meaning="of slope 0"),
         ),

@@ -13,7 +13,7 @@ def survey_section(material: Material) -> Section | None:
     """The human study, where answers were brought along."""
     if material.answers is None:
         return None
-    found = survey(material.answers)
+    found = survey(material.answers, alpha=material.alpha)
     frame = found.frame()
     return Section(
         "survey",

@@ -9,8 +9,8 @@ import numpy as np
 from scipy import special
 
 from tfaudit.audit.distortion import Distortion, distortion
-from tfaudit.audit.evidence import Drops, Slope, smallest
 from tfaudit.audit.exemplars import Exemplars, exemplars
+from tfaudit.audit.gating.evidence import Drops, Slope, smallest
 from tfaudit.errors import require
 from tfaudit.predictions import Predictions
 from tfaudit.stats.detectable import detectable_shift

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from tfaudit.audit.epoch import intensification
-from tfaudit.audit.evidence import Drops, Slope, smallest
+from tfaudit.audit.gating.evidence import Drops, Slope, smallest
 from tfaudit.audit.pairs import PairComparison, compare
 from tfaudit.predictions import Predictions
 from tfaudit.stats.balance import normalised_balance, slope

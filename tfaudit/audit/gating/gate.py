@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from tfaudit.audit.checks import (
+from tfaudit.audit.gating.checks import (
     CANNOT_JUDGE,
     FAIL,
     OUTCOMES,
@@ -20,11 +20,11 @@ from tfaudit.audit.checks import (
     check_slope,
     check_value,
 )
-from tfaudit.audit.evidence import Evidence
-from tfaudit.audit.limits import Limits
-from tfaudit.audit.pair_evidence import PairEvidence
+from tfaudit.audit.gating.evidence import Evidence
+from tfaudit.audit.gating.limits import Limits
+from tfaudit.audit.gating.pairs import PairEvidence
+from tfaudit.audit.gating.populations import PopulationEvidence
 from tfaudit.audit.pairing import require_same_examples
-from tfaudit.audit.population_evidence import PopulationEvidence
 from tfaudit.errors import InputError, require
 from tfaudit.predictions import Predictions
 

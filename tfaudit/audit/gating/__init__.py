@@ -1,0 +1,1 @@
+"""May a compressed model be shipped? Limits held against what the data can carry."""
