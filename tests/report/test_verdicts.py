@@ -36,7 +36,7 @@ def test_junit_has_the_structure_that_jenkins_and_gitlab_read(verdicts):
     for suite, verdict in zip(root, verdicts.values(), strict=True):
         cases = suite.findall("testcase")
         assert [case.get("name") for case in cases] == [check.name for check in verdict.checks]
-        assert all(case.get("classname") == f"tfaudit.gating.gate.{suite.get('name')}" for case in cases)
+        assert all(case.get("classname") == f"tfaudit.gate.{suite.get('name')}" for case in cases)
         for case, check in zip(cases, verdict.checks, strict=True):
             children = [child.tag for child in case]
             assert children == [{"fail": "failure", "cannot judge": "error", "pass": "system-out"}[check.outcome]]

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.audit.pairing import require_same_examples
+from tfaudit.audit.wording import listed
 from tfaudit.errors import InputError, require
 from tfaudit.predictions import Predictions
 from tfaudit.stats.multiplicity import adjust
@@ -203,8 +204,7 @@ def _notes(names: tuple[str, ...], examples: np.ndarray, zeros: np.ndarray, pair
     notes = []
     empty = [name for name, count in zip(names, examples, strict=True) if not count]
     if empty:
-        listed = ", ".join(empty[:5]) + (f" and {len(empty) - 5} more" if len(empty) > 5 else "")
-        notes.append(f"{_counted(len(empty), 'class', 'classes')} without test examples, not tested: {listed}.")
+        notes.append(f"{_counted(len(empty), 'class', 'classes')} without test examples, not tested: {listed(empty)}.")
     if zeros.any():
         notes.append(
             f"Relative recall is undefined for {_counted(int((zeros > 0).sum()), 'class', 'classes')}: "

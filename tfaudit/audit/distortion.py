@@ -11,6 +11,7 @@ import pandas as pd
 
 from tfaudit.audit.pairing import require_same_examples
 from tfaudit.audit.rates import class_rates
+from tfaudit.audit.wording import listed
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
 from tfaudit.stats.balance import normalised_balance, slope, uncentred_r2
@@ -227,7 +228,7 @@ def distortion(dense: Predictions, pruned: Predictions, *, metric: str = "recall
     shared = [member for member in dense.members if member in set(pruned.members)]
     if not shared:
         raise InputError(
-            f"pruned: members {_listed(pruned.members)}, the dense ones are {_listed(dense.members)}; "
+            f"pruned: members {listed(pruned.members)}, the dense ones are {listed(dense.members)}; "
             "a pruned member must carry the name of the dense member that it was made from"
         )
     rows = [[each.members.index(member) for member in shared] for each in (dense, pruned)]
@@ -256,14 +257,14 @@ def _variance(rates: np.ndarray, ddof: int) -> np.ndarray:
 def _notes(found: Distortion, alone: Sequence[object]) -> tuple[str, ...]:
     notes = []
     if alone:
-        notes.append(f"Members on one side only are left out: {_listed(alone)}.")
+        notes.append(f"Members on one side only are left out: {listed(alone)}.")
     empty = [name for name, count in zip(found.class_names, found.examples, strict=True) if not count]
     if empty:
-        notes.append(f"Classes without test examples do not count: {_listed(empty)}.")
+        notes.append(f"Classes without test examples do not count: {listed(empty)}.")
     undefined = [member for member, alpha in zip(found.members, found.alpha, strict=True) if np.isnan(alpha)]
     if undefined:
         notes.append(
-            f"The slope is undefined for members {_listed(undefined)}: one model gets nothing right, or the dense one "
+            f"The slope is undefined for members {listed(undefined)}: one model gets nothing right, or the dense one "
             "is equally good at all classes."
         )
     shown = found.examples[found.examples > 0]
@@ -275,7 +276,3 @@ def _notes(found: Distortion, alone: Sequence[object]) -> tuple[str, ...]:
         )
         notes.append(f"{cause}, so balances need not sum to 0; the line goes through the origin all the same.")
     return tuple(notes)
-
-
-def _listed(names: Sequence[object]) -> str:
-    return ", ".join(map(str, names[:5])) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from tfaudit.audit.wording import listed
 from tfaudit.errors import InputError
 from tfaudit.stats.pareto import pareto_set
 
@@ -176,6 +177,7 @@ def _means(table: pd.DataFrame, objectives: Mapping[str, str], floor: float | No
     notes = []
     if not complete.all():
         lost = rows[~complete]["variant"].unique()
-        named = ", ".join(map(str, lost[:5])) + (f" and {len(lost) - 5} more" if len(lost) > 5 else "")
-        notes.append(f"{(~complete).sum()} of {len(rows)} rows lack an objective and are left out, of {named}.")
+        notes.append(
+            f"{(~complete).sum()} of {len(rows)} rows lack an objective and are left out, of {listed(list(lost))}."
+        )
     return points.reset_index(), notes

@@ -10,6 +10,7 @@ import pandas as pd
 
 from tfaudit.audit.flips import Overall, flipped, overall
 from tfaudit.audit.pairing import require_same_examples
+from tfaudit.audit.wording import listed
 from tfaudit.errors import InputError, require
 from tfaudit.predictions import Predictions
 from tfaudit.stats.contingency import mcnemar, paired_interval
@@ -197,9 +198,8 @@ def _notes(names: tuple[str, ...], examples: np.ndarray, alpha: float) -> tuple[
     notes = []
     empty = [name for name, count in zip(names, examples, strict=True) if not count]
     if empty:
-        listed = ", ".join(empty[:5]) + (f" and {len(empty) - 5} more" if len(empty) > 5 else "")
         classes = "class" if len(empty) == 1 else "classes"
-        notes.append(f"{len(empty):,} {classes} without test examples, not tested: {listed}.")
+        notes.append(f"{len(empty):,} {classes} without test examples, not tested: {listed(empty)}.")
     # n changes to one side give at best p = 2 / 2^n.
     needed = int(np.ceil(1 - np.log2(alpha)))
     small = int(((examples > 0) & (examples < needed)).sum())

@@ -59,7 +59,7 @@ def junit_verdicts(verdicts: Mapping[str, Verdict]) -> bytes:
 def _suite(key: str, verdict: Verdict) -> ET.Element:
     suite = ET.Element("testsuite", {"name": _xml(key), **_counts(verdict.checks), "skipped": "0", "time": "0"})
     for check in verdict.checks:
-        case = ET.SubElement(suite, "testcase", classname=f"tfaudit.gating.gate.{_xml(key)}", name=check.name, time="0")
+        case = ET.SubElement(suite, "testcase", classname=f"tfaudit.gate.{_xml(key)}", name=check.name, time="0")
         sentence = _xml(check.sentence)
         if check.outcome == PASS:
             ET.SubElement(case, "system-out").text = sentence

@@ -56,7 +56,7 @@ class Check:
 
 
 def drop_outcomes(drops: Drops, limit: float, alpha: float) -> np.ndarray:
-    """The rule for drops, `(C,)` outcomes; see `tfaudit.gating.gate`."""
+    """The rule for drops, `(C,)` outcomes; see `tfaudit.gate`."""
     sharp = ((drops.high < limit) | (drops.detectable <= limit)) & (drops.grain <= limit)
     beyond = np.where(drops.p <= alpha, FAIL, CANNOT_JUDGE)
     return np.where(drops.drop > limit, beyond, np.where(sharp, PASS, CANNOT_JUDGE))
