@@ -15,6 +15,7 @@ from tfaudit.audit.classes import ClassImpact, class_impact
 from tfaudit.audit.exemplars import Exemplars, exemplars
 from tfaudit.errors import InputError, require
 from tfaudit.predictions import Predictions
+from tfaudit.stats.change import relative_change
 
 if TYPE_CHECKING:
     from tfaudit.report.charts.style import Drawing
@@ -52,11 +53,11 @@ class Summary:
         """One row per variant, the baseline first.
 
         Columns: `variant` (key), `title`, `family`, `sparsity` (share of zeros), `members`, `bytes` and `gzipped_bytes`
-        (of the model file, means over members), `top1` and `top5` (mean accuracies, shares), `significant`,
-        `expected_by_chance` (alpha times the classes tested), `significant_p` (of their number, by permutation),
-        `significant_holm`, `significant_bh`, `harmed`, `favoured` (classes), `pies`, `pie_share`, `pies_by_chance` and
-        `pies_p` (by permutation). NA where a figure does not exist: tests of the baseline or of single members, unknown
-        sizes, no permutations.
+        (of the model file, means over members), `top1` and `top5` (mean accuracies, shares), `top1_change` (a share of the
+        baseline's, [F] table 3), `significant`, `expected_by_chance` (alpha times the classes tested), `significant_p`
+        (of their number, by permutation), `significant_holm`, `significant_bh`, `harmed`, `favoured` (classes), `pies`,
+        `pie_share`, `pies_by_chance` and `pies_p` (by permutation). NA where a figure does not exist: tests of the
+        baseline or of single members, unknown sizes, no permutations.
         """
         return self.table.copy()
 
@@ -126,6 +127,7 @@ def summary(
         row["top5"] = population.accuracy(5).mean() if population.ranked.shape[2] >= 5 else np.nan
         if key != baseline:
             pies[key] = exemplars(reference, population)
+            row["top1_change"] = relative_change(rows[0]["top1"], row["top1"])
             row |= {"pies": len(pies[key].index), "pie_share": len(pies[key].index) / population.num_examples}
             if min(population.num_members, reference.num_members) > 1:
                 impacts[key] = class_impact(reference, population, alpha=alpha)
@@ -177,6 +179,7 @@ _COLUMNS = {
     "gzipped_bytes": "Float64",
     "top1": "float64",
     "top5": "Float64",
+    "top1_change": "Float64",
     "significant": "Int64",
     "expected_by_chance": "Float64",
     "significant_p": "Float64",

@@ -35,7 +35,7 @@ def columns(audit: Summary) -> tuple[Column, ...]:
         return Column(heading, meaning, tuple(text(row) for row in rows))
 
     def known(name: str, form: str, scale: float = 1) -> Any:
-        return lambda row: "–" if pd.isna(row[name]) else format(scale * row[name], form)
+        return lambda row: "–" if pd.isna(row[name]) else format(scale * row[name], form).replace("-", "−")
 
     found = [
         column("variant", "what was done to the model", lambda row: row["title"]),
@@ -43,13 +43,13 @@ def columns(audit: Summary) -> tuple[Column, ...]:
         column(f"size, {unit}", "model file, mean over members", known("bytes", ".3g", scale)),
         column(f"gzipped, {unit}", "the same file, gzipped", known("gzipped_bytes", ".3g", scale)),
         column("top-1", "mean accuracy, %", known("top1", ".2f", 100)),
+        column("change, %", "of mean top-1 accuracy, relative to the baseline's", known("top1_change", "+.2f", 100)),
         column("top-5", "mean accuracy of five guesses, %", known("top5", ".2f", 100)),
         column("signif.", "classes with p ≤ alpha, uncorrected as in [F]", known("significant", "d")),
         column("chance", "such classes to expect if nothing had changed", known("expected_by_chance", ".3g")),
         column("Holm", "classes significant after Holm's correction", known("significant_holm", "d")),
         column("BH", "classes significant after Benjamini and Hochberg's", known("significant_bh", "d")),
         column("PIEs", "images whose modal label changes", known("pies", ",d")),
-        column("PIE %", "their share of all images", known("pie_share", ".2f", 100)),
         column("PIEs by chance", "such images to expect if compression did nothing", known("pies_by_chance", ",.0f")),
         column("p of PIEs", "how likely chance gives as many; by reassigning members", lambda row: _p(row["pies_p"])),
     ]

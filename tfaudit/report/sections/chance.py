@@ -31,6 +31,7 @@ def chance_section(material: Material) -> Section | None:
                 material.titles[key],
             )
             for key, each in found.items()
+            if len(each.distribution()) > len(each.frame())  # else each count has one value: nothing to draw
         ),
         (
             Table(
