@@ -53,7 +53,7 @@ class Summary:
         """One row per variant, the baseline first.
 
         Columns: `variant` (key), `title`, `family`, `sparsity` (share of zeros), `members`, `bytes` and `gzipped_bytes`
-        (of the model file, means over members), `top1` and `top5` (mean accuracies, shares), `top1_change` (a share of the
+        (of the model file, means over members), `top1`, `top5` (mean accuracies, shares), `top1_change` (share of the
         baseline's, [F] table 3), `significant`, `expected_by_chance` (alpha times the classes tested), `significant_p`
         (of their number, by permutation), `significant_holm`, `significant_bh`, `harmed`, `favoured` (classes), `pies`,
         `pie_share`, `pies_by_chance` and `pies_p` (by permutation). NA where a figure does not exist: tests of the
@@ -119,7 +119,8 @@ def summary(
     impacts: dict[str, ClassImpact] = {}
     pies: dict[str, Exemplars] = {}
     chances: dict[str, Chance] = {}
-    rows, notes, accuracies, strangers = [], [], [], []
+    rows: list[dict[str, Any]] = []
+    notes, accuracies, strangers = [], [], []
     for key in keys:
         population = reference if key == baseline else populations[key]
         row = {"variant": key, **facts.loc[key], "members": population.num_members}
