@@ -122,7 +122,7 @@ def audit(
         store = write_given(
             directory, reference, populations, name=title, dataset=labels.name, paired=pairs, groups=columns
         )
-        show(store, alpha=alpha, permutations=permutations)
+        show(store, alpha=alpha, permutations=permutations, table=not single)
     elif not single:
         everything = {"": reference, **populations}  # no variant can have the name ""
         titles = pd.DataFrame({"title": "baseline"}, index=[""])

@@ -83,7 +83,7 @@ def compare(
     if csv:
         _write_csv(csv, pairs)
     if directory:
-        _write_study(directory, found, baseline, data)
+        _write_study(directory, found, baseline, data, alpha)
 
 
 def show_pairs(
@@ -200,23 +200,22 @@ def _write_csv(path: Path, pairs: dict[str, PairComparison]) -> None:
     out.print(f"classes: {path}", soft_wrap=True)
 
 
-def _write_study(directory: Path, found: ModelPredictions, baseline: Path, data: str) -> None:
+def _write_study(directory: Path, found: ModelPredictions, baseline: Path, data: str, alpha: float) -> None:
     import pandas as pd
 
     from tfaudit.cli.report import show
     from tfaudit.given import write_given
 
-    out.print()
-    show(
-        write_given(
-            directory,
-            found.baseline,
-            found.compressed,
-            name=baseline.stem,
-            model=baseline.name,
-            dataset=data,
-            images=found.thumbnails,
-            facts=pd.DataFrame({"bytes": found.bytes}),
-            paired=list(found.compressed),
-        )
+    store = write_given(
+        directory,
+        found.baseline,
+        found.compressed,
+        name=baseline.stem,
+        model=baseline.name,
+        dataset=data,
+        images=found.thumbnails,
+        facts=pd.DataFrame({"bytes": found.bytes}),
+        paired=list(found.compressed),
     )
+    out.print()
+    show(store, alpha=alpha, table=False)

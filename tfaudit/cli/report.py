@@ -61,8 +61,12 @@ def show(
     permutations: int = 1000,
     groups: pd.DataFrame | None = None,
     answers: pd.DataFrame | None = None,
+    table: bool = True,
 ) -> tuple[Summary, tuple[Section, ...]]:
-    """Prints the table, writes the report and returns what both show; see `read_study` and `study_sections`."""
+    """Prints the table, unless it is not wanted, writes the report and returns what both show.
+
+    See `read_study` and `study_sections` for the options.
+    """
     from tfaudit.report.html import write_report
     from tfaudit.report.sections.order import study_sections
     from tfaudit.report.study import read_study
@@ -70,6 +74,7 @@ def show(
 
     audit = read_study(store, alpha=alpha, permutations=permutations)
     sections = study_sections(store, audit, groups=groups, answers=answers)
-    out.print(terminal_table(audit))
+    if table:
+        out.print(terminal_table(audit))
     out.print(f"report: {write_report(store, audit=audit, sections=sections)}", soft_wrap=True)
     return audit, sections

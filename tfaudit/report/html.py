@@ -78,6 +78,7 @@ def _page(store: Store, audit: Summary, sections: Sequence[Section], split: str)
         style=Markup((files("tfaudit.report") / "report.css").read_text()),
         versions=_versions(store),
         audit=audit,
+        several=bool(audit.table["members"].max() > 1),
         table=html_table(audit),
         headlines=headlines(audit),
         charts={name: Markup(inline_svg(chart, _DESCRIPTIONS[name.split("-")[0]])) for name, chart in charts.items()},

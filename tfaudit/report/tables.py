@@ -64,7 +64,7 @@ def terminal_table(audit: Summary) -> Table:
         cells[f"{found}\n(chance)"] = tuple(count if "–" in (count, by) else f"{count} ({by})" for count, by in both)
     cells["p"] = cells["p of PIEs"]
     shown = ("top-1", "top-5", "signif.\n(chance)", "Holm", "BH", "PIEs\n(chance)", "p")
-    sizes = [heading for heading in cells if "size" in heading or "gzipped" in heading]
+    sizes = [heading for heading in cells if heading.startswith(("size", "gzipped")) and set(cells[heading]) != {"–"}]
     cells = {heading: cells[heading] for heading in ("variant", *sizes, *shown)}
     table = Table(
         title=f"What compression forgets, {_members(audit)}",
