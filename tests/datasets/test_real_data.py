@@ -50,3 +50,13 @@ def test_cifar10(prepared):
     mean, std = train.moments()  # against the figures everyone normalises with
     np.testing.assert_allclose(mean / 255, [0.4914, 0.4822, 0.4465], atol=5e-5)
     np.testing.assert_allclose(std / 255, [0.2470, 0.2435, 0.2616], atol=5e-5)
+
+
+@pytest.mark.slow
+def test_qmnist_knows_the_writers_of_mnist(real_data, tmp_path):
+    for place in (*(real_data / "mnist").iterdir(), *(real_data / "qmnist").glob("*.tsv.gz")):
+        (tmp_path / place.name).symlink_to(place)
+    prepare("qmnist", tmp_path, data_dir=tmp_path / "tfds")
+    test = load_dataset("qmnist", "test", data_dir=tmp_path / "tfds")
+    assert test.groups["writer"].nunique() == 297
+    assert test.groups["series"].value_counts().to_dict() == {"hsf4": 5001, "hsf0": 4999}

@@ -137,7 +137,12 @@ class Table:
         return self._guarded(
             lambda: pa.csv.open_csv(
                 self.path,
-                pa.csv.ReadOptions(block_size=_BYTES_AT_ONCE, skip_rows=1, column_names=list(self.columns)),
+                pa.csv.ReadOptions(
+                    use_threads=False,  # with threads errors do not always name the row
+                    block_size=_BYTES_AT_ONCE,
+                    skip_rows=1,
+                    column_names=list(self.columns),
+                ),
                 pa.csv.ParseOptions(newlines_in_values=True),
                 pa.csv.ConvertOptions(include_columns=list(columns), column_types=dict.fromkeys(columns, kind)),
             )
