@@ -32,7 +32,9 @@ def every_kind():
 def test_exactly_the_weights_outside_the_masks_become_zero(method, scope):
     model = every_kind()
     before = {weight.path: weight.numpy() for weight in model.weights}
-    masks = prune(model, 0.7, method=method, scope=scope)
+    model.compile(loss="mse")
+    data = np.ones((2, 12, 12, 4), np.float32), np.ones((2, 4), np.float32)
+    masks = prune(model, 0.7, method=method, scope=scope, gradient_data=data, decay=1e-3)
     for weight in model.weights:
         kept = masks.get(weight.path, np.ones(weight.shape, bool))
         np.testing.assert_array_equal(weight.numpy(), np.where(kept, before[weight.path], 0))

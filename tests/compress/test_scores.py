@@ -7,7 +7,9 @@ from tfaudit.compress.scores import SCORES, draws_for, inputs, magnitude
 @pytest.mark.parametrize("method", SCORES)
 def test_a_method_scores_every_weight_with_a_number_not_below_zero(method):
     weights = np.random.default_rng(0).normal(size=(3, 4)).astype(np.float32)
-    supply = {"weights": weights, "draws": draws_for(0, weights.shape, 0)}
+    gradients = np.random.default_rng(1).normal(size=(3, 4)).astype(np.float32)
+    supply = {"weights": weights, "gradients": gradients, "draws": draws_for(0, weights.shape, 0)}
+    supply["decay"] = np.float32(5e-4)
     scores = SCORES[method](**{name: supply[name] for name in inputs(method)})
     assert scores.shape == weights.shape
     assert scores.dtype == np.float32

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 import keras
 import numpy as np
 
+from tfaudit.compress.gradients import GradientData, loss_gradients
 from tfaudit.compress.kernels import select_kernels
 from tfaudit.compress.masked import MaskedKernels, steps_done
 from tfaudit.compress.masks import SCOPES, masks
@@ -27,20 +28,26 @@ def prune(
     method: str = "magnitude",
     scope: str = "layer",
     layers: Layers = None,
+    gradient_data: GradientData | None = None,
+    gradient: str = "loss",
+    decay: float = 0.0,
     seed: int = 0,
 ) -> dict[str, np.ndarray]:
-    """Set the weights with the lowest scores to 0, in place.
+    """Set the weights with the lowest scores to 0, in place. Weights that are 0 already go first.
 
     Exactly `max(round(n * (1 - sparsity)), 1)` of the n weights of a kernel stay (with `scope="global"`: of all kernels
     together); among equal scores those at the lower positions. Training the model afterwards revives the weights,
     unless `Pruning` holds them.
 
     Args:
-        model: a built Keras 3 model.
+        model: a built Keras 3 model; compiled with its loss for methods that need gradients.
         sparsity: the share of the weights that become 0, in [0, 1).
-        method: "magnitude" or "random", see `tfaudit.compress.scores`.
+        method: "magnitude", "gradient", "undecayed" or "random", see `tfaudit.compress.scores`.
         scope: "layer": each kernel reaches the sparsity; "global": all kernels are ranked together.
         layers: names of layers, or layers, at any depth; None: all that have a kernel.
+        gradient_data: inputs and targets as two arrays, or batches of them, over which gradients are averaged.
+        gradient: "loss": of all that training minimises ([R]'s text); "data": without penalties (its authors' code).
+        decay: of the method "undecayed": eps of the decay `eps/2 |w|^2`; Keras' `L2(l)` is eps = 2 l.
         seed: of the method "random".
 
     Returns:
@@ -58,14 +65,18 @@ def prune(
     [[0.0, -4.0], [3.0, 0.0]]
     """
     _check_sparsity("sparsity", sparsity)
-    _check_settings(method, scope, seed)
-    kernels = select_kernels(model, layers)
+    _check_settings(method, scope, seed, tuple(SCORES))
+    kernels, wanted = select_kernels(model, layers), inputs(method)
     values = {name: kernel.numpy() for name, kernel in kernels.items()}
-    supply = {
-        "weights": {name: each.astype(np.float32) for name, each in values.items()},
-        "draws": {name: draws_for(position, each.shape, seed) for position, (name, each) in enumerate(values.items())},
+    gradients: dict[str, np.ndarray] = {}
+    if "gradients" in wanted:
+        if gradient_data is None:
+            raise InputError(f"gradient_data: method {method!r} needs data to take gradients over")
+        gradients = loss_gradients(model, kernels, gradient_data, of=gradient)
+    scores = {
+        name: _scored(method, each, gradients.get(name), position, seed, decay)
+        for position, (name, each) in enumerate(values.items())
     }
-    scores = {name: SCORES[method](**{each: supply[each][name] for each in inputs(method)}) for name in kernels}
     kept = masks(scores, sparsity, scope=scope)
     for name, kernel in kernels.items():
         kernel.assign(np.where(kept[name], values[name], np.zeros((), values[name].dtype)))
@@ -120,7 +131,7 @@ class Pruning(keras.callbacks.Callback):
         super().__init__()
         if not callable(schedule):
             _check_sparsity("schedule", schedule, "a TF-MOT PruningSchedule or ")
-        _check_settings(method, scope, seed)
+        _check_settings(method, scope, seed, tuple(name for name in SCORES if "gradients" not in inputs(name)))
         self._given = schedule
         self._settings: dict[str, Any] = {"method": method, "scope": scope, "seed": seed}
         self._layers = layers
@@ -228,6 +239,16 @@ class Pruning(keras.callbacks.Callback):
         return self._plan[1]
 
 
+def _scored(
+    method: str, values: np.ndarray, gradients: np.ndarray | None, position: int, seed: int, decay: float
+) -> np.ndarray:
+    """Scores of one kernel's weights; 0 where a weight is 0 already."""
+    supply: dict[str, Any] = {"weights": values.astype(np.float32), "gradients": gradients, "decay": np.float32(decay)}
+    if "draws" in inputs(method):
+        supply["draws"] = draws_for(position, values.shape, seed)
+    return np.where(values == 0, 0, SCORES[method](**{name: supply[name] for name in inputs(method)}))
+
+
 def _present(kernel: keras.Variable) -> np.ndarray:
     """The mask that a kernel shows by its zeros; one of zeros only was not pruned but initialised so."""
     present = kernel.numpy() != 0
@@ -239,8 +260,8 @@ def _check_sparsity(argument: str, value: object, alternative: str = "") -> None
         raise InputError(f"{argument}: expected {alternative}a number in [0, 1), came {value!r}")
 
 
-def _check_settings(method: str, scope: str, seed: int) -> None:
-    for argument, value, allowed in (("method", method, tuple(SCORES)), ("scope", scope, SCOPES)):
+def _check_settings(method: str, scope: str, seed: int, methods: tuple[str, ...]) -> None:
+    for argument, value, allowed in (("method", method, methods), ("scope", scope, SCOPES)):
         if value not in allowed:
             raise InputError(f"{argument}: expected {' or '.join(map(repr, allowed))}, came {value!r}")
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:

@@ -1,9 +1,10 @@
 """What a weight is worth: one function per pruning method; the weights with the lowest scores go first.
 
-A method is a function of what its parameters name, each with the shape of the kernel: `weights`, the values of the
-kernel, and `draws`, a number from [0, 1) per weight, drawn once from the seed. Whoever prunes supplies what a method
-names. A score is a floating-point number >= 0. The functions take NumPy arrays and tensors alike, so that
-`tfaudit.prune` and the compiled training step share them. A new method is a function here and a line in `SCORES`.
+A method is a function of what its parameters name, most with the shape of the kernel: `weights`, the values of the
+kernel; `gradients`, the derivatives of the loss by them; `draws`, a number from [0, 1) per weight, drawn once from the
+seed; and `decay`, the coefficient of weight decay, one number. Whoever prunes supplies what a method names. A score is
+a floating-point number >= 0. The functions take NumPy arrays and tensors alike, so that `tfaudit.prune` and the
+compiled training step share them. A new method is a function here and a line in `SCORES`.
 """
 
 import inspect
@@ -12,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["SCORES", "draws_for", "inputs", "magnitude", "random"]
+__all__ = ["SCORES", "draws_for", "gradient", "inputs", "magnitude", "random", "undecayed"]
 
 
 def magnitude(weights: Any) -> Any:
@@ -24,12 +25,38 @@ def magnitude(weights: Any) -> Any:
     return abs(weights)
 
 
+def gradient(weights: Any, gradients: Any) -> Any:
+    """`|w dL/dw|`, how far the loss moves to first order when the weight goes, [R] GP.
+
+    >>> gradient(np.array([-2.0, 0.5]), np.array([0.1, 4.0])).tolist()
+    [0.2, 2.0]
+    """
+    return abs(weights * gradients)
+
+
+def undecayed(weights: Any, gradients: Any, decay: Any) -> Any:
+    """`|-w dL/dw + eps w^2|`, the same for the loss without its weight decay `eps/2 |w|^2`, [R] 3, UP.
+
+    Where L includes the decay this is `|w dD/dw|`, D the loss of the data alone. The authors' code puts the derivative
+    of D in the place of dL/dw: near a minimum of D the score then goes by w^2, as magnitude pruning does.
+
+    >>> undecayed(np.array([-2.0, 0.5]), np.array([0.1, 0.0]), 0.5).tolist()
+    [2.2, 0.125]
+    """
+    return abs(decay * weights * weights - weights * gradients)
+
+
 def random(draws: Any) -> Any:
     """A seeded uniform number, the same at every update, so that what is pruned stays pruned, [R] RP, [P]."""
     return draws
 
 
-SCORES: dict[str, Callable[..., Any]] = {"magnitude": magnitude, "random": random}
+SCORES: dict[str, Callable[..., Any]] = {
+    "magnitude": magnitude,
+    "gradient": gradient,
+    "undecayed": undecayed,
+    "random": random,
+}
 
 
 def inputs(method: str) -> frozenset[str]:
