@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
+from tfaudit.datasets.cutting import scaled_within
+from tfaudit.datasets.encoded import Encoded
+from tfaudit.datasets.moments import channel_moments
 from tfaudit.errors import InputError
 
 if TYPE_CHECKING:
@@ -17,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Dataset", "as_text", "check_labels"]
 
-MOMENT_EXAMPLES = 5_000
+MOMENT_EXAMPLES = 2_000
 """A streaming set's moments are taken over its first so many examples."""
 
 
@@ -33,6 +36,7 @@ class Dataset:
         num_examples: N.
         pixels: uint8 `(N, H, W, C)`, or `None` for a streaming set.
         stream: Makes a `tf.data.Dataset` of single `(image, label, example id)` in the fixed order.
+        encoded: How a prepared streaming set is read from its files; training shuffles and cuts there.
         label_stream: The same as `(label, example id, groups)`, without decoding the images; groups by column.
         known_labels: int64 `(N,)`; given with `pixels`.
         known_ids: str `(N,)`; given with `pixels`.
@@ -47,6 +51,7 @@ class Dataset:
     pixels: np.ndarray | None = field(default=None, repr=False)
     stream: Callable[[], tf.data.Dataset] | None = field(default=None, repr=False)
     label_stream: Callable[[], tf.data.Dataset] | None = field(default=None, repr=False)
+    encoded: Encoded | None = field(default=None, repr=False)
     known_labels: np.ndarray | None = field(default=None, repr=False)
     known_ids: np.ndarray | None = field(default=None, repr=False)
     known_groups: Mapping[str, np.ndarray] = field(default_factory=dict, repr=False)
@@ -150,10 +155,36 @@ class Dataset:
             return self.pixels[:n]
         return next(iter(self.examples().batch(n)))[0].numpy()
 
+    def thumbnails(self, edge: int) -> Iterator[np.ndarray]:
+        """The images in order, one by one, to be looked at: uint8 `(H, W, C)`, the longer side at most `edge` pixels.
+
+        A streaming set never holds more than a few of them in memory; its images may vary in size.
+
+        Raises:
+            InputError: `edge` is below 1.
+
+        Example:
+            >>> from tfaudit.datasets.catalogue import load_dataset
+            >>> next(load_dataset("digits", "test").thumbnails(4)).shape
+            (4, 4, 1)
+        """
+        import tensorflow as tf
+
+        if edge < 1:
+            raise InputError(f"edge is {edge}; it must be at least 1 pixel")
+        if self.pixels is not None and max(self.pixels.shape[1:3]) <= edge:
+            return iter(self.pixels)
+        if self.pixels is not None:
+            images = self.batches(64).unbatch().map(lambda image, label: tf.cast(image, tf.uint8))
+        else:
+            images = self._stream().map(lambda image, label, name: image)
+        small = images.map(lambda image: scaled_within(image, edge), tf.data.AUTOTUNE, deterministic=True)
+        return iter(small.prefetch(2).as_numpy_iterator())
+
     def moments(self) -> tuple[np.ndarray, np.ndarray]:
         """Mean and standard deviation of the pixels in 0..255, float64 `(C,)` each.
 
-        A streaming set answers for its first 5,000 examples.
+        A streaming set answers for its first 2,000 examples.
 
         Example:
             >>> from tfaudit.datasets.catalogue import load_dataset
@@ -161,16 +192,14 @@ class Dataset:
             >>> mean.round(), std.round()
             (array([78.]), array([96.]))
         """
+        return self._moments
+
+    @cached_property
+    def _moments(self) -> tuple[np.ndarray, np.ndarray]:
         if self.pixels is not None:
-            chunks = (self.pixels[i : i + 1024] for i in range(0, self.num_examples, 1024))
-        else:
-            batches = self.take(MOMENT_EXAMPLES).examples().batch(64)
-            chunks = (images for images, _ in batches.as_numpy_iterator())
-        counts = np.sum([_histogram(chunk) for chunk in chunks], axis=0)
-        levels = np.arange(256)
-        share = counts / counts.sum(axis=1, keepdims=True)
-        mean = share @ levels
-        return mean, np.sqrt((share * (levels - mean[:, None]) ** 2).sum(axis=1))
+            return channel_moments(self.pixels[i : i + 1024] for i in range(0, self.num_examples, 1024))
+        batches = self.take(MOMENT_EXAMPLES).examples().batch(64)
+        return channel_moments(images for images, _ in batches.as_numpy_iterator())
 
     def take(self, n: int) -> Dataset:
         """The first n examples as a data set of its own."""
@@ -178,14 +207,32 @@ class Dataset:
             raise InputError(f"n is {n}; it must be at least 1")
         if self.pixels is not None:
             return self.select(np.arange(min(n, self.num_examples)), split=self.split)
-        return Dataset(
-            name=self.name,
-            split=self.split,
-            class_names=self.class_names,
-            image_shape=self.image_shape,
+        return replace(
+            self,
             num_examples=min(n, self.num_examples),
             stream=lambda: self._stream().take(n),
             label_stream=lambda: self._label_stream().take(n),
+            encoded=self.encoded and self.encoded.changed(lambda examples: examples.take(n), ordered=True),
+        )
+
+    def filtered(self, keep: Callable[[tf.Tensor], tf.Tensor], num_examples: int, *, split: str) -> Dataset:
+        """The examples of a streaming set whose id `keep` accepts, a scalar string to a truth value.
+
+        Args:
+            keep: Made of TensorFlow's operations.
+            num_examples: How many they are.
+            split: Name of the new split.
+        """
+        encoded = self.encoded and self.encoded.changed(
+            lambda examples: examples.filter(lambda image, label, name: keep(name)), ordered=False
+        )
+        return replace(
+            self,
+            split=split,
+            num_examples=num_examples,
+            stream=encoded.stream if encoded else lambda: self._stream().filter(lambda image, label, name: keep(name)),
+            label_stream=lambda: self._label_stream().filter(lambda label, name, groups: keep(name)),
+            encoded=encoded,
         )
 
     def select(self, positions: np.ndarray, *, split: str) -> Dataset:
@@ -194,11 +241,9 @@ class Dataset:
         Raises:
             InputError: The set streams.
         """
-        return Dataset(
-            name=self.name,
+        return replace(
+            self,
             split=split,
-            class_names=self.class_names,
-            image_shape=self.image_shape,
             num_examples=len(positions),
             pixels=self.images[positions],
             known_labels=self.labels[positions],
@@ -219,9 +264,3 @@ def check_labels(name: str, split: str, labels: np.ndarray, num_classes: int) ->
 def as_text(values: np.ndarray) -> np.ndarray:
     """TensorFlow's strings are bytes; everything else stays."""
     return np.char.decode(values.astype(bytes), "utf-8", "replace") if values.dtype.kind in "OS" else values
-
-
-def _histogram(images: np.ndarray) -> np.ndarray:
-    """How often each channel shows each of the 256 levels, int64 `(C, 256)`: exact, and fast on uint8."""
-    channels = images.reshape(-1, images.shape[-1]).T
-    return np.stack([np.bincount(channel, minlength=256) for channel in channels])
