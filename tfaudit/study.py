@@ -88,6 +88,7 @@ class Study:
         model: a name of `tfaudit.models`.
         training: how the members are trained; None where predictions were made elsewhere (`tfaudit.given`): then
             data set and model are words for people, and nothing can be run.
+        retraining: how members are trained on after pruning at one blow; as `training` says by default.
         variants: the compressed variants; the dense baseline is always there.
         population: K, independently trained members per variant.
         top_k: ranks stored per prediction; at most the number of classes.
@@ -109,6 +110,7 @@ class Study:
     dataset: str
     model: str
     training: Training | None
+    retraining: Training | None = None
     variants: tuple[Variant, ...] = ()
     population: int = 10
     top_k: int = 5
@@ -121,6 +123,8 @@ class Study:
         object.__setattr__(self, "model_options", dict(self.model_options))
         keys = [variant.key for variant in self.all_variants]
         apart = {key.casefold() for key in keys}  # paths must differ where file systems ignore case, too
+        for i, variant in enumerate(self.variants, start=1):
+            require(variant.parent in (None, *keys[:i]), "variants", variant.parent, f"a parent before {variant.key!r}")
         require(len(apart) == len(keys), "variants", keys, "variants that differ (dense is there by itself)")
         require(self.population >= 1, "population", self.population, "1 or more")
         require(self.top_k >= 1, "top_k", self.top_k, "1 or more")
@@ -177,14 +181,22 @@ class Study:
         """The same study in seconds: two members, a few steps, a few hundred examples. Proves that it runs, no more."""
         training = self.planned_training
         quick = dataclasses.replace(training, epochs=None, steps=8, batch_size=min(32, training.batch_size))
+        again = self.retraining and dataclasses.replace(
+            self.retraining, epochs=None, steps=4, batch_size=quick.batch_size
+        )
         return dataclasses.replace(
-            self, training=quick, population=min(2, self.population), limit=min(256, self.limit or 256)
+            self,
+            training=quick,
+            retraining=again,
+            population=min(2, self.population),
+            limit=min(256, self.limit or 256),
         )
 
     def to_json(self) -> dict[str, Any]:
         """A dictionary of plain JSON values."""
         fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        fields["training"] = self.training and dataclasses.asdict(self.training)
+        for name in ("training", "retraining"):
+            fields[name] = fields[name] and dataclasses.asdict(fields[name])
         fields["variants"] = [{"family": v.family, **dataclasses.asdict(v)} for v in self.variants]
         return fields
 
@@ -200,7 +212,7 @@ class Study:
             for settings in fields["variants"]:
                 settings = dict(settings)
                 variants.append(VARIANTS[settings.pop("family")](**settings))
-            training = None if fields["training"] is None else Training(**fields["training"])
-            return cls(**{**fields, "training": training, "variants": tuple(variants)})
+            plans = {name: fields.get(name) and Training(**fields[name]) for name in ("training", "retraining")}
+            return cls(**{**fields, **plans, "variants": tuple(variants)})
         except (KeyError, TypeError) as problem:
             raise InputError(f"study: not a description that this version of tfaudit reads ({problem})") from None

@@ -5,11 +5,21 @@ from __future__ import annotations
 import dataclasses
 import re
 import zlib
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from tfaudit.errors import require
 
-__all__ = ["VARIANTS", "Dense", "Given", "GivenBaseline", "Pruned", "Quantized", "Variant"]
+__all__ = [
+    "TREATMENTS",
+    "VARIANTS",
+    "Dense",
+    "Given",
+    "GivenBaseline",
+    "Pruned",
+    "Quantized",
+    "Variant",
+    "rounds",
+]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,46 +65,134 @@ class Dense(Variant):
         return "dense"
 
 
+TREATMENTS = ("gradual", "one_shot", "finetune", "rewind")
+
+
 @dataclasses.dataclass(frozen=True)
 class Pruned(Variant):
-    """Trained from scratch while a share of its weights goes to zero: gradual pruning, [F] 2.4.
+    """A share of the weights goes to zero: while a model trains, or at one blow from one that was trained.
+
+    Treatments:
+
+    - "gradual": trained from scratch while the share rises, [F] 2.4.
+    - "one_shot": the model of `after` is pruned at one blow, and stays so.
+    - "finetune": it is also trained on, as the study's `retraining` says, [R] 6.
+    - "rewind": the weights that stay go back to what they were at step `rewind_to` of the dense member's training, all
+      other variables too, and it is trained as `retraining` says: the lottery ticket, [P], [R] table 12.
+
+    All but the first have parents: member k is made from member k of the variant `after`. So every method and ratio
+    may start from the same dense members, and rounds of pruning follow one another; see `rounds`.
 
     Args:
-        sparsity: share of zeros in the selected kernels at the end, in (0, 1).
-        method: which weights go first: a name of `tfaudit.compress.scores`.
+        sparsity: share of zeros in the selected kernels at the end, in (0, 1); None where `ratio` is given.
+        method: which weights go first: a name of `tfaudit.compress.scores`, or of the channel methods.
         scope: "layer" (each kernel reaches the sparsity) or "global" (all are ranked together).
-        begin: share of the steps after which pruning starts.
+        begin: share of the steps after which gradual pruning starts.
         end: share of the steps at which the sparsity is reached.
         frequency: steps between two updates of the masks; about a hundred updates by default.
         layers: names of the layers to prune; every layer with a kernel by default.
+        ratio: of all parameters before to those that are left, above 1, in place of the sparsity ([R]).
+        treatment: one of `TREATMENTS`.
+        after: key of the variant whose members are pruned; "dense", or an earlier round.
+        rewind_to: step of the dense member's training to go back to; 0 is its initialisation.
+        spare: names of layers to leave alone, for instance `("logits",)`, the classifier ([R], [F]).
+        granularity: "weight", or "channel": whole slices of a kernel.
+        axis: of the channels in a kernel: -2 its inputs ([P]), -1 its outputs.
+        gradient: of methods that need gradients: of the whole loss, "loss" ([R]'s text), or "data" (its code).
+        decay: coefficient of the method "undecayed"; the training's weight decay by default.
     """
 
-    sparsity: float
+    sparsity: float | None = None
     method: str = "magnitude"
     scope: str = "layer"
     begin: float = 0.0
     end: float = 0.75
     frequency: int | None = None
     layers: tuple[str, ...] | None = None
+    ratio: float | None = None
+    treatment: str = "gradual"
+    after: str = "dense"
+    rewind_to: int = 0
+    spare: tuple[str, ...] = ()
+    granularity: str = "weight"
+    axis: int = -2
+    gradient: str = "loss"
+    decay: float | None = None
     family: ClassVar[str] = "pruning"
 
     def __post_init__(self) -> None:
         if self.layers is not None:
             object.__setattr__(self, "layers", tuple(self.layers))
-        require(0 < self.sparsity < 1, "sparsity", self.sparsity, "a share in (0, 1)")
+        object.__setattr__(self, "spare", tuple(self.spare))
+        one = (self.sparsity is None) != (self.ratio is None)
+        require(one, "sparsity, ratio", (self.sparsity, self.ratio), "exactly one of the two")
+        require(self.sparsity is None or 0 < self.sparsity < 1, "sparsity", self.sparsity, "a share in (0, 1)")
+        require(self.ratio is None or self.ratio > 1, "ratio", self.ratio, "above 1")
         require(0 <= self.begin < self.end <= 1, "begin, end", (self.begin, self.end), "0 <= begin < end <= 1")
         require(self.frequency is None or self.frequency >= 1, "frequency", self.frequency, "1 or more")
         require(self.scope in ("layer", "global"), "scope", self.scope, "'layer' or 'global'")
+        require(self.treatment in TREATMENTS, "treatment", self.treatment, ", ".join(TREATMENTS))
+        require(self.after == "dense" or self.treatment != "gradual", "after", self.after, "'dense' where gradual")
+        require(self.rewind_to >= 0, "rewind_to", self.rewind_to, "a step, 0 or more")
+        require(not self.rewind_to or self.treatment == "rewind", "rewind_to", self.rewind_to, "0 unless 'rewind'")
+        require(not (self.layers and self.spare), "spare", self.spare, "() where layers are given")
+        require(self.granularity in ("weight", "channel"), "granularity", self.granularity, "'weight' or 'channel'")
+        require(self.axis in (-2, -1), "axis", self.axis, "-2 or -1")
+        require(self.gradient in ("loss", "data"), "gradient", self.gradient, "'loss' or 'data'")
+        require(self.decay is None or self.decay >= 0, "decay", self.decay, "0 or more")
+
+    @property
+    def parent(self) -> str | None:
+        """The variant whose members are pruned; None where members are trained from scratch."""
+        return None if self.treatment == "gradual" else self.after
+
+    @property
+    def level(self) -> float:
+        """The sparsity, or the ratio: what is on the axis of a study's tables."""
+        return self.sparsity if self.ratio is None else self.ratio  # type: ignore[return-value]
+
+    @property
+    def technique(self) -> str:
+        """Method and what else tells techniques apart: `magnitude`, `l1 channel`, `magnitude global`."""
+        parts = (self.method, "channel" * (self.granularity == "channel"), "global" * (self.scope == "global"))
+        return " ".join(filter(None, parts))
 
     @property
     def key(self) -> str:
-        """For instance `magnitude-0.9` or `magnitude-0.9-scope=global`."""
-        return f"{self.method}-{self.sparsity:g}" + self._deviations("method", "sparsity")
+        """For instance `magnitude-0.9`, `magnitude-0.9-scope=global` or `undecayed-r10-treatment=finetune`."""
+        level = f"{self.sparsity:g}" if self.ratio is None else f"r{self.ratio:g}"
+        return f"{self.method}-{level}" + self._deviations("method", "sparsity", "ratio", "after")
 
     @property
     def title(self) -> str:
-        """For instance `magnitude 90 %`."""
-        return f"{self.method} {100 * self.sparsity:g} %" + self._deviations("method", "sparsity").replace("-", " ")
+        """For instance `magnitude 90 %` or `undecayed ratio 10 finetune`."""
+        level = f"{100 * self.sparsity:.3g} %" if self.sparsity is not None else f"ratio {self.ratio:g}"
+        words = self._deviations("method", "sparsity", "ratio", "after", "treatment", "spare").replace("-", " ")
+        treatment = "" if self.treatment == "gradual" else f" {self.treatment.replace('_', ' ')}"
+        return f"{self.method} {level}{treatment}{words}"
+
+
+def rounds(count: int, amount: float, **settings: Any) -> tuple[Pruned, ...]:
+    """Rounds of pruning that follow one another, each of a share of the weights that are left, [P] 2.
+
+    Args:
+        count: of rounds.
+        amount: share of the remaining weights that goes in a round, in (0, 1).
+        **settings: of every `Pruned`; its treatment is "rewind" unless told otherwise.
+
+    Example:
+        >>> [(v.key, v.after) for v in rounds(2, 0.2, method="l1", granularity="channel")]
+        [('l1-0.2-treatment=rewind-granularity=channel', 'dense'),
+         ('l1-0.36-treatment=rewind-granularity=channel', 'l1-0.2-treatment=rewind-granularity=channel')]
+    """
+    require(count >= 1, "count", count, "1 or more")
+    require(0 < amount < 1, "amount", amount, "a share in (0, 1)")
+    found: list[Pruned] = []
+    for number in range(1, count + 1):
+        after = found[-1].key if found else "dense"
+        sparsity = round(1 - (1 - amount) ** number, 6)
+        found.append(Pruned(**{"treatment": "rewind", **settings, "sparsity": sparsity, "after": after}))
+    return tuple(found)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tfaudit import Pruned, Study, Training, load_dataset
 from tfaudit.compress.schedules import ask
+from tfaudit.population.pruned import gradual_trainer
 from tfaudit.population.training import Rate, Trainer, pruning_schedule
 from tfaudit.variants import Dense
 
@@ -26,7 +27,14 @@ STUDY = Study(
 
 def trainer(variant=None, **training):
     study = dataclasses.replace(STUDY, training=dataclasses.replace(STUDY.training, **training))
-    return Trainer(study, variant or Dense(), DATA)
+    if isinstance(variant, Pruned):
+        return gradual_trainer(study, variant, DATA)
+    return Trainer(study, study.training, DATA)
+
+
+def trained(one, seed):
+    model = one.build(seed)
+    return model, one.train(model, seed)
 
 
 def weights(model):
@@ -36,25 +44,25 @@ def weights(model):
 @pytest.mark.parametrize("variant", [Dense(), Pruned(0.7), Pruned(0.7, scope="global")], ids=lambda v: v.key)
 def test_a_member_depends_on_its_seed_alone_and_not_on_those_before_it(variant):
     used = trainer(variant)
-    used.train(1)
-    after_another, history = used.train(2)
-    fresh, same_history = trainer(variant).train(2)
+    trained(used, 1)
+    after_another, history = trained(used, 2)
+    fresh, same_history = trained(trainer(variant), 2)
     for a, b in zip(weights(after_another), weights(fresh), strict=True):
         np.testing.assert_array_equal(a, b)
     assert history.equals(same_history)
-    other, _ = used.train(3)
+    other, _ = trained(used, 3)
     assert any((a != b).any() for a, b in zip(weights(fresh), weights(other), strict=True))
 
 
 def test_the_trace_is_shared_between_members(monkeypatch):
     one = trainer(Pruned(0.5))
     traces = []
-    step = one._model.train_step
-    monkeypatch.setattr(one._model, "train_step", lambda *a: traces.append(1) or step(*a))
-    one.train(1)
+    step = one.model.train_step
+    monkeypatch.setattr(one.model, "train_step", lambda *a: traces.append(1) or step(*a))
+    trained(one, 1)
     first = len(traces)
-    one.train(2)
-    one.train(3)
+    trained(one, 2)
+    trained(one, 3)
     assert first > 0
     assert len(traces) == first
 
@@ -62,18 +70,18 @@ def test_the_trace_is_shared_between_members(monkeypatch):
 @pytest.mark.parametrize("steps", [1, 3, 7])
 def test_steps_are_exact(steps):
     one = trainer(epochs=None, steps=steps)
-    _, history = one.train(0)
-    assert int(one._model.optimizer.iterations.numpy()) == steps
+    _, history = trained(one, 0)
+    assert int(one.model.optimizer.iterations.numpy()) == steps
     assert len(history) == -(-steps // 3)  # 150 examples are 3 batches of 64
 
 
 def test_every_epoch_has_batches_of_its_own():
-    _, history = trainer(epochs=None, steps=9, learning_rate=1e-12).train(0)
+    _, history = trained(trainer(epochs=None, steps=9, learning_rate=1e-12), 0)
     assert history["loss"].round(4).nunique() == 1  # the same examples in every epoch ...
     one = trainer(epochs=None, steps=9, learning_rate=1e-12)
     one._steps_per_epoch = 1
     one._epochs = 9
-    _, batches = one.train(0)
+    _, batches = trained(one, 0)
     losses = batches["loss"].round(6)
     assert losses.nunique() == 9  # ... in another order
     assert losses[:3].mean() != losses[3:6].mean()
@@ -84,8 +92,8 @@ def test_weight_decay_adds_its_share_of_each_kernel_to_the_gradient():
         trainer(epochs=None, steps=1, momentum=0.0, nesterov=False, learning_rate=0.1, weight_decay=decay)
         for decay in (0.0, 0.5)
     )
-    start = {w.path: w.numpy() for w in plain._build(4).weights}
-    (a, _), (b, _) = plain.train(4), decayed.train(4)
+    start = {w.path: w.numpy() for w in plain.build(4).weights}
+    (a, _), (b, _) = trained(plain, 4), trained(decayed, 4)
     for before, after in zip(a.weights, b.weights, strict=True):
         expected = -0.1 * 0.5 * start[before.path] if before.path.endswith("kernel") else 0.0
         np.testing.assert_allclose(after.numpy() - before.numpy(), expected + np.zeros(before.shape), atol=1e-6)
@@ -93,8 +101,8 @@ def test_weight_decay_adds_its_share_of_each_kernel_to_the_gradient():
 
 def test_label_smoothing_gives_the_loss_of_keras():
     one = trainer(epochs=None, steps=1, label_smoothing=0.1, batch_size=150)
-    start = one._build(5)
-    _, history = one.train(5)
+    start = one.build(5)
+    _, history = trained(one, 5)
     loss = keras.losses.CategoricalCrossentropy(from_logits=True, label_smoothing=0.1)
     expected = loss(np.eye(10)[DATA.labels], start(DATA.images.astype("float32")))
     assert history["loss"][0] == pytest.approx(float(expected), rel=1e-5)
@@ -102,23 +110,24 @@ def test_label_smoothing_gives_the_loss_of_keras():
 
 def test_the_best_epoch_is_kept():
     one = trainer(epochs=6, validation=0.2, keep="best", learning_rate=((0, 0.05), (2, 3.0)))  # 3.0 ruins it
-    model, history = one.train(6)
+    model, history = trained(one, 6)
     best = history["val_loss"].idxmin()
     assert best < 5
-    shorter, _ = trainer(epochs=int(best) + 1, validation=0.2, learning_rate=((0, 0.05), (2, 3.0))).train(6)
+    shorter, _ = trained(trainer(epochs=int(best) + 1, validation=0.2, learning_rate=((0, 0.05), (2, 3.0))), 6)
     for a, b in zip(weights(model), weights(shorter), strict=True):
         np.testing.assert_array_equal(a, b)
 
 
 def test_the_best_epoch_of_a_pruned_member_is_one_at_its_final_sparsity():
-    model, _ = trainer(Pruned(0.7), epochs=5, validation=0.2, keep="best", learning_rate=((0, 0.05), (1, 3.0))).train(0)
+    one = trainer(Pruned(0.7), epochs=5, validation=0.2, keep="best", learning_rate=((0, 0.05), (1, 3.0)))
+    model, _ = trained(one, 0)
     kernels = [w.numpy() for w in model.weights if w.path.endswith("kernel")]
     for kernel in kernels:
         assert np.count_nonzero(kernel) <= max(round(kernel.size * 0.3), 1)
 
 
 def test_a_member_is_saved_without_compilation_and_loads_anywhere(tmp_path):
-    model, _ = trainer().train(0)
+    model, _ = trained(trainer(), 0)
     model.save(tmp_path / "model.keras")
     loaded = keras.saving.load_model(tmp_path / "model.keras")
     assert not loaded.compiled
@@ -148,7 +157,7 @@ def test_learning_rates_in_pieces_warmed_up_and_along_a_cosine():
     st.integers(1, 400),
 )
 def test_every_schedule_reaches_its_sparsity_within_the_run(sparsity, window, frequency, steps):
-    schedule = pruning_schedule(Pruned(sparsity, begin=window[0], end=window[1], frequency=frequency), steps)
+    schedule = pruning_schedule(Pruned(sparsity, begin=window[0], end=window[1], frequency=frequency), sparsity, steps)
     config = schedule.get_config()["config"]
     assert config["end_step"] <= steps
     due, reached = ask(schedule, config["end_step"])

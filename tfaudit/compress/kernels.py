@@ -7,7 +7,7 @@ import keras
 from tfaudit.compress.keras_model import is_tf_keras
 from tfaudit.errors import InputError
 
-__all__ = ["KERNELS", "find_kernels", "select_kernels"]
+__all__ = ["KERNELS", "find_kernels", "kernel_layers", "select_kernels"]
 
 KERNELS = ("kernel", "depthwise_kernel", "pointwise_kernel", "recurrent_kernel")
 """Names of the variables that are pruned: the kernels of Conv*, Conv*Transpose, DepthwiseConv*, SeparableConv*, Dense,
@@ -36,6 +36,17 @@ def find_kernels(model: keras.Model) -> dict[str, keras.Variable]:
             twins = sum(name.partition("#")[0] == variable.path for name in found)
             found[f"{variable.path}#{twins + 1}" if twins else variable.path] = variable
     return found
+
+
+def kernel_layers(model: keras.Model) -> list[str]:
+    """Names of the layers that own a prunable kernel, in the order of the model.
+
+    >>> kernel_layers(keras.Sequential([keras.Input((4,)), keras.layers.Dense(3, name="a"), keras.layers.ReLU()]))
+    ['a']
+    """
+    owned = {id(kernel) for kernel in find_kernels(model).values()}
+    layers = model._flatten_layers(include_self=False)  # Keras has no public way to layers inside layers.
+    return list(dict.fromkeys(each.name for each in layers if {id(v) for v in each._trainable_variables} & owned))
 
 
 def select_kernels(

@@ -1,12 +1,15 @@
 """How many weights of a model are zero."""
 
+from collections.abc import Iterable
+
 import keras
 import numpy as np
 import pandas as pd
 
-from tfaudit.compress.kernels import find_kernels
+from tfaudit.compress.kernels import find_kernels, select_kernels
+from tfaudit.errors import InputError
 
-__all__ = ["sparsity"]
+__all__ = ["sparsity", "sparsity_at"]
 
 
 def sparsity(model: keras.Model) -> pd.DataFrame:
@@ -43,3 +46,33 @@ def sparsity(model: keras.Model) -> pd.DataFrame:
 def _zeros(weight: keras.Variable) -> int:
     values = weight.numpy()
     return values.size - int(np.count_nonzero(values))
+
+
+def sparsity_at(model: keras.Model, ratio: float, layers: Iterable[str] | None = None) -> float:
+    """The sparsity of the pruned kernels at which all parameters before are `ratio` times those left: [R] 6.
+
+    Biases, BatchNorm's scales and offsets, and layers that are spared count as parameters and stay; its moving
+    statistics do not count.
+
+    Args:
+        model: a built Keras 3 model.
+        ratio: parameters before / after, above 1.
+        layers: names of the layers to prune; None: all that have a kernel.
+
+    Raises:
+        InputError: a ratio that these kernels cannot reach.
+
+    >>> model = keras.Sequential([keras.Input((9,)), keras.layers.Dense(10)])  # 90 weights, 10 biases
+    >>> sparsity_at(model, 2)
+    0.5555555555555556
+    """
+    if not ratio > 1:
+        raise InputError(f"ratio: {ratio!r}, allowed are numbers above 1")
+    total = sum(int(np.prod(variable.shape)) for variable in model.trainable_variables)
+    prunable = sum(int(np.prod(kernel.shape)) for kernel in select_kernels(model, layers).values())
+    kept = (total / ratio - (total - prunable)) / prunable
+    if kept <= 0:
+        most = total / (total - prunable) if total > prunable else float("inf")
+        can = f"{prunable:,} of {total:,} parameters can go"
+        raise InputError(f"ratio: {ratio:g}, but {can}: the ratio stays below {most:.4g}")
+    return 1 - kept

@@ -11,15 +11,17 @@ from typing import Any
 
 import keras
 import numpy as np
+import pandas as pd
 
 from tfaudit.compress.inference import predict
 from tfaudit.compress.quantize import quantize
 from tfaudit.compress.sparsity import sparsity
 from tfaudit.parquet import prediction_bytes
 from tfaudit.population.examples import load_splits
+from tfaudit.population.pruned import chosen_layers, gradual_trainer, prune_at_once
 from tfaudit.population.training import Trainer
 from tfaudit.store import Store
-from tfaudit.variants import Quantized
+from tfaudit.variants import Pruned, Quantized
 
 __all__ = ["MemberMaker"]
 
@@ -53,6 +55,7 @@ class MemberMaker:
         self._store = store
         self._train, self._test = load_splits(store.study)
         self._trainer = functools.cache(self._new_trainer)
+        self._retrainer = functools.cache(self._new_retrainer)
         self._parent = functools.lru_cache(maxsize=1)(self._load)
 
     def prepare(self, key: str) -> None:
@@ -61,11 +64,14 @@ class MemberMaker:
         Raises:
             InputError: the study asks for what is not there, such as an unknown model.
         """
-        if not isinstance(self._store.study.variant(key), Quantized):
+        variant = self._store.study.variant(key)
+        if isinstance(variant, Pruned) and variant.parent:
+            chosen_layers(self._retrainer().model, variant)
+        elif not isinstance(variant, Quantized):
             self._trainer(key)
 
     def make(self, key: str, member: int) -> None:
-        """Makes and stores one member. A quantized member needs its dense parent in the store.
+        """Makes and stores one member. A member that is made from a parent needs that in the store.
 
         Raises:
             Exception: whatever goes wrong; nothing half-made counts.
@@ -77,12 +83,12 @@ class MemberMaker:
         files: dict[str, bytes] = {}
         if isinstance(variant, Quantized):
             images = self._train.head(REPRESENTATIVE_EXAMPLES)
-            model = content = quantize(self._parent(member), variant.kind, representative=images)
+            model = content = quantize(self._parent("dense", member), variant.kind, representative=images)
             files[place("model.tflite")] = content
             facts: dict[str, Any] = {"seed": study.member_seed("dense", member), "sparsity": None}
         else:
             seed = study.member_seed(key, member)
-            model, history = self._trainer(key).train(seed)
+            model, history = self._trained(key, member, seed)
             content = _saved(model)
             files[place("model.keras")] = content
             files[place("history.csv")] = history.to_csv(index=False).encode()
@@ -97,10 +103,38 @@ class MemberMaker:
         }
         self._store.save_member(key, member, files, facts)
 
-    def _new_trainer(self, key: str) -> Trainer:
-        return Trainer(self._store.study, self._store.study.variant(key), self._train)
+    def _trained(self, key: str, member: int, seed: int) -> tuple[keras.Model, pd.DataFrame]:
+        """A dense or pruned member, and its history."""
+        study = self._store.study
+        variant, root = study.variant(key), study.member_seed("dense", member)
+        if not isinstance(variant, Pruned) or variant.parent is None:
+            model = self._trainer(key).build(seed)
+            return model, self._trainer(key).train(model, seed)
+        model = self._load(variant.parent, member)
 
-    def _load(self, member: int) -> keras.Model:
-        path = self._store.member_path("dense", member, "model.keras")
-        self._store.read_checked("dense", member, path)
+        def early() -> keras.Model:
+            dense = self._trainer("dense")
+            start = dense.build(root)
+            if variant.rewind_to:
+                dense.train(start, root, until=variant.rewind_to)
+            return start
+
+        decay = study.planned_training.weight_decay
+        history = prune_at_once(variant, self._retrainer(), model, seed=seed, root_seed=root, early=early, decay=decay)
+        return model, history
+
+    def _new_trainer(self, key: str) -> Trainer:
+        study = self._store.study
+        variant, training = study.variant(key), study.planned_training
+        if isinstance(variant, Pruned):
+            return gradual_trainer(study, variant, self._train)
+        return Trainer(study, training, self._train)
+
+    def _new_retrainer(self) -> Trainer:
+        study = self._store.study
+        return Trainer(study, study.retraining or study.planned_training, self._train)
+
+    def _load(self, key: str, member: int) -> keras.Model:
+        path = self._store.member_path(key, member, "model.keras")
+        self._store.read_checked(key, member, path)
         return keras.saving.load_model(self._store.directory / path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import keras
 import numpy as np
@@ -10,90 +11,112 @@ import pandas as pd
 import tensorflow as tf
 
 from tfaudit.compress import schedules
-from tfaudit.compress.pruning import Pruning
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.pipeline import split_validation, training_batches
 from tfaudit.models.registry import build_model
 from tfaudit.study import Study, Training
-from tfaudit.variants import Pruned, Variant
+from tfaudit.variants import Pruned
 
-__all__ = ["Rate", "Trainer", "pruning_schedule"]
+__all__ = ["Rate", "Trainer", "copy_variables", "pruning_schedule"]
 
 
 class Trainer:
-    """Trains the members of one variant.
+    """Trains models in place, one after another, each in the way that a `Training` says.
 
     Tracing a train step costs about a second. A trainer compiles one model and trains each member in it, from the very
-    weights, optimizer state and random state that a fresh model with the member's seed would have: a member does not
-    depend on those before it.
+    weights, optimizer state and random state that a fresh model would have: no member depends on those before it.
 
     Args:
-        study: model, training and data.
-        variant: dense, or pruned while it trains.
+        study: the model, and its options.
+        training: how to train.
         data: the training set.
+        callbacks: of every training.
+        keep_from: share of the epochs before which none is kept as the best one.
+
+    Attributes:
+        model: the compiled model.
+        callbacks: as given.
+        steps: optimizer steps of a training.
     """
 
-    def __init__(self, study: Study, variant: Variant, data: Dataset) -> None:
-        self._study = study
-        self._data = data
+    def __init__(
+        self,
+        study: Study,
+        training: Training,
+        data: Dataset,
+        *,
+        callbacks: Sequence[keras.callbacks.Callback] = (),
+        keep_from: float = 0.0,
+    ) -> None:
+        self._study, self._training, self._data = study, training, data
         mean, std = data.moments()
         self._moments = {"mean": mean.tolist(), "std": std.tolist()}
-        training = study.planned_training
         held_out = math.ceil(data.num_examples * training.validation)
-        self._steps = training.total_steps(data.num_examples - held_out)
-        self._steps_per_epoch = min(math.ceil((data.num_examples - held_out) / training.batch_size), self._steps)
-        self._epochs = math.ceil(self._steps / self._steps_per_epoch)
-        self._model = self._build(0)
-        self._model.compile(
-            optimizer=_optimizer(training, self._steps, self._steps_per_epoch),
+        self.steps = training.total_steps(data.num_examples - held_out)
+        self._steps_per_epoch = min(math.ceil((data.num_examples - held_out) / training.batch_size), self.steps)
+        self._epochs = math.ceil(self.steps / self._steps_per_epoch)
+        self._first_kept_epoch = math.ceil(self._epochs * keep_from)
+        self.callbacks = list(callbacks)
+        self.model = self.build(0)
+        self.model.compile(
+            optimizer=_optimizer(training, self.steps, self._steps_per_epoch),
             loss=_loss(training, data.num_classes),
             metrics=["accuracy"],
             jit_compile=bool(tf.config.list_physical_devices("GPU")),  # slower than plain graphs on a CPU
         )
-        self._model.optimizer.build(self._model.trainable_variables)
+        self.model.optimizer.build(self.model.trainable_variables)
         if training.weight_decay:
-            for kernel in (v for v in self._model.trainable_variables if v.name.endswith("kernel")):
+            for kernel in (v for v in self.model.trainable_variables if v.name.endswith("kernel")):
                 kernel.regularizer = keras.regularizers.L2(training.weight_decay / 2)
-        self._fresh_optimizer = [v.numpy() for v in self._model.optimizer.variables]
-        self._callbacks: list[keras.callbacks.Callback] = []
-        if isinstance(variant, Pruned):
-            schedule = pruning_schedule(variant, self._steps)
-            pruning = Pruning(schedule, method=variant.method, scope=variant.scope, layers=variant.layers)
-            self._callbacks.append(pruning)
-        if training.steps is not None:
-            self._callbacks.append(_StopAt(self._steps))
-        self._first_kept_epoch = math.ceil(self._epochs * variant.end) if isinstance(variant, Pruned) else 0
+        self._fresh_optimizer = [v.numpy() for v in self.model.optimizer.variables]
 
-    def train(self, seed: int) -> tuple[keras.Model, pd.DataFrame]:
-        """Trains the member of that seed.
+    def build(self, seed: int) -> keras.Model:
+        """A fresh model with the weights of that seed, not compiled, so that it saves as an ordinary `.keras` file."""
+        keras.utils.set_random_seed(seed)
+        data = self._data
+        return build_model(
+            self._study.model, data.image_shape, data.num_classes, **self._moments, **self._study.model_options
+        )
+
+    def batches(self, seed: int, *, split_seed: int | None = None) -> tf.data.Dataset:
+        """The training batches of a seed, without end; see `train`."""
+        training, data = self._training, self._split(seed if split_seed is None else split_seed)[0]
+        pairs = training_batches(data, batch_size=training.batch_size, seed=seed, augmentation=training.augmentation)
+        return pairs.map(lambda x, y: (x, _targets(training, y, data)), num_parallel_calls=1)
+
+    def train(
+        self, model: keras.Model, seed: int, *, split_seed: int | None = None, until: int | None = None
+    ) -> pd.DataFrame:
+        """Trains a model in place.
+
+        Args:
+            model: of the study's architecture; where training starts, and where it ends.
+            seed: of the batches, and of the validation part unless another is given.
+            split_seed: of the validation part: that of the parent, whose validation images must not be trained on.
+            until: end after so many steps, as if interrupted there.
 
         Returns:
-            The trained model, not compiled, so that it saves as an ordinary `.keras` file; and its history, one row an
-            epoch.
+            The history, one row an epoch.
         """
-        training = self._study.planned_training
-        model = self._build(seed)
-        _copy(model, self._model)
-        for variable, value in zip(self._model.optimizer.variables, self._fresh_optimizer, strict=True):
+        training = self._training
+        copy_variables(model, self.model)
+        for variable, value in zip(self.model.optimizer.variables, self._fresh_optimizer, strict=True):
             variable.assign(value)
-        data, validation = self._data, None
-        if training.validation:
-            data, held_out = split_validation(data, training.validation, seed)
-            validation = held_out.batches(1024).map(
-                lambda x, y: (tf.cast(x, tf.float32), _targets(training, y, held_out))
-            )
-        batches = training_batches(
-            data, batch_size=training.batch_size, seed=seed, augmentation=training.augmentation
-        ).map(lambda x, y: (x, _targets(training, y, data)), num_parallel_calls=1)
-        callbacks = list(self._callbacks)
-        if training.keep == "best":
+        held_out = self._split(seed if split_seed is None else split_seed)[1]
+        validation = held_out and held_out.batches(1024).map(
+            lambda x, y: (tf.cast(x, tf.float32), _targets(training, y, held_out))
+        )
+        callbacks = list(self.callbacks)
+        if training.steps is not None or until is not None:
+            callbacks.append(_StopAt(self.steps if until is None else until))
+        if training.keep == "best" and until is None:
             callbacks.append(
                 keras.callbacks.EarlyStopping(
                     patience=self._epochs, restore_best_weights=True, start_from_epoch=self._first_kept_epoch
                 )
             )
-        history = self._model.fit(
-            batches,
+        history = self.model.fit(
+            self.batches(seed, split_seed=split_seed),
             epochs=self._epochs,
             steps_per_epoch=self._steps_per_epoch,
             validation_data=validation,
@@ -101,31 +124,30 @@ class Trainer:
             shuffle=False,  # the batches are shuffled, by the seed
             verbose=0,
         )
-        _copy(self._model, model)
+        copy_variables(self.model, model)
         frame = pd.DataFrame(history.history)
         frame.insert(0, "epoch", np.arange(1, len(frame) + 1))
-        return model, frame
+        return frame
 
-    def _build(self, seed: int) -> keras.Model:
-        keras.utils.set_random_seed(seed)
-        data = self._data
-        return build_model(
-            self._study.model, data.image_shape, data.num_classes, **self._moments, **self._study.model_options
-        )
+    def _split(self, seed: int) -> tuple[Dataset, Dataset | None]:
+        """The part to train on, and the part held out for validation."""
+        if not self._training.validation:
+            return self._data, None
+        return split_validation(self._data, self._training.validation, seed)
 
 
-def pruning_schedule(variant: Pruned, steps: int) -> schedules.Schedule:
+def pruning_schedule(variant: Pruned, sparsity: float, steps: int) -> schedules.Schedule:
     """The cubic schedule of a pruned variant over a training of so many steps; it ends on an update, so it arrives.
 
     Example:
-        >>> print(schedules.describe(pruning_schedule(Pruned(0.9, end=0.5, frequency=30), steps=1000)))
+        >>> print(schedules.describe(pruning_schedule(Pruned(0.9, end=0.5, frequency=30), 0.9, steps=1000)))
         PolynomialDecay(..., final_sparsity=0.9, power=3, begin_step=0, end_step=480, frequency=30)
     """
     begin = min(round(variant.begin * steps), steps - 1)
     window = max(round(variant.end * steps) - begin, 1)
     frequency = min(variant.frequency or max(window // 100, 1), window)
     end = begin + window // frequency * frequency
-    return schedules.polynomial(0.0, variant.sparsity, begin, end, frequency)
+    return schedules.polynomial(0.0, sparsity, begin, end, frequency)
 
 
 @keras.saving.register_keras_serializable(package="tfaudit")
@@ -185,7 +207,7 @@ def _targets(training: Training, labels: tf.Tensor, data: Dataset) -> tf.Tensor:
     return tf.one_hot(labels, data.num_classes) if training.label_smoothing else labels
 
 
-def _copy(source: keras.Model, target: keras.Model) -> None:
+def copy_variables(source: keras.Model, target: keras.Model) -> None:
     """Copies every variable: weights, statistics, and the state of random layers such as Dropout."""
     for variable, value in zip(target.variables, source.variables, strict=True):
         variable.assign(value)
