@@ -1,0 +1,152 @@
+"""From every call of an operation of Keras to its steps."""
+
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import keras
+import numpy as np
+from keras import layers
+
+from tfaudit.compress.shrinking.channels import Channels, Cut
+from tfaudit.compress.shrinking.elementwise import is_elementwise, merged
+from tfaudit.compress.shrinking.steps import Link, Step, Wall
+from tfaudit.compress.shrinking.weighted import KINDS, normalisation, weighted
+
+__all__ = ["steps_of", "width"]
+
+
+def _each(name: str) -> set[type]:
+    return {getattr(layers, name.format(dimensions)) for dimensions in (1, 2, 3)}
+
+
+PADDING = _each("ZeroPadding{}D")
+PASSING = {
+    *(layers.Dropout, layers.GaussianDropout, layers.GaussianNoise, layers.AlphaDropout, layers.Identity),
+    *(layers.ActivityRegularization, *_each("SpatialDropout{}D"), *_each("UpSampling{}D"), *_each("Cropping{}D")),
+    *(_each("MaxPooling{}D") | _each("AveragePooling{}D")),
+    *(_each("GlobalMaxPooling{}D") | _each("GlobalAveragePooling{}D")),
+}
+
+
+def width(tensor: keras.KerasTensor) -> int:
+    """The channels of a tensor: its last axis; 1 where it has none of a fixed size."""
+    return tensor.shape[-1] if len(tensor.shape) > 1 and tensor.shape[-1] else 1
+
+
+def steps_of(node: Any, *, calls: int) -> list[Step]:
+    """The steps of one call.
+
+    Args:
+        node: Keras' record of the call.
+        calls: How often the model calls this operation. Weights that serve several calls stay as they are.
+    """
+    operation = node.operation
+    inputs = tuple(id(tensor) for tensor in node.input_tensors)
+    wall = partial(Wall, operation.name, inputs, {id(tensor): width(tensor) for tensor in node.outputs})
+    if isinstance(operation, keras.Model):
+        return [wall("a model inside the model")]
+    if reason := _obstacle(node):
+        return [wall(reason)]
+    steps = _known(node, inputs)
+    if not steps:
+        return [wall(f"no rule for {type(operation).__name__} with these arguments")]
+    resized = getattr(operation, "weights", ()) or any(isinstance(step, Link) and step.resize for step in steps)
+    return [wall(f"it is called {calls} times")] if calls > 1 and resized else steps
+
+
+def _obstacle(node: Any) -> str | None:
+    operation = node.operation
+    if node.arguments.kwargs.get("training"):
+        return "it is called with training=True"
+    if getattr(operation, "data_format", None) == "channels_first":
+        return "its channels are not the last axis"
+    if getattr(operation, "lora_enabled", False) or getattr(operation, "quantization_mode", None):
+        return "its kernel is quantized or has a part of low rank"
+    if getattr(operation, "groups", 1) > 1:
+        return f"it has groups={operation.groups}"
+    return None
+
+
+def _known(node: Any, inputs: tuple[int, ...]) -> list[Step]:
+    operation, kind, tensors, output = node.operation, type(node.operation), node.input_tensors, node.outputs[0]
+    if len(node.outputs) != 1 or not tensors or any(len(t.shape) < 2 or not t.shape[-1] for t in (*tensors, output)):
+        return []
+    link = partial(Link, operation.name, inputs, id(output))
+    same = np.arange(width(output))
+    if kind.__name__ == "Concatenate":
+        return _concatenated(link, operation, tensors, output)
+    if is_elementwise(operation) and _broadcasts(node, tensors, output):
+        sources = tuple(same if width(one) == width(output) else np.zeros_like(same) for one in tensors)
+        return [link(sources, values=merged(node, tensors))]
+    if len(tensors) > 1:
+        return []
+    if kind in KINDS:
+        return weighted(operation, inputs[0], id(output))
+    if kind is layers.BatchNormalization and operation.axis in (-1, len(output.shape) - 1):
+        return [normalisation(operation, inputs[0], id(output))]
+    if kind in PASSING | PADDING:
+        return [link((same,), pads=kind in PADDING)]
+    if kind in (layers.Flatten, layers.Reshape):
+        return _reshaped(link, operation, tensors[0], output)
+    if kind.__name__ == "Pad" and kind.__module__ == "keras.src.ops.numpy":
+        return _padded(link, node, tensors[0], output)
+    return []
+
+
+def _reshaped(link: Any, layer: Any, tensor: keras.KerasTensor, output: keras.KerasTensor) -> list[Step]:
+    if output.shape[-1] == tensor.shape[-1]:
+        source = np.arange(width(tensor))
+    elif len(output.shape) == 2 and None not in tensor.shape[1:]:
+        source = np.tile(np.arange(width(tensor)), int(np.prod(tensor.shape[1:-1])))
+    else:
+        return []
+    if type(layer) is layers.Flatten or layer.target_shape[-1] == -1:
+        return [link((source,))]
+
+    def resize(channels: Channels) -> Cut:
+        return Cut({"target_shape": (*layer.target_shape[:-1], int(channels.kept[id(output)].sum()))})
+
+    return [link((source,), resize=resize)]
+
+
+def _concatenated(link: Any, operation: Any, tensors: list, output: keras.KerasTensor) -> list[Step]:
+    if operation.axis not in (-1, len(output.shape) - 1):
+        sources = tuple(np.arange(width(output)) for _ in tensors)
+        return [link(sources, values=_agreed)]
+    starts = np.cumsum([0, *map(width, tensors)])
+    places = np.arange(width(output))
+    parts = [np.where((places >= start) & (places < end), places - start, -1) for start, end in pairwise(starts)]
+    return [link(tuple(parts))]
+
+
+def _agreed(constants: list[np.ndarray]) -> np.ndarray:
+    return np.where(np.all([constant == constants[0] for constant in constants], axis=0), constants[0], np.nan)
+
+
+def _padded(link: Any, node: Any, tensor: keras.KerasTensor, output: keras.KerasTensor) -> list[Step]:
+    """Zeros as further channels, as in He et al.'s shortcuts of option A, and around the image."""
+    operation = node.operation
+    if operation.mode != "constant" or (node.arguments.kwargs.get("constant_values") or 0) != 0:
+        return []
+    widths = [tuple(pair) for pair in operation.pad_width] * (1 if len(operation.pad_width) > 1 else len(output.shape))
+    before = widths[-1][0]
+    place = np.arange(width(output)) - before
+    source = np.where((place >= 0) & (place < width(tensor)), place, -1)
+
+    def resize(channels: Channels) -> Cut:
+        kept = channels.kept[id(output)]
+        ends = (int(kept[:before].sum()), int(kept[before + width(tensor) :].sum()))
+        return Cut({"pad_width": [*map(list, widths[:-1]), list(ends)]})
+
+    return [link((source,), pads=any(map(any, widths[:-1])), resize=resize)]
+
+
+def _broadcasts(node: Any, tensors: list, output: keras.KerasTensor) -> bool:
+    """Whether the tensors have one rank and the other arguments are single numbers."""
+    others = keras.tree.flatten((node.arguments.args, node.arguments.kwargs))
+    return (
+        all(len(tensor.shape) == len(output.shape) for tensor in tensors)
+        and all(width(tensor) in (1, width(output)) for tensor in tensors)
+        and all(other is None or isinstance(other, keras.KerasTensor | int | float) for other in others)
+    )
