@@ -6,7 +6,9 @@ import pytest
 import tensorflow_datasets as tfds
 
 from tfaudit.datasets import prepared
+from tfaudit.datasets.builders import data_folder
 from tfaudit.datasets.catalogue import load_dataset
+from tfaudit.datasets.cutting import middle_square
 from tfaudit.datasets.pipeline import training_batches
 from tfaudit.errors import InputError
 
@@ -47,7 +49,7 @@ def test_imagenet_streams_and_takes_one_size(lay_metadata, monkeypatch):
 def test_cutting_takes_the_middle_square(height, width):
     column = np.linspace(0, 255, width)
     image = np.broadcast_to(column[None, :, None], (height, width, 3)).astype(np.uint8)
-    cut = prepared._cut_to(image, 20).numpy()
+    cut = middle_square(20, None)(image).numpy()
     assert cut.shape == (20, 20, 3)
     assert abs(cut.mean() - 127) < 5  # the ramp is symmetric, and so is its middle up to half a pixel
     assert (np.diff(cut[10, :, 0].astype(int)) >= 0).all()
@@ -74,7 +76,7 @@ def test_a_set_that_is_not_prepared_names_the_command(tmp_path):
         ("../mnist", "give NAME, NAME/CONFIG or NAME:VERSION"),
         ("huggingface:mnist", "give NAME, NAME/CONFIG or NAME:VERSION"),
         ("", "give NAME, NAME/CONFIG or NAME:VERSION"),
-        ("celeb_a", "no one feature 'label' of type ClassLabel; it has .*attributes: FeaturesDict"),
+        ("voc/2007", "no one feature 'label' of type ClassLabel; it has .*objects: Sequence"),
         ("ag_news_subset", "no one feature 'image' of type Image; it has .*title: Text"),
     ],
 )
@@ -108,10 +110,10 @@ def test_image_sizes_that_cannot_be(name, size):
 
 def test_the_environment_names_the_folder(tmp_path, monkeypatch):
     monkeypatch.setenv("TFDS_DATA_DIR", str(tmp_path / "here"))
-    assert prepared.data_folder() == tmp_path / "here"
-    assert prepared.data_folder(tmp_path) == tmp_path
+    assert data_folder() == tmp_path / "here"
+    assert data_folder(tmp_path) == tmp_path
     monkeypatch.delenv("TFDS_DATA_DIR")
-    assert prepared.data_folder().name == "tensorflow_datasets"
+    assert data_folder().name == "tensorflow_datasets"
 
 
 def test_a_missing_set_fails_fast_and_without_a_word(tmp_path):

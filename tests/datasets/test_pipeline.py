@@ -5,7 +5,7 @@ import tensorflow as tf
 
 from tfaudit.datasets.catalogue import load_dataset
 from tfaudit.datasets.dataset import Dataset
-from tfaudit.datasets.pipeline import split_validation, training_batches
+from tfaudit.datasets.pipeline import training_batches
 from tfaudit.errors import InputError
 
 COUNT = 23
@@ -126,33 +126,12 @@ def test_keras_fits_without_a_warning_and_traces_once(recwarn):
     [
         ({"batch_size": 0}, "batch_size is 0; it must be at least 1"),
         ({"seed": -1}, "seed is -1; allowed are 0 to 2147483647"),
-        ({"augmentation": "spin"}, "augmentation is 'spin'; allowed are none, flip, shift, crop_flip"),
+        (
+            {"augmentation": "spin"},
+            "augmentation is 'spin'; allowed are none, flip, shift, crop_flip, resized_crop_flip",
+        ),
     ],
 )
 def test_bad_arguments(options, message):
     with pytest.raises(InputError, match=message):
         run(numbered(True), 1, **options)
-
-
-def test_validation_is_a_stratified_partition():
-    digits = load_dataset("digits", "train")
-    train, validation = split_validation(digits, 0.2, seed=4)
-    assert (train.split, validation.split) == ("train", "validation")
-    assert validation.num_examples == 240  # ceil(0.2 * 1197)
-    assert {*train.example_ids} | {*validation.example_ids} == {*digits.example_ids}
-    assert not {*train.example_ids} & {*validation.example_ids}
-    assert np.ptp(np.bincount(validation.labels) / np.bincount(digits.labels)) < 0.02
-    again, other = split_validation(digits, 0.2, seed=4)[1], split_validation(digits, 0.2, seed=5)[1]
-    np.testing.assert_array_equal(again.images, validation.images)
-    assert (other.example_ids != validation.example_ids).any()
-
-
-def test_validation_that_cannot_be():
-    digits = load_dataset("digits", "train")
-    for fraction in (0, 1, -0.1, float("nan")):
-        with pytest.raises(InputError, match=f"fraction is {fraction}; it must lie between"):
-            split_validation(digits, fraction, seed=0)
-    with pytest.raises(InputError, match="cannot be stratified"):
-        split_validation(digits.take(12), 0.2, seed=0)
-    with pytest.raises(InputError, match="streams; take its validation part by slices"):
-        split_validation(numbered(False), 0.2, seed=0)

@@ -9,6 +9,7 @@ import tensorflow_datasets as tfds
 from filelock import FileLock
 
 from tfaudit.datasets import prepared
+from tfaudit.datasets.builders import NOT_IN_TFDS
 from tfaudit.datasets.catalogue import load_dataset
 from tfaudit.datasets.idx import read_idx
 from tfaudit.datasets.prepare import PREPARABLE, prepare
@@ -223,4 +224,4 @@ def test_a_full_disk_is_one_line(small_disk, tmp_path, write_idx):
 
 def test_every_preparable_name_is_known_to_tfds():
     known = tfds.list_builders(with_community_datasets=False)
-    assert {name.partition("/")[0] for name in PREPARABLE} - set(known) == set(prepared.NOT_IN_TFDS)
+    assert {name.partition("/")[0] for name in PREPARABLE} - set(known) == set(NOT_IN_TFDS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from tfaudit.datasets.cutting import random_crop
 from tfaudit.errors import InputError
 
 if TYPE_CHECKING:
@@ -60,4 +61,29 @@ def crop_flip(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
     return flip(shift(images, crop_seed, pixels=4), flip_seed)
 
 
-AUGMENTATIONS: dict[str, Augmentation] = {"none": none, "flip": flip, "shift": shift, "crop_flip": crop_flip}
+def resized_crop_flip(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+    """ImageNet's usual augmentation: `random_crop` scaled to the old size, then mirror every other image."""
+    import tensorflow as tf
+
+    crop_seed, flip_seed = tf.unstack(tf.random.split(seed, 2))
+    _, height, width, _ = images.shape
+
+    def cut(numbered: tuple[tf.Tensor, tf.Tensor]) -> tf.Tensor:
+        image, number = numbered
+        cropped = random_crop(image, height, width, tf.random.fold_in(crop_seed, number))
+        return tf.cast(cropped, images.dtype)
+
+    crops = tf.map_fn(cut, (images, tf.range(tf.shape(images)[0])), fn_output_signature=images.dtype)
+    return flip(tf.ensure_shape(crops, images.shape), flip_seed)
+
+
+AUGMENTATIONS: dict[str, Augmentation] = {
+    "none": none,
+    "flip": flip,
+    "shift": shift,
+    "crop_flip": crop_flip,
+    "resized_crop_flip": resized_crop_flip,
+}
+
+CROPPED_ENCODED: dict[str, Augmentation] = {"resized_crop_flip": flip}
+"""Augmentations that begin with `random_crop`: where it cuts encoded images, only the rest is left to do."""

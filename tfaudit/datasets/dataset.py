@@ -140,12 +140,22 @@ class Dataset:
         Raises:
             InputError: The images vary in size.
         """
-        if None in self.image_shape:
+        self.fixed_shape()
+        return self._stream().map(lambda image, label, name: (image, label))
+
+    def fixed_shape(self) -> tuple[int, int, int]:
+        """`image_shape`, all of it numbers.
+
+        Raises:
+            InputError: The images vary in size.
+        """
+        height, width, channels = self.image_shape
+        if height is None or width is None or channels is None:
             raise InputError(
                 f"images of {self.name!r} vary in size {self.image_shape}; "
                 f"give them one with load_dataset({self.name!r}, {self.split!r}, image_size=224)"
             )
-        return self._stream().map(lambda image, label, name: (image, label))
+        return height, width, channels
 
     def head(self, n: int) -> np.ndarray:
         """The first n images, uint8 `(min(n, N), H, W, C)`: representative images for quantization."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
+from tfaudit.datasets.augmentation import CROPPED_ENCODED
 from tfaudit.datasets.augmentation import augmentation as find_augmentation
+from tfaudit.datasets.cutting import random_crop_encoded
 from tfaudit.datasets.dataset import Dataset
+from tfaudit.datasets.validation import split_validation
 from tfaudit.errors import InputError
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["split_validation", "training_batches"]
 
 SHUFFLE_BYTES = 256 * 2**20
-"""A streaming set shuffles within a buffer of this many decoded bytes."""
+"""A streaming set shuffles within a buffer of this size."""
 
 ORDER, AUGMENT = 0, 1
 
@@ -25,8 +26,10 @@ def training_batches(dataset: Dataset, *, batch_size: int, seed: int, augmentati
     """Shuffled batches without end; the batch of a step follows from the seed and the step, bit for bit.
 
     An epoch shows every example once and ends with a short batch where `batch_size` does not divide N, so it takes
-    `ceil(N / batch_size)` steps. Sets in memory are permuted anew per epoch; streaming ones pass through a shuffle
-    buffer of 256 MB in the fixed order of their files. The `element_spec` is the same for all seeds, so a train
+    `ceil(N / batch_size)` steps. Sets in memory are permuted anew per epoch. Streaming ones are read from 16 files at a
+    time, the files in an order anew per epoch, and their encoded images pass through a shuffle buffer of 256 MB; then
+    several are decoded at a time. Random crops see the whole image, not what evaluation sees of it. The
+    `element_spec` is the same for all seeds, so a train
     function traced once serves a whole population.
 
     Args:
@@ -56,9 +59,14 @@ def training_batches(dataset: Dataset, *, batch_size: int, seed: int, augmentati
         raise InputError(f"seed is {seed}; allowed are 0 to {2**31 - 1}")
     augment = find_augmentation(augmentation)
     root = tf.constant([seed, 0])
-    epochs = _epochs_in_memory if dataset.in_memory else _epochs_streaming
-    batches = epochs(dataset, batch_size, tf.random.fold_in(root, ORDER))
-    seeds = tf.random.fold_in(root, AUGMENT)
+    order, seeds = tf.random.fold_in(root, ORDER), tf.random.fold_in(root, AUGMENT)
+    if dataset.in_memory:
+        batches = _epochs_in_memory(dataset, batch_size, order)
+    elif dataset.encoded is not None and augmentation in CROPPED_ENCODED:
+        augment = CROPPED_ENCODED[augmentation]
+        batches = _epochs_streaming(dataset, batch_size, order, seeds)
+    else:
+        batches = _epochs_streaming(dataset, batch_size, order, None)
 
     def finish(step: tf.Tensor, batch: tuple[tf.Tensor, tf.Tensor]) -> tuple[tf.Tensor, tf.Tensor]:
         images, labels = batch
@@ -68,41 +76,6 @@ def training_batches(dataset: Dataset, *, batch_size: int, seed: int, augmentati
     options = tf.data.Options()
     options.deterministic = True
     return batches.enumerate().map(finish).apply(endless).with_options(options).prefetch(2)
-
-
-def split_validation(dataset: Dataset, fraction: float, seed: int) -> tuple[Dataset, Dataset]:
-    """Set a share of a training set aside for validation, by seed and stratified by class ([P] takes 20 %).
-
-    Args:
-        dataset: A set in memory.
-        fraction: Share of the validation part, between 0 and 1.
-        seed: Seed of scikit-learn's `train_test_split`.
-
-    Returns:
-        The training part and the validation part (split name `"validation"`), each in the order of `dataset`.
-
-    Raises:
-        InputError: A fraction outside (0, 1) or too small for the classes, or a streaming set.
-    """
-    from sklearn.model_selection import train_test_split
-
-    if not 0 < fraction < 1:
-        raise InputError(f"fraction is {fraction}; it must lie between 0 and 1, both excluded")
-    if not dataset.in_memory:
-        raise InputError(
-            f"data set {dataset.name!r} streams; take its validation part by slices, load_dataset(name, 'train[80%:]')"
-        )
-    positions = np.arange(dataset.num_examples)
-    try:
-        train, held_out = train_test_split(positions, test_size=fraction, random_state=seed, stratify=dataset.labels)
-    except ValueError as error:
-        raise InputError(
-            f"fraction {fraction} of {dataset.num_examples} examples cannot be stratified: {error}"
-        ) from None
-    return (
-        dataset.select(np.sort(train), split=dataset.split),
-        dataset.select(np.sort(held_out), split="validation"),
-    )
 
 
 def _epochs_in_memory(dataset: Dataset, batch_size: int, seed: tf.Tensor) -> tf.data.Dataset:
@@ -120,17 +93,32 @@ def _epochs_in_memory(dataset: Dataset, batch_size: int, seed: tf.Tensor) -> tf.
     return orders.map(lambda order: (tf.gather(images, order), tf.gather(labels, order)))
 
 
-def _epochs_streaming(dataset: Dataset, batch_size: int, seed: tf.Tensor) -> tf.data.Dataset:
+def _epochs_streaming(
+    dataset: Dataset, batch_size: int, seed: tf.Tensor, crop_seed: tf.Tensor | None
+) -> tf.data.Dataset:
     import tensorflow as tf
 
-    examples = dataset.examples()
-    example_bytes = int(np.prod(dataset.image_shape))  # type: ignore[arg-type]
+    height, width, channels = dataset.fixed_shape()
+    encoded = dataset.encoded
+    example_bytes = height * width * channels if encoded is None else max(encoded.example_bytes, 1)
     buffer = min(dataset.num_examples, max(batch_size, SHUFFLE_BYTES // example_bytes))
 
     def epoch(number: tf.Tensor) -> tf.data.Dataset:
         # Of this graph alone: else the process' global seed would count as well, and a seed of 0 fail.
         tf.random.set_seed(1)
         order = tf.random.stateless_uniform([], tf.random.fold_in(seed, number), 0, 2**31, tf.int64)
-        return examples.shuffle(buffer, seed=order, reshuffle_each_iteration=False).batch(batch_size)
+        examples = dataset.examples() if encoded is None else encoded.read(order)
+        shuffled = examples.shuffle(buffer, seed=order, reshuffle_each_iteration=False)
+        if encoded is None:
+            return shuffled.batch(batch_size)
+
+        def decoded(place: tf.Tensor, example: tuple[tf.Tensor, ...]) -> tuple[tf.Tensor, tf.Tensor]:
+            content, label, _ = example
+            if crop_seed is None:
+                return encoded.decode(content), label
+            own_seed = tf.random.fold_in(tf.random.fold_in(crop_seed, number), place)
+            return random_crop_encoded(content, height, width, channels, own_seed), label
+
+        return shuffled.enumerate().map(decoded, tf.data.AUTOTUNE, deterministic=True).batch(batch_size)
 
     return tf.data.Dataset.counter().flat_map(epoch)

@@ -14,7 +14,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from tfaudit.chatter import start_tensorflow
-from tfaudit.datasets.prepared import NOT_IN_TFDS, data_folder, find_builder
+from tfaudit.datasets.builders import NOT_IN_TFDS, data_folder, find_builder
 from tfaudit.datasets.quiet import quiet_tfds
 from tfaudit.datasets.source import Source
 from tfaudit.errors import InputError

@@ -10,7 +10,7 @@ from tfaudit.datasets.idx import find_idx, read_idx
 from tfaudit.datasets.source import Source
 from tfaudit.errors import InputError
 
-__all__ = ["qmnist_source"]
+__all__ = ["qmnist_features", "qmnist_source"]
 
 COLUMNS = ("label", "series", "writer")
 """Of the published labels' eight columns the first three: class, NIST HSF series, writer."""
@@ -32,9 +32,20 @@ def qmnist_source(folder: Path) -> Source:
     Raises:
         InputError: Files are missing or damaged, or do not fit each other.
     """
+    splits: dict[str, Any] = {}
+    total = 0
+    for split in MNIST_NAMES:
+        images, rows = _read_split(folder, split)
+        splits[split] = _pairs(images, rows)
+        total += len(rows)
+    return Source(qmnist_features(), splits, total)
+
+
+def qmnist_features() -> Any:
+    """The TFDS features of an example."""
     import tensorflow_datasets as tfds
 
-    features = tfds.features.FeaturesDict(
+    return tfds.features.FeaturesDict(
         {
             "image": tfds.features.Image(shape=(28, 28, 1)),
             "label": tfds.features.ClassLabel(num_classes=10),
@@ -42,13 +53,6 @@ def qmnist_source(folder: Path) -> Source:
             "writer": np.int64,
         }
     )
-    splits: dict[str, Any] = {}
-    total = 0
-    for split in MNIST_NAMES:
-        images, rows = _read_split(folder, split)
-        splits[split] = _pairs(images, rows)
-        total += len(rows)
-    return Source(features, splits, total)
 
 
 def _read_split(folder: Path, split: str) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,76 @@
+"""Sets a share of the training set aside, by seed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tfaudit.datasets.dataset import Dataset
+from tfaudit.errors import InputError
+
+if TYPE_CHECKING:
+    import tensorflow as tf
+
+__all__ = ["split_validation"]
+
+BUCKETS = 2**40
+
+
+def split_validation(dataset: Dataset, fraction: float, seed: int) -> tuple[Dataset, Dataset]:
+    """Set a share of a training set aside for validation, by seed ([P] E takes 20 %).
+
+    A set in memory is stratified by class. Of a streaming set an example goes by a hash of its id and the seed, so the
+    share is met on average; its ids are read once to count them.
+
+    Args:
+        dataset: The training set.
+        fraction: Share of the validation part, between 0 and 1.
+        seed: Not negative.
+
+    Returns:
+        The training part and the validation part (split name `"validation"`), each in the order of `dataset`.
+
+    Raises:
+        InputError: A fraction outside (0, 1), or one that leaves a class or a part empty.
+
+    Example:
+        >>> from tfaudit.datasets.catalogue import load_dataset
+        >>> train, validation = split_validation(load_dataset("digits", "train"), 0.2, seed=0)
+        >>> train.num_examples, validation.num_examples, validation.split
+        (957, 240, 'validation')
+    """
+    if not 0 < fraction < 1:
+        raise InputError(f"fraction is {fraction}; it must lie between 0 and 1, both excluded")
+    return _stratified(dataset, fraction, seed) if dataset.in_memory else _hashed(dataset, fraction, seed)
+
+
+def _stratified(dataset: Dataset, fraction: float, seed: int) -> tuple[Dataset, Dataset]:
+    from sklearn.model_selection import train_test_split
+
+    positions = np.arange(dataset.num_examples)
+    try:
+        train, held_out = train_test_split(positions, test_size=fraction, random_state=seed, stratify=dataset.labels)
+    except ValueError as error:
+        raise InputError(
+            f"fraction {fraction} of {dataset.num_examples} examples cannot be stratified: {error}"
+        ) from None
+    return (
+        dataset.select(np.sort(train), split=dataset.split),
+        dataset.select(np.sort(held_out), split="validation"),
+    )
+
+
+def _hashed(dataset: Dataset, fraction: float, seed: int) -> tuple[Dataset, Dataset]:
+    import tensorflow as tf
+
+    def held_out(names: tf.Tensor) -> tf.Tensor:
+        return tf.strings.to_hash_bucket_strong(names, BUCKETS, key=[seed, 1]) < round(fraction * BUCKETS)
+
+    count = int(np.count_nonzero(held_out(tf.constant(dataset.example_ids))))
+    if count in (0, dataset.num_examples):
+        raise InputError(f"fraction {fraction} of {dataset.num_examples} examples leaves a part empty")
+    return (
+        dataset.filtered(lambda name: ~held_out(name), dataset.num_examples - count, split=dataset.split),
+        dataset.filtered(held_out, count, split="validation"),
+    )
