@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tfaudit.errors import InputError, require
-from tfaudit.variants import VARIANTS, Dense, GivenBaseline, Variant
+from tfaudit.variants import TOLD, VARIANTS, Dense, GivenBaseline, Pruned, Variant
 
 __all__ = ["Study", "Training"]
 
@@ -147,6 +147,27 @@ class Study:
                 f"study: {self.name!r} holds predictions that were made elsewhere; there is nothing to run"
             )
         return self.training
+
+    @property
+    def telling(self) -> tuple[str, ...]:
+        """Settings of pruning in which the variants differ: what their titles need to tell."""
+        pruned = [variant for variant in self.variants if isinstance(variant, Pruned)]
+        return tuple(name for name in TOLD if len({getattr(variant, name) for variant in pruned}) > 1)
+
+    @property
+    def titles(self) -> dict[str, str]:
+        """Names of the variants for people, without the settings that all share."""
+        return {
+            variant.key: variant.titled(*self.telling) if isinstance(variant, Pruned) else variant.title
+            for variant in self.all_variants
+        }
+
+    @property
+    def shared_settings(self) -> str:
+        """What all pruned variants share beyond the usual settings; empty where nothing."""
+        pruned = [variant for variant in self.variants if isinstance(variant, Pruned)]
+        shared = [name for name in TOLD if name not in self.telling]
+        return pruned[0].technique(*shared).partition(" ")[2] if pruned else ""
 
     def variant(self, key: str) -> Variant:
         """The variant of that key.

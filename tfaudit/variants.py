@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from tfaudit.errors import require
 
 __all__ = [
+    "TOLD",
     "TREATMENTS",
     "VARIANTS",
     "Dense",
@@ -152,12 +153,6 @@ class Pruned(Variant):
         return self.sparsity if self.ratio is None else self.ratio  # type: ignore[return-value]
 
     @property
-    def technique(self) -> str:
-        """Method and what else tells techniques apart: `magnitude`, `l1 channel`, `magnitude global`."""
-        parts = (self.method, "channel" * (self.granularity == "channel"), "global" * (self.scope == "global"))
-        return " ".join(filter(None, parts))
-
-    @property
     def key(self) -> str:
         """For instance `magnitude-0.9`, `magnitude-0.9-scope=global` or `undecayed-r10-treatment=finetune`."""
         level = f"{self.sparsity:g}" if self.ratio is None else f"r{self.ratio:g}"
@@ -166,10 +161,41 @@ class Pruned(Variant):
     @property
     def title(self) -> str:
         """For instance `magnitude 90 %` or `undecayed ratio 10 finetune`."""
+        return self.titled(*TOLD)
+
+    def titled(self, *told: str) -> str:
+        """Method, level, and of the named settings those that are not the usual ones; see `Study.titles`."""
         level = f"{100 * self.sparsity:.3g} %" if self.sparsity is not None else f"ratio {self.ratio:g}"
-        words = self._deviations("method", "sparsity", "ratio", "after", "treatment", "spare").replace("-", " ")
-        treatment = "" if self.treatment == "gradual" else f" {self.treatment.replace('_', ' ')}"
-        return f"{self.method} {level}{treatment}{words}"
+        return " ".join((self.method, level, *self._words(told)))
+
+    def technique(self, *told: str) -> str:
+        """What the level is of: the method and the settings that `titled` names."""
+        return " ".join((self.method, *self._words(told)))
+
+    def _words(self, told: tuple[str, ...]) -> list[str]:
+        usual = {field.name: field.default for field in dataclasses.fields(self)}
+        chosen = {name: getattr(self, name) for name in told if getattr(self, name) != usual[name]}
+        plain = ("treatment", "granularity")
+        return [
+            _plain(value).replace("_", "-") if name in plain else f"{name}={_plain(value)}"
+            for name, value in chosen.items()
+        ]
+
+
+TOLD = (
+    "granularity",
+    "treatment",
+    "scope",
+    "axis",
+    "begin",
+    "end",
+    "frequency",
+    "layers",
+    "spare",
+    "gradient",
+    "decay",
+)
+"""Settings that a title tells, in this order; where all pruned variants of a study share one, it does not."""
 
 
 def rounds(count: int, amount: float, **settings: Any) -> tuple[Pruned, ...]:

@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from tests.report.conftest import make_study
 from tfaudit.audit.chance import chance
@@ -83,6 +84,27 @@ def test_individuals_alone_are_one_group(store):
     found = sections_of(store, groups=WRITERS[["writer"]])
     assert cells(found["groups"].tables[0])["group"] == ("all",)
     assert "attributes" not in found
+
+
+def test_ratios_from_shared_parents_make_the_tables_of_recall_distortion(tmp_path):
+    variants = tuple(
+        Pruned(ratio=ratio, method=method, treatment="finetune")
+        for method in ("magnitude", "random")
+        for ratio in (2, 10)
+    )
+    store = make_study(tmp_path, variants=variants)
+    found = sections_of(store)["distortion"]
+    slopes, rising, apart, variance = found.tables
+    assert cells(slopes)["variant"] == ("magnitude ratio 2", "magnitude ratio 10", "random ratio 2", "random ratio 10")
+    dense = store.predictions("dense")
+    alphas = {v.key: distortion(dense, store.predictions(v.key)).alpha for v in variants}
+    keys = [variant.key for variant in variants]
+    expected = stats.ttest_rel(alphas[keys[0]], alphas[keys[1]], alternative="less").pvalue
+    assert cells(rising) == {"pair": ("2 vs 10",), "magnitude": (f"{expected:.2g}",), "random": cells(rising)["random"]}
+    expected = stats.ttest_rel(alphas[keys[1]], alphas[keys[3]]).pvalue
+    assert cells(apart)["10"] == (f"{expected:.2g}",)
+    assert list(cells(variance)) == ["method", "before", "2", "10"]
+    assert not any("trained on their own" in note for note in found.notes)
 
 
 def test_three_sparsities_make_factors(tmp_path):

@@ -13,6 +13,7 @@ import pandas as pd
 from tfaudit.audit.chance import Chance, chance
 from tfaudit.audit.classes import ClassImpact, class_impact
 from tfaudit.audit.exemplars import Exemplars, exemplars
+from tfaudit.audit.wording import listed
 from tfaudit.errors import InputError, require
 from tfaudit.predictions import Predictions
 from tfaudit.stats.change import relative_change
@@ -142,12 +143,12 @@ def summary(
         rows.append(row)
         accuracies.append(_accuracies(key, titles[key], population))
     if len(impacts) < len(pies):
-        single = ", ".join(row["title"] for row in rows if row["members"] == 1)
+        single = listed([row["title"] for row in rows if row["members"] == 1])
         notes.append(
             f"No tests of populations where one has a single member: {single}; `tfaudit.compare` tests single models."
         )
     if strangers and permutations:
-        notes.append(f"No figures by chance where a member's parent is missing: {', '.join(strangers)}.")
+        notes.append(f"No figures by chance where a member's parent is missing: {listed(strangers)}.")
     notes += _chance_notes({titles[key]: found for key, found in chances.items()}, alpha)
     table = pd.DataFrame(rows).reindex(columns=[*_COLUMNS]).astype(_COLUMNS)
     return Summary(
@@ -161,10 +162,10 @@ def _chance_notes(chances: Mapping[str, Chance], alpha: float) -> list[str]:
     usual = [title for title, found in chances.items() if title not in few and found.pies.p > alpha]
     notes = []
     if usual:
-        notes.append(f"No more PIEs than chance gives (p > {alpha:g}): {', '.join(usual)}.")
+        notes.append(f"No more PIEs than chance gives (p > {alpha:g}): {listed(usual)}.")
     if few:
-        listed = ", ".join(f"{title} ({p:.3g})" for title, p in few.items())
-        notes.append(f"Too few members to tell PIEs from chance; p cannot be below: {listed}.")
+        least = listed([f"{title} ({p:.3g})" for title, p in few.items()])
+        notes.append(f"Too few members to tell PIEs from chance; p cannot be below: {least}.")
     return notes
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 import pandas as pd
 
 from tfaudit.audit.summary import Summary, summary
+from tfaudit.audit.wording import listed
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
 from tfaudit.store import Store
@@ -45,7 +46,7 @@ def read_study(
         alpha=alpha,
         permutations=permutations,
         seed=seed,
-        paired=[key for key in store.variants if store.study.variant(key).parent == "dense"],
+        paired=[key for key in store.variants if store.study.variant(key).parent is not None],
     )
     return dataclasses.replace(audit, notes=(*_missing(store), *_dependent(store, audit), *audit.notes, *_tied(audit)))
 
@@ -76,7 +77,7 @@ def _descriptions(store: Store) -> pd.DataFrame:
         records = pd.DataFrame([store.record(key, member) for member in store.members(key)])
         facts = records.reindex(columns=["sparsity", "bytes", "gzipped_bytes"]).apply(pd.to_numeric).mean()
         variant = store.study.variant(key)
-        rows[key] = {"title": variant.title, "family": variant.family, **facts}
+        rows[key] = {"title": store.study.titles[key], "family": variant.family, **facts}
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
@@ -91,19 +92,18 @@ def _missing(store: Store) -> list[str]:
             records = [store.record(variant.key, member) for member in range(expected)]
             failed = sum(record.get("status") == "failed" for record in records)
             notes.append(
-                f"{variant.title}: {complete} of {expected} members are there"
+                f"{store.study.titles[variant.key]}: {complete} of {expected} members are there"
                 + (f"; {failed} failed (member.json holds the traceback)." if failed else ".")
             )
     return notes
 
 
 def _dependent(store: Store, audit: Summary) -> list[str]:
-    variants = [store.study.variant(key) for key in audit.impacts]
-    made = [variant.title for variant in variants if variant.parent]
+    made = [store.study.titles[key] for key in audit.impacts if store.study.variant(key).parent]
     if not made:
         return []
     return [
-        f"Members of {', '.join(made)} are made from the baseline's members of the same number; Welch's test treats "
+        f"Members of {listed(made)} are made from the baseline's members of the same number; Welch's test treats "
         "the two as independent, which makes it cautious there. The figures by chance heed the pairs."
     ]
 
@@ -116,5 +116,5 @@ def _tied(audit: Summary) -> list[str]:
         return []
     return [
         "Votes can tie, and here the lowest class wins; under another rule these images would become PIEs or cease to "
-        f"be: {', '.join(images)}."
+        f"be: {listed(images)}."
     ]

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TypeAlias
+
 import pandas as pd
 
 from tfaudit.audit.distortion import Distortion, distortion
-from tfaudit.audit.slope_tables import level_table
+from tfaudit.audit.slope_tables import level_table, p_table, variance_table
+from tfaudit.audit.slope_tests import slope_tests
 from tfaudit.audit.slopes import balances, pooled, slope_frame, slope_intervals
 from tfaudit.report.charts.distortion import balance_chart
 from tfaudit.report.charts.slopes import interval_chart, slope_chart, tradeoff_chart
 from tfaudit.report.sections.material import Material
-from tfaudit.report.sections.section import Figure, Section, Table, column
+from tfaudit.report.sections.section import Figure, Section, Table, column, grid
+from tfaudit.variants import Pruned
 
 __all__ = ["distortion_section"]
 
 BY = ("method", "level")
+Place: TypeAlias = tuple[str, float | str]
+"""Method and level of a variant: numbers for pruning, names for all else."""
 
 
 def distortion_section(material: Material) -> Section | None:
     """Slopes of the normalised recall balances of every variant whose members carry the numbers of dense ones."""
+    places = {key: _place(material, key) for key in material.compressed}
     found = {
-        (material.study.variant(key).family, material.titles[key]): distortion(material.baseline, population)
+        places[key]: distortion(material.baseline, population)
         for key, population in material.compressed.items()
         if set(population.members) & set(material.baseline.members)
     }
@@ -36,15 +44,14 @@ def distortion_section(material: Material) -> Section | None:
         "compressed: the slope of each class's recall balance after compression on the one before.",
         "[R] 5 and 6",
         _figures(found, slopes, intervals),
-        (_table(found, intervals),),
+        (_table(found, intervals, {places[key]: material.titles[key] for key in places}), *_tests(material, slopes)),
         tuple(dict.fromkeys((*_apart(material), *(note for each in found.values() for note in each.notes)))),
     )
 
 
-def _figures(
-    found: dict[tuple[str, str], Distortion], slopes: pd.DataFrame, intervals: pd.DataFrame
-) -> tuple[Figure, ...]:
-    named = {name: each for (_, name), each in found.items()}
+def _figures(found: Mapping[Place, Distortion], slopes: pd.DataFrame, intervals: pd.DataFrame) -> tuple[Figure, ...]:
+    one = len({method for method, _ in found}) == 1
+    named = {(level if one else f"{method} {level}"): each for (method, level), each in found.items()}
     figures = [
         Figure("slopes", slope_chart(slopes, intervals), "A box and a dot per model for every variant.", "Slopes"),
         Figure("slope-intervals", interval_chart(intervals), "Mean slope with its interval.", "Mean slopes"),
@@ -65,13 +72,18 @@ def _figures(
     return tuple(figure for figure in figures if not (single and figure.name in ("slopes", "slope-intervals")))
 
 
-def _table(found: dict[tuple[str, str], Distortion], intervals: pd.DataFrame) -> Table:
-    rows = pd.DataFrame([{"method": m, "level": name, **each.summary()} for (m, name), each in found.items()])
+def _table(found: Mapping[Place, Distortion], intervals: pd.DataFrame, titles: Mapping[Place, str]) -> Table:
+    rows = pd.DataFrame(
+        [
+            {"title": titles[place], **dict(zip(BY, place, strict=True)), **each.summary()}
+            for place, each in found.items()
+        ]
+    )
     rows = rows.merge(intervals[[*BY, "low", "high"]], on=[*BY])
     return Table(
         "Slopes and variance of recall",
         (
-            column(rows, "level", "variant"),
+            column(rows, "title", "variant"),
             column(rows, "members", "members"),
             column(rows, "alpha", "slope", ".3f", meaning="mean over the members"),
             column(rows, "low", "from", ".3f", meaning="interval of the mean; those of a family hold together"),
@@ -83,6 +95,41 @@ def _table(found: dict[tuple[str, str], Distortion], intervals: pd.DataFrame) ->
             column(rows, "variance_after", "after", ".5f", meaning="over the classes"),
         ),
     )
+
+
+def _place(material: Material, key: str) -> Place:
+    variant = material.study.variant(key)
+    if isinstance(variant, Pruned):
+        return variant.technique(*material.study.telling), variant.level
+    return variant.family, material.titles[key]
+
+
+def _tests(material: Material, slopes: pd.DataFrame) -> tuple[Table, ...]:
+    """[R] 7: does the slope grow with the level, and do methods differ at a level? For pruned variants."""
+    pruned = slopes[slopes["level"].map(lambda level: not isinstance(level, str))]
+    if pruned.empty:
+        return ()
+    paired = all(
+        material.study.variant(key).parent
+        for key in material.compressed
+        if isinstance(material.study.variant(key), Pruned)
+    )
+    kind = "paired" if paired else "independent"
+    tables = []
+    if pruned.groupby("method")["level"].nunique().max() > 1:
+        rising = slope_tests(pruned, "level", paired=paired, alternative="less")
+        if rising["p"].notna().any():
+            title = (
+                f"Does the slope grow from one level to the next? p, {kind}, one-sided, Bonferroni by column ([R] 1-4)"
+            )
+            tables.append(grid(title, p_table(rising, columns="method"), ".2g"))
+    if pruned["method"].nunique() > 1:
+        apart = slope_tests(pruned, "method", paired=paired, pairs="all")
+        if apart["p"].notna().any():
+            title = f"Do methods differ at a level? p, {kind}, two-sided, Bonferroni by column ([R] table 8)"
+            tables.append(grid(title, p_table(apart, columns="level"), ".2g"))
+    tables.append(grid("Variance of recall over the classes ([R] table 11)", variance_table(pruned), ".4f"))
+    return tuple(tables)
 
 
 def _apart(material: Material) -> list[str]:

@@ -22,10 +22,18 @@ LEVELS = 3
 def factors_section(material: Material) -> Section | None:
     """The regression of [P], where a study prunes to three sparsities or more."""
     pruned = {key: variant for key in material.compressed if isinstance(variant := material.study.variant(key), Pruned)}
-    if len({variant.sparsity for variant in pruned.values()}) < LEVELS:
+    if len({variant.level for variant in pruned.values()}) < LEVELS:
         return None
+    reached = material.audit.table.set_index("variant")["sparsity"]
     described = pd.DataFrame.from_dict(
-        {key: {"technique": f"{v.method} {v.scope}", "sparsity": v.sparsity} for key, v in pruned.items()},
+        {
+            key: {
+                "technique": variant.technique(*(name for name in material.study.telling if name != "treatment")),
+                "weight_treatment": variant.treatment,
+                "sparsity": variant.sparsity if variant.ratio is None else reached[key],
+            }
+            for key, variant in pruned.items()
+        },
         orient="index",
     )
     chosen = {material.audit.baseline: material.baseline} | {key: material.unpaired(key) for key in pruned}

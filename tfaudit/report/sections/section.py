@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Hashable
 
 import pandas as pd
 
 from tfaudit.report.charts.style import Drawing
 from tfaudit.report.tables import Column
 
-__all__ = ["Figure", "Section", "Table", "column"]
+__all__ = ["Figure", "Section", "Table", "column", "grid"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,7 +69,7 @@ class Section:
 
 
 def column(
-    frame: pd.DataFrame, name: str, heading: str, form: str = "", *, scale: float = 1, meaning: str = ""
+    frame: pd.DataFrame, name: Hashable, heading: str, form: str = "", *, scale: float = 1, meaning: str = ""
 ) -> Column:
     """One column of a frame as people read it: a dash where nothing is known, a true minus sign.
 
@@ -93,3 +94,18 @@ def column(
         return format(scale * value, form).replace("-", "−")  # type: ignore[operator]
 
     return Column(heading, meaning, tuple(map(cell, frame[name])))
+
+
+def grid(title: str, frame: pd.DataFrame, form: str) -> Table:
+    """A frame of numbers as a table, its index down and its columns across.
+
+    Example:
+        >>> one = grid("p", pd.DataFrame({10: [0.5]}, index=pd.Index(["2 vs 4"], name="pair")), ".2f")
+        >>> [(column.heading, column.cells) for column in one.columns]
+        [('pair', ('2 vs 4',)), ('10', ('0.50',))]
+    """
+    flat = frame.reset_index()
+    down = [name for name in flat if name in frame.index.names]
+    rows = flat.assign(**{"": flat[down].astype(str).agg(", ".join, axis=1)})
+    first = column(rows, "", ", ".join(map(str, down)))
+    return Table(title, (first, *(column(rows, name, str(name), form) for name in frame)))
