@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from tfaudit.compress.images import image_batches
+from tfaudit.compress.model_source import open_model
 from tfaudit.errors import InputError
 
 if TYPE_CHECKING:
@@ -83,21 +84,14 @@ def predict(
 
 
 def _forward(model: object, threads: int) -> _Forward:
-    if isinstance(model, str | Path):
-        path = Path(model)
-        if path.suffix not in (".keras", ".tflite"):
-            raise InputError(f"model: path {path}, allowed are .keras and .tflite files")
-        if not path.is_file():
-            raise InputError(f"model: there is no file {path}")
-        if path.suffix == ".tflite":
-            model = path.read_bytes()
-    if isinstance(model, bytes | bytearray | memoryview):
+    opened = open_model(model)
+    if isinstance(opened, bytes):
         from tfaudit.compress.flatbuffer import Flatbuffer
 
-        return Flatbuffer(bytes(model), threads=threads)
-    from tfaudit.compress.keras_model import KerasForward, load_model
+        return Flatbuffer(opened, threads=threads)
+    from tfaudit.compress.keras_model import KerasForward
 
-    return KerasForward(load_model(path) if isinstance(model, str | Path) else model)
+    return KerasForward(opened)
 
 
 def _cut(batch: np.ndarray, size: int | None) -> Iterator[tuple[np.ndarray, int]]:

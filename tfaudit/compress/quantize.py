@@ -14,7 +14,7 @@ from tfaudit.chatter import captured_chatter
 from tfaudit.compress.flatbuffer import Flatbuffer
 from tfaudit.compress.images import as_input
 from tfaudit.compress.keras_model import KerasForward, one_line
-from tfaudit.errors import InputError
+from tfaudit.errors import InputError, require
 
 __all__ = ["KINDS", "ConversionError", "quantize"]
 
@@ -29,7 +29,7 @@ class ConversionError(RuntimeError):
     """TensorFlow Lite could not convert the model, or what it made does not answer as Keras does."""
 
 
-def quantize(model: keras.Model, kind: str, *, representative: np.ndarray | None = None) -> bytes:
+def quantize(model: keras.Model, kind: str, *, representative: np.ndarray | None = None, sparse: bool = False) -> bytes:
     """Converts a Keras model to a flatbuffer with float input and output, [F] appendix A.
 
     `float32` converts only; `float16` halves the weights; `dynamic_range` stores weights as int8 and computes
@@ -41,19 +41,27 @@ def quantize(model: keras.Model, kind: str, *, representative: np.ndarray | None
     threads print meanwhile, and shown only when it fails. Equal models give equal bytes, but layer names are among
     them: give layers names of their own where bytes or sizes are compared.
 
+    `sparse` stores pruned kernels without their zeros (`tf.lite.Optimize.EXPERIMENTAL_SPARSITY`). That makes the file
+    smaller, about as much as gzip would, and never faster: LiteRT puts the zeros back when it loads the file. Its
+    answers are compared with those of the dense file. LiteRT 2.3 runs sparse float32; float16 where the zeros do not
+    form blocks of four; no integer kernels. What it does not run right is refused, not returned.
+
     Args:
         model: A built Keras 3 model with one input and one output. It stays as it is.
         kind: "float32", "float16", "dynamic_range" or "int8".
         representative: Training images `(N, H, W, C)`, uint8 or float, as the model's input takes them; needed for
             "int8", whose ranges come from the first 100. The check uses the first four; without them, seeded noise in
             [0, 1) (0 to 255 for an integer input; 64 pixels where the input leaves a side open).
+        sparse: Store kernels with many zeros (from about a third) without them. Without such kernels it changes
+            nothing.
 
     Returns:
         The flatbuffer, the content of a `.tflite` file.
 
     Raises:
         InputError: Unknown kind, no representative images for "int8", or a model or images that do not fit.
-        ConversionError: The conversion failed, or the float32 flatbuffer disagrees with Keras.
+        ConversionError: The conversion failed, the float32 flatbuffer disagrees with Keras, or the sparse one does not
+            run or disagrees with the dense one.
 
     Example:
         >>> import keras, numpy as np
@@ -67,6 +75,7 @@ def quantize(model: keras.Model, kind: str, *, representative: np.ndarray | None
     forward = KerasForward(model)
     if representative is None and kind == "int8":
         raise InputError("representative: missing, kind 'int8' needs training images of shape (N, H, W, C)")
+    require(isinstance(sparse, bool), "sparse", sparse, "True or False")
     images = _noise(forward) if representative is None else _checked(representative, forward)
     with _float32_compute(forward.model), tempfile.TemporaryDirectory() as exported:
         try:
@@ -74,13 +83,17 @@ def quantize(model: keras.Model, kind: str, *, representative: np.ndarray | None
                 _export(forward, images, exported)
                 plain = _convert(exported, "float32", forward, images)
                 content = plain if kind == "float32" else _convert(exported, kind, forward, images)
+                packed = _convert(exported, kind, forward, images, sparse=True) if sparse else content
         except Exception as error:  # Keras and the converter raise ConverterError, ValueError, RuntimeError and more.
             raise ConversionError(
                 f"kind {kind!r}: TensorFlow Lite cannot convert {forward.model.name!r}: {one_line(error)}\n"
                 f"{error}\nWhat the converter printed:\n{chatter.getvalue()}"
             ) from error
-        _check_parity(forward, plain, kind, images[: forward.batch or CHECK_IMAGES])
-    return content
+        checked = images[: forward.batch or CHECK_IMAGES]
+        _check_parity(forward, plain, kind, checked)
+    if sparse:
+        _check_sparse(content, packed, kind, checked)
+    return packed
 
 
 def _checked(representative: object, forward: KerasForward) -> np.ndarray:
@@ -121,10 +134,10 @@ def _export(forward: KerasForward, images: np.ndarray, directory: str) -> None:
     archive.write_out(directory)
 
 
-def _convert(exported: str, kind: str, forward: KerasForward, images: np.ndarray) -> bytes:
+def _convert(exported: str, kind: str, forward: KerasForward, images: np.ndarray, *, sparse: bool = False) -> bytes:
     converter = tf.lite.TFLiteConverter.from_saved_model(exported)
-    if kind != "float32":
-        converter.optimizations = [tf.lite.Optimize.DEFAULT]
+    wanted = {tf.lite.Optimize.DEFAULT: kind != "float32", tf.lite.Optimize.EXPERIMENTAL_SPARSITY: sparse}
+    converter.optimizations = [optimization for optimization, on in wanted.items() if on]
     if kind == "float16":
         converter.target_spec.supported_types = [tf.float16]
     if kind == "int8":
@@ -140,14 +153,32 @@ def _check_parity(forward: KerasForward, content: bytes, kind: str, images: np.n
     expected = np.asarray(tf.cast(forward.model(images, training=False), tf.float32))
     if not np.isfinite(expected).all():
         raise InputError(f"model: {forward.model.name!r} answers NaN or infinity on the check images")
-    answered = Flatbuffer(content)(images)
-    allowed = TOLERANCE * float(np.abs(expected).max()) + 1e-6
-    difference = float(np.abs(answered - expected).max()) if answered.shape == expected.shape else np.inf
-    if not difference <= allowed:  # NaN disagrees too
+    disagreement = _disagreement(Flatbuffer(content)(images), expected)
+    if disagreement:
         raise ConversionError(
             f"kind {kind!r}: the float32 flatbuffer of {forward.model.name!r} differs from Keras by up to "
-            f"{difference:.3g} on {len(images)} images, allowed is {allowed:.3g}; the conversion is wrong"
+            f"{disagreement}; the conversion is wrong"
         )
+
+
+def _check_sparse(dense: bytes, sparse: bytes, kind: str, images: np.ndarray) -> None:
+    refused = f"kind {kind!r}, sparse: LiteRT does not run kernels of this kind stored without their zeros"
+    try:
+        answered = Flatbuffer(sparse)(images)
+    except InputError as error:
+        raise ConversionError(f"{refused}; leave sparse out, and let gzip save the zeros ({error})") from error
+    disagreement = _disagreement(answered, Flatbuffer(dense)(images))
+    if disagreement:
+        raise ConversionError(f"{refused} rightly: it differs from the dense flatbuffer by up to {disagreement}")
+
+
+def _disagreement(answered: np.ndarray, expected: np.ndarray) -> str:
+    """Says how far scores are off, or nothing where they agree."""
+    allowed = TOLERANCE * float(np.abs(expected).max()) + 1e-6
+    difference = float(np.abs(answered - expected).max()) if answered.shape == expected.shape else np.inf
+    if difference <= allowed:  # not so for NaN
+        return ""
+    return f"{difference:.3g} on {len(expected)} images, allowed is {allowed:.3g}"
 
 
 @contextlib.contextmanager
