@@ -1,0 +1,174 @@
+"""Members that are pruned at one blow: shared parents, ratios, rounds, rewinding."""
+
+import keras
+import numpy as np
+import pytest
+
+from tfaudit import Pruned, Study, Training, load_dataset
+from tfaudit.compress.kernels import find_kernels
+from tfaudit.compress.sparsity import sparsity_at
+from tfaudit.errors import InputError
+from tfaudit.population.examples import store_examples
+from tfaudit.population.member import MemberMaker
+from tfaudit.population.training import Trainer
+from tfaudit.store import Store
+from tfaudit.variants import rounds
+
+CHAIN = rounds(2, 0.5, method="random")
+VARIANTS = (
+    Pruned(0.6, treatment="one_shot"),
+    Pruned(0.6, treatment="finetune", scope="global"),
+    Pruned(ratio=4, treatment="finetune", spare=("logits",)),
+    Pruned(0.6, method="undecayed", treatment="finetune", decay=5e-4),
+    *CHAIN,
+    Pruned(0.6, treatment="rewind", rewind_to=3),
+)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A store with every variant of one member, its maker, and a loader of its models."""
+    study = Study(
+        name="s",
+        dataset="digits",
+        model="digits_convnet",
+        training=Training(epochs=2, batch_size=32, validation=0.2),
+        retraining=Training(epochs=1, batch_size=32, validation=0.2, learning_rate=0.02),
+        variants=VARIANTS,
+        population=2,
+        limit=150,
+        model_options={"filters": [4], "units": 8},
+    )
+    store = Store.create(tmp_path_factory.mktemp("study"), study, {})
+    store_examples(store, load_dataset("digits", "train").take(150), load_dataset("digits", "test").take(150))
+    maker = MemberMaker(store)
+    for variant in study.all_variants:
+        maker.prepare(variant.key)
+        maker.make(variant.key, 0)
+    return store, maker
+
+
+def kernels(store, key):
+    model = keras.saving.load_model(store.directory / store.member_path(key, 0, "model.keras"))
+    return model, {name: kernel.numpy() for name, kernel in find_kernels(model).items()}
+
+
+def test_one_shot_leaves_the_weights_of_the_parent(made):
+    store, _ = made
+    _, dense = kernels(store, "dense")
+    _, pruned = kernels(store, VARIANTS[0].key)
+    for name, values in pruned.items():
+        kept = values != 0
+        assert kept.sum() == round(values.size * 0.4)
+        np.testing.assert_array_equal(values[kept], dense[name][kept])
+        assert np.abs(dense[name][~kept]).max() <= np.abs(dense[name][kept]).min()
+
+
+def test_fine_tuning_starts_from_the_same_parent_and_keeps_the_masks(made):
+    store, _ = made
+    _, dense = kernels(store, "dense")
+    _, tuned = kernels(store, VARIANTS[1].key)
+    everything = np.concatenate([np.abs(values).ravel() for values in dense.values()])
+    threshold = np.sort(everything)[round(everything.size * 0.6)]
+    for name, values in tuned.items():
+        np.testing.assert_array_equal(values != 0, np.abs(dense[name]) >= threshold)
+        assert (values[values != 0] != dense[name][values != 0]).any()
+
+
+def test_a_ratio_counts_all_parameters_and_spares_the_classifier(made):
+    store, _ = made
+    model, values = kernels(store, VARIANTS[2].key)
+    total = sum(int(np.prod(variable.shape)) for variable in model.trainable_variables)
+    zeros = sum(int((each == 0).sum()) for each in values.values())
+    assert total / (total - zeros) == pytest.approx(4, rel=0.02)
+    assert (values[next(name for name in values if "logits" in name)] != 0).all()
+
+
+def test_undecayed_pruning_prunes_other_weights_than_magnitude(made):
+    store, _ = made
+    masks = [kernels(store, key)[1] for key in (VARIANTS[0].key, VARIANTS[3].key)]
+    assert any(((masks[0][name] != 0) != (masks[1][name] != 0)).any() for name in masks[0])
+
+
+def test_rounds_follow_one_another_and_rewind_to_the_initialisation(made):
+    store, maker = made
+    study = store.study
+    start = {
+        name: kernel.numpy()
+        for name, kernel in find_kernels(maker._trainer("dense").build(study.member_seed("dense", 0))).items()
+    }
+    first, second = (kernels(store, variant.key)[1] for variant in CHAIN)
+    for name in start:
+        assert not ((second[name] != 0) & (first[name] == 0)).any()
+        assert (second[name] != 0).sum() == round(start[name].size * 0.25)
+    rewound = pruned_only(maker, CHAIN[0])
+    for name, values in rewound.items():
+        np.testing.assert_array_equal(values[values != 0], start[name][values != 0])
+
+
+def pruned_only(maker, variant):
+    """What a variant's retraining starts from."""
+    seen = {}
+    train = Trainer.train
+
+    def look(self, model, *arguments, **named):
+        seen.update({name: kernel.numpy() for name, kernel in find_kernels(model).items()})
+        return train(self, model, *arguments, **named)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Trainer, "train", look)
+        maker._trained(variant.key, 0, 7)
+    return seen
+
+
+def test_rewinding_goes_back_to_what_the_dense_member_was_at_that_step(made):
+    store, maker = made
+    seed = store.study.member_seed("dense", 0)
+    dense = maker._trainer("dense")
+    early = dense.build(seed)
+    dense.train(early, seed, until=3)
+    expected = {name: kernel.numpy() for name, kernel in find_kernels(early).items()}
+    fresh = {name: kernel.numpy() for name, kernel in find_kernels(dense.build(seed)).items()}
+    rewound = pruned_only(maker, VARIANTS[-1])
+    for name, values in rewound.items():
+        kept = values != 0
+        np.testing.assert_array_equal(values[kept], expected[name][kept])
+        assert (expected[name] != fresh[name]).any()
+
+
+def test_a_member_depends_on_its_seeds_alone(made, tmp_path):
+    store, _ = made
+    again = MemberMaker(store)
+    for variant in (VARIANTS[1], VARIANTS[3]):
+        before = kernels(store, variant.key)[1]
+        model, _ = again._trained(variant.key, 0, store.study.member_seed(variant.key, 0))
+        for name, kernel in find_kernels(model).items():
+            np.testing.assert_array_equal(kernel.numpy(), before[name])
+
+
+def test_ratios_that_cannot_be_reached_and_layers_that_are_not_there():
+    model = keras.Sequential([keras.Input((9,)), keras.layers.Dense(10, name="only")])
+    assert sparsity_at(model, 4) == pytest.approx(1 - 15 / 90)
+    with pytest.raises(InputError, match=r"ratio: 20, but 90 of 100 parameters can go: the ratio stays below 10"):
+        sparsity_at(model, 20)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({}, "sparsity, ratio: "),
+        ({"sparsity": 0.5, "ratio": 2}, "exactly one of the two"),
+        ({"ratio": 1}, "ratio: 1, allowed is above 1"),
+        ({"sparsity": 0.5, "treatment": "melt"}, "treatment: 'melt', allowed is gradual, one_shot, finetune, rewind"),
+        ({"sparsity": 0.5, "after": "magnitude-0.2"}, "'dense' where gradual"),
+        ({"sparsity": 0.5, "rewind_to": 5}, "0 unless 'rewind'"),
+    ],
+)
+def test_settings_that_do_not_go_together(settings, message):
+    with pytest.raises(InputError, match=message):
+        Pruned(**settings)
+
+
+def test_a_parent_comes_before_its_children():
+    with pytest.raises(InputError, match="a parent before"):
+        Study(name="s", dataset="digits", model="digits_convnet", training=Training(epochs=1), variants=CHAIN[::-1])
