@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from tfaudit.models.width import narrowed
+
 if TYPE_CHECKING:
     import keras
 
@@ -12,7 +14,7 @@ __all__ = ["digits_convnet"]
 
 
 def digits_convnet(
-    images: keras.KerasTensor, *, filters: Sequence[int] = (16, 32), units: int = 64
+    images: keras.KerasTensor, *, filters: Sequence[int] = (16, 32), units: int = 64, width: float = 1.0
 ) -> keras.KerasTensor:
     """Blocks of 3x3 convolution, ReLU and 2x2 pooling, then one dense layer; 13,706 parameters on the digits.
 
@@ -20,12 +22,13 @@ def digits_convnet(
         images: Normalised, `(B, H, W, C)`.
         filters: Of the two convolutions.
         units: Of the dense layer.
+        width: Multiple of both.
     """
     from keras import layers
 
     x = images
     for i, count in enumerate(filters, start=1):
-        x = layers.Conv2D(count, 3, padding="same", activation="relu", name=f"conv{i}")(x)
+        x = layers.Conv2D(narrowed(count, width), 3, padding="same", activation="relu", name=f"conv{i}")(x)
         x = layers.MaxPooling2D(name=f"pool{i}")(x)
     x = layers.Flatten(name="flatten")(x)
-    return layers.Dense(units, activation="relu", name="dense1")(x)
+    return layers.Dense(narrowed(units, width), activation="relu", name="dense1")(x)

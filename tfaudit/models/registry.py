@@ -11,9 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfaudit.errors import InputError
+from tfaudit.models.alexnet import alexnet
 from tfaudit.models.convnet import digits_convnet
 from tfaudit.models.lenet import lenet_p, lenet_r
 from tfaudit.models.resnet import resnet
+from tfaudit.models.resnet_imagenet import resnet18, resnet50
+from tfaudit.models.vgg import vgg11
+from tfaudit.models.wide_resnet import wide_resnet
 
 if TYPE_CHECKING:
     import keras
@@ -27,6 +31,7 @@ class Architecture:
 
     Attributes:
         body: Function of the normalised images `(B, H, W, C)` to features `(B, F)`; its keywords are the options.
+            Every one takes `width`, a multiple of the published filters and units, for trials.
         smallest: The least height and width it can take, in pixels.
     """
 
@@ -39,6 +44,13 @@ ARCHITECTURES = {
     "lenet_r": Architecture(lenet_r, smallest=12),
     "lenet_p": Architecture(lenet_p, smallest=10),
     **{f"resnet{depth}": Architecture(partial(resnet, depth=depth), smallest=4) for depth in (20, 32, 44, 56, 110)},
+    "resnet18": Architecture(partial(resnet18, small=False), smallest=4),
+    "resnet18_small": Architecture(partial(resnet18, small=True), smallest=4),
+    "resnet50": Architecture(resnet50, smallest=4),
+    "wide_resnet": Architecture(wide_resnet, smallest=4),
+    "alexnet": Architecture(partial(alexnet, small=False), smallest=63),
+    "alexnet_small": Architecture(partial(alexnet, small=True), smallest=15),
+    "vgg11": Architecture(vgg11, smallest=2),
 }
 
 
@@ -72,7 +84,8 @@ def build_model(
         num_classes: Logits, at least 2.
         mean: Of the pixels in 0..255, one for all channels or `(C,)`; `Dataset.moments` computes it.
         std: The same, positive.
-        **options: Keywords of the architecture's own, such as `filters` of `digits_convnet`.
+        **options: Keywords of the architecture's own, such as `filters` of `digits_convnet`; every one takes `width`,
+            a multiple of the published filters and units.
 
     Returns:
         A functional Keras 3 model; its last layer is `logits`.

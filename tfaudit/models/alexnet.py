@@ -1,0 +1,54 @@
+"""AlexNet (Krizhevsky 2014) as torchvision has it, and its usual form for small images."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tfaudit.models.width import narrowed
+
+if TYPE_CHECKING:
+    import keras
+
+__all__ = ["alexnet"]
+
+FILTERS = (64, 192, 384, 256, 256)
+UNITS = 4096
+
+
+def alexnet(images: keras.KerasTensor, *, small: bool = False, width: float = 1.0) -> keras.KerasTensor:
+    """Five convolutions, three of them pooled, then two dense layers with dropout.
+
+    61,100,840 parameters on 224x224x3 and 1,000 classes, as torchvision's. For small images the kernels are 3x3, the
+    first stride 2 and the pools 2x2, as the usual CIFAR versions have it ([P] does not print its own): 23,272,266 on
+    32x32x3 and 10 classes.
+
+    Args:
+        images: Normalised, `(B, H, W, C)`.
+        small: Whether it is the form for small images.
+        width: Multiple of the published filters and units.
+    """
+    from keras import layers
+
+    kernels = (3, 3, 3, 3, 3) if small else (11, 5, 3, 3, 3)
+    strides = (2 if small else 4, 1, 1, 1, 1)
+    x = images
+    for i, (filters, kernel, stride) in enumerate(zip(FILTERS, kernels, strides, strict=True), start=1):
+        padding = "same"
+        if stride > 1:  # as PyTorch places strided kernels
+            x, padding = layers.ZeroPadding2D(1 if small else 2, name=f"conv{i}_pad")(x), "valid"
+        x = layers.Conv2D(
+            narrowed(filters, width),
+            kernel,
+            stride,
+            padding,
+            activation="relu",
+            kernel_initializer="he_normal",
+            name=f"conv{i}",
+        )(x)
+        if i in (1, 2, 5):
+            x = layers.MaxPooling2D(2 if small else 3, 2, name=f"pool{i}")(x)
+    x = layers.Flatten(name="flatten")(x)
+    for i in (1, 2):
+        x = layers.Dropout(0.5, name=f"dropout{i}")(x)
+        x = layers.Dense(narrowed(UNITS, width), activation="relu", kernel_initializer="he_normal", name=f"dense{i}")(x)
+    return x

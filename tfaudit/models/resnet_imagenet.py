@@ -1,0 +1,97 @@
+"""The residual networks for ImageNet of He et al. 2016, section 4.1."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from tfaudit.models.convolution import batch_norm, convolution
+from tfaudit.models.width import narrowed
+
+if TYPE_CHECKING:
+    import keras
+
+__all__ = ["resnet18", "resnet50"]
+
+WIDTHS = (64, 128, 256, 512)
+
+Block = Callable[["keras.KerasTensor", int, int, str], "keras.KerasTensor"]
+
+
+def resnet18(images: keras.KerasTensor, *, small: bool = False, width: float = 1.0) -> keras.KerasTensor:
+    """ResNet-18 ([F] on CelebA, [P]): four stages of two blocks of 3x3 convolutions.
+
+    11,689,512 trainable parameters on 1,000 classes, as torchvision's. For small images the stem is one 3x3
+    convolution without stride or pooling: 11,173,962 on 32x32x3 and 10 classes.
+
+    Args:
+        images: Normalised, `(B, H, W, C)`.
+        small: Whether the stem is that for small images.
+        width: Multiple of the published filters.
+    """
+    return _stages(images, _basic_block, (2, 2, 2, 2), small, width)
+
+
+def resnet50(images: keras.KerasTensor, *, width: float = 1.0) -> keras.KerasTensor:
+    """ResNet-50 ([F] on ImageNet): four stages of 3, 4, 6 and 3 bottleneck blocks.
+
+    As the released code of [F] has it: strides in the 3x3 convolution, no biases. 25,557,032 trainable parameters on
+    1,000 classes, as torchvision's.
+
+    Args:
+        images: Normalised, `(B, H, W, C)`.
+        width: Multiple of the published filters.
+    """
+    return _stages(images, _bottleneck_block, (3, 4, 6, 3), False, width)
+
+
+def _stages(
+    images: keras.KerasTensor, block: Block, counts: tuple[int, ...], small: bool, width: float
+) -> keras.KerasTensor:
+    from keras import layers
+
+    widths = [narrowed(filters, width) for filters in WIDTHS]
+    x = _conv_bn(images, widths[0], 3 if small else 7, 1 if small else 2, name="conv1")
+    x = layers.ReLU(name="relu1")(x)
+    if not small:
+        x = layers.MaxPooling2D(3, 2, padding="same", name="pool1")(x)
+    for stage, (filters, count) in enumerate(zip(widths, counts, strict=True), start=1):
+        for number in range(1, count + 1):
+            stride = 2 if stage > 1 and number == 1 else 1
+            x = block(x, filters, stride, f"stage{stage}_block{number}")
+    return layers.GlobalAveragePooling2D(name="pool")(x)
+
+
+def _basic_block(x: keras.KerasTensor, filters: int, stride: int, name: str) -> keras.KerasTensor:
+    from keras import layers
+
+    y = layers.ReLU(name=f"{name}_relu1")(_conv_bn(x, filters, 3, stride, name=f"{name}_conv1"))
+    return _add(x, _conv_bn(y, filters, 3, name=f"{name}_conv2", gamma="zeros"), stride, name, "relu2")
+
+
+def _bottleneck_block(x: keras.KerasTensor, filters: int, stride: int, name: str) -> keras.KerasTensor:
+    from keras import layers
+
+    y = layers.ReLU(name=f"{name}_relu1")(_conv_bn(x, filters, 1, name=f"{name}_conv1"))
+    y = layers.ReLU(name=f"{name}_relu2")(_conv_bn(y, filters, 3, stride, name=f"{name}_conv2"))
+    return _add(x, _conv_bn(y, 4 * filters, 1, name=f"{name}_conv3", gamma="zeros"), stride, name, "relu3")
+
+
+def _add(x: keras.KerasTensor, y: keras.KerasTensor, stride: int, name: str, relu: str) -> keras.KerasTensor:
+    """The sum with the shortcut, which is projected where the shapes differ.
+
+    The last BatchNorm of a block starts with gamma 0, so that each block starts as its shortcut.
+    """
+    from keras import layers
+
+    if stride > 1 or x.shape[-1] != y.shape[-1]:
+        x = _conv_bn(x, y.shape[-1], 1, stride, name=f"{name}_shortcut")
+    return layers.ReLU(name=f"{name}_{relu}")(layers.Add(name=f"{name}_add")([x, y]))
+
+
+def _conv_bn(
+    x: keras.KerasTensor, filters: int, kernel: int, stride: int = 1, *, name: str, gamma: str = "ones"
+) -> keras.KerasTensor:
+    # The released code's initializer: a normal distribution truncated at two deviations, of variance 1 / fan-in.
+    x = convolution(x, filters, kernel, stride, initializer="lecun_normal", name=name)
+    return batch_norm(x, name=f"{name}_bn", gamma=gamma)

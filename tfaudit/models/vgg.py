@@ -1,0 +1,47 @@
+"""VGG-11 (Simonyan and Zisserman 2015, configuration A)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tfaudit.models.width import narrowed
+
+if TYPE_CHECKING:
+    import keras
+
+__all__ = ["vgg11"]
+
+STAGES = ((64,), (128,), (256, 256), (512, 512), (512, 512))
+UNITS = 4096
+
+
+def vgg11(images: keras.KerasTensor, *, width: float = 1.0) -> keras.KerasTensor:
+    """Eight 3x3 convolutions in five pooled stages, then two dense layers with dropout; no batch normalisation.
+
+    132,863,336 parameters on 224x224x3 and 1,000 classes, as torchvision's; 28,144,010 on 32x32x3 and 10 classes. Pools
+    keep the last odd row and column, so that images of 28 pixels pass through five of them.
+
+    Args:
+        images: Normalised, `(B, H, W, C)`.
+        width: Multiple of the published filters and units.
+    """
+    from keras import layers
+
+    x, number = images, 0
+    for stage, widths in enumerate(STAGES, start=1):
+        for filters in widths:
+            number += 1
+            x = layers.Conv2D(
+                narrowed(filters, width),
+                3,
+                padding="same",
+                activation="relu",
+                kernel_initializer="he_normal",
+                name=f"conv{number}",
+            )(x)
+        x = layers.MaxPooling2D(2, padding="same", name=f"pool{stage}")(x)
+    x = layers.Flatten(name="flatten")(x)
+    for i in (1, 2):
+        x = layers.Dense(narrowed(UNITS, width), activation="relu", kernel_initializer="he_normal", name=f"dense{i}")(x)
+        x = layers.Dropout(0.5, name=f"dropout{i}")(x)
+    return x

@@ -1,0 +1,68 @@
+"""The wide residual networks of Zagoruyko and Komodakis 2016."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tfaudit.errors import InputError
+from tfaudit.models.convolution import batch_norm, convolution
+from tfaudit.models.width import narrowed
+
+if TYPE_CHECKING:
+    import keras
+
+__all__ = ["wide_resnet"]
+
+WIDTHS = (16, 32, 64)
+
+
+def wide_resnet(
+    images: keras.KerasTensor, *, depth: int = 28, widening: int = 10, width: float = 1.0
+) -> keras.KerasTensor:
+    """WRN-28-10 ([F] on CIFAR-10, which does not say which it took) and its kin.
+
+    Three stages of `(depth - 4) / 6` blocks of batch normalisation, ReLU and 3x3 convolution, twice each. 36,479,194
+    trainable parameters on 32x32x3 and 10 classes.
+
+    Args:
+        images: Normalised, `(B, H, W, C)`.
+        depth: Layers with weights: 10, 16, 22, 28, ...
+        widening: The paper's k.
+        width: Multiple of the published filters.
+
+    Raises:
+        InputError: No such depth or widening.
+    """
+    from keras import layers
+
+    if depth < 10 or (depth - 4) % 6:
+        raise InputError(f"depth is {depth}; it must be 6 n + 4, such as 10, 16, 22 or 28")
+    if widening < 1:
+        raise InputError(f"widening is {widening}; it must be at least 1")
+    x = _conv(images, narrowed(WIDTHS[0], width), name="conv1")
+    for stage, filters in enumerate(WIDTHS, start=1):
+        for block in range(1, (depth - 4) // 6 + 1):
+            stride = 2 if stage > 1 and block == 1 else 1
+            x = _block(x, narrowed(widening * filters, width), stride, name=f"stage{stage}_block{block}")
+    return layers.GlobalAveragePooling2D(name="pool")(_active(x, name="final"))
+
+
+def _block(x: keras.KerasTensor, filters: int, stride: int, name: str) -> keras.KerasTensor:
+    from keras import layers
+
+    active = _active(x, name=f"{name}_conv1")
+    y = _conv(active, filters, stride=stride, name=f"{name}_conv1")
+    y = _conv(_active(y, name=f"{name}_conv2"), filters, name=f"{name}_conv2")
+    if stride > 1 or x.shape[-1] != filters:
+        x = _conv(active, filters, kernel=1, stride=stride, name=f"{name}_shortcut")
+    return layers.Add(name=f"{name}_add")([x, y])
+
+
+def _active(x: keras.KerasTensor, name: str) -> keras.KerasTensor:
+    from keras import layers
+
+    return layers.ReLU(name=f"{name}_relu")(batch_norm(x, name=f"{name}_bn"))
+
+
+def _conv(x: keras.KerasTensor, filters: int, *, kernel: int = 3, stride: int = 1, name: str) -> keras.KerasTensor:
+    return convolution(x, filters, kernel, stride, initializer="he_normal", name=name)
