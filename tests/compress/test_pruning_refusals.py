@@ -74,7 +74,7 @@ def test_what_would_silently_prune_nothing_is_an_error(model, pruning, message):
         ({"schedule": "0.5"}, "schedule: expected a TF-MOT PruningSchedule or a number in [0, 1), came '0.5'"),
         ({"schedule": float("nan")}, "came nan"),
         ({"schedule": True}, "came True"),
-        ({"schedule": 0.5, "method": "size"}, "method: expected 'magnitude' or 'random', came 'size'"),
+        ({"schedule": 0.5, "method": "size"}, "'random' with granularity='weight', came 'size'"),
         ({"schedule": 0.5, "scope": "model"}, "scope: expected 'layer' or 'global', came 'model'"),
         ({"schedule": 0.5, "seed": -1}, "seed: expected an integer >= 0, came -1"),
     ],

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import keras
 import numpy as np
 import tensorflow as tf
 
+from tfaudit.compress.examples import GradientData, batches, mean_over
 from tfaudit.errors import InputError
 
-__all__ = ["LOSSES", "GradientData", "loss_gradients"]
+__all__ = ["LOSSES", "GradientData", "batch_gradients", "check_loss", "loss_gradients"]
 
 LOSSES = ("loss", "data")
 """`loss`: all that training minimises, penalties such as L2 regularisation included. `data`: without the penalties."""
-
-GradientData: TypeAlias = tuple[Any, Any] | Iterable[tuple[Any, Any]]
 
 
 def loss_gradients(
@@ -44,41 +43,59 @@ def loss_gradients(
     >>> loss_gradients(model, {"k": model.layers[0].kernel}, (np.ones((4, 1)), np.ones((4, 1))))["k"]
     array([[4.]], dtype=float32)
     """
-    if not getattr(model, "compiled", False) or model.loss is None:
-        raise InputError("gradient_data: gradients are of the model's loss; compile the model with one first")
+    check_loss(model)
     if of not in LOSSES:
         raise InputError(f"gradient: expected {' or '.join(map(repr, LOSSES))}, came {of!r}")
-    variables = [kernel.value for kernel in kernels.values()]
-    total = {name: np.zeros(kernel.shape, np.float64) for name, kernel in kernels.items()}
-    count = 0
-    for inputs, targets in _batches(data):
-        with tf.GradientTape(watch_accessed_variables=False) as tape:
-            tape.watch(variables)
-            value = model.compute_loss(x=inputs, y=targets, y_pred=model(inputs, training=False), training=False)
-            if of == "data":
-                value -= tf.add_n([tf.constant(0.0), *model.losses])
-        found = tape.gradient(value, variables, unconnected_gradients=tf.UnconnectedGradients.ZERO)
-        for name, gradient in zip(kernels, found, strict=True):
-            total[name] += len(inputs) * tf.convert_to_tensor(gradient).numpy().astype(np.float64)
-        count += len(inputs)
-    if not count:
-        raise InputError("gradient_data: holds no examples")
-    means = {name: (sums / count).astype(np.float32) for name, sums in total.items()}
-    for name, mean in means.items():
+    values = [tf.convert_to_tensor(kernel) for kernel in kernels.values()]
+    means = mean_over(batches(data), lambda x, y: batch_gradients(model, kernels, values, x, y, of=of))
+    for name, mean in zip(kernels, means, strict=True):
         if not np.isfinite(mean).all():
             raise InputError(f"gradient_data: the gradient by {name!r} is not finite")
-    return means
+    return dict(zip(kernels, means, strict=True))
 
 
-def _batches(data: GradientData, size: int = 128) -> Iterator[tuple[Any, Any]]:
-    """Batches of inputs and targets; two arrays are cut into batches of `size`."""
-    if isinstance(data, tuple):
-        if len(data) != 2 or len(data[0]) != len(data[1]):
-            raise InputError(f"gradient_data: expected inputs and targets of one length, came {len(data)} parts")
-        for start in range(0, len(data[0]), size):
-            yield data[0][start : start + size], data[1][start : start + size]
-        return
-    for batch in data:
-        if not isinstance(batch, tuple) or len(batch) < 2:
-            raise InputError(f"gradient_data: expected batches of (inputs, targets), came {type(batch).__name__}")
-        yield batch[0], batch[1]
+def batch_gradients(
+    model: keras.Model,
+    kernels: Mapping[str, keras.Variable],
+    values: Sequence[tf.Tensor],
+    inputs: Any,
+    targets: Any,
+    *,
+    of: str,
+) -> list[tf.Tensor]:
+    """The gradient of the mean loss of one batch, where the kernels have these values in place of their own.
+
+    Changes no variable, so that it may also run inside a compiled training step.
+
+    Args:
+        model: compiled with its loss.
+        kernels: by whose values to differentiate, by name.
+        values: of each kernel, in its dtype.
+        inputs: a batch of the model's inputs.
+        targets: its targets.
+        of: one of `LOSSES`.
+
+    Returns:
+        Per kernel a float32 tensor of its shape.
+    """
+    mapping = list(zip(kernels.values(), values, strict=True))
+    with tf.GradientTape(watch_accessed_variables=False) as tape:
+        tape.watch(values)
+        with keras.StatelessScope(mapping, collect_losses=True):
+            outputs = model(inputs, training=False)
+            value = model.compute_loss(x=inputs, y=targets, y_pred=outputs, training=False)
+            penalties = model.losses if of == "data" else []
+        # Inside a replica Keras divides each of its losses by the number of replicas, but not `model.losses`.
+        value = value * tf.distribute.get_strategy().num_replicas_in_sync - sum(map(tf.reduce_sum, penalties))
+    found = tape.gradient(value, values, unconnected_gradients=tf.UnconnectedGradients.ZERO)
+    return [tf.cast(tf.convert_to_tensor(each), tf.float32) for each in found]
+
+
+def check_loss(model: keras.Model) -> None:
+    """Refuse a model whose loss is not known.
+
+    Raises:
+        InputError: it is not.
+    """
+    if not getattr(model, "compiled", False) or model.loss is None:
+        raise InputError("gradient_data: gradients are of the model's loss; compile the model with one first")

@@ -60,7 +60,7 @@ class HoldMasks(keras.callbacks.Callback):
             or train_function is None
             or not (train_function.fits(self.model) and masked.fits(kernels, _never))
         ):
-            masked = MaskedKernels(self.model, kernels, _never, method="magnitude", scope="layer", seed=0)
+            masked = MaskedKernels(self.model, kernels, _never)
             train_function = MaskedTrainFunction(self.model, self._detach)
         masked.reset(self.masks, beyond=-1)
         masked.attach()

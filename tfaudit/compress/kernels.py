@@ -1,6 +1,6 @@
 """Which variables of a Keras model are prunable kernels, and what they are called."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import keras
 
@@ -82,6 +82,21 @@ def select_kernels(
             raise InputError(f"layers: no layer {came!r} with a kernel in {model.name!r}; there are {_listed(names)}")
         selected.update(*matches)
     return {name: kernel for name, kernel in kernels.items() if id(kernel) in selected}
+
+
+def owners(model: keras.Model, kernels: Mapping[str, keras.Variable]) -> dict[str, keras.Layer]:
+    """The layer that made each kernel, at any depth.
+
+    >>> model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1, name="only")], name="net")
+    >>> owners(model, find_kernels(model))["net/only/kernel"].name
+    'only'
+    """
+    made = {
+        id(variable): layer
+        for layer in model._flatten_layers()
+        for variable in (*layer._trainable_variables, *layer._non_trainable_variables)
+    }
+    return {name: made[id(kernel)] for name, kernel in kernels.items()}
 
 
 def _check_model(model: object) -> None:

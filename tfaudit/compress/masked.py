@@ -9,6 +9,10 @@ no Python per batch and no copy to the host, and it does not matter how many ste
 At that moment the optimizer still counts the finished steps, so after step t it is t - 1, and the masks are those of
 the next forward pass: the schedule is asked for that count + 2. TF-MOT computes the same masks from
 the same weights, only at the beginning of that pass.
+
+Scores that are taken over examples are those of the network as it is: the loss is differentiated, and feature maps are
+computed, at the new values under the masks that still hold. The score of a weight takes its new value without a mask,
+as that of the magnitude does, so a weight that was pruned may come back.
 """
 
 import threading
@@ -20,9 +24,13 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from tfaudit.compress.channels import channel_axes, spread
+from tfaudit.compress.chip import batch_independence
+from tfaudit.compress.examples import mean_inside
+from tfaudit.compress.gradients import batch_gradients
 from tfaudit.compress.ranking import rank_masks
 from tfaudit.compress.schedules import Schedule, ask
-from tfaudit.compress.scores import SCORES, draws_for, inputs
+from tfaudit.compress.technique import Technique
 from tfaudit.errors import InputError
 
 __all__ = ["MaskedKernels", "steps_done"]
@@ -43,9 +51,8 @@ class MaskedKernels:
         model: a compiled model.
         kernels: the kernels to prune, by name.
         schedule: when to update the masks, and to which sparsity.
-        method: a name of `SCORES`.
-        scope: a name of `masks.SCOPES`.
-        seed: of random scores.
+        technique: how weights are ranked.
+        data: inputs and targets, for techniques whose scores are taken over examples.
 
     Attributes:
         kernels: as given.
@@ -57,15 +64,14 @@ class MaskedKernels:
         model: keras.Model,
         kernels: Mapping[str, keras.Variable],
         schedule: Schedule,
-        *,
-        method: str,
-        scope: str,
-        seed: int,
+        technique: Technique | None = None,
+        data: tuple[tf.Tensor, tf.Tensor] | None = None,
     ) -> None:
         self.kernels = dict(kernels)
         self.schedule = schedule
         self._done = steps_done(model.optimizer)
-        self._score, self._inputs, self._scope = SCORES[method], inputs(method), scope
+        self._model, self._technique, self._data = model, technique or Technique(), data
+        self._axes = channel_axes(model, kernels, self._technique.axis)
         trainable = {id(variable) for variable in model.trainable_variables}
         self._frozen = {name for name, kernel in kernels.items() if id(kernel) not in trainable}
         self._constraints: dict[str, _Masked] = {}
@@ -75,11 +81,8 @@ class MaskedKernels:
             self._masks = {
                 name: tf.Variable(tf.ones(kernel.shape, tf.bool), trainable=False) for name, kernel in kernels.items()
             }
-            self._draws = {
-                name: tf.Variable(draws_for(position, tuple(kernel.shape), seed), trainable=False)
-                for position, (name, kernel) in enumerate(kernels.items())
-                if "draws" in self._inputs
-            }
+            draws = self._technique.draws({name: kernel.shape for name, kernel in kernels.items()}, self._axes)
+            self._draws = {name: tf.Variable(each, trainable=False) for name, each in draws.items()}
             self._updated = tf.Variable(0, dtype=tf.int64, trainable=False)
             self._beyond = tf.Variable(-1, dtype=tf.int64, trainable=False)
 
@@ -120,8 +123,7 @@ class MaskedKernels:
 
         def rank() -> None:
             _, sparsity = ask(self.schedule, step)  # in here: most steps do not need it
-            masks = rank_masks([self._scores(name) for name in self.kernels], sparsity, scope=self._scope)
-            for name, mask in zip(self.kernels, masks, strict=True):
+            for name, mask in self._ranked(sparsity).items():
                 self._masks[name].assign(mask)
                 if name in self._frozen:  # No optimizer updates it, so its constraint is never called.
                     self.kernels[name].assign(self.masked(name, self.kernels[name]))
@@ -165,12 +167,39 @@ class MaskedKernels:
         inner = self._constraints[name].inner if name in self._constraints else None
         return inner(self.kernels[name]) if inner else self.kernels[name]
 
-    def _scores(self, name: str) -> tf.Tensor:
-        supply: dict[str, Callable[[], Any]] = {
-            "weights": lambda: tf.cast(tf.convert_to_tensor(self._before(name)), tf.float32),
-            "draws": lambda: tf.convert_to_tensor(self._draws[name]),
-        }
-        return self._score(**{each: supply[each]() for each in self._inputs})
+    def _ranked(self, sparsity: tf.Tensor) -> dict[str, tf.Tensor]:
+        """New masks, from the values of the kernels before they are masked again."""
+        technique = self._technique
+        before = {name: tf.convert_to_tensor(self._before(name)) for name in self.kernels}
+        if technique.tfmot is not None:
+            return {name: technique.tfmot.mask(values, sparsity) for name, values in before.items()}
+        measured = self._measured([self.masked(name, values) for name, values in before.items()])
+        scores = [
+            technique.scores(
+                tf.cast(values, tf.float32),
+                axes=self._axes[name],
+                draws=tf.convert_to_tensor(self._draws[name]) if name in self._draws else None,
+                measured=measured.get(name),
+            )
+            for name, values in before.items()
+        ]
+        masks = dict(zip(before, rank_masks(scores, sparsity, scope=technique.scope), strict=True))
+        if technique.granularity == "weight":
+            return masks
+        return {name: spread(mask, before[name].shape, self._axes[name]) for name, mask in masks.items()}
+
+    def _measured(self, values: list[tf.Tensor]) -> dict[str, tf.Tensor]:
+        """What the technique takes over the examples, with these values in the kernels."""
+        if self._data is None or not self._technique.needs_data:
+            return {}
+
+        def per_batch(inputs: tf.Tensor, targets: tf.Tensor) -> list[tf.Tensor]:
+            if "independence" in self._technique.inputs:
+                return batch_independence(self._model, self.kernels, values, inputs, axis=self._technique.axis)
+            of = self._technique.gradient
+            return batch_gradients(self._model, self.kernels, values, inputs, targets, of=of)
+
+        return dict(zip(self.kernels, mean_inside(self._data, per_batch), strict=True))
 
 
 class _Masked(keras.constraints.Constraint):

@@ -7,12 +7,14 @@ from typing import Any, TypeAlias
 import keras
 import numpy as np
 
-from tfaudit.compress.gradients import GradientData, loss_gradients
+from tfaudit.compress.blocks import TFMOT
+from tfaudit.compress.examples import GradientData, gathered
+from tfaudit.compress.gradients import check_loss
 from tfaudit.compress.kernels import select_kernels
 from tfaudit.compress.masked import MaskedKernels, steps_done
-from tfaudit.compress.masks import SCOPES, masks
+from tfaudit.compress.one_shot import ranked
 from tfaudit.compress.schedules import Schedule, describe, first_update, planned
-from tfaudit.compress.scores import SCORES, draws_for, inputs
+from tfaudit.compress.technique import Technique
 from tfaudit.compress.train_function import MaskedTrainFunction
 from tfaudit.errors import InputError
 
@@ -27,28 +29,37 @@ def prune(
     *,
     method: str = "magnitude",
     scope: str = "layer",
+    granularity: str = "weight",
+    axis: int = -2,
     layers: Layers = None,
     gradient_data: GradientData | None = None,
     gradient: str = "loss",
     decay: float = 0.0,
     seed: int = 0,
+    tfmot: TFMOT | None = None,
 ) -> dict[str, np.ndarray]:
     """Set the weights with the lowest scores to 0, in place. Weights that are 0 already go first.
 
-    Exactly `max(round(n * (1 - sparsity)), 1)` of the n weights of a kernel stay (with `scope="global"`: of all kernels
-    together); among equal scores those at the lower positions. Training the model afterwards revives the weights,
-    unless `Pruning` holds them.
+    Exactly `max(round(n * (1 - sparsity)), 1)` of the n weights, or channels, of a kernel stay (with `scope="global"`:
+    of all kernels together); among equal scores those at the lower positions. Training the model afterwards revives
+    the weights, unless `Pruning` or `HoldMasks` holds them.
 
     Args:
         model: a built Keras 3 model; compiled with its loss for methods that need gradients.
-        sparsity: the share of the weights that become 0, in [0, 1).
-        method: "magnitude", "gradient", "undecayed" or "random", see `tfaudit.compress.scores`.
-        scope: "layer": each kernel reaches the sparsity; "global": all kernels are ranked together.
+        sparsity: the share of the weights, or of the channels, that become 0, in [0, 1).
+        method: see `tfaudit.compress.scores`: for weights "magnitude", "gradient", "undecayed" or "random"; for
+            channels "l1", "l2", "linf", "random" or "chip".
+        scope: "layer": each kernel reaches the sparsity; "global": all kernels are ranked together, and one may go
+            as a whole.
+        granularity: "weight", or "channel": whole slices of a kernel stay or go.
+        axis: of the channels, -2: those that come in, [P]; -1: those that go out; see `tfaudit.compress.channels`.
         layers: names of layers, or layers, at any depth; None: all that have a kernel.
-        gradient_data: inputs and targets as two arrays, or batches of them, over which gradients are averaged.
+        gradient_data: inputs and targets as two arrays, or batches of them, over which scores of the methods
+            "gradient", "undecayed" and "chip" are averaged.
         gradient: "loss": of all that training minimises ([R]'s text); "data": without penalties (its authors' code).
         decay: of the method "undecayed": eps of the decay `eps/2 |w|^2`; Keras' `L2(l)` is eps = 2 l.
         seed: of the method "random".
+        tfmot: choose as TF-MOT does: ties all stay, blocks, m-by-n; see `tfaudit.compress.blocks`.
 
     Returns:
         The masks by Keras variable path: bool arrays of the kernels' shapes, True where a weight stays.
@@ -65,21 +76,12 @@ def prune(
     [[0.0, -4.0], [3.0, 0.0]]
     """
     _check_sparsity("sparsity", sparsity)
-    _check_settings(method, scope, seed, tuple(SCORES))
-    kernels, wanted = select_kernels(model, layers), inputs(method)
-    values = {name: kernel.numpy() for name, kernel in kernels.items()}
-    gradients: dict[str, np.ndarray] = {}
-    if "gradients" in wanted:
-        if gradient_data is None:
-            raise InputError(f"gradient_data: method {method!r} needs data to take gradients over")
-        gradients = loss_gradients(model, kernels, gradient_data, of=gradient)
-    scores = {
-        name: _scored(method, each, gradients.get(name), position, seed, decay)
-        for position, (name, each) in enumerate(values.items())
-    }
-    kept = masks(scores, sparsity, scope=scope)
+    technique = Technique(method, scope, granularity, axis, gradient, decay, seed, tfmot)
+    kernels = select_kernels(model, layers)
+    kept = ranked(model, kernels, sparsity, technique, gradient_data)
     for name, kernel in kernels.items():
-        kernel.assign(np.where(kept[name], values[name], np.zeros((), values[name].dtype)))
+        values = kernel.numpy()
+        kernel.assign(np.where(kept[name], values, np.zeros((), values.dtype)))
     return kept
 
 
@@ -103,10 +105,10 @@ class Pruning(keras.callbacks.Callback):
         schedule: any TF-MOT `PruningSchedule`, e.g. `tfmot.sparsity.keras.PolynomialDecay`, or the final sparsity
             in [0, 1): a cubic schedule over the first three quarters of this fit, which surely reaches it when the
             fit is not stopped early.
-        method: "magnitude" or "random", see `tfaudit.compress.scores`.
-        scope: "layer": each kernel reaches the sparsity; "global": all kernels are ranked together.
-        layers: names of layers, or layers, at any depth; None: all that have a kernel.
-        seed: of the method "random".
+        method: as in `prune`, and so are `scope`, `granularity`, `axis`, `layers`, `gradient`, `decay` and `seed`.
+        gradient_data: as in `prune`; kept in memory. Wherever the schedule prunes, the scores of the methods
+            "gradient", "undecayed" and "chip" are taken anew from the network under its masks.
+        tfmot: as in `prune`; for m-by-n, which does not rise, use `prune` and `HoldMasks`.
 
     Raises:
         InputError: a setting that cannot be used; in `fit`: nothing to prune, or a schedule that never prunes.
@@ -125,15 +127,25 @@ class Pruning(keras.callbacks.Callback):
         *,
         method: str = "magnitude",
         scope: str = "layer",
+        granularity: str = "weight",
+        axis: int = -2,
         layers: Layers = None,
+        gradient_data: GradientData | None = None,
+        gradient: str = "loss",
+        decay: float = 0.0,
         seed: int = 0,
+        tfmot: TFMOT | None = None,
     ) -> None:
         super().__init__()
         if not callable(schedule):
             _check_sparsity("schedule", schedule, "a TF-MOT PruningSchedule or ")
-        _check_settings(method, scope, seed, tuple(name for name in SCORES if "gradients" not in inputs(name)))
+        technique = Technique(method, scope, granularity, axis, gradient, decay, seed, tfmot)
+        if tfmot is not None and tfmot.sparsity_m_by_n is not None:
+            raise InputError("tfmot: m-by-n is one mask from the first step on: use tfaudit.prune, then HoldMasks")
+        technique.check_data(gradient_data)
         self._given = schedule
-        self._settings: dict[str, Any] = {"method": method, "scope": scope, "seed": seed}
+        self._technique = technique
+        self._data = gathered(gradient_data) if gradient_data is not None and technique.needs_data else None
         self._layers = layers
         self._plan: tuple[dict[str, Any], Schedule] | None = None
         self._masked: MaskedKernels | None = None
@@ -185,6 +197,11 @@ class Pruning(keras.callbacks.Callback):
         trainable = {id(variable) for variable in model.trainable_variables}
         if not any(id(kernel) in trainable for kernel in kernels.values()):
             raise InputError("layers: every selected kernel is frozen: prune them at one blow with tfaudit.prune")
+        if "gradients" in self._technique.inputs:
+            check_loss(model)
+        for name, kernel in kernels.items():
+            if self._technique.tfmot is not None:
+                self._technique.tfmot.check(name, tuple(kernel.shape), None)
         if model.optimizer is None:
             raise InputError("model: Pruning counts the steps of model.optimizer, and this model has none")
         done = int(steps_done(model.optimizer).numpy())
@@ -199,7 +216,7 @@ class Pruning(keras.callbacks.Callback):
             or train_function is None
             or not (train_function.fits(model) and masked.fits(kernels, schedule))
         ):
-            masked = MaskedKernels(model, kernels, schedule, **self._settings)
+            masked = MaskedKernels(model, kernels, schedule, self._technique, self._data)
             train_function = MaskedTrainFunction(model, self._detach)
         masked.reset(start, beyond=done + steps + 1 if steps else -1)
         masked.update(done + 1)
@@ -239,16 +256,6 @@ class Pruning(keras.callbacks.Callback):
         return self._plan[1]
 
 
-def _scored(
-    method: str, values: np.ndarray, gradients: np.ndarray | None, position: int, seed: int, decay: float
-) -> np.ndarray:
-    """Scores of one kernel's weights; 0 where a weight is 0 already."""
-    supply: dict[str, Any] = {"weights": values.astype(np.float32), "gradients": gradients, "decay": np.float32(decay)}
-    if "draws" in inputs(method):
-        supply["draws"] = draws_for(position, values.shape, seed)
-    return np.where(values == 0, 0, SCORES[method](**{name: supply[name] for name in inputs(method)}))
-
-
 def _present(kernel: keras.Variable) -> np.ndarray:
     """The mask that a kernel shows by its zeros; one of zeros only was not pruned but initialised so."""
     present = kernel.numpy() != 0
@@ -258,11 +265,3 @@ def _present(kernel: keras.Variable) -> np.ndarray:
 def _check_sparsity(argument: str, value: object, alternative: str = "") -> None:
     if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) < 1:
         raise InputError(f"{argument}: expected {alternative}a number in [0, 1), came {value!r}")
-
-
-def _check_settings(method: str, scope: str, seed: int, methods: tuple[str, ...]) -> None:
-    for argument, value, allowed in (("method", method, methods), ("scope", scope, SCOPES)):
-        if value not in allowed:
-            raise InputError(f"{argument}: expected {' or '.join(map(repr, allowed))}, came {value!r}")
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise InputError(f"seed: expected an integer >= 0, came {seed!r}")

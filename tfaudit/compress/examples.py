@@ -1,0 +1,101 @@
+"""The examples that a score is taken over, and means over them: from Python, or inside a compiled step."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import tensorflow as tf
+
+from tfaudit.errors import InputError
+
+__all__ = ["BATCH", "GradientData", "batches", "gathered", "mean_inside", "mean_over"]
+
+BATCH = 128
+
+GradientData: TypeAlias = tuple[Any, Any] | Iterable[tuple[Any, Any]]
+"""Inputs and targets as two arrays, or batches of them, for instance a `tf.data.Dataset`."""
+
+PerBatch: TypeAlias = Callable[[Any, Any], Sequence[tf.Tensor]]
+"""What is wanted of a batch: tensors that are means over its examples."""
+
+
+def batches(data: GradientData) -> Iterator[tuple[Any, Any]]:
+    """Batches of inputs and targets; two arrays are cut into batches of `BATCH`.
+
+    Raises:
+        InputError: neither of the two.
+
+    >>> [len(inputs) for inputs, _ in batches((np.zeros((200, 3)), np.zeros(200)))]
+    [128, 72]
+    """
+    if isinstance(data, tuple):
+        if len(data) != 2 or len(data[0]) != len(data[1]):
+            raise InputError(f"gradient_data: expected inputs and targets of one length, came {len(data)} parts")
+        for start in range(0, len(data[0]), BATCH):
+            yield data[0][start : start + BATCH], data[1][start : start + BATCH]
+        return
+    for batch in data:
+        if not isinstance(batch, tuple) or len(batch) < 2:
+            raise InputError(f"gradient_data: expected batches of (inputs, targets), came {type(batch).__name__}")
+        yield batch[0], batch[1]
+
+
+def mean_over(batches: Iterable[tuple[Any, Any]], per_batch: PerBatch) -> list[np.ndarray]:
+    """The mean over all examples of what is computed batch by batch, summed in float64.
+
+    Returns:
+        float32 arrays.
+
+    Raises:
+        InputError: there is no example.
+    """
+    totals: list[Any] = []
+    count = 0
+    for inputs, targets in batches:
+        sums = [len(inputs) * mean.numpy().astype(np.float64) for mean in per_batch(inputs, targets)]
+        totals = [total + each for total, each in zip(totals, sums, strict=True)] if totals else sums
+        count += len(inputs)
+    if not count:
+        raise InputError("gradient_data: holds no examples")
+    return [(total / count).astype(np.float32) for total in totals]
+
+
+def gathered(data: GradientData) -> tuple[tf.Tensor, tf.Tensor]:
+    """All examples in memory, for `mean_inside`.
+
+    Raises:
+        InputError: there is no example.
+    """
+    parts = [(np.asarray(inputs), np.asarray(targets)) for inputs, targets in batches(data)]
+    if not parts:
+        raise InputError("gradient_data: holds no examples")
+    inputs, targets = (tf.convert_to_tensor(np.concatenate(side)) for side in zip(*parts, strict=True))
+    return inputs, targets
+
+
+def mean_inside(data: tuple[tf.Tensor, tf.Tensor], per_batch: PerBatch) -> list[tf.Tensor]:
+    """`mean_over` as operations of a graph, with static shapes: whole batches in a loop, and what is left over.
+
+    Args:
+        data: inputs and targets.
+        per_batch: traced up to three times, however many examples there are.
+    """
+    count = int(data[0].shape[0])
+    whole, rest = divmod(count, BATCH)
+
+    def cut(start: Any, size: int) -> list[tf.Tensor]:
+        ends = [[0] * (len(side.shape) - 1) for side in data]
+        return [tf.slice(s, [start, *end], [size, *s.shape[1:]]) for s, end in zip(data, ends, strict=True)]
+
+    def summed(start: Any, size: int) -> list[tf.Tensor]:
+        return [size * mean for mean in per_batch(*cut(start, size))]
+
+    def more(number: tf.Tensor, totals: list[tf.Tensor]) -> tuple[tf.Tensor, list[tf.Tensor]]:
+        return number + 1, [a + b for a, b in zip(totals, summed(number * BATCH, BATCH), strict=True)]
+
+    totals = summed(0, min(count, BATCH))
+    if whole > 1:
+        _, totals = tf.while_loop(lambda number, _: number < whole, more, (tf.constant(1), totals))
+    if whole and rest:
+        totals = [a + b for a, b in zip(totals, summed(whole * BATCH, rest), strict=True)]
+    return [total / count for total in totals]
