@@ -83,7 +83,7 @@ def test_bad_input_is_one_line_and_exit_code_2(tmp_path, arguments, words):
     [
         ("study = 3", "defines no `study = tfaudit.Study(...)`"),
         ("", "defines no `study"),
-        ("from tfaudit import Training\nTraining(epochs=0)", "1 or more"),
+        ("from tfaudit import Training\nTraining(steps=0)", "1 or more"),
     ],
 )
 def test_a_recipe_file_without_a_study_is_one_line(tmp_path, source, words):

@@ -59,7 +59,7 @@ def test_steps_count_the_short_batch():
     [
         (lambda: Training(), "epochs, steps"),
         (lambda: Training(epochs=1, steps=1), "epochs, steps"),
-        (lambda: Training(epochs=0), "1 or more"),
+        (lambda: Training(steps=0), "1 or more"),
         (lambda: Training(epochs=1, optimizer="lion"), "optimizer: 'lion', allowed is 'sgd' or 'adam'"),
         (lambda: Training(epochs=1, learning_rate=((1, 0.1),)), "epochs that rise from 0"),
         (lambda: Training(epochs=1, keep="best"), "'best' only with validation > 0"),

@@ -21,7 +21,7 @@ class Training:
     """How one member is trained.
 
     Args:
-        epochs: passes over the training set. Give either this or `steps`.
+        epochs: passes over the training set; 0 leaves a model as it is. Give either this or `steps`.
         steps: optimizer steps.
         batch_size: examples per step.
         optimizer: "sgd" or "adam".
@@ -63,7 +63,8 @@ class Training:
         require(
             (self.epochs is None) != (self.steps is None), "epochs, steps", (self.epochs, self.steps), "exactly one"
         )
-        require((self.epochs or self.steps or 0) >= 1, "epochs, steps", self.epochs or self.steps, "1 or more")
+        require(self.epochs is None or self.epochs >= 0, "epochs", self.epochs, "1 or more, or 0: no training")
+        require(self.steps is None or self.steps >= 1, "steps", self.steps, "1 or more")
         require(self.batch_size >= 1, "batch_size", self.batch_size, "1 or more")
         require(self.optimizer in ("sgd", "adam"), "optimizer", self.optimizer, "'sgd' or 'adam'")
         require(self.decay in ("constant", "cosine"), "decay", self.decay, "'constant' or 'cosine'")
@@ -85,7 +86,8 @@ class Study:
     Args:
         name: of the study; the recipe's.
         dataset: a name that `tfaudit.load_dataset` knows.
-        model: a name of `tfaudit.models`.
+        model: a name of `tfaudit.models`, or the path of a `.keras` file: every dense member is that model then, and
+            is trained on unless the training has 0 epochs.
         training: how the members are trained; None where predictions were made elsewhere (`tfaudit.given`): then
             data set and model are words for people, and nothing can be run.
         retraining: how members are trained on after pruning at one blow; as `training` says by default.
@@ -94,7 +96,10 @@ class Study:
         top_k: ranks stored per prediction; at most the number of classes.
         seed: from which the seed of every member derives.
         limit: use only so many examples of each split; all by default.
-        model_options: further arguments of the model's builder.
+        model_options: further arguments of the model's builder; of a file `preprocess` (`tfaudit.models.pretrained`).
+        image_size: pixels that the shorter side of the images is scaled to; as they are by default.
+        crop: edge of the middle square that is cut out then; `image_size` by default.
+        smoke_options: what `smoke` puts in the place of single model options, to make the model small.
 
     Example:
         >>> from tfaudit import Pruned, Quantized
@@ -117,10 +122,14 @@ class Study:
     seed: int = 0
     limit: int | None = None
     model_options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    image_size: int | None = None
+    crop: int | None = None
+    smoke_options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "variants", tuple(self.variants))
         object.__setattr__(self, "model_options", dict(self.model_options))
+        object.__setattr__(self, "smoke_options", dict(self.smoke_options))
         keys = [variant.key for variant in self.all_variants]
         apart = {key.casefold() for key in keys}  # paths must differ where file systems ignore case, too
         for i, variant in enumerate(self.variants, start=1):
@@ -201,6 +210,8 @@ class Study:
     def smoke(self) -> Study:
         """The same study in seconds: two members, a few steps, a few hundred examples. Proves that it runs, no more."""
         training = self.planned_training
+        if training.epochs == 0:
+            return dataclasses.replace(self, population=min(2, self.population), limit=min(64, self.limit or 64))
         quick = dataclasses.replace(training, epochs=None, steps=8, batch_size=min(32, training.batch_size))
         again = self.retraining and dataclasses.replace(
             self.retraining, epochs=None, steps=4, batch_size=quick.batch_size
@@ -209,6 +220,7 @@ class Study:
             self,
             training=quick,
             retraining=again,
+            model_options={**self.model_options, **self.smoke_options},
             population=min(2, self.population),
             limit=min(256, self.limit or 256),
         )

@@ -22,17 +22,27 @@ def run(
     ] = None,
     population: Annotated[int | None, typer.Option(help="Members per variant, in place of the recipe's.")] = None,
     workers: Annotated[int | None, typer.Option(help="Worker processes; one per core by default.")] = None,
+    dataset: Annotated[str | None, typer.Option(help="Data set, in place of the recipe's.")] = None,
+    model: Annotated[str | None, typer.Option(help="Model or .keras file, in place of the recipe's.")] = None,
     smoke: Annotated[bool, typer.Option("--smoke", help="Two members, a few steps: does it run at all?")] = False,
 ) -> None:
     """Trains a population, compresses it and audits what it forgot. Can be interrupted and run again."""
     import dataclasses
 
+    from tfaudit.datasets.catalogue import is_here
     from tfaudit.population.progress import progress_for
     from tfaudit.population.run import run as run_study
 
     study = recipe_study(recipe)
+    if model is not None and model.endswith(".keras"):
+        model = str(Path(model).absolute())  # workers and later runs must find it
+    given = {name: value for name, value in (("dataset", dataset), ("model", model)) if value is not None}
+    study = dataclasses.replace(study, **given)
     if smoke:
         study = study.smoke()
+        if not is_here(study.dataset):
+            err.print(f"{study.dataset} is not here: made-up images of its form stand for it")
+            study = dataclasses.replace(study, dataset=f"mock:{study.dataset}")
     if population is not None:
         study = dataclasses.replace(study, population=population)
     place = directory or Path("runs") / (study.name + "-smoke" * smoke)

@@ -11,6 +11,7 @@ from PIL import Image
 
 from tfaudit.datasets.catalogue import load_dataset
 from tfaudit.datasets.dataset import Dataset
+from tfaudit.datasets.known import test_split
 from tfaudit.errors import InputError
 from tfaudit.stats.image_properties import pixel_entropy
 from tfaudit.store import Store
@@ -19,13 +20,20 @@ from tfaudit.study import Study
 __all__ = ["class_facts", "load_splits", "store_examples"]
 
 
+THUMBNAIL, SMALL_THUMBNAIL, MANY = 224, 96, 20_000
+"""Longest edge of the images that are kept, in pixels; of more than so many images the small one."""
+
+
 def load_splits(study: Study) -> tuple[Dataset, Dataset]:
     """The training and the test set of a study, cut to its limit.
 
     Raises:
         InputError: the data set, or one of the splits "train" and "test", is not there.
     """
-    train, test = (load_dataset(study.dataset, split) for split in ("train", "test"))
+    train, test = (
+        load_dataset(study.dataset, split, image_size=study.image_size, crop=study.crop)
+        for split in ("train", test_split(study.dataset))
+    )
     if study.limit:
         train, test = train.take(study.limit), test.take(study.limit)
     return train, test
@@ -36,8 +44,8 @@ def store_examples(store: Store, train: Dataset, test: Dataset) -> None:
     with contextlib.suppress(InputError):  # missing or damaged: written anew
         if len(store.examples("test")) == test.num_examples and store.classes() is not None:
             return
-    images = test.images if test.in_memory else (image for batch, _ in test.batches(64) for image in batch.numpy())
-    pngs = [_png(np.asarray(image, np.uint8)) for image in images]
+    edge = THUMBNAIL if test.num_examples <= MANY else SMALL_THUMBNAIL
+    pngs = [_png(image) for image in test.thumbnails(edge)]
     store.save_examples("test", test.labels, test.example_ids.tolist(), test.class_names, pngs, test.groups)
     store.save_classes(class_facts(train))
 

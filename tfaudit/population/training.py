@@ -13,6 +13,7 @@ import tensorflow as tf
 from tfaudit.compress import schedules
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.pipeline import split_validation, training_batches
+from tfaudit.models.pretrained import load_pretrained
 from tfaudit.models.registry import build_model
 from tfaudit.study import Study, Training
 from tfaudit.variants import Pruned
@@ -49,11 +50,13 @@ class Trainer:
         keep_from: float = 0.0,
     ) -> None:
         self._study, self._training, self._data = study, training, data
-        mean, std = data.moments()
-        self._moments = {"mean": mean.tolist(), "std": std.tolist()}
+        self._moments = {}
+        if not study.model.endswith(".keras"):
+            mean, std = data.moments()
+            self._moments = {"mean": mean.tolist(), "std": std.tolist()}
         held_out = math.ceil(data.num_examples * training.validation)
         self.steps = training.total_steps(data.num_examples - held_out)
-        self._steps_per_epoch = min(math.ceil((data.num_examples - held_out) / training.batch_size), self.steps)
+        self._steps_per_epoch = min(math.ceil((data.num_examples - held_out) / training.batch_size), max(self.steps, 1))
         self._epochs = math.ceil(self.steps / self._steps_per_epoch)
         self._first_kept_epoch = math.ceil(self._epochs * keep_from)
         self.callbacks = list(callbacks)
@@ -74,6 +77,8 @@ class Trainer:
         """A fresh model with the weights of that seed, not compiled, so that it saves as an ordinary `.keras` file."""
         keras.utils.set_random_seed(seed)
         data = self._data
+        if self._study.model.endswith(".keras"):
+            return load_pretrained(self._study.model, data.image_shape, **self._study.model_options)
         return build_model(
             self._study.model, data.image_shape, data.num_classes, **self._moments, **self._study.model_options
         )
@@ -99,6 +104,8 @@ class Trainer:
             The history, one row an epoch.
         """
         training = self._training
+        if not self.steps:
+            return pd.DataFrame({"epoch": []})
         copy_variables(model, self.model)
         for variable, value in zip(self.model.optimizer.variables, self._fresh_optimizer, strict=True):
             variable.assign(value)

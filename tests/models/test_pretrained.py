@@ -1,0 +1,61 @@
+"""Model files of the user's own as architectures."""
+
+import keras
+import numpy as np
+import pytest
+from keras.applications.imagenet_utils import preprocess_input
+
+from tfaudit.compress.quantize import quantize
+from tfaudit.errors import InputError
+from tfaudit.models.pretrained import PREPROCESSING, load_pretrained
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    keras.utils.set_random_seed(0)
+    model = keras.Sequential(
+        [keras.Input((6, 6, 3)), keras.layers.Conv2D(4, 3, name="conv"), keras.layers.GlobalAveragePooling2D()],
+        name="net",
+    )
+    path = tmp_path_factory.mktemp("model") / "net.keras"
+    model.save(path)
+    return path
+
+
+IMAGES = np.random.default_rng(0).integers(0, 256, (5, 6, 6, 3)).astype(np.float32)
+
+
+@pytest.mark.parametrize("mode", PREPROCESSING)
+def test_pixels_go_in_as_keras_applications_prepares_them(file, mode):
+    plain = keras.saving.load_model(file)
+    known = {"none": IMAGES, "unit": IMAGES / 255}
+    prepared = known[mode] if mode in known else preprocess_input(IMAGES.copy(), mode=mode)
+    model = load_pretrained(file, (6, 6, 3), mode)
+    np.testing.assert_allclose(model(IMAGES), plain(prepared), rtol=1e-4, atol=1e-4)
+
+
+def test_it_saves_and_converts(file, tmp_path):
+    model = load_pretrained(file, (6, 6, 3), "caffe")
+    model.save(tmp_path / "whole.keras")
+    again = keras.saving.load_model(tmp_path / "whole.keras")
+    np.testing.assert_array_equal(again(IMAGES), model(IMAGES))
+    assert len(quantize(model, "int8", representative=IMAGES)) > 1000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("nope.keras", (6, 6, 3)), "there is no file nope.keras"),
+        ((None, (8, 6, 3)), r"takes images \(6, 6, 3\), and the data set has \(8, 6, 3\)"),
+        ((None, (6, 6, 3), "zca"), "preprocess: 'zca', allowed are none, unit, tf, caffe, torch"),
+    ],
+)
+def test_refusals(file, arguments, message):
+    with pytest.raises(InputError, match=message):
+        load_pretrained(arguments[0] or file, *arguments[1:])
+
+
+def test_a_file_that_is_no_model(tmp_path):
+    (tmp_path / "x.keras").write_text("nothing")
+    with pytest.raises(InputError, match="cannot be loaded"):
+        load_pretrained(tmp_path / "x.keras", (6, 6, 3))
