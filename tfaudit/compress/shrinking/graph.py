@@ -1,5 +1,6 @@
 """A Keras model as a list of steps, solved for the channels that stay, and built anew without the others."""
 
+import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -107,9 +108,16 @@ def _copied(operation: Any, cut: Cut) -> Any:
             return keras.layers.Lambda(
                 operation.function, operation._output_shape, operation.mask, operation.arguments, name=operation.name
             )
-        return type(operation).from_config({**operation.get_config(), **cut.config})
+        with warnings.catch_warnings():  # A lambda can be copied, if not saved.
+            warnings.filterwarnings("ignore", "The object being serialized includes a `lambda`", UserWarning)
+            config = operation.get_config()
+        activation = getattr(operation, "activation", None)
+        if "activation" in config and not isinstance(activation, keras.Layer):
+            config["activation"] = activation  # itself: Keras does not find functions that are not registered
+        return type(operation).from_config({**config, **cut.config})
     except Exception as error:  # A layer's own code raises whatever it likes.
-        raise InputError(f"model: {operation.name!r} cannot be copied by its config ({error})") from error
+        reason = " ".join(str(error).split())
+        raise InputError(f"model: {operation.name!r} cannot be copied by its config: {reason}") from error
 
 
 def _fill(copy: keras.Layer, layer: keras.Layer, cut: Cut) -> None:
