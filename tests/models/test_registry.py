@@ -4,10 +4,31 @@ import pytest
 import tensorflow as tf
 
 from tfaudit.errors import InputError
-from tfaudit.models.registry import build_model, model_names
+from tfaudit.models.registry import ARCHITECTURES, build_model, model_names
 
-SMALL = {"digits_convnet": (8, 8, 1), "lenet_r": (28, 28, 1), "lenet_p": (28, 28, 1), "resnet20": (32, 32, 3)}
+SMALL = {
+    "digits_convnet": (8, 8, 1),
+    "lenet_r": (28, 28, 1),
+    "lenet_p": (28, 28, 1),
+    "resnet20": (32, 32, 3),
+    "resnet18_small": (12, 12, 3),
+    "resnet50": (32, 32, 3),
+    "wide_resnet": (12, 12, 3),
+    "alexnet_small": (28, 28, 1),
+    "vgg11": (28, 28, 1),
+}
+NARROW = {
+    "resnet18_small": {"width": 1 / 16},
+    "resnet50": {"width": 1 / 16},
+    "wide_resnet": {"depth": 10, "width": 0.05},
+    "alexnet_small": {"width": 0.03},
+    "vgg11": {"width": 0.03},
+}
 contract = pytest.mark.parametrize("name", SMALL)
+
+
+def build(name, classes=10, **options):
+    return build_model(name, SMALL[name], classes, **NARROW.get(name, {}), **options)
 
 
 def trainable(model):
@@ -25,21 +46,38 @@ def trainable(model):
         ("resnet44", (32, 32, 3), 658_586),
         ("resnet56", (32, 32, 3), 853_018),
         ("resnet110", (32, 32, 3), 1_727_962),
+        ("resnet18_small", (32, 32, 3), 11_173_962),
+        ("wide_resnet", (32, 32, 3), 36_479_194),
+        ("alexnet_small", (32, 32, 3), 23_272_266),
+        ("vgg11", (32, 32, 3), 28_144_010),
     ],
 )
 def test_published_parameter_counts(name, shape, parameters):
     assert trainable(build_model(name, shape, 10)) == parameters
 
 
+@pytest.mark.parametrize(
+    ("name", "parameters"), [("resnet18", 11_689_512), ("resnet50", 25_557_032), ("alexnet", 61_100_840)]
+)
+def test_parameter_counts_of_torchvision_on_imagenet(name, parameters):
+    assert trainable(build_model(name, (224, 224, 3), 1000)) == parameters
+
+
+@pytest.mark.slow
+def test_vgg11_has_the_parameters_of_torchvision():
+    assert trainable(build_model("vgg11", (224, 224, 3), 1000)) == 132_863_336
+
+
 def test_every_name_is_listed():
     assert model_names() == (
-        "digits_convnet", "lenet_r", "lenet_p", "resnet20", "resnet32", "resnet44", "resnet56", "resnet110"
+        "digits_convnet", "lenet_r", "lenet_p", "resnet20", "resnet32", "resnet44", "resnet56", "resnet110",
+        "resnet18", "resnet18_small", "resnet50", "wide_resnet", "alexnet", "alexnet_small", "vgg11",
     )  # fmt: skip
 
 
 @contract
 def test_pixels_in_logits_out(name):
-    model = build_model(name, SMALL[name], 7, mean=100.0, std=50.0)
+    model = build(name, 7, mean=100.0, std=50.0)
     assert isinstance(model, keras.Model)
     assert model.layers[-1].name == "logits"
     logits = model.predict(np.full((2, *SMALL[name]), 200, np.uint8), verbose=0)
@@ -51,15 +89,15 @@ def test_a_seed_fixes_the_weights(name):
     weights = []
     for seed in (0, 0, 1):
         keras.utils.set_random_seed(seed)
-        weights.append(build_model(name, SMALL[name], 10).get_weights())
+        weights.append(build(name).get_weights())
     assert all((a == b).all() for a, b in zip(weights[0], weights[1], strict=True))
     assert any((a != b).any() for a, b in zip(weights[0], weights[2], strict=True))
 
 
 @contract
 def test_names_are_the_same_in_every_model(name):
-    first, second = (build_model(name, SMALL[name], 10) for _ in range(2))
-    assert [v.path for v in first.variables] == [v.path for v in second.variables]
+    first, second = (build(name) for _ in range(2))
+    assert [v.path for v in first.weights] == [v.path for v in second.weights]  # Dropout's state is no weight
     kernels = [v.path for v in first.trainable_variables if v.path.endswith("kernel")]
     assert kernels[0] == "conv1/kernel"
     assert kernels[-1] == "logits/kernel"
@@ -67,7 +105,7 @@ def test_names_are_the_same_in_every_model(name):
 
 @contract
 def test_a_saved_model_needs_nothing_of_ours(name, tmp_path):
-    model = build_model(name, SMALL[name], 10, mean=[90.0] * SMALL[name][-1], std=[60.0] * SMALL[name][-1])
+    model = build(name, mean=[90.0] * SMALL[name][-1], std=[60.0] * SMALL[name][-1])
     model.save(tmp_path / "m.keras")
     loaded = keras.saving.load_model(tmp_path / "m.keras", safe_mode=True)
     images = np.random.default_rng(0).integers(0, 256, (4, *SMALL[name])).astype(np.float32)
@@ -78,7 +116,7 @@ def test_a_saved_model_needs_nothing_of_ours(name, tmp_path):
 def test_the_first_layer_normalises(name):
     shape = SMALL[name]
     mean, std = np.arange(shape[-1]) + 100.0, np.arange(shape[-1]) + 40.0
-    model = build_model(name, shape, 10, mean=mean, std=std)
+    model = build(name, mean=mean, std=std)
     images = np.random.default_rng(0).integers(0, 256, (4, *shape)).astype(np.float32)
     np.testing.assert_allclose(model.get_layer("normalise")(images), (images - mean) / std, atol=1e-5)
 
@@ -88,20 +126,22 @@ def test_mixed_precision_keeps_float32_logits(name):
     policy = keras.config.dtype_policy()
     keras.config.set_dtype_policy("mixed_bfloat16")
     try:
-        model = build_model(name, SMALL[name], 10)
+        model = build(name)
     finally:
         keras.config.set_dtype_policy(policy)
     assert model.get_layer("conv1").compute_dtype == "bfloat16"
     assert model.output.dtype == "float32"
 
 
-@contract
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in NARROW else name for name in SMALL]
+)
 @pytest.mark.filterwarnings("ignore:Statistics for quantized inputs were expected:UserWarning")  # said of every int8
 def test_int8_conversion_agrees(name, capfd):
     from ai_edge_litert.interpreter import Interpreter
 
     keras.utils.set_random_seed(0)
-    model = build_model(name, SMALL[name], 10, mean=127.0, std=64.0)
+    model = build(name, mean=127.0, std=64.0)
     images = np.random.default_rng(0).integers(0, 256, (32, *SMALL[name])).astype(np.float32)
     converter = tf.lite.TFLiteConverter.from_keras_model(model)
     converter.optimizations = [tf.lite.Optimize.DEFAULT]
@@ -128,9 +168,14 @@ def test_int8_conversion_agrees(name, capfd):
         (("resnet20", (None, None, 3), 10), {}, "all of them numbers"),
         (("resnet20", (32, 32), 10), {}, "all of them numbers"),
         (("lenet_r", (28, 28, 1), 1), {}, "num_classes is 1; it must be at least 2"),
-        (("lenet_r", (28, 28, 1), 10), {"width": 2}, "option 'width' is not one of model 'lenet_r'; allowed are none"),
+        (("lenet_r", (28, 28, 1), 10), {"wide": 2}, "option 'wide' is not one of model 'lenet_r'; allowed are width"),
         (("resnet20", (32, 32, 3), 10), {"depth": 8}, "option 'depth' is not one of model 'resnet20'"),
-        (("digits_convnet", (8, 8, 1), 10), {"unit": 8}, "allowed are filters, units"),
+        (("digits_convnet", (8, 8, 1), 10), {"unit": 8}, "allowed are filters, units, width"),
+        (("alexnet", (224, 224, 3), 10), {"small": True}, "option 'small' is not one of model 'alexnet'"),
+        (("lenet_r", (28, 28, 1), 10), {"width": 0}, "width is 0; it must be a positive number"),
+        (("lenet_r", (28, 28, 1), 10), {"width": float("nan")}, "width is nan; it must be"),
+        (("wide_resnet", (32, 32, 3), 10), {"depth": 20}, "depth is 20; it must be 6 n . 4"),
+        (("wide_resnet", (32, 32, 3), 10), {"widening": 0}, "widening is 0; it must be at least 1"),
         (("lenet_r", (28, 28, 1), 10), {"std": 0.0}, "std is .* must be positive"),
         (("lenet_r", (28, 28, 1), 10), {"mean": [1.0, 2.0]}, "mean is .* must be one finite number or 1"),
         (("resnet20", (32, 32, 3), 10), {"mean": float("nan")}, "mean is .nan.; it must be one finite number or 3"),
@@ -141,9 +186,11 @@ def test_bad_arguments(arguments, options, message):
         build_model(*arguments, **options)
 
 
-@pytest.mark.parametrize(("name", "edge"), [("lenet_r", 12), ("lenet_p", 10), ("resnet20", 4), ("digits_convnet", 4)])
-def test_the_smallest_images_work(name, edge):
-    assert build_model(name, (edge, edge, 1), 3).output.shape == (None, 3)
+@pytest.mark.parametrize("name", [name for name in model_names() if name not in ("resnet56", "resnet110")])
+def test_the_smallest_images_work_on_a_narrow_network(name):
+    edge = ARCHITECTURES[name].smallest
+    model = build_model(name, (edge, edge, 1), 3, width=0.01)
+    assert model(np.zeros((1, edge, edge, 1), np.float32)).shape == (1, 3)
 
 
 def test_options_reach_the_architecture():

@@ -3,6 +3,7 @@
 import keras
 import numpy as np
 
+from tests.models.numpy_layers import batch_norm, convolve
 from tfaudit.models.registry import build_model
 
 
@@ -18,13 +19,6 @@ def test_shortcut_keeps_every_other_pixel_and_adds_zero_channels():
     assert not shortcut[..., 24:].any()
 
 
-def convolve(x, kernel, stride):
-    """3x3 convolution padded by one pixel on every side, as PyTorch and Caffe do it."""
-    padded = np.pad(x, [(0, 0), (1, 1), (1, 1), (0, 0)])
-    windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(1, 2))[:, ::stride, ::stride]
-    return np.einsum("bhwcij,ijco->bhwo", windows, kernel)
-
-
 def test_forward_pass_in_numpy():
     keras.utils.set_random_seed(0)
     model = build_model("resnet20", (8, 8, 3), 10, mean=120.0, std=60.0)
@@ -32,11 +26,7 @@ def test_forward_pass_in_numpy():
     images = np.random.default_rng(0).integers(0, 256, (2, 8, 8, 3)).astype(np.float32)
 
     def conv_bn(x, name, stride=1):
-        y = convolve(x, weights[f"{name}/kernel"], stride)
-        mean, variance, gamma, beta = (
-            weights[f"{name}_bn/{part}"] for part in ("moving_mean", "moving_variance", "gamma", "beta")
-        )
-        return (y - mean) / np.sqrt(variance + 1e-5) * gamma + beta
+        return batch_norm(convolve(x, weights[f"{name}/kernel"], stride), weights, f"{name}_bn")
 
     x = np.maximum(conv_bn((images - 120.0) / 60.0, "conv1"), 0)
     for stage in (1, 2, 3):
