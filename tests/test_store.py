@@ -143,14 +143,14 @@ def test_a_changed_group_is_noticed(store):
 
 
 def test_facts_about_classes_come_back_and_damage_is_noticed(store):
-    assert store.classes() is None
+    assert store.table("classes") is None
     facts = pd.DataFrame({"class": ["a", "b", "c", "<d>"], "train_examples": [3, 4, 5, 6], "entropy_bits": [0.1] * 4})
-    store.save_classes(facts)
-    pd.testing.assert_frame_equal(store.classes(), facts)
+    store.save_table("classes", facts)
+    pd.testing.assert_frame_equal(store.table("classes"), facts)
     path = store.directory / "examples/classes.parquet"
     path.write_bytes(path.read_bytes()[:-9])
     with pytest.raises(InputError, match=r"classes.parquet is damaged"):
-        store.classes()
+        store.table("classes")
 
 
 def test_predictions_without_probabilities(store, rng):

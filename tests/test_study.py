@@ -5,6 +5,7 @@ import json
 import pytest
 
 from tfaudit import InputError, Pruned, Quantized, Study, Training
+from tfaudit.variants import rounds
 
 
 def a_study(**changes):
@@ -43,10 +44,13 @@ def test_seeds_differ_between_members_and_variants_and_ignore_the_rest():
     assert a_study(seed=1).member_seed("dense", 0) != study.member_seed("dense", 0)
 
 
-def test_smoke_is_small_and_keeps_the_variants():
-    smoke = a_study().smoke()
+def test_smoke_is_small_and_has_one_level_of_every_technique():
+    levels = (Pruned(0.5), Pruned(0.9), Pruned(0.9, scope="global"), *rounds(3, 0.2), Quantized("int8"))
+    smoke = a_study(variants=levels, smoke_options={"width": 1}, retraining=Training(epochs=9)).smoke()
     assert (smoke.population, smoke.training.steps, smoke.limit) == (2, 8, 256)
-    assert smoke.variants == a_study().variants
+    assert smoke.retraining.steps == 4
+    assert smoke.model_options == {"width": 1}
+    assert smoke.variants == (levels[0], levels[2], levels[3], levels[-1])
 
 
 def test_steps_count_the_short_batch():

@@ -19,12 +19,12 @@ from tfaudit.errors import InputError
 
 __all__ = [
     "DAMAGED",
-    "class_bytes",
     "example_bytes",
     "prediction_bytes",
-    "read_classes",
     "read_examples",
+    "read_facts",
     "read_predictions",
+    "table_bytes",
 ]
 
 DAMAGED = (pa.ArrowException, OSError, KeyError, TypeError, ValueError)
@@ -101,7 +101,7 @@ def read_examples(content: bytes, *, images: bool, groups: bool) -> pd.DataFrame
     return frame
 
 
-def class_bytes(table: pd.DataFrame) -> bytes:
+def table_bytes(table: pd.DataFrame) -> bytes:
     """Facts about the classes, one row each.
 
     Raises:
@@ -111,8 +111,8 @@ def class_bytes(table: pd.DataFrame) -> bytes:
     return _bytes(columns.replace_schema_metadata({"sha256": _seal(columns, columns.column_names)}))
 
 
-def read_classes(content: bytes) -> pd.DataFrame:
-    """What `class_bytes` wrote.
+def read_facts(content: bytes) -> pd.DataFrame:
+    """What `table_bytes` wrote.
 
     Raises:
         Exception: one of `DAMAGED`.

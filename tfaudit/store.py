@@ -6,6 +6,7 @@ DIR/members/VARIANT/MEMBER/{model.keras|model.tflite, history.csv, member.json}
 DIR/predictions/split=SPLIT/variant=VARIANT/MEMBER.parquet    columns ranked, probability (fixed-size lists)
 DIR/examples/SPLIT.parquet                                    example, label, image (PNG), groups
 DIR/examples/classes.parquet                                  class, and what is known of its training data
+DIR/costs.parquet                                             what each variant costs on this machine
 ```
 `member.json` is written last and holds the SHA-256 of every other file of the member: without it, or where a checksum
 does not match, the member does not count and is made again.
@@ -253,26 +254,28 @@ class Store:
         except parquet.DAMAGED:
             raise InputError(f"examples: {self.directory / path} is damaged; {_MEND}") from None
 
-    def save_classes(self, table: pd.DataFrame) -> None:
-        """Writes what is known of the classes' training data: `class` (name), `train_examples`, `entropy_bits`, ...
+    def save_table(self, name: str, table: pd.DataFrame) -> None:
+        """Writes what is known beside the predictions.
 
-        Raises:
-            InputError: a column holds neither text nor numbers.
+        Args:
+            name: "classes", of their training data (`class`, `train_examples`, ...), or "costs", of the variants.
+            table: columns of text or numbers; others raise an InputError.
         """
-        self.write(_CLASSES, parquet.class_bytes(table))
+        self.write(_TABLES[name], parquet.table_bytes(table))
 
-    def classes(self) -> pd.DataFrame | None:
-        """What `save_classes` wrote; None where nothing is known.
+    def table(self, name: str) -> pd.DataFrame | None:
+        """What `save_table` wrote; None where nothing is known.
 
         Raises:
             InputError: the file is damaged.
         """
-        if not (self.directory / _CLASSES).exists():
+        place = _TABLES[name]
+        if not (self.directory / place).exists():
             return None
         try:
-            return parquet.read_classes(self._read(_CLASSES))
+            return parquet.read_facts(self._read(place))
         except parquet.DAMAGED:
-            raise InputError(f"examples: {self.directory / _CLASSES} is damaged; {_MEND}") from None
+            raise InputError(f"{name}: {self.directory / place} is damaged; {_MEND}") from None
 
     def write(self, path: str, content: bytes) -> None:
         """Writes a file, whole or not at all; the path is relative to the study's directory.
@@ -291,5 +294,5 @@ class Store:
             ) from None
 
 
-_CLASSES = "examples/classes.parquet"
+_TABLES = {"classes": "examples/classes.parquet", "costs": "costs.parquet"}
 _MEND = "`tfaudit run` with the same recipe and directory makes it again"

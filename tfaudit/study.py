@@ -208,22 +208,32 @@ class Study:
         return None
 
     def smoke(self) -> Study:
-        """The same study in seconds: two members, a few steps, a few hundred examples. Proves that it runs, no more."""
+        """The same study in seconds: two members, a few steps and examples, a small model, one level of each technique.
+
+        Proves that it runs, no more.
+        """
         training = self.planned_training
-        if training.epochs == 0:
-            return dataclasses.replace(self, population=min(2, self.population), limit=min(64, self.limit or 64))
-        quick = dataclasses.replace(training, epochs=None, steps=8, batch_size=min(32, training.batch_size))
-        again = self.retraining and dataclasses.replace(
-            self.retraining, epochs=None, steps=4, batch_size=quick.batch_size
-        )
-        return dataclasses.replace(
-            self,
-            training=quick,
-            retraining=again,
-            model_options={**self.model_options, **self.smoke_options},
-            population=min(2, self.population),
-            limit=min(256, self.limit or 256),
-        )
+        small: dict[str, Any] = {
+            "population": min(2, self.population),
+            "limit": min(256, self.limit or 256),
+            "model_options": {**self.model_options, **self.smoke_options},
+            "variants": self._one_of_each_kind(),
+        }
+        if training.epochs != 0:
+            batch = min(32, training.batch_size)
+            small["training"] = dataclasses.replace(training, epochs=None, steps=8, batch_size=batch)
+            if self.retraining:
+                small["retraining"] = dataclasses.replace(self.retraining, epochs=None, steps=4, batch_size=batch)
+        return dataclasses.replace(self, **small)
+
+    def _one_of_each_kind(self) -> tuple[Variant, ...]:
+        """The first variant of every technique and treatment, and every quantization; parents are among them."""
+        kept: dict[str, Variant] = {}
+        for variant in self.variants:
+            kind = variant.technique(*TOLD) if isinstance(variant, Pruned) else variant.key
+            if kind not in kept and variant.parent in (None, "dense", *(each.key for each in kept.values())):
+                kept[kind] = variant
+        return tuple(kept.values())
 
     def to_json(self) -> dict[str, Any]:
         """A dictionary of plain JSON values."""

@@ -63,7 +63,7 @@ def test_images_groups_and_facts_are_stored_once(tmp_path):
     np.testing.assert_array_equal(examples["writer"], np.arange(12) // 3)
     image = Image.open(io.BytesIO(examples["image"][3]))
     np.testing.assert_array_equal(np.asarray(image), test.pixels[3, ..., 0])
-    pd.testing.assert_frame_equal(store.classes(), class_facts(small_set()), check_dtype=False)
+    pd.testing.assert_frame_equal(store.table("classes"), class_facts(small_set()), check_dtype=False)
     before = (tmp_path / "examples/test.parquet").stat().st_mtime_ns
     store_examples(store, small_set(), test)
     assert (tmp_path / "examples/test.parquet").stat().st_mtime_ns == before
@@ -74,5 +74,5 @@ def test_a_streaming_set_gives_the_same_images_and_no_entropy(tmp_path):
     store_examples(store, as_stream(small_set()), as_stream(test))
     image = Image.open(io.BytesIO(store.examples("test")["image"][3]))
     np.testing.assert_array_equal(np.asarray(image), test.pixels[3, ..., 0])
-    assert store.classes()["entropy_bits"].isna().all()
-    assert store.classes()["train_examples"].tolist() == [6, 6, 0]
+    assert store.table("classes")["entropy_bits"].isna().all()
+    assert store.table("classes")["train_examples"].tolist() == [6, 6, 0]

@@ -110,7 +110,7 @@ def test_ratios_from_shared_parents_make_the_tables_of_recall_distortion(tmp_pat
 def test_three_sparsities_make_factors(tmp_path):
     store = make_study(tmp_path, variants=tuple(Pruned(s) for s in (0.3, 0.5, 0.7, 0.9)))
     table = pd.DataFrame({"class": store.examples().attrs["class_names"], "train_examples": [5, 6, 7, 8, 9]})
-    store.save_classes(table.assign(entropy_bits=[1.0, 3.0, 2.0, 2.5, 0.5]))
+    store.save_table("classes", table.assign(entropy_bits=[1.0, 3.0, 2.0, 2.5, 0.5]))
     found = sections_of(store)["factors"]
     terms = cells(found.tables[0])["term"]
     assert {"sparsity", "np.exp(sparsity)", "accuracy0", "imbalance", "class_entropy"} <= set(terms)

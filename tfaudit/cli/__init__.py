@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 import sys
 
-from tfaudit.cli import audit, compare, gate, prepare, recipes, report, run, view
+from tfaudit.cli import audit, compare, cost, gate, prepare, recipes, report, run, view
 from tfaudit.cli.console import app, err
 from tfaudit.errors import InputError
 
-__all__ = ["audit", "compare", "gate", "main", "prepare", "recipes", "report", "run", "view"]
+__all__ = ["audit", "compare", "cost", "gate", "main", "prepare", "recipes", "report", "run", "view"]
 
 
 def main() -> None:

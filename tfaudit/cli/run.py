@@ -36,8 +36,7 @@ def run(
     study = recipe_study(recipe)
     if model is not None and model.endswith(".keras"):
         model = str(Path(model).absolute())  # workers and later runs must find it
-    given = {name: value for name, value in (("dataset", dataset), ("model", model)) if value is not None}
-    study = dataclasses.replace(study, **given)
+    study = dataclasses.replace(study, dataset=dataset or study.dataset, model=model or study.model)
     if smoke:
         study = study.smoke()
         if not is_here(study.dataset):

@@ -20,7 +20,7 @@ CAFFE_MEANS = (103.939, 116.779, 123.68)
 """Of blue, green and red, as the Caffe networks have them."""
 
 
-def load_pretrained(path: str | Path, input_shape: Sequence[int], preprocess: str = "none") -> keras.Model:
+def load_pretrained(path: str | Path, input_shape: Sequence[int | None], preprocess: str = "none") -> keras.Model:
     """Loads a `.keras` file and puts its preprocessing before it: pixels 0..255 in, whatever the file gives out.
 
     Args:

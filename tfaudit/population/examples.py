@@ -42,12 +42,12 @@ def load_splits(study: Study) -> tuple[Dataset, Dataset]:
 def store_examples(store: Store, train: Dataset, test: Dataset) -> None:
     """Stores id, label, PNG and groups of every test example, and the facts of the classes, unless they are there."""
     with contextlib.suppress(InputError):  # missing or damaged: written anew
-        if len(store.examples("test")) == test.num_examples and store.classes() is not None:
+        if len(store.examples("test")) == test.num_examples and store.table("classes") is not None:
             return
     edge = THUMBNAIL if test.num_examples <= MANY else SMALL_THUMBNAIL
     pngs = [_png(image) for image in test.thumbnails(edge)]
     store.save_examples("test", test.labels, test.example_ids.tolist(), test.class_names, pngs, test.groups)
-    store.save_classes(class_facts(train))
+    store.save_table("classes", class_facts(train))
 
 
 def class_facts(train: Dataset) -> pd.DataFrame:

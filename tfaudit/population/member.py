@@ -13,9 +13,9 @@ import keras
 import numpy as np
 import pandas as pd
 
+from tfaudit.compress.counts import counts
 from tfaudit.compress.inference import predict
 from tfaudit.compress.quantize import quantize
-from tfaudit.compress.sparsity import sparsity
 from tfaudit.parquet import prediction_bytes
 from tfaudit.population.examples import load_splits
 from tfaudit.population.pruned import chosen_layers, gradual_trainer, prune_at_once
@@ -29,9 +29,9 @@ REPRESENTATIVE_EXAMPLES = 100
 """Training examples that calibrate fixed-point quantization, [F] A."""
 
 
-def _kernel_sparsity(model: keras.Model) -> float:
-    table = sparsity(model)
-    return float(table["sparsity"][table["kernel"] == "total: kernels"].iloc[0])
+def _counted(model: keras.Model | bytes) -> dict[str, float | None]:
+    """Parameters, zeros and operations; None where unknown."""
+    return {name: None if value != value else value for name, value in counts(model).summary().items()}
 
 
 def _saved(model: keras.Model) -> bytes:
@@ -85,14 +85,14 @@ class MemberMaker:
             images = self._train.head(REPRESENTATIVE_EXAMPLES)
             model = content = quantize(self._parent("dense", member), variant.kind, representative=images)
             files[place("model.tflite")] = content
-            facts: dict[str, Any] = {"seed": study.member_seed("dense", member), "sparsity": None}
+            facts: dict[str, Any] = {"seed": study.member_seed("dense", member), **_counted(content), "sparsity": None}
         else:
             seed = study.member_seed(key, member)
             model, history = self._trained(key, member, seed)
             content = _saved(model)
             files[place("model.keras")] = content
             files[place("history.csv")] = history.to_csv(index=False).encode()
-            facts = {"seed": seed, "sparsity": _kernel_sparsity(model)}
+            facts = {"seed": seed, **_counted(model)}
         ranked, probabilities = predict(model, self._test, k=min(study.top_k, self._test.num_classes))
         files[self._store.prediction_path(key, member)] = prediction_bytes(ranked, probabilities)
         facts |= {

@@ -37,7 +37,7 @@ def factors_section(material: Material) -> Section | None:
         orient="index",
     )
     chosen = {material.audit.baseline: material.baseline} | {key: material.unpaired(key) for key in pruned}
-    table = class_table(chosen, described, material.store.classes(), baseline=material.audit.baseline)
+    table = class_table(chosen, described, material.store.table("classes"), baseline=material.audit.baseline)
     fits = _fits(table, 1 - material.alpha)
     if fits is None:
         return None

@@ -8,6 +8,7 @@ import pandas as pd
 
 from tfaudit.audit.summary import Summary
 from tfaudit.report.sections.chance import chance_section
+from tfaudit.report.sections.costs import costs_section
 from tfaudit.report.sections.distortion import distortion_section
 from tfaudit.report.sections.factors import factors_section
 from tfaudit.report.sections.groups import attributes_section, groups_section
@@ -28,6 +29,7 @@ SECTIONS: tuple[Callable[[Material], Section | None], ...] = (
     groups_section,
     attributes_section,
     properties_section,
+    costs_section,
     operating_points_section,
     factors_section,
     survey_section,

@@ -1,0 +1,30 @@
+"""What compression buys, in a report: counted always, timed where `tfaudit cost` was run."""
+
+import pandas as pd
+
+from tests.report.test_sections import cells, make_study, sections_of
+
+
+def costs(**columns):
+    return pd.DataFrame({"variant": ["dense", "magnitude-0.9", "int8"], **columns})
+
+
+def test_nothing_known_is_no_section(store):
+    assert "costs" not in sections_of(store)
+
+
+def test_measured_figures_stand_beside_the_accuracy(tmp_path):
+    store = make_study(tmp_path)
+    timed = {"latency_1_ms": [2.0, 1.5, 1.0], "latency_1_q25_ms": [1.9, 1.4, 0.9], "latency_1_q75_ms": [2.1, 1.7, 1.1]}
+    timed |= {"latency_1_ratio": [1.0, 0.75, 0.5], "latency_32_ms": [9.0, 8.0, 4.0]}
+    counted = {"parameters": [100, 100, 98], "zeros": [0, 90, 2], "flops": [2e6, 2e6, 2e6]}
+    store.save_table("costs", costs(**counted, effective_flops=[2e6, 2e5, 2e6], **timed))
+    section = sections_of(store)["costs"]
+    (table,) = section.tables
+    shown = cells(table)
+    assert shown["variant"] == ("dense", "magnitude 90 %", "fixed-point int8")
+    assert shown["zeros"] == ("0", "90", "2")
+    assert shown["effective"] == ("2", "0.2", "2")
+    assert shown["of dense"] == ("1.00", "0.75", "0.50")
+    assert [figure.name for figure in section.figures] == ["costs"]
+    assert not section.notes

@@ -1,0 +1,91 @@
+"""`tfaudit cost`: what models cost on this machine, one beside the other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import pandas as pd
+import typer
+from rich import box
+from rich.table import Table
+
+from tfaudit.cli.console import app, out
+from tfaudit.errors import InputError
+
+if TYPE_CHECKING:
+    from tfaudit.store import Store
+
+__all__ = ["cost"]
+
+
+@app.command()
+def cost(
+    targets: Annotated[
+        list[Path],
+        typer.Argument(help="Directory of a study, or model files, .keras and .tflite; the first is the peer."),
+    ],
+    repeats: Annotated[int, typer.Option(help="Rounds in which each model has its turn; 0 measures no latency.")] = 30,
+    threads: Annotated[int, typer.Option(help="Threads of LiteRT.")] = 1,
+) -> None:
+    """Parameters, zeros, operations, bytes and TensorFlow Lite latency, timed in turns; run it on a quiet machine.
+
+    Of a study the first member of every variant is measured, and the figures go into its reports.
+    """
+    from tfaudit.chatter import captured_chatter
+    from tfaudit.compress.cost import measure_variants
+    from tfaudit.store import open_store
+
+    store = open_store(targets[0]) if len(targets) == 1 and targets[0].is_dir() else None
+    models = _of_study(store) if store else _of_files(targets)
+    with captured_chatter():
+        table = measure_variants(models, repeats=repeats, threads=threads)
+    out.print(_shown(table.assign(variant=[store.study.titles[key] for key in table["variant"]]) if store else table))
+    if store:
+        store.save_table("costs", table)
+        out.print(f"stored in {store.directory}; `tfaudit report` shows it", soft_wrap=True)
+
+
+def _of_study(store: Store) -> dict[str, Path]:
+    """The model of the first complete member of every variant."""
+    found = {}
+    for key in store.variants:
+        folder = store.directory / "members" / key / f"{store.members(key)[0]:03d}"
+        files = [path for name in ("model.keras", "model.tflite") if (path := folder / name).is_file()]
+        if not files:
+            raise InputError(f"targets: {folder} holds no model; predictions that were made elsewhere have no costs")
+        found[key] = files[0]
+    if not found:
+        raise InputError(f"targets: {store.directory} has no complete member yet")
+    return found
+
+
+def _of_files(targets: list[Path]) -> dict[str, Path]:
+    names = [path.stem for path in targets]
+    return {path.stem if names.count(path.stem) == 1 else str(path): path for path in targets}
+
+
+def _shown(costs: pd.DataFrame) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=0)
+    headings = ("model", "weights", "zeros, %", "Mflops", "kB", "gzip, kB", "ms", "of, first", "ms, x 32")
+    for i, heading in enumerate(headings):
+        table.add_column(
+            heading.replace(", ", "\n"), justify="right" if i else "left", no_wrap=i > 0, min_width=None if i else 18
+        )
+    for row in costs.to_dict("records"):
+        table.add_row(
+            row["variant"],
+            f"{row['parameters']:,}",
+            f"{100 * row['sparsity']:.1f}",
+            _number(row["flops"] / 1e6),
+            _number(row["bytes"] / 1e3),
+            _number(row["gzipped_bytes"] / 1e3),
+            _number(row["latency_1_ms"]),
+            _number(row["latency_1_ratio"]),
+            _number(row["latency_32_ms"]),
+        )
+    return table
+
+
+def _number(value: float) -> str:
+    return "–" if pd.isna(value) else f"{value:,.3g}" if value < 1000 else f"{value:,.0f}"
