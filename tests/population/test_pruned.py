@@ -10,6 +10,7 @@ from tfaudit.compress.sparsity import sparsity_at
 from tfaudit.errors import InputError
 from tfaudit.population.examples import store_examples
 from tfaudit.population.member import MemberMaker
+from tfaudit.population.pruned import gradual_trainer
 from tfaudit.population.training import Trainer
 from tfaudit.store import Store
 from tfaudit.variants import rounds
@@ -21,6 +22,7 @@ VARIANTS = (
     Pruned(ratio=4, treatment="finetune", spare=("logits",)),
     Pruned(0.6, method="undecayed", treatment="finetune", decay=5e-4),
     *CHAIN,
+    Pruned(0.5, method="l1", treatment="finetune", granularity="channel"),
     Pruned(0.6, treatment="rewind", rewind_to=3),
 )
 
@@ -88,6 +90,24 @@ def test_undecayed_pruning_prunes_other_weights_than_magnitude(made):
     store, _ = made
     masks = [kernels(store, key)[1] for key in (VARIANTS[0].key, VARIANTS[3].key)]
     assert any(((masks[0][name] != 0) != (masks[1][name] != 0)).any() for name in masks[0])
+
+
+def test_whole_input_channels_go(made):
+    store, _ = made
+    _, pruned = kernels(store, VARIANTS[-2].key)
+    for values in pruned.values():
+        channels = (values != 0).any(axis=tuple(i for i in range(values.ndim) if i != values.ndim - 2))
+        assert channels.sum() == max(round(len(channels) * 0.5), 1)
+
+
+def test_gradual_pruning_by_gradients(made):
+    store, _ = made
+    variant = Pruned(0.7, method="gradient", scope="global")
+    trainer = gradual_trainer(store.study, variant, load_dataset("digits", "train").take(150))
+    model = trainer.build(1)
+    trainer.train(model, 1)
+    values = np.concatenate([kernel.numpy().ravel() for kernel in find_kernels(model).values()])
+    assert (values != 0).sum() == round(values.size * 0.3)
 
 
 def test_rounds_follow_one_another_and_rewind_to_the_initialisation(made):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import cast
+from typing import Any, cast
 
 import keras
 import numpy as np
@@ -30,7 +30,9 @@ def gradual_trainer(study: Study, variant: Pruned, data: Dataset) -> Trainer:
     trainer = Trainer(study, study.planned_training, data, keep_from=variant.end)
     layers = chosen_layers(trainer.model, variant)
     schedule = pruning_schedule(variant, target_sparsity(trainer.model, variant, layers), trainer.steps)
-    trainer.callbacks.append(Pruning(schedule, method=variant.method, scope=variant.scope, layers=layers))
+    settings = _settings(variant, study.planned_training.weight_decay)
+    batches = list(trainer.batches(study.seed).take(GRADIENT_BATCHES))  # the same for all members: traced once
+    trainer.callbacks.append(Pruning(schedule, layers=layers, gradient_data=batches, **settings))
     return trainer
 
 
@@ -64,13 +66,10 @@ def prune_at_once(
     masks = prune(
         compiled,
         target_sparsity(compiled, variant, layers),
-        method=variant.method,
-        scope=variant.scope,
         layers=layers,
         gradient_data=trainer.batches(seed, split_seed=root_seed).take(GRADIENT_BATCHES),
-        gradient=variant.gradient,
-        decay=decay if variant.decay is None else variant.decay,
         seed=seed,
+        **_settings(variant, decay),
     )
     copy_variables(compiled, model)
     if variant.treatment == "one_shot":
@@ -96,6 +95,13 @@ def chosen_layers(model: keras.Model, variant: Pruned) -> list[str] | None:
             raise InputError(f"spare: no layer {unknown[0]!r} with a kernel; there are {', '.join(names)}")
         return [name for name in names if name not in variant.spare]
     return None if variant.layers is None else list(variant.layers)
+
+
+def _settings(variant: Pruned, weight_decay: float) -> dict[str, Any]:
+    """What `prune` and `Pruning` are told alike."""
+    names = ("method", "scope", "granularity", "axis", "gradient")
+    decay = weight_decay if variant.decay is None else variant.decay
+    return {name: getattr(variant, name) for name in names} | {"decay": decay}
 
 
 def target_sparsity(model: keras.Model, variant: Pruned, layers: list[str] | None) -> float:
