@@ -1,4 +1,4 @@
-"""What a model consists of: its weights, its zeros and its multiplications, without running it."""
+"""What a model consists of: its weights, its zeros and its multiplications."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def counts(model: keras.Model | bytes | str | Path) -> Counts:
     biases, activations and pooling, are not, as is common.
 
     Args:
-        model: A built Keras 3 model, the bytes of a flatbuffer, or the path of a `.keras` or `.tflite` file. Where the
-            input of a Keras model leaves a side open, it counts as 64.
+        model: A built Keras 3 model, the bytes of a flatbuffer, or the path of a `.keras` or `.tflite` file. A side
+            that its input leaves open counts as 64 pixels.
 
     Raises:
         InputError: Not such a model.

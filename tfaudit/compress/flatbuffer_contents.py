@@ -1,4 +1,4 @@
-"""What a flatbuffer stores and multiplies, read from its schema without running it."""
+"""What a flatbuffer stores and multiplies, read from its schema and one run that settles the shapes."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
+from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
 from tfaudit.compress.flatbuffer import Flatbuffer
+from tfaudit.compress.images import OPEN_SIDE
 from tfaudit.compress.products import Product, Products
 
 __all__ = ["FlatbufferContents", "read_flatbuffer"]
@@ -44,8 +46,7 @@ def read_flatbuffer(content: bytes) -> FlatbufferContents:
         content: The flatbuffer.
 
     Returns:
-        Its contents. Where its input leaves another side open than the batch, the products are unknown: they are all
-        left out, by name.
+        Its contents; the products are those of one image. A side that its input leaves open counts as 64.
 
     Raises:
         InputError: Not a flatbuffer that LiteRT can run.
@@ -58,29 +59,28 @@ def read_flatbuffer(content: bytes) -> FlatbufferContents:
         >>> contents.prunable, contents.products.flops
         (48, 96)
     """
-    known = Flatbuffer(content)
+    runnable = Flatbuffer(content)
+    batch = runnable.batch or 1
     model = schema.ModelT.InitFromObj(schema.Model.GetRootAs(content, 0))
-    graph = _Graph(model)
+    graph = _Graph(model, _shapes(content, (batch, *(side or OPEN_SIDE for side in runnable.image_shape))))
     stored = {tensor.buffer: tensor for part in model.subgraphs for tensor in part.tensors if graph.is_weight(tensor)}
     kernels, counted, left_out = {}, [], []
     for operator in graph.operators:
-        kind, (*_, result) = graph.kind(operator), operator.outputs
-        name = _name(graph.tensors[result])
+        kind = graph.kind(operator)
         if kind in _OPAQUE:
-            left_out.append(f"{name} ({kind})")
+            left_out.append(" ".join([kind, *(_name(graph.tensors[index]) for index in operator.outputs[:1])]))
         if kind not in _MULTIPLY_ADDS:
             continue
         kernel = next(filter(None, map(graph.constant, operator.inputs[:2])), None)
         share = 1.0
         if kernel is not None:
             kernels[kernel.buffer] = kernel
-            share = graph.nonzero(kernel) / max(_size(kernel), 1)
-        if None in known.image_shape:
-            left_out.append(f"{name} ({kind})")
-            continue
-        operands = [graph.tensors[index] if index >= 0 else None for index in operator.inputs]
-        used = _MULTIPLY_ADDS[kind](operands, graph.tensors[result], operator) // (known.batch or 1)
-        counted.append(Product(name if kernel is None else _name(kernel), used, round(used * share)))
+            share = graph.nonzero(kernel) / _size(kernel)
+        (result,) = operator.outputs
+        used = _MULTIPLY_ADDS[kind]([graph.shape(index) for index in operator.inputs], graph.shape(result), operator)
+        used //= batch
+        name = _name(graph.tensors[result] if kernel is None else kernel)
+        counted.append(Product(name, used, round(used * share)))
     prunable = sum(map(_size, kernels.values()))
     unread = sorted({_name(kernel) for kernel in kernels.values() if kernel.type not in _TYPES})
     return FlatbufferContents(
@@ -96,8 +96,8 @@ def read_flatbuffer(content: bytes) -> FlatbufferContents:
 class _Graph:
     """The main subgraph, and who makes which tensor."""
 
-    def __init__(self, model: Any) -> None:
-        self._model = model
+    def __init__(self, model: Any, shapes: dict[int, list[int]]) -> None:
+        self._model, self._shapes = model, shapes
         self.tensors, self.operators = model.subgraphs[0].tensors, model.subgraphs[0].operators
         self._makers = {output: operator for operator in self.operators for output in operator.outputs}
 
@@ -105,6 +105,9 @@ class _Graph:
         code = self._model.operatorCodes[operator.opcodeIndex]
         # Codes above 127 have no room in the older of the two fields, which holds a placeholder then.
         return _KINDS.get(max(code.builtinCode, code.deprecatedBuiltinCode), "CUSTOM")
+
+    def shape(self, index: int) -> list[int]:
+        return self._shapes.get(index, [])  # -1 stands for an operand that is not given, such as a bias
 
     def is_weight(self, tensor: Any) -> bool:
         scaled = tensor.quantization is not None and tensor.quantization.scale is not None
@@ -130,45 +133,54 @@ class _Graph:
         return data if data is not None and len(data) else None
 
 
+def _shapes(content: bytes, images: tuple[int, ...]) -> dict[int, list[int]]:
+    """Shapes of all tensors: the file has those with an open batch only in part, as a run shows them.
+
+    Delegates would keep them to themselves.
+    """
+    plain = OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+    interpreter = Interpreter(model_content=content, num_threads=1, experimental_op_resolver_type=plain)
+    (source,) = interpreter.get_input_details()
+    interpreter.resize_tensor_input(source["index"], images)
+    interpreter.allocate_tensors()
+    interpreter.set_tensor(source["index"], np.zeros(images, source["dtype"]))
+    interpreter.invoke()
+    return {tensor["index"]: tensor["shape"].tolist() for tensor in interpreter.get_tensor_details()}
+
+
 def _name(tensor: Any) -> str:
     return tensor.name.decode().partition(";")[0]  # a fused tensor lists all names that it had
 
 
-def _shape(tensor: Any) -> list[int]:
-    return [] if tensor.shape is None else [int(side) for side in tensor.shape]
-
-
 def _size(tensor: Any) -> int:
-    return math.prod(_shape(tensor))
+    return 1 if tensor.shape is None else math.prod(map(int, tensor.shape))
 
 
-def _convolution(operands: list[Any], result: Any, _: Any) -> int:
-    kernel = _shape(operands[1])  # (filters, height, width, channels of a group)
-    return _size(result) * math.prod(kernel[1:])
+def _convolution(operands: list[list[int]], result: list[int], _: Any) -> int:
+    return math.prod(result) * math.prod(operands[1][1:])  # (filters, height, width, channels of a group)
 
 
-def _depthwise(operands: list[Any], result: Any, _: Any) -> int:
-    kernel = _shape(operands[1])  # (1, height, width, channels of the result)
-    return _size(result) * kernel[1] * kernel[2]
+def _depthwise(operands: list[list[int]], result: list[int], _: Any) -> int:
+    return math.prod(result) * math.prod(operands[1][1:3])  # (1, height, width, channels of the result)
 
 
-def _solid(operands: list[Any], result: Any, _: Any) -> int:
-    return _size(result) * math.prod(_shape(operands[1])[:-1])  # (depth, height, width, channels, filters)
+def _solid(operands: list[list[int]], result: list[int], _: Any) -> int:
+    return math.prod(result) * math.prod(operands[1][:-1])  # (depth, height, width, channels, filters)
 
 
-def _transposed(operands: list[Any], result: Any, _: Any) -> int:
-    return _size(operands[2]) * math.prod(_shape(operands[1])[:-1])  # channels last, every input meets the others
+def _transposed(operands: list[list[int]], result: list[int], _: Any) -> int:
+    return math.prod(operands[2]) * math.prod(operands[1][:-1])  # channels last, every input meets the others
 
 
-def _fully_connected(operands: list[Any], result: Any, _: Any) -> int:
-    return _size(result) * _shape(operands[1])[-1]
+def _fully_connected(operands: list[list[int]], result: list[int], _: Any) -> int:
+    return math.prod(result) * operands[1][-1]
 
 
-def _matrices(operands: list[Any], result: Any, operator: Any) -> int:
-    return _size(result) * _shape(operands[0])[-2 if operator.builtinOptions.adjX else -1]
+def _matrices(operands: list[list[int]], result: list[int], operator: Any) -> int:
+    return math.prod(result) * operands[0][-2 if operator.builtinOptions.adjX else -1]
 
 
-_MULTIPLY_ADDS: dict[str, Callable[[list[Any], Any, Any], int]] = {
+_MULTIPLY_ADDS: dict[str, Callable[[list[list[int]], list[int], Any], int]] = {
     "CONV_2D": _convolution,
     "DEPTHWISE_CONV_2D": _depthwise,
     "CONV_3D": _solid,

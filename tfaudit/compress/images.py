@@ -9,7 +9,10 @@ import numpy as np
 
 from tfaudit.errors import InputError
 
-__all__ = ["as_input", "image_batches"]
+__all__ = ["OPEN_SIDE", "as_input", "image_batches"]
+
+OPEN_SIDE = 64
+"""Pixels tried where a model's input leaves a side open."""
 
 
 def as_input(images: np.ndarray, shape: tuple[int | None, ...], dtype: np.dtype) -> np.ndarray:

@@ -11,13 +11,10 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tfaudit.compress.images import as_input
+from tfaudit.compress.images import OPEN_SIDE, as_input
 from tfaudit.errors import InputError
 
 __all__ = ["KerasForward", "check_model", "is_tf_keras", "load_model", "one_line"]
-
-OPEN_SIDE = 64
-"""Pixels tried where an input leaves a side open."""
 
 _TRACED: weakref.WeakKeyDictionary[keras.Model, tuple[list, dict[tuple, Callable]]] = weakref.WeakKeyDictionary()
 

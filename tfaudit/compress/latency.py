@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.compress.flatbuffer import Flatbuffer
+from tfaudit.compress.images import OPEN_SIDE
 from tfaudit.compress.model_source import open_model
 from tfaudit.errors import InputError, require
 
@@ -109,7 +110,7 @@ def _ready(
     if network.batch not in (None, batch):
         return None
     if images is None:
-        images = draws.integers(0, 256, (batch, *(side or 64 for side in network.image_shape)), "uint8")
+        images = draws.integers(0, 256, (batch, *(side or OPEN_SIDE for side in network.image_shape)), "uint8")
     return network.loaded(np.resize(images, (batch, *images.shape[1:])))
 
 

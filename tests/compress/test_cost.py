@@ -1,0 +1,90 @@
+"""cost and measure_variants: one row per model, and the real study's variants."""
+
+import gzip
+import zlib
+
+import keras
+import numpy as np
+import pytest
+from keras import layers
+
+from tfaudit.compress.cost import cost, measure_variants
+from tfaudit.compress.counts import counts
+from tfaudit.compress.pruning import prune
+from tfaudit.compress.quantize import quantize
+from tfaudit.errors import InputError
+
+
+@pytest.fixture(scope="module")
+def model():
+    keras.utils.set_random_seed(0)
+    inputs = keras.Input((8, 8, 1))
+    x = layers.Flatten()(layers.Conv2D(8, 3, activation="relu")(inputs))
+    return keras.Model(inputs, layers.Dense(32)(x), name="net")
+
+
+def test_a_keras_model_costs_what_its_float32_flatbuffer_does(model):
+    content = quantize(model, "float32")
+    found = cost(model, repeats=2)
+    assert found.counts == counts(model)
+    assert (found.bytes, found.notes) == (len(content), ())
+    assert found.gzipped_bytes == pytest.approx(len(zlib.compress(content, 6)), abs=20)
+    assert len(gzip.compress(content)) < len(content) * 1.01
+    assert found.latency["batch"].tolist() == [1, 32]
+    assert cost(content, repeats=0).bytes == found.bytes
+
+
+def test_frame_and_summary_are_one_row(model):
+    found = cost(model, repeats=2)
+    frame, summary = found.frame(), found.summary()
+    assert len(frame) == 1
+    assert {**frame.iloc[0].to_dict(), "notes": []} == summary
+    assert summary["latency_1_q25_ms"] <= summary["latency_1_ms"] <= summary["latency_1_q75_ms"]
+    assert summary["latency_32_ms"] > 0
+
+
+def test_what_is_not_measured_is_nan_and_none(model):
+    found = cost(model, repeats=0)
+    assert found.latency.empty
+    assert np.isnan(found.frame()["latency_32_ms"][0])
+    assert found.summary()["latency_32_ms"] is None
+    assert list(found.frame()) == list(cost(model, repeats=1).frame())
+
+
+def test_zeros_shrink_the_download_and_sparse_storage_the_file(model):
+    keras.utils.set_random_seed(0)
+    pruned = keras.models.clone_model(model)
+    prune(pruned, 0.9)
+    variants = {"dense": model, "pruned": pruned, "sparse": quantize(pruned, "float32", sparse=True)}
+    table = measure_variants(variants, repeats=0).set_index("variant")
+    assert table["bytes"]["dense"] == table["bytes"]["pruned"] > 3 * table["bytes"]["sparse"]
+    assert table["gzipped_bytes"]["pruned"] < 0.3 * table["gzipped_bytes"]["dense"]
+    assert table["flops"].nunique() == 1
+    assert table["effective_flops"]["sparse"] == table["effective_flops"]["pruned"] < 0.11 * table["flops"]["dense"]
+
+
+def test_variants_are_a_row_each_with_ratios_to_the_first(model, tmp_path):
+    model.save(tmp_path / "model.keras")
+    (tmp_path / "model.tflite").write_bytes(quantize(model, "int8", representative=np.ones((4, 8, 8, 1))))
+    table = measure_variants({"dense": tmp_path / "model.keras", "int8": tmp_path / "model.tflite"}, repeats=2)
+    assert table["variant"].tolist() == ["dense", "int8"]
+    assert list(table)[1:-2] == list(cost(model, repeats=0).frame())
+    assert table["latency_1_ratio"][0] == table["latency_32_ratio"][0] == 1
+    assert table["latency_32_ratio"][1] > 0
+    assert table["bytes"][1] < 0.5 * table["bytes"][0]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"repeats": -1}, "repeats: -1, allowed is a whole number of 0 or more"),
+        ({"repeats": 1.5}, "repeats: 1.5, allowed"),
+        ({"threads": 0}, "threads: 0, allowed"),
+        ({"images": np.zeros((2, 5, 5, 1))}, r"shape \(2, 5, 5, 1\), the model takes \(N, 8, 8, 1\)"),
+    ],
+)
+def test_errors(model, settings, message):
+    with pytest.raises(InputError, match=message):
+        cost(model, **{"repeats": 1, **settings})
+    with pytest.raises(InputError, match=r"models: {}, allowed is one model or more"):
+        measure_variants({})

@@ -1,0 +1,77 @@
+"""counts: the same figures from a model, its file and its flatbuffer."""
+
+import keras
+import numpy as np
+import pytest
+from keras import layers
+
+from tfaudit.compress.counts import counts
+from tfaudit.compress.pruning import prune
+from tfaudit.compress.quantize import quantize
+from tfaudit.compress.sparsity import sparsity
+from tfaudit.errors import InputError
+
+
+@pytest.fixture(scope="module")
+def model():
+    inputs = keras.Input((8, 8, 1))
+    x = layers.BatchNormalization()(layers.Conv2D(6, 3, bias_initializer="ones")(inputs))
+    model = keras.Model(inputs, layers.Dense(3, bias_initializer="ones")(layers.Flatten()(x)), name="net")
+    prune(model, 0.5)
+    return model
+
+
+def test_a_keras_model_and_its_file(model, tmp_path):
+    found = counts(model)
+    kernels = sparsity(model).set_index("kernel").loc["total: kernels"]
+    assert (found.parameters, found.prunable, found.zeros) == (735, kernels["parameters"], kernels["zeros"])
+    assert found.sparsity == kernels["sparsity"] == 0.5
+    assert found.flops == 2 * found.effective_flops == 2 * (36 * 54 + 216 * 3)
+    model.save(tmp_path / "model.keras")
+    assert counts(tmp_path / "model.keras") == counts(str(tmp_path / "model.keras")) == found
+    assert list(found.summary()) == ["parameters", "prunable", "zeros", "sparsity", "flops", "effective_flops"]
+
+
+def test_a_flatbuffer_has_normalisation_folded_in(model, tmp_path):
+    found, expected = counts(content := quantize(model, "float32")), counts(model)
+    assert expected.parameters - found.parameters == 4 * 6
+    for name in ("prunable", "zeros", "flops", "effective_flops", "notes"):
+        assert getattr(found, name) == getattr(expected, name)
+    (tmp_path / "model.tflite").write_bytes(content)
+    assert counts(tmp_path / "model.tflite") == counts(memoryview(content)) == found
+
+
+def test_notes_say_that_sparse_storage_is_no_speed(model):
+    (note,) = counts(quantize(model, "float32", sparse=True)).notes
+    assert note.startswith("2 kernels are stored without their zeros")
+    assert "not faster" in note
+
+
+def test_loops_make_flops_a_lower_bound_and_nothing_counted_makes_them_unknown():
+    inputs = keras.Input((4, 3))
+    memory = layers.GRU(2, name="memory")(inputs)
+    (note,) = counts(keras.Model(inputs, memory)).notes
+    assert "lower bound" in note
+    assert "memory" in note
+
+    class Loop(layers.Layer):
+        def call(self, images):
+            return keras.ops.fori_loop(0, keras.ops.shape(images)[0], lambda _, state: state + 1.0, images)
+
+    found = counts(keras.Model(inputs, Loop()(inputs)))
+    assert np.isnan([found.flops, found.effective_flops]).all()
+    assert found.sparsity == 0
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        ("nowhere.tflite", "model: there is no file nowhere.tflite"),
+        ("model.h5", "model: path model.h5, allowed are .keras and .tflite files"),
+        (7, "model: int, allowed are"),
+        (b"none", "model: 4 bytes that LiteRT cannot run"),
+    ],
+)
+def test_errors(model, message):
+    with pytest.raises(InputError, match=message):
+        counts(model)
