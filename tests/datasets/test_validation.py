@@ -61,5 +61,5 @@ def test_validation_that_cannot_be():
             split_validation(digits, fraction, seed=0)
     with pytest.raises(InputError, match="cannot be stratified"):
         split_validation(digits.take(12), 0.2, seed=0)
-    with pytest.raises(InputError, match="fraction 0.001 of 3 examples leaves a part empty"):
+    with pytest.raises(InputError, match=r"fraction 0.001 of 3 examples leaves a part empty"):
         split_validation(streaming().take(3), 0.001, seed=0)

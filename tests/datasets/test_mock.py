@@ -1,0 +1,118 @@
+"""Mocks of the papers' data sets: every one loads, streams or not, and is the same everywhere."""
+
+import zlib
+
+import numpy as np
+import pytest
+import tensorflow_datasets as tfds
+
+from tfaudit.datasets import prepared
+from tfaudit.datasets.catalogue import is_here, load_dataset
+from tfaudit.datasets.known import test_split as split_to_test
+from tfaudit.datasets.mock import MOCK_EXAMPLES
+from tfaudit.errors import InputError
+
+SETS = {  # image shape, classes, group columns
+    "imagenet2012": ((None, None, 3), 1000, 0),
+    "celeb_a": ((218, 178, 3), 2, 40),
+    "cifar10": ((32, 32, 3), 10, 0),
+    "cifar100": ((32, 32, 3), 100, 1),
+    "svhn_cropped": ((32, 32, 3), 10, 0),
+    "mnist": ((28, 28, 1), 10, 0),
+    "fashion_mnist": ((28, 28, 1), 10, 0),
+    "kmnist": ((28, 28, 1), 10, 0),
+    "qmnist": ((28, 28, 1), 10, 2),
+    "emnist/byclass": ((28, 28, 1), 62, 0),
+}
+
+
+def mock(name, split="train", **options):
+    return load_dataset(f"mock:{name}", split, data_dir="/nowhere", **options)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_the_structure_is_the_sets_own(name):
+    shape, classes, groups = SETS[name]
+    dataset = mock(name, split_to_test(f"mock:{name}"))
+    assert (dataset.image_shape, dataset.num_classes) == (shape, classes)
+    assert dataset.in_memory == (None not in shape)
+    assert dataset.groups.shape == (MOCK_EXAMPLES, groups)
+    assert len(set(dataset.example_ids)) == MOCK_EXAMPLES
+    assert dataset.labels.tolist() == [i % min(8, classes) for i in range(MOCK_EXAMPLES)]
+    square = dataset if dataset.in_memory else mock(name, split_to_test(name), image_size=40, crop=32)
+    images, labels = next(iter(square.batches(MOCK_EXAMPLES)))
+    assert images.shape[0] == MOCK_EXAMPLES
+    assert images.numpy().std() > 10
+    np.testing.assert_array_equal(labels, dataset.labels)
+
+
+def test_celeba_is_blond_or_not_and_keeps_the_other_attributes():
+    faces = mock("celeb_a")
+    assert faces.class_names == ("non-blond", "blond")
+    own = tfds.builder("celeb_a", data_dir="/nowhere").info.features
+    assert set(faces.groups) == set(own["attributes"]) - {"Blond_Hair"} | {"Identity_No"}
+    assert faces.groups["Male"].dtype == bool
+    assert 0 < faces.groups["Male"].mean() < 1
+
+
+def test_names_of_classes():
+    letters = mock("emnist/byclass").class_names
+    assert (letters[9], letters[10], letters[35], letters[36], letters[61]) == ("9", "A", "Z", "a", "z")
+    assert set(mock("cifar100").groups) == {"coarse_label"}
+
+
+def test_splits_differ_and_can_be_sliced():
+    train, test = mock("cifar10"), mock("cifar10", "test")
+    assert (train.images != test.images).any()
+    part = mock("cifar10", "train[25%:50%]")
+    np.testing.assert_array_equal(part.images, train.images[16:32])
+    np.testing.assert_array_equal(part.example_ids, train.example_ids[16:32])
+    with pytest.raises(InputError, match="data set 'mock:cifar10' has 'test', 'train', 'validation'"):
+        mock("cifar10", "nope")
+
+
+def test_a_mock_is_the_same_in_every_process():
+    """As found in another process and on another day; PNG keeps every bit of NumPy's generator."""
+    assert zlib.crc32(mock("cifar100").images.tobytes()) == 1_246_447_403
+
+
+def test_streams_of_a_mock_agree(monkeypatch):
+    memory = mock("cifar100")
+    monkeypatch.setattr(prepared, "IN_MEMORY_BYTES", 0)
+    stream = mock("cifar100")
+    assert not stream.in_memory
+    images, labels = next(iter(stream.batches(MOCK_EXAMPLES)))
+    np.testing.assert_array_equal(images, memory.images)
+    np.testing.assert_array_equal(labels, memory.labels)
+    assert stream.groups.equals(memory.groups)
+    few = stream.take(5)
+    assert few.groups.equals(memory.groups.head())
+    assert len(list(few.batches(2))) == 3
+
+
+def test_what_is_here(tmp_path):
+    assert is_here("digits")
+    assert is_here("mock:imagenet2012", data_dir=tmp_path)
+    assert not any(is_here(name, data_dir=tmp_path) for name in ("imagenet2012", "qmnist", "cifar10:3.0.2"))
+    with pytest.raises(InputError, match="no data set has it"):
+        is_here("no_such_set", data_dir=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("digits", "the digits come with tfaudit and need no mock"),
+        ("no_such_set", "name is 'no_such_set'; no data set has it"),
+        ("ag_news_subset", "no one feature 'image'"),
+        ("mock:mnist", "give NAME, NAME/CONFIG or NAME:VERSION"),
+    ],
+)
+def test_what_cannot_be_mocked(name, message):
+    with pytest.raises(InputError, match=message):
+        mock(name)
+
+
+def test_the_split_to_test_on():
+    assert split_to_test("imagenet2012:5.1.0") == "validation"
+    assert split_to_test("mock:imagenet2012") == "validation"
+    assert split_to_test("mnist_corrupted/fog") == "test"
