@@ -1,0 +1,46 @@
+"""[R] on CHIP: does pruning whole channels drive the recalls of a ResNet-56 apart? CIFAR-10, K = 15.
+
+Question ([R] H, table 13): the filters whose feature maps the others could stand in for go at one blow, the same share
+of every convolution (Sui et al. 2021), and the network is trained on.
+
+    tfaudit prepare cifar10 --from FOLDER    # CIFAR-10's binary version
+    tfaudit run cifar10_resnet56_chip
+
+Cost: 75 members, 1,161,600 steps in all (15 trainings of 60 epochs, 60 of 40). Estimated from FLOPs, a step being three
+forward passes: 280 hours on two cores at .11 TFLOP/s, and 3 hours on one GPU at 10 TFLOP/s.
+
+Published, [R] table 13:
+
+    ratio  accuracy  intensification
+     1.00      .886                -
+     1.75      .934             .516
+     3.33      .920             .650
+     8.27      .882             .985
+    19.11      .824            1.494
+
+Not run here: needs a GPU.
+
+Where [R] contradicts itself or is silent: pruned members are up to .048 better than the dense ones, so they were
+trained on for much longer than these had been; [R] does not tell for how long. Here all have the schedules of
+`cifar10_resnet_recall`. CHIP's authors choose the share of each layer by hand; here all layers have the same. A ratio
+counts the weights of the filters that go, not the inputs of the next layers that go with them.
+"""
+
+from tfaudit.study import Study, Training
+from tfaudit.variants import Pruned
+
+plan = {"batch_size": 128, "weight_decay": 5e-4, "augmentation": "crop_flip", "validation": 0.1, "keep": "best"}
+
+study = Study(
+    name="cifar10_resnet56_chip",
+    dataset="cifar10",
+    model="resnet56",
+    training=Training(epochs=60, learning_rate=((0, 0.01), (10, 0.1), (30, 0.01), (40, 0.001), (50, 0.0001)), **plan),
+    retraining=Training(epochs=40, learning_rate=((0, 0.01), (20, 0.001), (30, 0.0001)), **plan),
+    variants=tuple(
+        Pruned(ratio=ratio, method="chip", granularity="channel", axis=-1, treatment="finetune", spare=("logits",))
+        for ratio in (1.75, 3.33, 8.27, 19.11)
+    ),
+    population=15,
+    smoke_options={"width": 0.25},
+)

@@ -1,0 +1,190 @@
+"""Every recipe: what its docstring promises is what its study is, and the study runs."""
+
+import dataclasses
+import importlib
+import json
+import math
+import pkgutil
+import re
+import warnings
+
+import keras
+import numpy as np
+import pytest
+from PIL import Image
+
+import tfaudit.recipes
+from tfaudit import Quantized, Study, open_store
+from tfaudit.datasets.prepare import prepare
+from tfaudit.models.registry import model_names
+from tfaudit.population.examples import load_splits, store_examples
+from tfaudit.population.member import MemberMaker
+from tfaudit.store import Store
+
+RECIPES = {
+    module.name: importlib.import_module(f"tfaudit.recipes.{module.name}")
+    for module in pkgutil.iter_modules(tfaudit.recipes.__path__)
+}
+STATED = re.compile(r"^Cost: ([\d,]+) members, ([\d,]+) steps in all", re.MULTILINE)
+COSTED = [name for name, recipe in RECIPES.items() if STATED.search(recipe.__doc__)]
+NEW = {
+    *("imagenet_resnet50", "cifar10_wide_resnet", "celeb_a_resnet18", "mnist_lenet5_recall", "cifar10_resnet_recall"),
+    *("cifar100_resnet56_recall", "cifar10_resnet56_lottery", "cifar10_resnet56_chip", "paganini_grid"),
+    *("qmnist_case_study", "alexnet_operating_points", "imagenet_resnet50_pretrained"),
+}
+TRAIN_EXAMPLES = {
+    "celeb_a": 162_770,
+    "cifar10": 50_000,
+    "cifar100": 50_000,
+    "imagenet2012": 1_281_167,
+    "imagenet_photographs": 1_000,  # any number: nothing is trained
+    "mnist": 60_000,
+    "qmnist": 60_000,
+}
+TICKETS = [
+    *(1.25, 1.56, 1.95, 2.44, 3.05, 3.81, 4.77, 5.96, 7.45, 9.31),
+    *(11.64, 14.55, 18.19, 22.74, 28.42, 35.53, 44.41, 55.51, 69.39, 86.74),
+]
+"""[R] table 12."""
+
+every_recipe = pytest.mark.parametrize("name", RECIPES)
+
+
+@every_recipe
+def test_a_recipe_is_one_study_of_its_name(name):
+    study = RECIPES[name].study
+    assert study.name == name
+    assert Study.from_json(json.loads(json.dumps(study.to_json()))) == study
+    assert study.model in model_names() or study.model.endswith(".keras")
+    assert f"K = {study.population}" in RECIPES[name].__doc__.splitlines()[0]
+
+
+@every_recipe
+def test_a_docstring_tells_paper_and_command(name):
+    doc = RECIPES[name].__doc__
+    assert re.search(r"\[[FRP]\] ", doc)
+    assert name.startswith(("digits", "fashion_mnist_lenet5")) or f"    tfaudit run {name}" in doc
+    assert not re.search(r"\b(TODO|FIXME)\b", doc)
+
+
+@pytest.mark.parametrize("name", sorted(NEW))
+def test_a_papers_docstring_tells_question_cost_published_and_measured(name):
+    doc = RECIPES[name].__doc__
+    first, *rest = doc.splitlines()
+    assert len(first) < 100
+    assert not rest[0]
+    parts = [
+        doc.index(part) for part in ("Question (", f"tfaudit run {name}", "\nCost: ", "\nPublished", " here", "Where [")
+    ]
+    assert parts[:4] == sorted(parts[:4])
+    assert re.search(r"two cores.*one GPU", doc, re.DOTALL)
+    assert re.search(r"\b(Not run here|Not measured here|Measured)", doc)
+    assert parts[-1] > parts[3]
+
+
+def test_the_new_recipes_state_their_cost():
+    assert set(COSTED) >= NEW
+
+
+@pytest.mark.parametrize("name", COSTED)
+def test_the_stated_cost_is_that_of_the_study(name):
+    members, steps = (int(figure.replace(",", "")) for figure in STATED.search(RECIPES[name].__doc__).groups())
+    study = RECIPES[name].study
+    assert members == study.population * len(study.all_variants)
+    assert steps == study.population * sum(map(lambda variant: steps_of(study, variant), study.all_variants))
+
+
+def steps_of(study, variant):
+    """Optimizer steps of one member."""
+    if isinstance(variant, Quantized) or getattr(variant, "treatment", None) == "one_shot":
+        return 0
+    training = study.training if variant.parent is None else study.retraining or study.training
+    if training.epochs is None:
+        return training.steps
+    examples = TRAIN_EXAMPLES[study.dataset]
+    return training.epochs * math.ceil((examples - math.ceil(examples * training.validation)) / training.batch_size)
+
+
+@pytest.mark.parametrize(
+    ("name", "levels"),
+    [
+        ("imagenet_resnet50", [0.1, 0.3, 0.5, 0.7, 0.9]),
+        ("celeb_a_resnet18", [0.1, 0.3, 0.5, 0.7, 0.9, 0.95, 0.99]),
+        ("mnist_lenet5_recall", [2, 4, 10, 20, 50]),
+        ("cifar10_resnet56_lottery", TICKETS),
+        ("cifar10_resnet56_chip", [1.75, 3.33, 8.27, 19.11]),
+    ],
+)
+def test_levels_are_the_papers(name, levels):
+    found = [variant.level for variant in RECIPES[name].study.variants if variant.family == "pruning"]
+    assert found == pytest.approx(levels)
+
+
+def test_rounds_leave_a_fifth_less_each_and_19_of_them_the_papers_sparsity():
+    variants = RECIPES["qmnist_case_study"].study.variants
+    assert [variant.sparsity for variant in variants] == pytest.approx(1 - 0.8 ** np.arange(1, 21), abs=1e-6)
+    assert variants[18].sparsity == pytest.approx(0.986, abs=5e-4)
+    assert RECIPES["alexnet_operating_points"].study.variants[4].sparsity == pytest.approx(0.672, abs=5e-4)
+
+
+def test_the_grid_is_full():
+    variants = RECIPES["paganini_grid"].study.variants
+    assert len({(variant.technique("granularity", "scope"), variant.treatment) for variant in variants}) == 14
+    assert len(variants) == 280
+
+
+def test_imagenet_is_trained_as_the_released_code_does():
+    study = RECIPES["imagenet_resnet50"].study
+    rates = dict(study.training.learning_rate)
+    assert rates == pytest.approx({0: 1.6, 30: 0.16, 60: 0.016, 80: 0.0016})
+    pruned = study.variants[0]
+    assert (pruned.begin * study.training.steps, pruned.end * study.training.steps) == (5000, 8000)
+
+
+@pytest.mark.slow
+@every_recipe
+def test_the_smoke_study_of_a_recipe_runs(name, tmp_path, monkeypatch):
+    study = RECIPES[name].study.smoke()
+    if study.training.epochs == 0:
+        study = with_files(study, tmp_path, monkeypatch)
+    elif study.dataset != "digits":
+        study = dataclasses.replace(study, dataset=f"mock:{study.dataset}")
+    store = Store.create(tmp_path / "study", study, {})
+    store_examples(store, *load_splits(study))
+    maker = MemberMaker(store)
+    for variant in study.all_variants:
+        maker.prepare(variant.key)
+        for member in range(study.population):
+            maker.make(variant.key, member)
+    done = open_store(tmp_path / "study")
+    shapes = {done.predictions(variant.key).ranked.shape for variant in study.all_variants}
+    assert len(shapes) == 1
+    assert shapes.pop()[0] == study.population
+    sparsities = {variant.key: done.record(variant.key, 0)["sparsity"] for variant in study.all_variants}
+    for variant in study.variants:
+        assert (sparsities[variant.key] is None) if isinstance(variant, Quantized) else sparsities[variant.key] > 0
+
+
+def with_files(study, folder, monkeypatch):
+    """The study of a model file and of prepared photographs, both made up, in the form that its docstring tells."""
+    draw = np.random.default_rng(0)
+    for split in ("train", "test"):
+        for number in range(8):
+            place = folder / "photographs" / split / f"n{number % 2}"
+            place.mkdir(parents=True, exist_ok=True)
+            Image.fromarray(draw.integers(0, 256, (240, 256, 3), np.uint8)).save(place / f"{number}.png")
+    monkeypatch.setenv("TFDS_DATA_DIR", str(folder / "sets"))
+    prepare(study.dataset, folder / "photographs")
+    layers = keras.layers
+    model = keras.Sequential(
+        [
+            keras.Input((224, 224, 3)),
+            layers.Conv2D(4, 7, strides=8, activation="relu", name="conv1"),
+            layers.GlobalAveragePooling2D(),
+            layers.Dense(2, activation="softmax", name="predictions"),
+        ]
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # Keras on NumPy 2
+        model.save(folder / "resnet50.keras")
+    return dataclasses.replace(study, model=str(folder / "resnet50.keras"))
