@@ -137,6 +137,13 @@ def test_a_silent_depthwise_channel_silences_its_input():
     assert shrunk_channels(model) == {"conv": 4, "depthwise": 4, **OUT}
 
 
+def test_a_silent_depthwise_channel_that_stays_is_idle():
+    model = net(conv(), layers.DepthwiseConv2D(3, name="depthwise"), layers.LayerNormalization(name="wall"))
+    silence(model, "depthwise", [0, 4], axis=-2)
+    row = shrink(model).frame().set_index("layer").loc["depthwise"]
+    assert (row["channels_after"], row["idle"], row["why"]) == (6, 2, "'wall' keeps all channels")
+
+
 def test_separable_convolutions_lose_channels_at_both_ends():
     model = net(conv(activation="relu"), layers.SeparableConv2D(5, 3, depth_multiplier=2, name="separable"))
     silence(model, "conv", [1, 2])
@@ -228,6 +235,15 @@ def test_squeeze_and_excitation():
     model = lively(keras.Model(inputs, conv(3, 1, name="reader")(layers.Multiply()([x, gate]))))
     silence(model, "conv", [0, 5])
     assert shrunk_channels(model) == {"conv": 4, "squeeze": 2, "excite": 4, **OUT}
+
+
+def test_one_channel_that_gates_all_is_tied_to_none():
+    inputs = keras.Input((7, 7, 2))
+    x, gate = conv(6, activation="relu")(inputs), conv(1, name="gate", activation="sigmoid")(inputs)
+    model = lively(keras.Model(inputs, conv(3, name="reader")(layers.Multiply()([x, gate]))))
+    values_of(model, "conv", "bias", np.array([0, -1, 1, 1, 1, 1]))
+    silence(model, "conv", [0, 1])
+    assert shrunk_channels(model) == {"conv": 4, "gate": 1, **OUT}
 
 
 def test_zeros_as_further_channels():

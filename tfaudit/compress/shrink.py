@@ -9,7 +9,7 @@ import pandas as pd
 
 from tfaudit.compress.keras_model import is_tf_keras
 from tfaudit.compress.shrinking.graph import Graph
-from tfaudit.compress.shrinking.steps import Mix, Wall
+from tfaudit.compress.shrinking.steps import Link, Mix, Wall
 from tfaudit.errors import InputError
 
 __all__ = ["Shrunk", "shrink"]
@@ -109,14 +109,15 @@ def shrink(model: keras.Model) -> Shrunk:
 def _row(graph: Graph, layer: Any, copy: Any) -> dict[str, Any]:
     steps, channels = graph.steps[id(layer)], graph.channels
     reasons = [f"kept whole: {steps[0].reason}"] if isinstance(steps[0], Wall) else []
-    idle = 0
-    for step in steps:
+    idle: list[str] = []  # a reason per channel
+    for step in steps[:-1]:  # the last is the activation of the others, or the only one
+        if isinstance(step, Mix | Link):
+            constant = channels.kept[step.output] & ~np.isnan(channels.constant[step.output])
+            idle += channels.why[step.output][constant].tolist()
         if isinstance(step, Mix):
-            outputs = channels.kept[step.output] & ~np.isnan(channels.constant[step.output])
-            ignored = ~step.reads[:, channels.kept[step.output]].any(axis=1) & channels.kept[step.input]
-            for tensor, which in ((step.output, outputs), (step.input, ignored)):
-                idle += int(which.sum())
-                reasons += sorted(set(channels.why[tensor][which]))
+            read = step.reads[:, channels.kept[step.output]].any(axis=1)
+            idle += channels.why[step.input][channels.kept[step.input] & ~read].tolist()
+    reasons += sorted(set(idle))
     last = steps[-1]
     kept = channels.kept[next(iter(last.outputs)) if isinstance(last, Wall) else last.output]
     return {
@@ -125,8 +126,8 @@ def _row(graph: Graph, layer: Any, copy: Any) -> dict[str, Any]:
         "channels_after": int(kept.sum()),
         "parameters_before": layer.count_params(),
         "parameters_after": copy.count_params(),
-        "idle": idle,
-        "why": "; ".join(dict.fromkeys(reasons)),
+        "idle": len(idle),
+        "why": "; ".join(reasons),
     }
 
 

@@ -77,7 +77,8 @@ def _known(node: Any, inputs: tuple[int, ...]) -> list[Step]:
     if kind.__name__ == "Concatenate":
         return _concatenated(link, operation, tensors, output)
     if is_elementwise(operation) and _broadcasts(node, tensors, output):
-        sources = tuple(same if width(one) == width(output) else np.zeros_like(same) for one in tensors)
+        # A single channel that meets many is tied to none of them, and stays because it is the last.
+        sources = tuple(same if width(one) == width(output) else np.full_like(same, -1) for one in tensors)
         return [link(sources, values=merged(node, tensors))]
     if len(tensors) > 1:
         return []
@@ -148,5 +149,5 @@ def _broadcasts(node: Any, tensors: list, output: keras.KerasTensor) -> bool:
     return (
         all(len(tensor.shape) == len(output.shape) for tensor in tensors)
         and all(width(tensor) in (1, width(output)) for tensor in tensors)
-        and all(other is None or isinstance(other, keras.KerasTensor | int | float) for other in others)
+        and all(other is None or isinstance(other, keras.KerasTensor | int | float | np.number) for other in others)
     )

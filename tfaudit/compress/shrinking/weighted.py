@@ -11,7 +11,7 @@ from tfaudit.compress.shrinking.channels import Channels, Cut
 from tfaudit.compress.shrinking.elementwise import applied, is_elementwise
 from tfaudit.compress.shrinking.steps import Link, Mix, Step, Wall
 
-__all__ = ["KINDS", "weighted"]
+__all__ = ["KINDS", "normalisation", "weighted"]
 
 CONVOLUTIONS = {layers.Conv1D, layers.Conv2D, layers.Conv3D}
 TRANSPOSED = {layers.Conv1DTranspose, layers.Conv2DTranspose, layers.Conv3DTranspose}
