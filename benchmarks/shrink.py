@@ -10,6 +10,11 @@ Printed per model, dense, masked and shrunk: parameters, bytes of the `.keras` f
 float32 flatbuffer, its milliseconds for one image on one thread (the median; the models take turns, in the other order
 every other round) and the median over the rounds of the ratio masked / shrunk of one round; and by how much
 the outputs of masked and shrunk differ at most, in Keras and in LiteRT, as a share of the largest output.
+
+Measured on two shared cores, masked / shrunk at 50 % and 75 % of the channels:
+
+    ResNet-50: parameters 2.05 and 3.20, flatbuffer 2.06 and 3.22, milliseconds 1.87 (71 to 38) and 2.94 (70 to 24)
+    LeNet:     parameters 3.92 and 14.8, flatbuffer 3.73 and 11.9, milliseconds 1.29 and 1.42 (0.013 to 0.009)
 """
 
 import argparse

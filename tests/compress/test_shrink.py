@@ -5,6 +5,7 @@ from keras import layers
 
 from tests.compress.silenced import assert_same_outputs, lively, shrunk_channels, silence, silence_share
 from tfaudit.compress.inference import predict
+from tfaudit.compress.pruning import prune
 from tfaudit.compress.quantize import quantize
 from tfaudit.compress.shrink import shrink
 from tfaudit.errors import InputError
@@ -40,6 +41,19 @@ def test_models_of_the_registry_answer_the_same(name):
     summary = result.summary()
     assert summary["ratio"] > (1.9 if name == "resnet20" else 3.5)  # resnet20's shortcuts keep the ends of the blocks
     assert [layer.name for layer in result.model.layers] == [layer.name for layer in model.layers]
+
+
+@pytest.mark.parametrize(
+    ("axis", "left"),
+    [(-1, {"conv1": 3, "conv2": 8, "dense1": 60, "dense2": 42}), (-2, {"conv1": 3, "dense1": 60, "dense2": 42})],
+)
+def test_what_prune_leaves_out_goes(axis, left):
+    model = lively(build_model("lenet_r", (28, 28, 1), 10, std=1.0))
+    pruned = ["conv1", "conv2", "dense1", "dense2"] if axis == -1 else ["conv2", "dense1", "dense2", "logits"]
+    prune(model, 0.5, method="l1", granularity="channel", axis=axis, layers=pruned)
+    after = shrunk_channels(model)
+    assert {name: after[name] for name in left} == left
+    assert after["logits"] == 10
 
 
 @pytest.mark.slow

@@ -131,6 +131,16 @@ def test_depthwise_convolutions_follow_their_input(multiplier, padding):
     assert shrunk_channels(model) == {"conv": 4, "depthwise": 4 * multiplier, "norm": 4 * multiplier, **OUT}
 
 
+@pytest.mark.parametrize(("padding", "left"), [("valid", 4), ("same", 6)])
+def test_depthwise_convolutions_bend_other_constants_at_the_border(padding, left):
+    model = net(conv(activation="sigmoid"), layers.DepthwiseConv2D(3, padding=padding, name="depthwise"))
+    silence(model, "conv", [1, 2])
+    assert shrunk_channels(model) == {"conv": left, "depthwise": left, **OUT}
+    model = net(conv(activation="sigmoid"), layers.SeparableConv2D(5, 3, padding=padding, name="separable"))
+    silence(model, "conv", [1, 2])
+    assert shrunk_channels(model) == {"conv": left, "separable": 5, **OUT}
+
+
 def test_a_silent_depthwise_channel_silences_its_input():
     model = net(conv(), layers.DepthwiseConv2D(3, padding="same", name="depthwise"))
     silence(model, "depthwise", [0, 4], axis=-2)
