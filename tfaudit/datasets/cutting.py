@@ -61,7 +61,7 @@ def random_crop(image: tf.Tensor, height: int, width: int, seed: tf.Tensor) -> t
 
 
 def random_crop_encoded(encoded: tf.Tensor, height: int, width: int, channels: int, seed: tf.Tensor) -> tf.Tensor:
-    """`random_crop` of an encoded image. Of a JPEG only the rectangle is decoded, which takes half the time."""
+    """`random_crop` of an encoded image; of a JPEG only the rectangle is decoded."""
     import tensorflow as tf
 
     def part_of_jpeg() -> tf.Tensor:
