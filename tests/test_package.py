@@ -55,6 +55,7 @@ def rooms_imported(path):
 MAY_IMPORT = {
     "predictions": {"errors"},
     "variants": {"errors"},
+    "rounds": {"errors", "variants"},
     "study": {"errors", "variants"},
     "files": {"errors"},
     "parquet": {"errors"},

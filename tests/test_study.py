@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tfaudit import InputError, Pruned, Quantized, Study, Training
-from tfaudit.variants import rounds
+from tfaudit.rounds import rounds
 
 
 def a_study(**changes):

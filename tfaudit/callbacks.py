@@ -1,4 +1,4 @@
-"""Keras callbacks: `Pruning` compresses inside `model.fit`, `ClassAudit` watches what that does to the classes."""
+"""Keras callbacks: `Pruning` and `HoldMasks` compress inside `model.fit`, `ClassAudit` watches what that does."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.audit.epoch import class_recall, epoch_metrics
+from tfaudit.compress.hold import HoldMasks
 from tfaudit.compress.inference import predict
 from tfaudit.compress.pruning import Pruning
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
 
-__all__ = ["ClassAudit", "Pruning"]
+__all__ = ["ClassAudit", "HoldMasks", "Pruning"]
 
 
 class ClassAudit(keras.callbacks.Callback):

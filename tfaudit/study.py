@@ -16,6 +16,10 @@ from tfaudit.variants import TOLD, VARIANTS, Dense, GivenBaseline, Pruned, Varia
 __all__ = ["Study", "Training"]
 
 
+SMOKE_EDGE = 64
+"""Pixels to which `smoke` cuts the images of studies that cut theirs."""
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Training:
     """How one member is trained.
@@ -219,6 +223,8 @@ class Study:
             "model_options": {**self.model_options, **self.smoke_options},
             "variants": self._one_of_each_kind(),
         }
+        if self.crop and not self.model.endswith(".keras"):
+            small |= {"image_size": SMOKE_EDGE, "crop": SMOKE_EDGE}
         if training.epochs != 0:
             batch = min(32, training.batch_size)
             small["training"] = dataclasses.replace(training, epochs=None, steps=8, batch_size=batch)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 import zlib
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from tfaudit.errors import require
 
@@ -19,7 +19,6 @@ __all__ = [
     "Pruned",
     "Quantized",
     "Variant",
-    "rounds",
 ]
 
 
@@ -82,7 +81,7 @@ class Pruned(Variant):
       other variables too, and it is trained as `retraining` says: the lottery ticket, [P], [R] table 12.
 
     All but the first have parents: member k is made from member k of the variant `after`. So every method and ratio
-    may start from the same dense members, and rounds of pruning follow one another; see `rounds`.
+    may start from the same dense members, and rounds of pruning follow one another; see `tfaudit.rounds`.
 
     Args:
         sparsity: share of zeros in the selected kernels at the end, in (0, 1); None where `ratio` is given.
@@ -196,29 +195,6 @@ TOLD = (
     "decay",
 )
 """Settings that a title tells, in this order; where all pruned variants of a study share one, it does not."""
-
-
-def rounds(count: int, amount: float, **settings: Any) -> tuple[Pruned, ...]:
-    """Rounds of pruning that follow one another, each of a share of the weights that are left, [P] 2.
-
-    Args:
-        count: of rounds.
-        amount: share of the remaining weights that goes in a round, in (0, 1).
-        **settings: of every `Pruned`; its treatment is "rewind" unless told otherwise.
-
-    Example:
-        >>> [(v.key, v.after) for v in rounds(2, 0.2, method="l1", granularity="channel")]
-        [('l1-0.2-treatment=rewind-granularity=channel', 'dense'),
-         ('l1-0.36-treatment=rewind-granularity=channel', 'l1-0.2-treatment=rewind-granularity=channel')]
-    """
-    require(count >= 1, "count", count, "1 or more")
-    require(0 < amount < 1, "amount", amount, "a share in (0, 1)")
-    found: list[Pruned] = []
-    for number in range(1, count + 1):
-        after = found[-1].key if found else "dense"
-        sparsity = round(1 - (1 - amount) ** number, 6)
-        found.append(Pruned(**{"treatment": "rewind", **settings, "sparsity": sparsity, "after": after}))
-    return tuple(found)
 
 
 @dataclasses.dataclass(frozen=True)

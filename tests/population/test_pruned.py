@@ -12,8 +12,8 @@ from tfaudit.population.examples import store_examples
 from tfaudit.population.member import MemberMaker
 from tfaudit.population.pruned import gradual_trainer
 from tfaudit.population.training import Trainer
+from tfaudit.rounds import rounds
 from tfaudit.store import Store
-from tfaudit.variants import rounds
 
 CHAIN = rounds(2, 0.5, method="random")
 VARIANTS = (

@@ -8,13 +8,12 @@ from tfaudit.datasets.augmentation import CROPPED_ENCODED
 from tfaudit.datasets.augmentation import augmentation as find_augmentation
 from tfaudit.datasets.cutting import random_crop_encoded
 from tfaudit.datasets.dataset import Dataset
-from tfaudit.datasets.validation import split_validation
 from tfaudit.errors import InputError
 
 if TYPE_CHECKING:
     import tensorflow as tf
 
-__all__ = ["split_validation", "training_batches"]
+__all__ = ["training_batches"]
 
 SHUFFLE_BYTES = 256 * 2**20
 """A streaming set shuffles within a buffer of this size."""

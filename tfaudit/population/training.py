@@ -12,7 +12,8 @@ import tensorflow as tf
 
 from tfaudit.compress import schedules
 from tfaudit.datasets.dataset import Dataset
-from tfaudit.datasets.pipeline import split_validation, training_batches
+from tfaudit.datasets.pipeline import training_batches
+from tfaudit.datasets.validation import split_validation
 from tfaudit.models.pretrained import load_pretrained
 from tfaudit.models.registry import build_model
 from tfaudit.study import Study, Training
