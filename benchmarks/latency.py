@@ -20,6 +20,12 @@ from tfaudit.compress.cost import measure_variants
 from tfaudit.compress.quantize import ConversionError
 from tfaudit.models.registry import build_model
 
+KINDS = ("float32", "float16", "dynamic_range", "int8")
+VARIANTS = [
+    *[("dense", kind, False) for kind in KINDS],
+    *[("pruned", kind, sparse) for kind in ("float32", "float16", "int8") for sparse in (False, True)],
+    *[("blocks", "float32", sparse) for sparse in (False, True)],
+]
 NETWORKS = {"lenet_r": (28, 28, 1), "resnet20": (32, 32, 3)}
 COLUMNS = {
     "bytes": "bytes",
@@ -52,16 +58,12 @@ def variants(network: str, sparsity: float) -> tuple[dict[str, bytes], list[str]
     zero_blocks(models["blocks"], sparsity)
     images = np.random.default_rng(0).integers(0, 256, (100, *NETWORKS[network]), "uint8")
     made, refused = {}, []
-    for name, model in models.items():
-        for kind in ("float32", "float16", "dynamic_range", "int8"):
-            for sparse in (False, True):
-                label = f"{name} {kind}{' sparse' * sparse}"
-                if sparse and name == "dense":
-                    continue
-                try:
-                    made[label] = tfaudit.quantize(model, kind, representative=images, sparse=sparse)
-                except ConversionError as error:
-                    refused.append(f"{label}: {str(error).split(';')[0]}")
+    for name, kind, sparse in VARIANTS:
+        label = f"{name} {kind}{' sparse' * sparse}"
+        try:
+            made[label] = tfaudit.quantize(models[name], kind, representative=images, sparse=sparse)
+        except ConversionError as error:
+            refused.append(f"{label}: {str(error).split(';')[0]}")
     return made, refused
 
 

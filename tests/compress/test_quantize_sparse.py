@@ -67,3 +67,13 @@ def test_blocks_of_half_floats_are_wrong_in_litert_and_refused():
 def test_sparse_is_a_switch():
     with pytest.raises(InputError, match=r"sparse: 0\.9, allowed is True or False"):
         quantize(net(0), "float32", sparse=0.9)
+
+
+def test_a_network_that_litert_prepares_late_is_refused_too():
+    """Where the batch is open up to a reshape, LiteRT meets the kernels behind it only when it runs."""
+    inputs = keras.Input((8, 8, 2))
+    maps = layers.Flatten()(layers.MaxPooling2D()(layers.Conv2D(4, 3, padding="same")(inputs)))
+    model = keras.Model(inputs, layers.Dense(16)(maps))
+    prune(model, 0.9)
+    with pytest.raises(ConversionError, match=r"kind 'int8', sparse: LiteRT does not run"):
+        quantize(model, "int8", representative=np.ones((2, 8, 8, 2), np.float32), sparse=True)

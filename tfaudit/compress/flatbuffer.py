@@ -57,27 +57,26 @@ class Flatbuffer:
 
     def __call__(self, images: np.ndarray) -> np.ndarray:
         """Scores of images `(N, H, W, C)`."""
-        self.loaded(images)()
+        self.run(images)
         return self._dequantized(self._interpreter.get_tensor(self._output["index"]))
 
-    def loaded(self, images: np.ndarray) -> Callable[[], None]:
-        """Takes images `(N, H, W, C)` as input; returns what runs the network on them, and nothing else.
+    def run(self, images: np.ndarray) -> Callable[[], None]:
+        """Runs the network on images `(N, H, W, C)`; returns what runs it on them again, and does nothing else.
 
         Raises:
-            InputError: The images do not fit, or LiteRT cannot run the network on as many.
+            InputError: The images do not fit, or LiteRT cannot run the network on them.
         """
         images = self._quantized(images)
         index = self._input["index"]
-        if tuple(self._interpreter.get_input_details()[0]["shape"]) != images.shape:
-            self._interpreter.resize_tensor_input(index, images.shape)
-            try:
+        try:
+            if tuple(self._interpreter.get_input_details()[0]["shape"]) != images.shape:
+                self._interpreter.resize_tensor_input(index, images.shape)
                 self._interpreter.allocate_tensors()
-            except RuntimeError as error:  # LiteRT prepares some operators only now.
-                reason = next(iter(str(error).splitlines()), "no reason given")
-                raise InputError(
-                    f"model: LiteRT cannot run the flatbuffer on {len(images)} images ({reason})"
-                ) from error
-        self._interpreter.set_tensor(index, images)
+            self._interpreter.set_tensor(index, images)
+            self._interpreter.invoke()
+        except RuntimeError as error:  # LiteRT prepares some operators only when it knows the shapes.
+            reason = next(iter(str(error).splitlines()), "no reason given")
+            raise InputError(f"model: LiteRT cannot run the flatbuffer on {len(images)} images ({reason})") from error
         return self._interpreter.invoke
 
     def _quantized(self, images: np.ndarray) -> np.ndarray:

@@ -111,7 +111,7 @@ def _ready(
         return None
     if images is None:
         images = draws.integers(0, 256, (batch, *(side or OPEN_SIDE for side in network.image_shape)), "uint8")
-    return network.loaded(np.resize(images, (batch, *images.shape[1:])))
+    return network.run(np.resize(images, (batch, *images.shape[1:])))
 
 
 def _times(runs: Sequence[Callable[[], None] | None], repeats: int, draws: np.random.Generator) -> np.ndarray:
