@@ -6,7 +6,7 @@ Peer of every row is the dense float32 flatbuffer of the same network, timed in 
 batches of 1 and 32. Weights are random, since time does not depend on them: pruned ones are zeroed one by one (by
 magnitude), or in blocks of four along the input channels, the shape of zeros that TensorFlow Lite's sparse format
 stores best. `sparse` stores kernels without their zeros (`quantize(..., sparse=True)`). What LiteRT does
-not run is told instead of measured.
+not run is told instead of measured. The machine should have nothing else to do.
 """
 
 import argparse

@@ -70,6 +70,7 @@ def test_real_networks(contents):
     assert table[["batch", "model"]].to_numpy().tolist() == [[b, m] for b in (1, 32) for m in contents]
     assert (table["q25_ms"] <= table["latency_ms"]).all()
     assert (table["latency_ms"] <= table["q75_ms"]).all()
+    assert table["least_ms"].between(0, table["q25_ms"], inclusive="right").all()
     assert (table["ratio"][[0, 2]] == 1).all()
     assert (table["ratio"][[1, 3]] > 2).all()  # 512 times the work
     assert (table[["repeats", "threads"]] == [5, 1]).all(axis=None)

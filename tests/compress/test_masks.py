@@ -58,7 +58,9 @@ def test_tensors_are_masked_as_arrays_are(scope, scores, sparsity):
 def test_compiled_masks_of_a_large_kernel_with_ties(scope, jit_compile):
     rng = np.random.default_rng(0)
     scores = [np.round(rng.random((300, 70)), 2).astype(np.float32), rng.random(500).astype(np.float32)]
-    compiled = tf.function(lambda sparsity: rank_masks(scores, sparsity, scope=scope), jit_compile=jit_compile)
+    compiled = tf.function(
+        lambda sparsity: rank_masks(scores, sparsity, scope=scope, xla=jit_compile), jit_compile=jit_compile
+    )
     for sparsity in (0.0, 0.333, 0.9, 0.99999):
         wanted = masks(named(scores), sparsity, scope=scope)
         for mask, each in zip(compiled(tf.constant(sparsity)), wanted.values(), strict=True):

@@ -56,12 +56,13 @@ class TFMOT:
             if self.block_size != (1, 1):
                 raise InputError(f"block_size: expected (1, 1) with sparsity_m_by_n, came {self.block_size}")
 
-    def mask(self, weights: Any, sparsity: Any) -> tf.Tensor:
+    def mask(self, weights: Any, sparsity: Any, *, xla: bool = False) -> tf.Tensor:
         """The mask of one kernel.
 
         Args:
             weights: floats of static shape, at least 2 dimensions.
             sparsity: in [0, 1).
+            xla: as in `rank_masks`.
 
         Returns:
             A bool tensor of the kernel's shape: True where the weight stays.
@@ -70,8 +71,8 @@ class TFMOT:
         if self.sparsity_m_by_n is not None:
             return self._m_by_n(magnitudes)
         if self.block_size == (1, 1):
-            return _reaching_threshold(magnitudes, sparsity)
-        kept = _reaching_threshold(self._pooled(magnitudes), sparsity)
+            return _reaching_threshold(magnitudes, sparsity, xla)
+        kept = _reaching_threshold(self._pooled(magnitudes), sparsity, xla)
         rows, columns = self.block_size
         whole = tf.repeat(tf.repeat(kept, rows, axis=0), columns, axis=1)
         return whole[: magnitudes.shape[0], : magnitudes.shape[1]]
@@ -108,7 +109,7 @@ class TFMOT:
         return tf.linalg.matrix_transpose(tf.reshape(stays, padded.shape)[..., :length])
 
 
-def _reaching_threshold(scores: tf.Tensor, sparsity: Any) -> tf.Tensor:
+def _reaching_threshold(scores: tf.Tensor, sparsity: Any, xla: bool) -> tf.Tensor:
     """All scores that are at least the lowest of those that stay when ties go by position."""
-    [kept] = rank_masks([scores], tf.cast(sparsity, tf.float32), scope="layer")
+    [kept] = rank_masks([scores], tf.cast(sparsity, tf.float32), scope="layer", xla=xla)
     return scores >= tf.reduce_min(tf.where(kept, scores, np.inf))

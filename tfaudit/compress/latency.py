@@ -23,7 +23,7 @@ __all__ = ["BATCHES", "COLUMNS", "REPEATS", "as_flatbuffer", "latencies"]
 BATCHES = (1, 32)
 REPEATS = 20
 COLUMNS = (
-    *("batch", "model", "latency_ms", "q25_ms", "q75_ms", "ratio", "ratio_q25", "ratio_q75"),
+    *("batch", "model", "latency_ms", "q25_ms", "q75_ms", "least_ms", "ratio", "ratio_q25", "ratio_q75"),
     *("repeats", "threads"),
 )
 SAMPLE_SECONDS = 0.005
@@ -56,7 +56,8 @@ def latencies(
 
     Returns:
         A row per batch size and model: `batch`, `model`, `latency_ms` (the median over rounds, of the whole batch),
-        `q25_ms` and `q75_ms` (quartiles), `ratio` (the median over rounds of the ratio to the first model),
+        `q25_ms` and `q75_ms` (quartiles), `least_ms` (the fastest round: on a busy machine the others time
+        its neighbours too), `ratio` (the median over rounds of the ratio to the first model),
         `ratio_q25` and `ratio_q75`, `repeats`, `threads`. NaN where a flatbuffer is made for another batch size.
 
     Raises:
@@ -144,6 +145,7 @@ def _table(times: pd.DataFrame) -> pd.DataFrame:
             "latency_ms": ms["median"].to_numpy(),
             "q25_ms": ms["q25"].to_numpy(),
             "q75_ms": ms["q75"].to_numpy(),
+            "least_ms": times.min().to_numpy(),
             "ratio": ratio["median"].to_numpy(),
             "ratio_q25": ratio["q25"].to_numpy(),
             "ratio_q75": ratio["q75"].to_numpy(),

@@ -169,10 +169,10 @@ class MaskedKernels:
 
     def _ranked(self, sparsity: tf.Tensor) -> dict[str, tf.Tensor]:
         """New masks, from the values of the kernels before they are masked again."""
-        technique = self._technique
+        technique, xla = self._technique, bool(self._model.jit_compile)
         before = {name: tf.convert_to_tensor(self._before(name)) for name in self.kernels}
         if technique.tfmot is not None:
-            return {name: technique.tfmot.mask(values, sparsity) for name, values in before.items()}
+            return {name: technique.tfmot.mask(values, sparsity, xla=xla) for name, values in before.items()}
         measured = self._measured([self.masked(name, values) for name, values in before.items()])
         scores = [
             technique.scores(
@@ -183,7 +183,7 @@ class MaskedKernels:
             )
             for name, values in before.items()
         ]
-        masks = dict(zip(before, rank_masks(scores, sparsity, scope=technique.scope), strict=True))
+        masks = dict(zip(before, rank_masks(scores, sparsity, scope=technique.scope, xla=xla), strict=True))
         if technique.granularity == "weight":
             return masks
         return {name: spread(mask, before[name].shape, self._axes[name]) for name, mask in masks.items()}
