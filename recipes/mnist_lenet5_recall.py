@@ -24,9 +24,9 @@ Measured on MNIST by one member, `tfaudit run mnist_lenet5_recall --population 1
 At ratio 50, 158 of 60,630 weights are left beside the biases and the classifier; fine-tuning did not bring this one
 back. One member has no interval; not run here with 30.
 
-Where [R] contradicts itself or is silent: at an accuracy of .989 the variance of ten recalls is at most about .0011 (one
-class at .89, the others at 1), so table 11's .0038 cannot be one. Size of the kernels and momentum of its "adaptation
-of LeNet5" are not told: 5x5 and Nesterov's .9 reproduce its accuracy on Fashion-MNIST (`fashion_mnist_lenet5_recall`).
+Where [R] contradicts itself or is silent: at accuracy .989 the variance of ten recalls is at most about .0011 (one
+class .89, the others 1), so table 11's .0038 cannot be one. Size of the kernels and momentum of its "adaptation of
+LeNet5" are not told: 5x5 and Nesterov's .9 reproduce its accuracy on Fashion-MNIST (`fashion_mnist_lenet5_recall`).
 A tenth of the training images chooses the epoch.
 """
 
