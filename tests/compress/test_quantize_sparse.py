@@ -16,7 +16,8 @@ IMAGES = np.random.default_rng(0).random((8, 64), np.float32)
 
 def net(sparsity, block=1):
     keras.utils.set_random_seed(0)
-    model = keras.Sequential([keras.Input((64,)), layers.Dense(128, name="hidden"), layers.Dense(4, name="logits")], name="net")
+    stack = [keras.Input((64,)), layers.Dense(128, name="hidden"), layers.Dense(4, name="logits")]
+    model = keras.Sequential(stack, name="net")
     kernel = model.get_layer("hidden").kernel
     if block > 1:  # along the inputs of a unit
         keep = np.random.default_rng(0).random((64 // block, 128)) >= sparsity
