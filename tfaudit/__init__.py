@@ -50,6 +50,7 @@ _HOME = {
     "gate": "audit.gating.gate",
     "groups": "audit.groups",
     "level_table": "audit.slope_tables",
+    "latencies": "compress.latency",
     "load_dataset": "datasets.catalogue",
     "mean_activation": "stats.image_properties",
     "measure_variants": "compress.cost",

@@ -49,12 +49,12 @@ def read_prepared(
         if name.startswith(MOCK_PREFIX)
         else find_builder(name, data_dir)
     )
+    start_tensorflow()  # the features import it
+    features = builder.info.features
+    chosen = choose_features(name, features)
     with quiet_tfds():
         if not builder.is_prepared():
             raise InputError(f"data set {name!r} is not prepared in {data_folder(data_dir)}; get it with: {fix}")
-    start_tensorflow()  # its features import it
-    features = builder.info.features
-    chosen = choose_features(name, features)
     splits = builder.info.splits
     try:
         count = splits[split].num_examples
