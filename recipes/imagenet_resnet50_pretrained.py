@@ -23,7 +23,17 @@ trains, [F] table 2, a ResNet-50 keeps more than at one blow:
     magnitude 50 %  75.87
     magnitude 70 %  75.02
 
-Not measured here yet.
+Measured here by the commands above, on 1,000 ImageNet photographs, one of every class (likely training images, so no
+estimate of test accuracy; the same ones calibrated), about 8 minutes of one core:
+
+    variant             top-1  change (95 %)            lost  won  other  same %    MB
+    dense               90.80                                                      103
+    magnitude 30 %      88.50  -2.30 (-3.60, -1.21)       29    6     11    95.4   103
+    magnitude 50 %      84.40  -6.40 (-8.37, -4.62)       79   15     26    88.0   103
+    magnitude 70 %      27.30  -63.50 (-66.48, -60.39)   640    5     77    27.8   103
+    float16             90.80  +0.00 (-0.38, +0.38)        0    0      0   100.0  51.1
+    dynamic range int8  90.40  -0.40 (-1.13, +0.20)        6    2      4    98.8    26
+    fixed-point int8    90.40  -0.40 (-1.34, +0.48)       11    7      5    97.7  26.3
 
 Where [F] is silent: it never prunes without retraining; [R] does and trains on.
 """

@@ -74,7 +74,20 @@ def show(
 
     audit = read_study(store, alpha=alpha, permutations=permutations)
     sections = study_sections(store, audit, groups=groups, answers=answers)
-    if table:
+    if table and audit.table["members"].max() == 1 and audit.exemplars:
+        _show_pairs(store, audit)
+    elif table:
         out.print(terminal_table(audit))
     out.print(f"report: {write_report(store, audit=audit, sections=sections)}", soft_wrap=True)
     return audit, sections
+
+
+def _show_pairs(store: Store, audit: Summary) -> None:
+    """The table of `tfaudit compare`: populations of one have no tests of populations."""
+    from tfaudit.audit.pairs import compare
+    from tfaudit.cli.compare import show_pairs
+
+    baseline, titles = store.predictions(audit.baseline), audit.table.set_index("variant")["title"]
+    pairs = {titles[key]: compare(baseline, store.predictions(key), alpha=audit.alpha) for key in audit.exemplars}
+    sizes = audit.table.set_index("title")["bytes"].rename({titles[audit.baseline]: "baseline"}).dropna()
+    show_pairs(pairs, alpha=audit.alpha, sizes={str(name): int(size) for name, size in sizes.items()})
