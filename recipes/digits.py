@@ -1,4 +1,4 @@
-"""What does a small convnet on real handwritten digits forget? Pruning 50 % and 90 %, three quantizations, K = 10.
+"""What does a small convnet on real digits forget? Two pruning levels, three quantizations, K = 10.
 
 The first study to run: the data (1,797 real digits of 8x8 pixels) comes with scikit-learn, and the whole study takes
 about a minute on two cores. Its design is that of [F] 2.4 in small: K independently trained members per pruning level,

@@ -1,4 +1,4 @@
-"""[R] on Fashion-MNIST: does pruning a LeNet5 at ratios 2 to 50 drive the recalls of its classes apart? K = 10.
+"""[R] on Fashion-MNIST: do ratios 2 to 50 drive the recalls of a LeNet5's classes apart? K = 10.
 
 Question ([R] 6, 7): every member is pruned at one blow from one shared dense parent and trained on for 15 epochs, by
 magnitude (MP), undecayed (UP) and random pruning (RP), the classifier spared.

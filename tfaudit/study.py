@@ -226,10 +226,11 @@ class Study:
         if self.crop and not self.model.endswith(".keras"):
             small |= {"image_size": SMOKE_EDGE, "crop": SMOKE_EDGE}
         if training.epochs != 0:
-            batch = min(32, training.batch_size)
-            small["training"] = dataclasses.replace(training, epochs=None, steps=8, batch_size=batch)
+            # Too few examples to hold a part of every class out.
+            quick = {"epochs": None, "batch_size": min(32, training.batch_size), "validation": 0.0, "keep": "last"}
+            small["training"] = dataclasses.replace(training, steps=8, **quick)
             if self.retraining:
-                small["retraining"] = dataclasses.replace(self.retraining, epochs=None, steps=4, batch_size=batch)
+                small["retraining"] = dataclasses.replace(self.retraining, steps=4, **quick)
         return dataclasses.replace(self, **small)
 
     def _one_of_each_kind(self) -> tuple[Variant, ...]:
