@@ -53,6 +53,16 @@ def test_gradients_equal_differences_of_the_loss(of, decay):
             assert found[name][place] == pytest.approx(slope, abs=2e-4)
 
 
+@pytest.mark.parametrize("of", ["loss", "data"])
+def test_spared_kernels_may_be_penalised(of):
+    model = decayed_model()
+    everything = find_kernels(model)
+    whole = loss_gradients(model, everything, (X, Y), of=of)
+    first = next(iter(everything))
+    alone = loss_gradients(model, {first: everything[first]}, (X, Y), of=of)
+    np.testing.assert_allclose(alone[first], whole[first], atol=1e-6)
+
+
 def test_batches_of_any_size_give_the_mean_over_all_examples():
     model = small_model()
     kernels = find_kernels(model)

@@ -78,7 +78,10 @@ def batch_gradients(
     Returns:
         Per kernel a float32 tensor of its shape.
     """
+    chosen = {id(kernel) for kernel in kernels.values()}
     mapping = list(zip(kernels.values(), values, strict=True))
+    # Keras asks the scope for every variable that has a regularizer, also for those that are spared.
+    mapping += [(each, each.value) for each in model.trainable_variables if id(each) not in chosen]
     with tf.GradientTape(watch_accessed_variables=False) as tape:
         tape.watch(values)
         with keras.StatelessScope(mapping, collect_losses=True):
