@@ -21,7 +21,7 @@ rng = np.random.default_rng(0)
 x, y = rng.normal(size=(320, 8)).astype("float32"), rng.integers(0, 4, 320)
 
 
-def run(strategy, scope, scaled):
+def run(strategy, settings, scaled):
     keras.utils.set_random_seed(1)
     with strategy.scope():
         inputs = keras.Input((8,))
@@ -33,15 +33,16 @@ def run(strategy, scope, scaled):
             optimizer = keras.optimizers.LossScaleOptimizer(optimizer, initial_scale=128.0)
         loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
         model.compile(optimizer, loss, jit_compile=False)
-    pruning = Pruning(schedules.polynomial(0.1, 0.8, 3, 23, 5), scope=scope)
+    pruning = Pruning(schedules.polynomial(0.1, 0.8, 3, 23, 5), **settings)
     model.fit(x, y, batch_size=32, epochs=3, shuffle=False, verbose=0, callbacks=[pruning])
     return model, pruning.masks()
 
 
 results = []
-for scope, scaled in (("layer", False), ("global", True)):
-    one, one_masks = run(tf.distribute.get_strategy(), scope, scaled)
-    two, two_masks = run(tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"]), scope, scaled)
+undecayed = {"method": "undecayed", "decay": 0.02, "gradient_data": (x, y)}
+for settings, scaled in (({"scope": "layer"}, False), ({"scope": "global"}, True), (undecayed, False)):
+    one, one_masks = run(tf.distribute.get_strategy(), settings, scaled)
+    two, two_masks = run(tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"]), settings, scaled)
     copies = [[copy.numpy() for copy in weight.value.values] for weight in two.weights]
     pairs = list(zip(one.get_weights(), two.get_weights(), strict=True))
     results.append({
@@ -62,7 +63,7 @@ def results():
     return json.loads(done.stdout.splitlines()[-1])
 
 
-@pytest.mark.parametrize("case", [0, 1], ids=["layer", "global, loss scaled"])
+@pytest.mark.parametrize("case", [0, 1, 2], ids=["layer", "global, loss scaled", "undecayed"])
 def test_two_replicas_prune_as_one_device(results, case):
     result = results[case]
     assert result["replicas"] == 2

@@ -62,7 +62,7 @@ class TFMOT:
         Args:
             weights: floats of static shape, at least 2 dimensions.
             sparsity: in [0, 1).
-            xla: as in `rank_masks`.
+            xla: whether XLA will compile this.
 
         Returns:
             A bool tensor of the kernel's shape: True where the weight stays.

@@ -1,12 +1,13 @@
 """`masks` once more, as TensorFlow operations for a compiled training step: the same weights stay, bit for bit.
 
 A sort would move every weight and `top_k` wants a static k under XLA. Scores are >= 0, so they are in the order of
-their bits as integers, and the threshold is found in two counts: how often each value of the upper 15 of 31 bits comes,
-and in the bucket where the threshold lies each value of the lower 16. Kernels that are ranked together add up their
-counts, so nothing is concatenated. Positions are looked at only where scores tie across the threshold.
+their bits as integers, and the threshold is found by counting: how often each value of the upper 15 of 31 bits comes,
+and in the bucket where the threshold lies each value of the lower 16. XLA has no quick histogram (one took minutes to
+compile): there the threshold is found bit by bit, from the highest, in 31 counts. Kernels that are ranked together add
+up their counts, so nothing is concatenated. Positions are looked at only where scores tie across the threshold.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import tensorflow as tf
 
@@ -23,7 +24,7 @@ def rank_masks(scores: Sequence[tf.Tensor], sparsity: tf.Tensor, *, scope: str, 
         scores: per kernel a tensor of static shape with scores >= 0.
         sparsity: float32 scalar in [0, 1).
         scope: "layer" or "global".
-        xla: whether this is traced for XLA. It gives the same masks; what is fast here is slow there, and conversely.
+        xla: whether XLA will compile this; the masks are the same.
 
     Returns:
         Per kernel a bool tensor of its shape: True where the weight stays.
@@ -37,16 +38,8 @@ def rank_masks(scores: Sequence[tf.Tensor], sparsity: tf.Tensor, *, scope: str, 
 def _group_masks(ranks: list[tf.Tensor], sparsity: tf.Tensor, xla: bool) -> list[tf.Tensor]:
     """Masks of kernels that are ranked together."""
     kept = _keep_count(sum(int(rank.shape[0]) for rank in ranks), sparsity)
-    upper = [tf.bitwise.right_shift(rank, _LOW_BITS) for rank in ranks]
-    bucket, above = _place(tf.add_n([_counts(each, _UPPER, xla) for each in upper]), kept)
-    lower = [  # what is not in the bucket is counted beyond the end
-        tf.where(each == bucket, tf.bitwise.bitwise_and(rank, _LOWER - 1), _LOWER)
-        for each, rank in zip(upper, ranks, strict=True)
-    ]
-    counts = tf.add_n([_counts(each, _LOWER + 1, xla) for each in lower])[:_LOWER]
-    rest, above_in_bucket = _place(counts, kept - above)
-    threshold = bucket * _LOWER + rest
-    room = kept - above - above_in_bucket  # for how many of the equal ones
+    threshold = (_threshold_by_bits if xla else _threshold_by_counts)(ranks, kept)
+    room = kept - _count(ranks, lambda rank: rank > threshold)  # for how many of the equal ones
 
     def first_of_equals() -> list[tf.Tensor]:
         masks, left = [], room
@@ -56,19 +49,44 @@ def _group_masks(ranks: list[tf.Tensor], sparsity: tf.Tensor, xla: bool) -> list
             left = tf.maximum(left - tf.math.count_nonzero(equal, dtype=tf.int32), 0)
         return masks
 
-    return tf.cond(room == counts[rest], lambda: [rank >= threshold for rank in ranks], first_of_equals)
+    all_stay = room == _count(ranks, lambda rank: rank == threshold)
+    return tf.cond(all_stay, lambda: [rank >= threshold for rank in ranks], first_of_equals)
 
 
-def _place(counts: tf.Tensor, kept: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """Where the `kept`-th highest value is, and how many are above that place.
+def _threshold_by_counts(ranks: list[tf.Tensor], kept: tf.Tensor) -> tf.Tensor:
+    """The `kept`-th highest value of all."""
 
-    Args:
-        counts: how often each value comes.
-        kept: at least 1, at most their sum.
-    """
-    from_top = _running(counts[::-1])[::-1]
-    place = tf.math.count_nonzero(from_top >= kept, dtype=tf.int32) - 1
-    return place, from_top[place] - counts[place]
+    def place(values: list[tf.Tensor], size: int, wanted: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """Which integer below `size` is the `wanted`-th highest, and how many are higher."""
+        # As `tf.math.bincount`, which would look for the largest value first. What is `size` or more is not counted.
+        none = tf.constant([], tf.int32)
+        counts = tf.add_n([tf.raw_ops.DenseBincount(input=each, size=size, weights=none) for each in values])
+        from_top = tf.cumsum(counts, reverse=True)
+        found = tf.math.count_nonzero(from_top >= wanted, dtype=tf.int32) - 1
+        return found, from_top[found] - counts[found]
+
+    upper = [tf.bitwise.right_shift(rank, _LOW_BITS) for rank in ranks]
+    bucket, above = place(upper, _UPPER, kept)
+    inside = [
+        tf.where(each == bucket, tf.bitwise.bitwise_and(rank, _LOWER - 1), _LOWER)
+        for each, rank in zip(upper, ranks, strict=True)
+    ]
+    return bucket * _LOWER + place(inside, _LOWER, kept - above)[0]
+
+
+def _threshold_by_bits(ranks: list[tf.Tensor], kept: tf.Tensor) -> tf.Tensor:
+    """The `kept`-th highest value of all."""
+
+    def one_bit(bit: tf.Tensor, threshold: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        trial = threshold | tf.bitwise.left_shift(1, bit)
+        return bit - 1, tf.where(_count(ranks, lambda rank: rank >= trial) >= kept, trial, threshold)
+
+    start = (tf.constant(30), tf.zeros_like(kept))
+    return tf.while_loop(lambda bit, _: bit >= 0, one_bit, start, maximum_iterations=31)[1]
+
+
+def _count(ranks: list[tf.Tensor], where: Callable[[tf.Tensor], tf.Tensor]) -> tf.Tensor:
+    return tf.add_n([tf.math.count_nonzero(where(rank), dtype=tf.int32) for rank in ranks])
 
 
 def _running(values: tf.Tensor, row: int = 256) -> tf.Tensor:
@@ -79,16 +97,6 @@ def _running(values: tf.Tensor, row: int = 256) -> tf.Tensor:
     rows = tf.reshape(tf.pad(values, [[0, -size % row]]), (-1, row))
     totals = tf.reduce_sum(rows, axis=1)
     return tf.reshape(tf.cumsum(rows, axis=1) + (_running(totals) - totals)[:, None], [-1])[:size]
-
-
-def _counts(values: tf.Tensor, size: int, xla: bool) -> tf.Tensor:
-    """How often each integer below `size` comes.
-
-    Measured: five million values take 11 ms as a bincount and 77 ms as a segment sum; compiled by XLA minutes and 3 ms.
-    """
-    if xla:
-        return tf.math.unsorted_segment_sum(tf.ones_like(values), values, size)
-    return tf.raw_ops.DenseBincount(input=values, size=size, weights=tf.constant([], tf.int32), binary_output=False)
 
 
 def _keep_count(size: int, sparsity: tf.Tensor) -> tf.Tensor:
