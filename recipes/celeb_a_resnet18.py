@@ -52,5 +52,5 @@ study = Study(
         *(Quantized(kind) for kind in ("float16", "dynamic_range", "int8")),
     ),
     population=30,
-    smoke_options={"width": 1 / 16},
+    smoke_options={"width": 1 / 16, "blocks": [1, 1, 1, 1]},
 )

@@ -61,5 +61,5 @@ study = Study(
     population=30,
     image_size=256,
     crop=224,
-    smoke_options={"width": 1 / 16},
+    smoke_options={"width": 1 / 16, "blocks": [1, 1, 1, 1]},
 )

@@ -227,7 +227,12 @@ class Study:
             small |= {"image_size": SMOKE_EDGE, "crop": SMOKE_EDGE}
         if training.epochs != 0:
             # Too few examples to hold a part of every class out.
-            quick = {"epochs": None, "batch_size": min(32, training.batch_size), "validation": 0.0, "keep": "last"}
+            quick: dict[str, Any] = {
+                "epochs": None,
+                "batch_size": min(32, training.batch_size),
+                "validation": 0.0,
+                "keep": "last",
+            }
             small["training"] = dataclasses.replace(training, steps=8, **quick)
             if self.retraining:
                 small["retraining"] = dataclasses.replace(self.retraining, steps=4, **quick)

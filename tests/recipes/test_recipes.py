@@ -156,12 +156,17 @@ def test_the_smoke_study_of_a_recipe_runs(name, tmp_path, monkeypatch):
     maker = MemberMaker(store)
     for variant in study.all_variants:
         maker.prepare(variant.key)
-        for member in range(study.population):
+        # Most of the time goes into conversions, and a second member is converted as the first is.
+        for member in range(1 if isinstance(variant, Quantized) else study.population):
             maker.make(variant.key, member)
     done = open_store(tmp_path / "study")
-    shapes = {done.predictions(variant.key).ranked.shape for variant in study.all_variants}
-    assert len(shapes) == 1
-    assert shapes.pop()[0] == study.population
+    shapes = {variant.key: done.predictions(variant.key).ranked.shape for variant in study.all_variants}
+    assert len({shape[1:] for shape in shapes.values()}) == 1
+    assert all(
+        shapes[variant.key][0] == study.population
+        for variant in study.all_variants
+        if not isinstance(variant, Quantized)
+    )
     sparsities = {variant.key: done.record(variant.key, 0)["sparsity"] for variant in study.all_variants}
     for variant in study.variants:
         assert (sparsities[variant.key] is None) if isinstance(variant, Quantized) else sparsities[variant.key] > 0

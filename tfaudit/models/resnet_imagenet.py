@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from tfaudit.models.convolution import batch_norm, convolution
@@ -18,7 +18,9 @@ WIDTHS = (64, 128, 256, 512)
 Block = Callable[["keras.KerasTensor", int, int, str], "keras.KerasTensor"]
 
 
-def resnet18(images: keras.KerasTensor, *, small: bool = False, width: float = 1.0) -> keras.KerasTensor:
+def resnet18(
+    images: keras.KerasTensor, *, small: bool = False, width: float = 1.0, blocks: Sequence[int] = (2, 2, 2, 2)
+) -> keras.KerasTensor:
     """ResNet-18 ([F] on CelebA, [P]): four stages of two blocks of 3x3 convolutions.
 
     11,689,512 trainable parameters on 1,000 classes, as torchvision's. For small images the stem is one 3x3
@@ -28,11 +30,14 @@ def resnet18(images: keras.KerasTensor, *, small: bool = False, width: float = 1
         images: Normalised, `(B, H, W, C)`.
         small: Whether the stem is that for small images.
         width: Multiple of the published filters.
+        blocks: Of each stage.
     """
-    return _stages(images, _basic_block, (2, 2, 2, 2), small, width)
+    return _stages(images, _basic_block, blocks, small, width)
 
 
-def resnet50(images: keras.KerasTensor, *, width: float = 1.0) -> keras.KerasTensor:
+def resnet50(
+    images: keras.KerasTensor, *, width: float = 1.0, blocks: Sequence[int] = (3, 4, 6, 3)
+) -> keras.KerasTensor:
     """ResNet-50 ([F] on ImageNet): four stages of 3, 4, 6 and 3 bottleneck blocks.
 
     As the released code of [F] has it: strides in the 3x3 convolution, no biases. 25,557,032 trainable parameters on
@@ -41,12 +46,13 @@ def resnet50(images: keras.KerasTensor, *, width: float = 1.0) -> keras.KerasTen
     Args:
         images: Normalised, `(B, H, W, C)`.
         width: Multiple of the published filters.
+        blocks: Of each stage; 3, 4, 23, 3 makes a ResNet-101.
     """
-    return _stages(images, _bottleneck_block, (3, 4, 6, 3), False, width)
+    return _stages(images, _bottleneck_block, blocks, False, width)
 
 
 def _stages(
-    images: keras.KerasTensor, block: Block, counts: tuple[int, ...], small: bool, width: float
+    images: keras.KerasTensor, block: Block, counts: Sequence[int], small: bool, width: float
 ) -> keras.KerasTensor:
     from keras import layers
 
