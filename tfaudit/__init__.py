@@ -32,6 +32,7 @@ _HOME = {
     "Survey": "audit.survey",
     "SurveySample": "audit.survey_sample",
     "Training": "study",
+    "TFMOT": "compress.blocks",
     "Trends": "audit.trends",
     "Verdict": "audit.gating.gate",
     "accuracy_table": "audit.slope_tables",
