@@ -26,6 +26,7 @@ _HOME = {
     "Pruned": "variants",
     "Pruning": "callbacks",
     "Quantized": "variants",
+    "Rewind": "callbacks",
     "Shrunk": "compress.shrink",
     "Store": "store",
     "Study": "study",

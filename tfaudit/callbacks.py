@@ -1,4 +1,4 @@
-"""Keras callbacks: `Pruning` and `HoldMasks` compress inside `model.fit`, `ClassAudit` watches what that does."""
+"""Keras callbacks: `Pruning`, `HoldMasks` and `Rewind` compress around `model.fit`, `ClassAudit` watches."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from tfaudit.audit.epoch import class_recall, epoch_metrics
 from tfaudit.compress.hold import HoldMasks
 from tfaudit.compress.inference import predict
 from tfaudit.compress.pruning import Pruning
+from tfaudit.compress.rewind import Rewind
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
 
-__all__ = ["ClassAudit", "HoldMasks", "Pruning"]
+__all__ = ["ClassAudit", "HoldMasks", "Pruning", "Rewind"]
 
 
 class ClassAudit(keras.callbacks.Callback):

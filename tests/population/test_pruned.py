@@ -10,7 +10,7 @@ from tfaudit.compress.sparsity import sparsity_at
 from tfaudit.errors import InputError
 from tfaudit.population.examples import store_examples
 from tfaudit.population.member import MemberMaker
-from tfaudit.population.pruned import gradual_trainer
+from tfaudit.population.pruned import check_variant, gradual_trainer
 from tfaudit.population.training import Trainer
 from tfaudit.rounds import rounds
 from tfaudit.store import Store
@@ -171,6 +171,20 @@ def test_ratios_that_cannot_be_reached_and_layers_that_are_not_there():
     assert sparsity_at(model, 4) == pytest.approx(1 - 15 / 90)
     with pytest.raises(InputError, match=r"ratio: 20, but 90 of 100 parameters can go: the ratio stays below 10"):
         sparsity_at(model, 20)
+
+
+@pytest.mark.parametrize(
+    ("variant", "message"),
+    [
+        (Pruned(0.5, method="l1", treatment="finetune"), "method: expected .* with granularity='weight', came 'l1'"),
+        (Pruned(0.5, treatment="one_shot", spare=("nope",)), "spare: no layer 'nope' with a kernel; there are conv1"),
+        (Pruned(ratio=500, treatment="one_shot"), "ratio: 500, but"),
+    ],
+)
+def test_what_no_member_can_be_made_of_is_told_before_any_is(made, variant, message):
+    _, maker = made
+    with pytest.raises(InputError, match=message):
+        check_variant(maker._retrainer().model, variant)
 
 
 @pytest.mark.parametrize(

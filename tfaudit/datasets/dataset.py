@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from tfaudit.chatter import start_tensorflow
 from tfaudit.datasets.cutting import scaled_within
 from tfaudit.datasets.encoded import Encoded
 from tfaudit.datasets.moments import channel_moments
@@ -178,12 +179,13 @@ class Dataset:
             >>> next(load_dataset("digits", "test").thumbnails(4)).shape
             (4, 4, 1)
         """
-        import tensorflow as tf
-
         if edge < 1:
             raise InputError(f"edge is {edge}; it must be at least 1 pixel")
         if self.pixels is not None and max(self.pixels.shape[1:3]) <= edge:
             return iter(self.pixels)
+        start_tensorflow()
+        import tensorflow as tf
+
         if self.pixels is not None:
             images = self.batches(64).unbatch().map(lambda image, label: tf.cast(image, tf.uint8))
         else:

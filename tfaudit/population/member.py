@@ -18,7 +18,7 @@ from tfaudit.compress.inference import predict
 from tfaudit.compress.quantize import quantize
 from tfaudit.parquet import prediction_bytes
 from tfaudit.population.examples import load_splits
-from tfaudit.population.pruned import chosen_layers, gradual_trainer, prune_at_once
+from tfaudit.population.pruned import check_variant, gradual_trainer, prune_at_once
 from tfaudit.population.training import Trainer
 from tfaudit.store import Store
 from tfaudit.variants import Pruned, Quantized
@@ -66,7 +66,7 @@ class MemberMaker:
         """
         variant = self._store.study.variant(key)
         if isinstance(variant, Pruned) and variant.parent:
-            chosen_layers(self._retrainer().model, variant)
+            check_variant(self._retrainer().model, variant)
         elif not isinstance(variant, Quantized):
             self._trainer(key)
 

@@ -13,13 +13,14 @@ from tfaudit.compress.hold import HoldMasks
 from tfaudit.compress.kernels import find_kernels, kernel_layers
 from tfaudit.compress.pruning import Pruning, prune
 from tfaudit.compress.sparsity import sparsity_at
+from tfaudit.compress.technique import Technique
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.errors import InputError
 from tfaudit.population.training import Trainer, copy_variables, pruning_schedule
 from tfaudit.study import Study
 from tfaudit.variants import Pruned
 
-__all__ = ["chosen_layers", "gradual_trainer", "prune_at_once", "target_sparsity"]
+__all__ = ["check_variant", "chosen_layers", "gradual_trainer", "prune_at_once", "target_sparsity"]
 
 GRADIENT_BATCHES = 8
 """Training batches over which methods that need gradients average them."""
@@ -84,6 +85,16 @@ def prune_at_once(
     else:
         trainer.callbacks.append(HoldMasks(masks))
     return trainer.train(model, seed, split_seed=root_seed)
+
+
+def check_variant(model: keras.Model, variant: Pruned) -> None:
+    """Refuses a variant that no member can be made of, before any is.
+
+    Raises:
+        InputError: settings that do not go together, layers that are not there, a ratio that cannot be reached.
+    """
+    Technique(**_settings(variant, 0.0))
+    target_sparsity(model, variant, chosen_layers(model, variant))
 
 
 def chosen_layers(model: keras.Model, variant: Pruned) -> list[str] | None:
