@@ -1,0 +1,63 @@
+"""Brightness, contrast and saturation, by tables over the 256 values of a pixel."""
+
+from functools import lru_cache
+
+import cv2
+import numpy as np
+
+from tfaudit.datasets.corruptions.blur import rounded
+
+__all__ = ["brightness", "contrast", "saturate"]
+
+
+def brightness(image: np.ndarray, rng: np.random.Generator, added: float) -> np.ndarray:
+    """More of HSV's value, hue and saturation kept."""
+    value = image if image.ndim == 2 else _extremes(image)[0][..., np.newaxis]
+    return _brightened(added).take((value.astype(np.uint16) << 8) | image)
+
+
+@lru_cache
+def _brightened(added: float) -> np.ndarray:
+    """By value and channel, the new channel; uint8 flat."""
+    value = np.arange(256)[:, np.newaxis]
+    risen = np.minimum(value + added * 255, 255)
+    # Black has no hue: all of its channels rise.
+    channel = np.where(value == 0, risen, np.arange(256) * risen / np.maximum(value, 1))
+    return np.rint(channel.clip(0, 255)).astype(np.uint8).ravel()
+
+
+def contrast(image: np.ndarray, rng: np.random.Generator, factor: float) -> np.ndarray:
+    """Every channel pulled towards its mean."""
+    means = np.array(cv2.mean(image)[: 1 if image.ndim == 2 else 3])
+    table = np.rint((np.arange(256)[:, np.newaxis] - means) * factor + means).astype(np.uint8)
+    return cv2.LUT(image, table[np.newaxis] if image.ndim == 3 else table)
+
+
+def saturate(image: np.ndarray, rng: np.random.Generator, factor: float, added: float) -> np.ndarray:
+    """HSV's saturation times a factor, plus a share; a grey image has none and stays as it is.
+
+    In a colour image a grey pixel counts as red, as in the reference.
+    """
+    if image.ndim == 2:
+        return image
+    value, least = _extremes(image)
+    stretch = _stretched(factor, added).take((value.astype(np.uint16) << 8) | least)
+    new = rounded(value[..., np.newaxis] - (value[..., np.newaxis] - image) * stretch[..., np.newaxis])
+    if added:
+        grey = value == least
+        new[grey, 1:] = np.rint(value[grey] * (1 - min(added, 1)))[:, np.newaxis]
+    return new
+
+
+@lru_cache
+def _stretched(factor: float, added: float) -> np.ndarray:
+    """By value and least channel, how much farther from the value the channels lie; float32 flat."""
+    value, least = np.arange(256.0)[:, np.newaxis], np.arange(256.0)
+    spread = np.maximum(value - least, 1)
+    saturation = (spread / np.maximum(value, 1) * factor + added).clip(0, 1)
+    return (saturation * value / spread).astype(np.float32).ravel()
+
+
+def _extremes(image: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    red, green, blue = cv2.split(image)
+    return cv2.max(cv2.max(red, green), blue), cv2.min(cv2.min(red, green), blue)

@@ -1,0 +1,50 @@
+"""Digital processing: elastic warping, coarse pixels, JPEG."""
+
+from functools import lru_cache
+
+import cv2
+import numpy as np
+from PIL import Image
+from scipy.ndimage import gaussian_filter1d
+
+__all__ = ["elastic_transform", "jpeg_compression", "pixelate"]
+
+
+def elastic_transform(
+    image: np.ndarray, rng: np.random.Generator, strength: float, sigma: float, shift: float
+) -> np.ndarray:
+    """An affine map that moves three points a little, then a smooth random displacement of every pixel."""
+    height, width = image.shape[:2]
+    centre, square = np.float32((height // 2, width // 2)), min(height, width) // 3
+    points = centre + np.float32([(1, 1), (1, -1), (-1, -1)]) * square
+    moved = points + rng.uniform(-shift, shift, (3, 2)).astype(np.float32)
+    affine = cv2.getAffineTransform(points, moved)
+    image = cv2.warpAffine(image, affine, (width, height), borderMode=cv2.BORDER_REFLECT_101)
+    if not strength:
+        return image
+    noise = rng.random((2, height, width), np.float32) * 2 - 1
+    # The Gaussian as a matrix: its taps may be more than the pixels.
+    right, down = _smoothing(height, sigma) @ noise @ _smoothing(width, sigma).T * np.float32(strength)
+    right += np.arange(width, dtype=np.float32)
+    down += np.arange(height, dtype=np.float32)[:, np.newaxis]
+    return cv2.remap(image, right, down, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT)
+
+
+@lru_cache
+def _smoothing(size: int, sigma: float) -> np.ndarray:
+    return gaussian_filter1d(np.eye(size), sigma, axis=0, mode="reflect", truncate=3).astype(np.float32)
+
+
+def pixelate(image: np.ndarray, rng: np.random.Generator, share: float) -> np.ndarray:
+    """Means of boxes, spread over the pixels again."""
+    height, width = image.shape[:2]
+    small = Image.fromarray(image).resize((int(width * share), int(height * share)), Image.Resampling.BOX)
+    return np.asarray(small.resize((width, height), Image.Resampling.BOX))
+
+
+def jpeg_compression(image: np.ndarray, rng: np.random.Generator, quality: int) -> np.ndarray:
+    """Written as a JPEG and read again."""
+    grey = image.ndim == 2
+    source = image if grey else cv2.cvtColor(image, cv2.COLOR_RGB2BGR)
+    _, code = cv2.imencode(".jpg", source, (cv2.IMWRITE_JPEG_QUALITY, quality))
+    return cv2.imdecode(code, cv2.IMREAD_GRAYSCALE if grey else cv2.IMREAD_COLOR_RGB)

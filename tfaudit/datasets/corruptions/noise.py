@@ -1,0 +1,63 @@
+"""Noise: a table of the distribution's quantiles, and for each value of each pixel a uniform place in it."""
+
+from functools import lru_cache
+
+import cv2
+import numpy as np
+from scipy.stats import poisson
+
+from tfaudit.datasets.corruptions import draws
+
+__all__ = ["gaussian_noise", "impulse_noise", "shot_noise", "speckle_noise"]
+
+
+def gaussian_noise(image: np.ndarray, rng: np.random.Generator, sigma: float) -> np.ndarray:
+    """Every value plus a normal draw of standard deviation `255 * sigma`."""
+    return _added(image, rng, _normal_steps(sigma))
+
+
+def impulse_noise(image: np.ndarray, rng: np.random.Generator, share: float) -> np.ndarray:
+    """A share of the values becomes 0 or 255, half of it each."""
+    return _added(image, rng, _impulses(share))
+
+
+def speckle_noise(image: np.ndarray, rng: np.random.Generator, sigma: float) -> np.ndarray:
+    """Every value times `1 + sigma * z`, z standard normal."""
+    return cv2.multiply(image, draws.normals(rng, image.shape, 1, sigma), dtype=cv2.CV_8U)
+
+
+def shot_noise(image: np.ndarray, rng: np.random.Generator, photons: float) -> np.ndarray:
+    """Every value becomes a Poisson count, `photons` of them at full brightness."""
+    place = image.astype(np.uint32) << 16
+    place |= draws.bits(rng, image.shape)
+    return _counts(photons).take(place)
+
+
+def _added(image: np.ndarray, rng: np.random.Generator, steps: np.ndarray) -> np.ndarray:
+    return cv2.add(image, steps.take(draws.bits(rng, image.shape)), dtype=cv2.CV_8U)
+
+
+@lru_cache
+def _normal_steps(sigma: float) -> np.ndarray:
+    # Pixels are whole numbers: what is added may be rounded instead of the sum.
+    return np.rint(draws.quantiles() * (255 * sigma)).astype(np.int16)
+
+
+@lru_cache
+def _impulses(share: float) -> np.ndarray:
+    steps = np.zeros(draws.LEVELS, np.int16)
+    half = round(share / 2 * draws.LEVELS)
+    steps[:half] = -255
+    steps[draws.LEVELS - half :] = 255
+    return steps
+
+
+@lru_cache(maxsize=1)
+def _counts(photons: float) -> np.ndarray:
+    """For each of the 256 values 65,536 quantiles of the noisy one, uint8 flat: 16 MB."""
+    counts = np.arange(poisson.isf(1e-9, photons) + 1)
+    pixels = np.rint(np.minimum(counts / photons, 1) * 255).astype(np.uint8)
+    shares = poisson.cdf(counts, np.arange(256)[:, np.newaxis] / 255 * photons)
+    ends = np.rint(shares * draws.LEVELS).astype(int)
+    ends[:, -1] = draws.LEVELS
+    return np.concatenate([np.repeat(pixels, np.diff(row, prepend=0)) for row in ends])
