@@ -15,8 +15,8 @@ def elastic_transform(
 ) -> np.ndarray:
     """An affine map that moves three points a little, then a smooth random displacement of every pixel."""
     height, width = image.shape[:2]
-    centre, square = np.float32((height // 2, width // 2)), min(height, width) // 3
-    points = centre + np.float32([(1, 1), (1, -1), (-1, -1)]) * square
+    centre, square = np.array((height // 2, width // 2), np.float32), min(height, width) // 3
+    points = centre + np.array([(1, 1), (1, -1), (-1, -1)], np.float32) * square
     moved = points + rng.uniform(-shift, shift, (3, 2)).astype(np.float32)
     affine = cv2.getAffineTransform(points, moved)
     image = cv2.warpAffine(image, affine, (width, height), borderMode=cv2.BORDER_REFLECT_101)
@@ -47,4 +47,4 @@ def jpeg_compression(image: np.ndarray, rng: np.random.Generator, quality: int) 
     grey = image.ndim == 2
     source = image if grey else cv2.cvtColor(image, cv2.COLOR_RGB2BGR)
     _, code = cv2.imencode(".jpg", source, (cv2.IMWRITE_JPEG_QUALITY, quality))
-    return cv2.imdecode(code, cv2.IMREAD_GRAYSCALE if grey else cv2.IMREAD_COLOR_RGB)
+    return np.asarray(cv2.imdecode(code, cv2.IMREAD_GRAYSCALE if grey else cv2.IMREAD_COLOR_RGB))

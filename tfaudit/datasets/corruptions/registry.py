@@ -47,7 +47,7 @@ CORRUPTIONS: dict[str, Corruption] = {
     "spatter": spatter,
     "saturate": saturate,
 }
-"""`(image, rng, *constants)`: uint8 `(H, W)` or `(H, W, 3)` in and out; the last four are the benchmark's extra ones."""
+"""`(image, rng, *constants)`, uint8 `(H, W)` or `(H, W, 3)` in and out; the last four are the extra ones."""
 
 
 def corruption_names() -> tuple[str, ...]:

@@ -9,9 +9,9 @@ from tfaudit.datasets.corruptions.weather import grey_of
 
 __all__ = ["spatter"]
 
-WATER = np.float32((175, 238, 238))
+WATER = np.array((175, 238, 238), np.float32)
 """Pale turquoise, RGB."""
-MUD = np.float32((63, 42, 20))
+MUD = np.array((63, 42, 20), np.float32)
 """Brown, RGB."""
 
 
