@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from numbers import Integral
 from pathlib import Path
 
 import numpy as np
@@ -135,8 +136,8 @@ def _check(images: np.ndarray, name: str, severity: int, seed: int, first: int) 
         raise InputError(f"images are {images.shape[1]} x {images.shape[2]} pixels; they must be at least 8 x 8")
     if name not in CORRUPTIONS:
         raise InputError(f"name is {name!r}; allowed are {', '.join(CORRUPTIONS)}")
-    if severity not in SEVERITIES:
+    if not isinstance(severity, Integral) or severity not in SEVERITIES:
         raise InputError(f"severity is {severity!r}; allowed are 1 to 5")
     for argument, value in (("seed", seed), ("first", first)):
-        if not 0 <= value < 2**64:
+        if not isinstance(value, Integral) or not 0 <= value < 2**64:
             raise InputError(f"{argument} is {value}; it must be a whole number from 0 to 2**64 - 1")

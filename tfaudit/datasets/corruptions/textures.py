@@ -13,19 +13,21 @@ from tfaudit.errors import InputError
 __all__ = ["frosted_panes", "read_textures"]
 
 PANES = (
-    ((78, 149, 166), 18, 1500),
-    ((201, 205, 214), 22, 4000),
-    ((201, 205, 214), 22, 3000),
-    ((138, 153, 165), 29, 6000),
-    ((112, 123, 135), 43, 6000),
+    ((78, 149, 166), 18, 60),
+    ((201, 205, 214), 22, 500),
+    ((201, 205, 214), 22, 350),
+    ((138, 153, 165), 29, 250),
+    ((112, 123, 135), 43, 450),
 )
-"""Mean colour, standard deviation and needles of a pane: colours and deviations of ImageNet-C's first five."""
+"""Mean colour, standard deviation and ferns of a pane: colours and deviations of ImageNet-C's first five."""
 HEIGHT, WIDTH = 512, 768
+FRACTION = 4
+"""Bits of a coordinate behind the point."""
 
 
 @lru_cache(maxsize=1)
 def frosted_panes() -> tuple[np.ndarray, ...]:
-    """Five panes of ice needles on a cloudy ground, always the same, uint8 `(512, 768, 3)`.
+    """Five panes of ice ferns on a cloudy ground, always the same, uint8 `(512, 768, 3)`.
 
     Mean colour and contrast are those of the five photographs that ImageNet-C draws from; the crystals are made up.
 
@@ -36,21 +38,33 @@ def frosted_panes() -> tuple[np.ndarray, ...]:
     return tuple(_pane(np.random.default_rng(number), *pane) for number, pane in enumerate(PANES))
 
 
-def _pane(rng: np.random.Generator, colour: tuple[int, int, int], deviation: float, needles: int) -> np.ndarray:
+def _pane(rng: np.random.Generator, colour: tuple[int, int, int], deviation: float, ferns: int) -> np.ndarray:
     ground = cv2.resize(clouds(rng, 256, 1.8), (WIDTH, HEIGHT))
     ice = np.zeros((HEIGHT, WIDTH), np.float32)
-    # Needles of a bundle point nearly the same way, which a slowly changing field gives.
-    direction = cv2.resize(clouds(rng, 16, 1.3), (WIDTH, HEIGHT)) * 4 * np.pi
-    starts = (rng.random((needles, 2)) * (WIDTH, HEIGHT)).astype(int)
-    lengths, shades = rng.gamma(2, 12, needles), rng.normal(0, 1, needles)
-    for (x, y), length, shade in zip(starts, lengths, shades, strict=True):
-        angle = direction[y, x] + rng.choice((-1, 0, 1)) * np.pi / 3
-        end = (int(x + length * np.cos(angle)), int(y + length * np.sin(angle)))
-        cv2.line(ice, (int(x), int(y)), end, float(shade), int(rng.integers(1, 3)))
+    for _ in range(ferns):
+        root, angle, reach = rng.random(2) * (WIDTH, HEIGHT), rng.uniform(0, 2 * np.pi), rng.gamma(4, 12)
+        for stem in angle + rng.normal(0, 0.35, 6):
+            _draw_fern(ice, rng, root, stem, reach * rng.uniform(0.4, 1.2))
     grain = cv2.GaussianBlur(rng.normal(0, 1, ice.shape).astype(np.float32), (0, 0), 0.8)
     relief = 1.2 * _standard(ground) + 0.8 * _standard(cv2.GaussianBlur(ice, (0, 0), 0.7)) + 0.5 * _standard(grain)
     light = _standard(relief)[..., np.newaxis] * deviation
     return np.rint(light - light.mean() + colour).clip(0, 255).astype(np.uint8)
+
+
+def _draw_fern(ice: np.ndarray, rng: np.random.Generator, root: np.ndarray, angle: float, length: float) -> None:
+    """A stem and its barbs, which leave it at 60 degrees as ice crystals do and shorten towards the tip."""
+    along = np.arange(0, length, 4)[:, np.newaxis]
+    joints = root + along * (np.cos(angle), np.sin(angle))
+    bright = float(rng.normal(0.3, 1))
+    cv2.polylines(ice, [_fixed(joints)], False, bright + 1, 1, shift=FRACTION)
+    for side in (-np.pi / 3, np.pi / 3):
+        barb = np.array((np.cos(angle + side), np.sin(angle + side)))
+        tips = joints + (length - along) * rng.uniform(0.15, 0.45, along.shape) * barb
+        cv2.polylines(ice, list(_fixed(np.stack([joints, tips], 1))), False, bright, 1, shift=FRACTION)
+
+
+def _fixed(points: np.ndarray) -> np.ndarray:
+    return np.rint(points * (1 << FRACTION)).astype(np.int32)
 
 
 def _standard(field: np.ndarray) -> np.ndarray:

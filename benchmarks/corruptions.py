@@ -1,0 +1,126 @@
+"""Images per second per corruption, one core: `tfaudit.corrupt` beside imagecorruptions and TensorFlow Datasets.
+
+    pip install --no-deps imagecorruptions
+    python benchmarks/corruptions.py [--edges 224 32] [--seconds 0.5] [--textures DIR]
+
+The same photographs of scikit-image at each edge, ImageNet-C's constants, all five severities in turn, ours and the
+peers' alternating. imagecorruptions and TensorFlow Datasets take one image at a time; of each only what still runs is
+timed (`-` stands for what does not: a removed NumPy or scikit-image name, ImageMagick, a fixed size of 224 pixels).
+TensorFlow Datasets' frost needs ImageNet-C's pictures: `--textures` names their folder. Goal: in the geometric mean at
+least 5 times as fast as the faster of the two, and none slower.
+"""
+
+import argparse
+import os
+import statistics
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+os.environ["OMP_NUM_THREADS"] = "1"  # before NumPy's BLAS is loaded
+
+import cv2
+import numpy as np
+from PIL import Image
+from skimage import data
+
+from tfaudit.datasets.corruptions.registry import SEVERITIES, corrupt, corruption_names
+
+__all__ = ["main"]
+
+Batch = Callable[[int], object]
+
+
+def photographs(edge: int) -> np.ndarray:
+    """Six photographs, uint8 `(6, edge, edge, 3)`."""
+    sources = (data.astronaut(), data.chelsea(), data.coffee(), data.rocket(), data.cat(), data.hubble_deep_field())
+    return np.stack([cv2.resize(each, (edge, edge), interpolation=cv2.INTER_AREA) for each in sources])
+
+
+def peers(textures: Path | None) -> dict[str, Callable[[str, np.ndarray, int], object]]:
+    """The other implementations: of a name, an image and a severity."""
+    found: dict[str, Callable[[str, np.ndarray, int], object]] = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from tensorflow_datasets.image_classification import corruptions as tfds
+
+        if textures:
+            tfds.FROST_FILENAMES[:] = sorted(map(str, textures.glob("frost*")))
+        found["TFDS"] = lambda name, image, severity: getattr(tfds, name)(image, severity)
+        try:
+            from imagecorruptions import corruptions
+        except ImportError as problem:
+            print(f"imagecorruptions is left out: {problem}")
+        else:
+            # What its own `corrupt` does around the function; that refuses images below 32 pixels.
+            found["imagecorruptions"] = lambda name, image, severity: np.uint8(
+                getattr(corruptions, name)(Image.fromarray(image), severity)
+            )
+    return found
+
+
+def rate(batch: Batch, images: int, seconds: float) -> float:
+    """Images per second: the median over rounds through all severities."""
+    rounds, end = [], time.perf_counter() + seconds
+    while not rounds or time.perf_counter() < end:
+        begin = time.perf_counter()
+        for severity in SEVERITIES:
+            batch(severity)
+        rounds.append(time.perf_counter() - begin)
+    return images * len(SEVERITIES) / statistics.median(rounds)
+
+
+def compare(edge: int, others: dict[str, Callable[[str, np.ndarray, int], object]], seconds: float) -> None:
+    """Time every corruption at one size and print the rates."""
+    images = photographs(edge)
+    print(f"\n{edge} x {edge} x 3   {'tfaudit':>10}" + "".join(f"{name:>18}" for name in others) + "     ratio")
+    ratios = {}
+    for name in corruption_names():
+
+        def ours(severity: int, name: str = name) -> object:
+            return corrupt(images, name, severity, scale="imagenet")
+
+        for severity in SEVERITIES:  # tables are made once
+            ours(severity)
+        rates = {"tfaudit": rate(ours, len(images), seconds)}
+        for peer, function in others.items():
+
+            def theirs(
+                severity: int, name: str = name, function: Callable[[str, np.ndarray, int], object] = function
+            ) -> object:
+                return [function(name, image, severity) for image in images]
+
+            try:
+                function(name, images[0], 1)
+            except Exception:  # whatever it is, the peer does not run here
+                continue
+            rates[peer] = rate(theirs, len(images), seconds)
+        line = f"{name:18}{rates['tfaudit']:10.0f}" + "".join(
+            f"{rates[p]:18.1f}" if p in rates else f"{'-':>18}" for p in others
+        )
+        if len(rates) > 1:
+            ratios[name] = rates["tfaudit"] / max(rates[peer] for peer in others if peer in rates)
+            line += f"{ratios[name]:9.1f}x"
+        print(line, flush=True)
+    slowest = min(ratios, key=lambda name: ratios[name])
+    mean = statistics.geometric_mean(ratios.values())
+    print(f"geometric mean {mean:.1f}x over {len(ratios)}, the least {slowest} {ratios[slowest]:.2f}x")
+
+
+def main() -> None:
+    """Time every size."""
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--edges", type=int, nargs="+", default=[224, 32])
+    arguments.add_argument("--seconds", type=float, default=0.5, help="of each implementation and corruption")
+    arguments.add_argument("--textures", type=Path, help="folder of ImageNet-C's frost pictures")
+    chosen = arguments.parse_args()
+    cv2.setNumThreads(1)
+    warnings.simplefilter("ignore")
+    others = peers(chosen.textures)
+    for edge in chosen.edges:
+        compare(edge, others, chosen.seconds)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+"""Agreement with the implementations that others use, severity by severity."""
+
+import cv2
+import numpy as np
+import pytest
+from skimage.metrics import structural_similarity
+
+from tests.datasets.corruptions.reference import reference, streak, tfds
+from tfaudit.datasets.corruptions.blur import streaked
+from tfaudit.datasets.corruptions.fractal import clouds
+from tfaudit.datasets.corruptions.registry import SEVERITIES, corrupt
+
+severities = pytest.mark.parametrize("severity", SEVERITIES)
+
+
+@severities
+@pytest.mark.parametrize(
+    ("name", "share_off_by_one"),
+    [
+        ("brightness", 0.06),  # halves: a multiple of 25.5 is added
+        ("contrast", 0),
+        ("saturate", 0.02),
+        ("gaussian_blur", 1e-4),
+        ("defocus_blur", 1e-4),
+        ("zoom_blur", 1e-4),
+        ("pixelate", 0.4),  # Pillow rounds twice
+        ("jpeg_compression", 0),
+    ],
+)
+def test_deterministic_ones_equal_the_reference_up_to_rounding(photographs, name, share_off_by_one, severity):
+    ours = corrupt(photographs, name, severity)
+    theirs = np.stack([reference(name)(image, severity) for image in photographs])
+    apart = np.abs(ours.astype(int) - theirs)
+    assert apart.max() <= 1
+    assert apart.mean() <= share_off_by_one
+
+
+def figures(corrupted, clean):
+    """Of a batch: means, standard deviations and structural similarities, averaged."""
+    similar = [structural_similarity(a, b, channel_axis=2) for a, b in zip(corrupted, clean, strict=True)]
+    return corrupted.mean(), corrupted.std(axis=(1, 2)).mean(), np.mean(similar)
+
+
+@severities
+@pytest.mark.parametrize(
+    ("name", "draws"),
+    [
+        ("gaussian_noise", 4),
+        ("shot_noise", 4),
+        ("impulse_noise", 4),
+        ("speckle_noise", 4),
+        ("glass_blur", 2),
+        ("motion_blur", 8),
+        ("snow", 16),
+        pytest.param("elastic_transform", 16, marks=pytest.mark.slow),
+        ("spatter", 8),
+    ],
+)
+def test_random_ones_have_the_figures_of_the_reference(small_photographs, name, draws, severity):
+    images = small_photographs
+    np.random.seed(severity)  # noqa: NPY002 - the reference draws from there
+    ours = [figures(corrupt(images, name, severity, seed=s, scale="imagenet"), images) for s in range(draws)]
+    theirs = [figures(np.stack([reference(name)(i, severity) for i in images]), images) for _ in range(draws)]
+    deviation = np.sqrt(np.var(ours, 0) + np.var(theirs, 0))
+    # What chance alone allows, and besides 0.5 levels of mean, 1 % of the deviation, 0.01 of similarity.
+    tolerance = 3.5 * deviation / np.sqrt(draws) + (0.5, 0.01 * np.mean(theirs, 0)[1], 0.01)
+    assert (np.abs(np.mean(ours, 0) - np.mean(theirs, 0)) <= tolerance).all()
+
+
+@severities
+def test_fog_has_the_figures_of_the_reference(severity):
+    from tests.datasets.corruptions.conftest import resized
+
+    images = resized(288)  # TensorFlow Datasets' map is 512 wide at least, ours there too
+    np.random.seed(0)  # noqa: NPY002
+    ours = [figures(corrupt(images, "fog", severity, seed=seed), images) for seed in range(4)]
+    theirs = [figures(np.stack([reference("fog")(i, severity) for i in images]), images) for _ in range(4)]
+    deviation = np.sqrt(np.var(ours, 0) + np.var(theirs, 0))
+    tolerance = 3.5 * deviation / np.sqrt(4) + (0.5, 0.5, 0.01)
+    assert (np.abs(np.mean(ours, 0) - np.mean(theirs, 0)) <= tolerance).all()
+
+
+@pytest.mark.parametrize("decay", [1.4, 2, 3])
+def test_clouds_are_as_rough_as_the_reference_at_every_distance(decay, rng):
+    def steps(sky):
+        return np.array([np.abs(sky - np.roll(sky, 2**power, 0)).mean() for power in range(6)])
+
+    np.random.seed(0)  # noqa: NPY002
+    ours = np.array([steps(clouds(rng, 64, decay)) for _ in range(200)])
+    theirs = np.array([steps(tfds.plasma_fractal(64, decay)) for _ in range(200)])
+    error = np.sqrt((ours.var(0) + theirs.var(0)) / 200)
+    assert (np.abs(ours.mean(0) - theirs.mean(0)) <= 4 * error).all()
+
+
+@pytest.mark.parametrize("degrees", [-135, -100.3, -45, -12.5, 0, 33, 45])
+@pytest.mark.parametrize(("radius", "sigma"), [(10, 3), (20, 15), (6, 1)])
+def test_a_streak_is_the_sum_of_shifted_images(small_photographs, degrees, radius, sigma):
+    image = small_photographs[0]
+    expected = streak(image.astype(float), radius, sigma, degrees)
+    np.testing.assert_allclose(streaked(image.astype(np.float32), radius, sigma, degrees), expected, atol=0.05)
+
+
+@severities
+def test_frost_lies_over_the_image_as_in_the_reference(small_photographs, tmp_path, severity):
+    image_weight, frost_weight = ((1, 0.4), (0.8, 0.6), (0.7, 0.7), (0.65, 0.7), (0.6, 0.75))[severity - 1]
+    flat = np.full((300, 300, 3), (90, 140, 180), np.uint8)
+    cv2.imwrite(str(tmp_path / "frost.png"), flat[..., ::-1])
+    ours = corrupt(small_photographs, "frost", severity, scale="imagenet", textures=[tmp_path / "frost.png"])
+    expected = np.rint((image_weight * small_photographs + frost_weight * flat[0, 0]).clip(0, 255))
+    assert np.abs(ours - expected).max() <= 1

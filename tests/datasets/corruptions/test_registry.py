@@ -1,0 +1,164 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tfaudit.datasets.corruptions.constants import LEVELS, SCALES
+from tfaudit.datasets.corruptions.registry import SEVERITIES, corrupt, corruption_names
+from tfaudit.errors import InputError
+
+NAMES = corruption_names()
+DETERMINISTIC = {
+    "defocus_blur", "zoom_blur", "brightness", "contrast", "pixelate", "jpeg_compression", "gaussian_blur", "saturate",
+}  # fmt: skip
+# The reference's own constants go up and down here.
+NOT_MONOTONE = {
+    "imagenet": {"glass_blur", "snow", "frost", "elastic_transform", "spatter", "saturate"},
+    "cifar": {"glass_blur", "motion_blur", "frost", "elastic_transform", "spatter", "saturate"},
+}
+contract = pytest.mark.parametrize("name", NAMES)
+
+
+def noise_images(rng, *shape):
+    return rng.integers(0, 256, shape, dtype=np.uint8)
+
+
+def test_the_names_are_the_benchmarks():
+    assert NAMES == (
+        "gaussian_noise", "shot_noise", "impulse_noise", "defocus_blur", "glass_blur", "motion_blur", "zoom_blur",
+        "snow", "frost", "fog", "brightness", "contrast", "elastic_transform", "pixelate", "jpeg_compression",
+        "speckle_noise", "gaussian_blur", "spatter", "saturate",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_every_corruption_has_five_severities_at_each_scale(scale):
+    assert {name: len(levels) for name, levels in LEVELS[scale].items()} == dict.fromkeys(NAMES, 5)
+
+
+@contract
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("shape", [(2, 8, 8, 1), (1, 8, 9, 3), (1, 17, 40, 1), (1, 130, 75, 3)])
+def test_every_size_and_channel_count(rng, name, scale, shape):
+    images = noise_images(rng, *shape)
+    before = images.copy()
+    for severity in SEVERITIES:
+        corrupted = corrupt(images, name, severity, scale=scale)
+        assert (corrupted.shape, corrupted.dtype) == (shape, np.uint8)
+        assert not np.shares_memory(corrupted, images)
+    np.testing.assert_array_equal(images, before)
+
+
+@contract
+def test_batching_changes_nothing(rng, name):
+    images = noise_images(rng, 5, 32, 24, 3)
+    whole = corrupt(images, name, 3, seed=7)
+    parts = [corrupt(images[a:b], name, 3, seed=7, first=a) for a, b in ((0, 1), (1, 4), (4, 5))]
+    np.testing.assert_array_equal(np.concatenate(parts), whole)
+
+
+@contract
+def test_a_seed_fixes_the_bits(rng, name):
+    images = np.repeat(noise_images(rng, 1, 32, 32, 3), 2, 0)
+    one, same, other = (corrupt(images, name, 4, seed=seed) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(one, same)
+    assert (one == other).all() == (name in DETERMINISTIC)
+    assert (one[0] == one[1]).all() == (name in DETERMINISTIC)  # every image has its own stream
+
+
+@contract
+def test_nobody_elses_random_numbers_are_touched(rng, name):
+    before = np.random.get_state()[1].copy()  # noqa: NPY002
+    corrupt(noise_images(rng, 1, 16, 16, 1), name, 1)
+    np.testing.assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002
+
+
+@contract
+@pytest.mark.parametrize("scale", SCALES)
+def test_more_severe_is_farther_from_the_clean_image(small_photographs, name, scale):
+    images = small_photographs if scale == "imagenet" else np.ascontiguousarray(small_photographs[:, ::3, ::3])
+    far = [np.abs(corrupt(images, name, s, scale=scale).astype(int) - images).mean() for s in SEVERITIES]
+    assert far[0] > 0
+    assert (np.diff(far) > 0).all() or name in NOT_MONOTONE[scale]
+
+
+@contract
+def test_grey_images_keep_the_figures_of_their_colour_twins(small_photographs, name):
+    grey = np.ascontiguousarray(small_photographs[..., 1:2])
+    colour = np.repeat(grey, 3, 3)
+    as_grey, as_colour = (corrupt(each, name, 2, scale="imagenet").astype(float) for each in (grey, colour))
+    luma = as_colour @ np.array([0.299, 0.587, 0.114])
+    assert abs(as_grey.mean() - luma.mean()) < (1 if name != "frost" else 2)
+
+
+@contract
+def test_black_and_white_images_are_no_trouble(name):
+    for value in (0, 255):
+        images = np.full((1, 32, 32, 3), value, np.uint8)
+        for severity in SEVERITIES:
+            assert corrupt(images, name, severity).shape == images.shape
+
+
+@given(st.integers(8, 60), st.integers(8, 60), st.sampled_from(NAMES), st.sampled_from(SEVERITIES))
+@settings(max_examples=60, deadline=None)
+def test_turning_the_batch_round_turns_the_result_of_a_deterministic_one(height, width, name, severity):
+    images = noise_images(np.random.default_rng(height), 3, height, width, 3)
+    if name in DETERMINISTIC:
+        np.testing.assert_array_equal(corrupt(images[::-1], name, severity), corrupt(images, name, severity)[::-1])
+    else:
+        assert corrupt(images[:, :, ::-1], name, severity).shape == images.shape  # any strides are taken
+
+
+def test_the_scale_goes_by_the_shorter_side(rng):
+    for edge, scale in ((64, "cifar"), (65, "imagenet")):
+        images = noise_images(rng, 1, edge, 80, 1)
+        chosen, given = corrupt(images, "contrast", 1), corrupt(images, "contrast", 1, scale=scale)
+        np.testing.assert_array_equal(chosen, given)
+
+
+def test_no_images_give_no_images():
+    assert corrupt(np.empty((0, 8, 8, 3), np.uint8), "fog", 1).shape == (0, 8, 8, 3)
+
+
+IMAGES = np.zeros((1, 8, 8, 3), np.uint8)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((IMAGES.astype(np.float32), "fog", 1), "images are float32; they must be uint8, 0 to 255"),
+        ((IMAGES.astype(np.int64), "fog", 1), "images are int64; they must be uint8, 0 to 255"),
+        (
+            ([IMAGES[0], IMAGES[0, :5]], "fog", 1),
+            "images is a list; it must be one uint8 array (N, H, W, C), all images of one size",
+        ),
+        ((IMAGES[0], "fog", 1), "images have the shape (8, 8, 3); it must be (N, H, W, C) with C of 1 or 3"),
+        ((IMAGES[..., :2], "fog", 1), "images have the shape (1, 8, 8, 2); it must be (N, H, W, C) with C of 1 or 3"),
+        ((IMAGES[:, :7], "fog", 1), "images are 7 x 8 pixels; they must be at least 8 x 8"),
+        ((IMAGES, "mist", 1), "name is 'mist'; allowed are " + ", ".join(NAMES)),
+        ((IMAGES, "fog", 0), "severity is 0; allowed are 1 to 5"),
+        ((IMAGES, "fog", 6), "severity is 6; allowed are 1 to 5"),
+        ((IMAGES, "fog", 2.0), "severity is 2.0; allowed are 1 to 5"),
+        ((IMAGES, "fog", "3"), "severity is '3'; allowed are 1 to 5"),
+    ],
+)
+def test_what_cannot_be_corrupted(arguments, message):
+    with pytest.raises(InputError) as error:
+        corrupt(*arguments)
+    assert str(error.value) == message
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"seed": -1}, "seed is -1; it must be a whole number from 0 to 2**64 - 1"),
+        ({"seed": 0.5}, "seed is 0.5; it must be a whole number from 0 to 2**64 - 1"),
+        ({"first": 2**64}, f"first is {2**64}; it must be a whole number from 0 to 2**64 - 1"),
+        ({"scale": "mnist"}, "scale is 'mnist'; allowed are 'imagenet', 'cifar', or None to go by the size"),
+        ({"textures": ["a.png"]}, "textures are given for 'fog'; only 'frost' takes them"),
+    ],
+)
+def test_what_the_options_do_not_take(options, message):
+    with pytest.raises(InputError) as error:
+        corrupt(IMAGES, "fog", 1, **options)
+    assert str(error.value) == message
