@@ -66,6 +66,16 @@ def test_a_seed_fixes_the_bits(rng, name):
     assert (one[0] == one[1]).all() == (name in DETERMINISTIC)  # every image has its own stream
 
 
+def test_the_stream_of_an_image_is_numpys_philox_keyed_by_seed_and_number():
+    images = np.full((3, 16, 16, 1), 128, np.uint8)
+    key = np.array((9, 7), np.uint64)
+    bits = np.random.Philox(key=key).random_raw(64).view(np.uint16).reshape(16, 16)
+    impulses = corrupt(images, "impulse_noise", 1, seed=9, first=5, scale="imagenet")[2, ..., 0]
+    pepper = round(0.015 * 2**16)
+    expected = np.where(bits < pepper, 0, np.where(bits >= 2**16 - pepper, 255, 128))
+    np.testing.assert_array_equal(impulses, expected)
+
+
 @contract
 def test_nobody_elses_random_numbers_are_touched(rng, name):
     before = np.random.get_state()[1].copy()  # noqa: NPY002
@@ -151,9 +161,9 @@ def test_what_cannot_be_corrupted(arguments, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"seed": -1}, "seed is -1; it must be a whole number from 0 to 2**64 - 1"),
-        ({"seed": 0.5}, "seed is 0.5; it must be a whole number from 0 to 2**64 - 1"),
-        ({"first": 2**64}, f"first is {2**64}; it must be a whole number from 0 to 2**64 - 1"),
+        ({"seed": -1}, "seed is -1; it must be a whole number from 0 to 2**63 - 1"),
+        ({"seed": 0.5}, "seed is 0.5; it must be a whole number from 0 to 2**63 - 1"),
+        ({"first": 2**63}, f"first is {2**63}; it must be a whole number from 0 to 2**63 - 1"),
         ({"scale": "mnist"}, "scale is 'mnist'; allowed are 'imagenet', 'cifar', or None to go by the size"),
         ({"textures": ["a.png"]}, "textures are given for 'fog'; only 'frost' takes them"),
     ],

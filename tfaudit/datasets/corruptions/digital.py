@@ -37,18 +37,23 @@ def _smoothing(size: int, sigma: float) -> np.ndarray:
 def pixelate(image: np.ndarray, rng: np.random.Generator, share: float) -> np.ndarray:
     """Means of boxes, spread over the pixels again."""
     height, width = image.shape[:2]
-    rows, columns = _edges(height, share), _edges(width, share)
-    sums = np.diff(np.diff(cv2.integral(image).take(rows, 0).take(columns, 1), axis=0), axis=1)
-    area = np.outer(np.diff(rows), np.diff(columns))
+    rows, columns, area = _boxes(height, width, share)
+    corners = cv2.integral(image).take(rows, 0).take(columns, 1)
+    strips = corners[1:] - corners[:-1]
+    sums = strips[:, 1:] - strips[:, :-1]
     # Halves go up, as in Pillow, which rounds after each of the two axes.
     means = (sums / (area if image.ndim == 2 else area[..., np.newaxis]) + 0.5).astype(np.uint8)
     return cv2.resize(means, (width, height), interpolation=cv2.INTER_NEAREST_EXACT)
 
 
-def _edges(size: int, share: float) -> np.ndarray:
-    """Where Pillow's `BOX` filter cuts an edge of so many pixels."""
-    boxes = int(size * share)
-    return (np.arange(boxes + 1) * (size / boxes) + 0.5).astype(int)
+@lru_cache
+def _boxes(height: int, width: int, share: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Where Pillow's `BOX` filter cuts rows and columns, and the pixels of each box."""
+    rows, columns = (
+        (np.arange(boxes + 1) * (size / boxes) + 0.5).astype(int)
+        for size, boxes in ((height, int(height * share)), (width, int(width * share)))
+    )
+    return rows, columns, np.outer(np.diff(rows), np.diff(columns))
 
 
 def jpeg_compression(image: np.ndarray, rng: np.random.Generator, quality: int) -> np.ndarray:

@@ -82,7 +82,7 @@ def corrupt(
         images: uint8 `(N, H, W, C)`, at least 8 x 8 pixels, C of 1 or 3 (RGB).
         name: One of `corruption_names()`.
         severity: 1 to 5.
-        seed: 0 to 2**64 - 1; the same seed gives the same bits.
+        seed: 0 to 2**63 - 1; the same seed gives the same bits.
         first: Number of the first image, from 0.
         scale: Whose constants: `"imagenet"` or `"cifar"`; by default CIFAR-C's where the shorter side is at most 64.
             Those of lengths are in pixels, but for CIFAR-C's elastic transform, which goes by the shorter side.
@@ -116,9 +116,12 @@ def corrupt(
     if name == "elastic_transform" and scale == "cifar":
         constants = tuple(value * min(height, width) / 32 for value in constants)
     corrupted = np.empty(images.shape, np.uint8)
+    stream = np.random.Philox(key=np.array((seed, 0), np.uint64))
+    rng, start = np.random.Generator(stream), stream.state
     for position, image in enumerate(images):
+        start["state"]["key"][1] = first + position  # ten times as fast as a generator for each image
+        stream.state = start
         flat = np.ascontiguousarray(image[..., 0] if image.shape[2] == 1 else image)
-        rng = np.random.Generator(np.random.Philox(key=np.array((seed, first + position), np.uint64)))
         corrupted[position] = function(flat, rng, *constants).reshape(image.shape)
     return corrupted
 
@@ -139,5 +142,5 @@ def _check(images: np.ndarray, name: str, severity: int, seed: int, first: int) 
     if not isinstance(severity, Integral) or severity not in SEVERITIES:
         raise InputError(f"severity is {severity!r}; allowed are 1 to 5")
     for argument, value in (("seed", seed), ("first", first)):
-        if not isinstance(value, Integral) or not 0 <= value < 2**64:
-            raise InputError(f"{argument} is {value}; it must be a whole number from 0 to 2**64 - 1")
+        if not isinstance(value, Integral) or not 0 <= value < 2**63:
+            raise InputError(f"{argument} is {value}; it must be a whole number from 0 to 2**63 - 1")
