@@ -6,8 +6,14 @@
 The same photographs of scikit-image at each edge, ImageNet-C's constants, all five severities in turn, ours and the
 peers' alternating. imagecorruptions and TensorFlow Datasets take one image at a time; of each only what still runs is
 timed (`-` stands for what does not: a removed NumPy or scikit-image name, ImageMagick, a fixed size of 224 pixels).
-TensorFlow Datasets' frost needs ImageNet-C's pictures: `--textures` names their folder. Goal: in the geometric mean at
-least 5 times as fast as the faster of the two, and none slower.
+TensorFlow Datasets' frost needs ImageNet-C's pictures: `--textures` names their folder; both peers read a picture from
+its file for every image, and ours takes it from memory. For fog TensorFlow Datasets makes a map of 512 x 512 pixels
+whatever the image, ours one as large as the image needs. Goal: in the geometric mean at least 5 times as fast as the
+faster of the two, and none slower.
+
+Measured with `python benchmarks/corruptions.py --textures frost` on one core of an AMD EPYC: 9.0x at 224 pixels (the
+least pixelate, 1.5x) and 8.0x at 32 (pixelate, 1.8x); without frost and glass blur, where the peers read files and
+loop in Python, 6.2x and 5.5x.
 """
 
 import argparse

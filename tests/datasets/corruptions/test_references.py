@@ -3,6 +3,7 @@
 import cv2
 import numpy as np
 import pytest
+from skimage.filters import gaussian
 from skimage.metrics import structural_similarity
 
 from tests.datasets.corruptions.reference import reference, streak, tfds
@@ -27,12 +28,29 @@ severities = pytest.mark.parametrize("severity", SEVERITIES)
         ("jpeg_compression", 0),
     ],
 )
-def test_deterministic_ones_equal_the_reference_up_to_rounding(photographs, name, share_off_by_one, severity):
-    ours = corrupt(photographs, name, severity)
-    theirs = np.stack([reference(name)(image, severity) for image in photographs])
+@pytest.mark.parametrize("size", [(224, 224), (32, 32), (45, 61)])
+def test_deterministic_ones_equal_the_reference_up_to_rounding(photographs, name, share_off_by_one, size, severity):
+    images = np.stack([cv2.resize(image, size[::-1], interpolation=cv2.INTER_AREA) for image in photographs])
+    ours = corrupt(images, name, severity, scale="imagenet")
+    theirs = np.stack([reference(name)(image, severity) for image in images])
     apart = np.abs(ours.astype(int) - theirs)
     assert apart.max() <= 1
     assert apart.mean() <= share_off_by_one
+
+
+def test_pixels_are_cut_as_pillow_cuts_them_at_every_size(rng):
+    for height, width in zip(range(8, 120), rng.integers(8, 120, 112), strict=True):
+        image = rng.integers(0, 256, (height, width, 3), dtype=np.uint8)
+        for severity in SEVERITIES:
+            ours = corrupt(image[np.newaxis], "pixelate", severity, scale="imagenet")[0]
+            assert np.abs(ours.astype(int) - reference("pixelate")(image, severity)).max() <= 1
+
+
+@pytest.mark.parametrize(("severity", "sigma"), [(1, 0.4), (2, 0.6), (3, 0.7), (4, 0.8), (5, 1)])
+def test_blurs_of_a_few_taps_equal_scikit_images(small_photographs, severity, sigma):
+    ours = corrupt(small_photographs, "gaussian_blur", severity, scale="cifar")
+    theirs = [np.rint(gaussian(image, sigma, channel_axis=-1, preserve_range=True)) for image in small_photographs]
+    assert (np.abs(ours - theirs) > 0).mean() < 1e-4
 
 
 def figures(corrupted, clean):
@@ -45,15 +63,15 @@ def figures(corrupted, clean):
 @pytest.mark.parametrize(
     ("name", "draws"),
     [
-        ("gaussian_noise", 4),
-        ("shot_noise", 4),
-        ("impulse_noise", 4),
-        ("speckle_noise", 4),
+        ("gaussian_noise", 2),
+        ("shot_noise", 2),
+        ("impulse_noise", 2),
+        ("speckle_noise", 2),
         ("glass_blur", 2),
         ("motion_blur", 8),
         ("snow", 16),
         pytest.param("elastic_transform", 16, marks=pytest.mark.slow),
-        ("spatter", 8),
+        ("spatter", 6),
     ],
 )
 def test_random_ones_have_the_figures_of_the_reference(small_photographs, name, draws, severity):
@@ -71,7 +89,7 @@ def test_random_ones_have_the_figures_of_the_reference(small_photographs, name, 
 def test_fog_has_the_figures_of_the_reference(severity):
     from tests.datasets.corruptions.conftest import resized
 
-    images = resized(288)  # TensorFlow Datasets' map is 512 wide at least, ours there too
+    images = resized(288)[:2]  # TensorFlow Datasets' map is 512 wide at least, ours there too
     np.random.seed(0)  # noqa: NPY002
     ours = [figures(corrupt(images, "fog", severity, seed=seed), images) for seed in range(4)]
     theirs = [figures(np.stack([reference("fog")(i, severity) for i in images]), images) for _ in range(4)]

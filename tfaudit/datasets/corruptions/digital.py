@@ -36,24 +36,29 @@ def _smoothing(size: int, sigma: float) -> np.ndarray:
 
 def pixelate(image: np.ndarray, rng: np.random.Generator, share: float) -> np.ndarray:
     """Means of boxes, spread over the pixels again."""
-    height, width = image.shape[:2]
-    rows, columns, area = _boxes(height, width, share)
-    corners = cv2.integral(image).take(rows, 0).take(columns, 1)
-    strips = corners[1:] - corners[:-1]
-    sums = strips[:, 1:] - strips[:, :-1]
+    boxes = tuple(int(size * share) for size in image.shape[:2])
+    (top, bottom), (left, right) = (_windows(size, count) for size, count in zip(image.shape, boxes, strict=False))
+    corners = cv2.integral(image)
+    strips = corners.take(bottom, 0) - corners.take(top, 0)
+    sums = strips.take(right, 1) - strips.take(left, 1)
+    area = np.outer(bottom - top, right - left)
     # Halves go up, as in Pillow, which rounds after each of the two axes.
     means = (sums / (area if image.ndim == 2 else area[..., np.newaxis]) + 0.5).astype(np.uint8)
-    return cv2.resize(means, (width, height), interpolation=cv2.INTER_NEAREST_EXACT)
+    above, before = (_windows(count, size)[0] for size, count in zip(image.shape, boxes, strict=False))
+    return means.take(before, 1).take(above, 0)
 
 
 @lru_cache
-def _boxes(height: int, width: int, share: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Where Pillow's `BOX` filter cuts rows and columns, and the pixels of each box."""
-    rows, columns = (
-        (np.arange(boxes + 1) * (size / boxes) + 0.5).astype(int)
-        for size, boxes in ((height, int(height * share)), (width, int(width * share)))
-    )
-    return rows, columns, np.outer(np.diff(rows), np.diff(columns))
+def _windows(size: int, new_size: int) -> tuple[np.ndarray, np.ndarray]:
+    """First pixel, and the one after the last, of each mean of Pillow's `BOX` filter, in its very arithmetic."""
+    scale = size / new_size
+    stretch = max(scale, 1.0)
+    centre = (np.arange(new_size) + 0.5) * scale
+    first = (centre - 0.5 * stretch + 0.5).astype(int)
+    end = np.minimum((centre + 0.5 * stretch + 0.5).astype(int), size)
+    first += (first - centre + 0.5) * (1 / stretch) <= -0.5
+    end -= (end - 1 - centre + 0.5) * (1 / stretch) > 0.5
+    return first, end
 
 
 def jpeg_compression(image: np.ndarray, rng: np.random.Generator, quality: int) -> np.ndarray:
