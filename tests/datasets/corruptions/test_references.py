@@ -70,7 +70,7 @@ def figures(corrupted, clean):
         ("glass_blur", 2),
         ("motion_blur", 8),
         ("snow", 16),
-        pytest.param("elastic_transform", 16, marks=pytest.mark.slow),
+        ("elastic_transform", 16),
         ("spatter", 6),
     ],
 )
