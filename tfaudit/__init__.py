@@ -43,6 +43,8 @@ _HOME = {
     "class_means": "stats.image_properties",
     "class_table": "audit.class_table",
     "compare": "audit.pairs",
+    "corrupt": "datasets.corruptions.registry",
+    "corruption_names": "datasets.corruptions.registry",
     "cost": "compress.cost",
     "distance_to_class_mean": "stats.image_properties",
     "distortion": "audit.distortion",
