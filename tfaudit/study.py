@@ -1,16 +1,17 @@
-"""Descriptions of what to run: a study and its training. Frozen, JSON both ways."""
+"""What to run: a study. Frozen, JSON both ways."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
-import math
 import textwrap
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tfaudit.conditions import SEVERITIES, Condition, all_conditions
 from tfaudit.errors import InputError, require
+from tfaudit.training import Training
 from tfaudit.variants import TOLD, VARIANTS, Dense, GivenBaseline, Pruned, Variant
 
 __all__ = ["Study", "Training"]
@@ -19,68 +20,8 @@ __all__ = ["Study", "Training"]
 SMOKE_EDGE = 64
 """Pixels to which `smoke` cuts the images of studies that cut theirs."""
 
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Training:
-    """How one member is trained.
-
-    Args:
-        epochs: passes over the training set; 0 leaves a model as it is. Give either this or `steps`.
-        steps: optimizer steps.
-        batch_size: examples per step.
-        optimizer: "sgd" or "adam".
-        learning_rate: a constant, or pairs `(epoch, rate)`: from that epoch on, this rate.
-        decay: "constant" or "cosine" (to zero at the last step).
-        warmup: epochs over which the rate rises linearly from zero.
-        momentum: of "sgd".
-        nesterov: Nesterov's form of the momentum.
-        weight_decay: coefficient `wd` of the L2 penalty `wd/2 |w|^2` on every kernel (not on biases or BatchNorm), as
-            the papers' frameworks define it: its gradient goes through the momentum.
-        augmentation: a name of `tfaudit.datasets.augmentation`.
-        label_smoothing: share of the probability spread over all classes.
-        validation: share of the training set held out, stratified, by the member's seed.
-        keep: "last", or "best": the weights of the epoch with the lowest validation loss ([R] 6).
-    """
-
-    epochs: int | None = None
-    steps: int | None = None
-    batch_size: int = 128
-    optimizer: str = "sgd"
-    learning_rate: float | tuple[tuple[float, float], ...] = 0.01
-    decay: str = "constant"
-    warmup: float = 0.0
-    momentum: float = 0.9
-    nesterov: bool = True
-    weight_decay: float = 0.0
-    augmentation: str = "none"
-    label_smoothing: float = 0.0
-    validation: float = 0.0
-    keep: str = "last"
-
-    def __post_init__(self) -> None:
-        if isinstance(self.learning_rate, list | tuple):
-            object.__setattr__(self, "learning_rate", tuple((float(e), float(r)) for e, r in self.learning_rate))
-            starts = [epoch for epoch, _ in self.learning_rate]
-            require(
-                starts == sorted(set(starts)) and starts[0] == 0, "learning_rate", starts, "epochs that rise from 0"
-            )
-        require(
-            (self.epochs is None) != (self.steps is None), "epochs, steps", (self.epochs, self.steps), "exactly one"
-        )
-        require(self.epochs is None or self.epochs >= 0, "epochs", self.epochs, "1 or more, or 0: no training")
-        require(self.steps is None or self.steps >= 1, "steps", self.steps, "1 or more")
-        require(self.batch_size >= 1, "batch_size", self.batch_size, "1 or more")
-        require(self.optimizer in ("sgd", "adam"), "optimizer", self.optimizer, "'sgd' or 'adam'")
-        require(self.decay in ("constant", "cosine"), "decay", self.decay, "'constant' or 'cosine'")
-        require(self.keep in ("last", "best"), "keep", self.keep, "'last' or 'best'")
-        require(0 <= self.validation < 1, "validation", self.validation, "a share in [0, 1)")
-        require(self.keep == "last" or self.validation > 0, "keep", self.keep, "'best' only with validation > 0")
-
-    def total_steps(self, examples: int) -> int:
-        """Optimizer steps over a training set of so many examples; the last, short batch of an epoch counts."""
-        if self.epochs is None:
-            return self.steps or 0
-        return self.epochs * math.ceil(examples / self.batch_size)
+_FREE = ("population", "corruptions", "severities", "benchmarks", "corrupted_members", "corrupted_variants")
+"""Settings that may change while the members that are there stay what they are."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -104,6 +45,12 @@ class Study:
         image_size: pixels that the shorter side of the images is scaled to; as they are by default.
         crop: edge of the middle square that is cut out then; `image_size` by default.
         smoke_options: what `smoke` puts in the place of single model options, to make the model small.
+        corruptions: names of `tfaudit.corrupt`; the members are also tested on the test set corrupted so.
+        severities: of the corruptions.
+        benchmarks: TFDS names of sets that the members are also tested on: "cifar10_corrupted/fog_3", "imagenet_a";
+            "imagenet2012_corrupted/*" stands for all configurations that are prepared where the study runs.
+        corrupted_members: how many members per variant are tested under these conditions; all by default.
+        corrupted_variants: keys of the variants that are; all by default. The baseline is always among them.
 
     Example:
         >>> from tfaudit import Pruned, Quantized
@@ -129,9 +76,15 @@ class Study:
     image_size: int | None = None
     crop: int | None = None
     smoke_options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    corruptions: tuple[str, ...] = ()
+    severities: tuple[int, ...] = SEVERITIES
+    benchmarks: tuple[str, ...] = ()
+    corrupted_members: int | None = None
+    corrupted_variants: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "variants", tuple(self.variants))
+        for name in ("variants", "corruptions", "severities", "benchmarks"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
         object.__setattr__(self, "model_options", dict(self.model_options))
         object.__setattr__(self, "smoke_options", dict(self.smoke_options))
         keys = [variant.key for variant in self.all_variants]
@@ -142,6 +95,25 @@ class Study:
         require(self.population >= 1, "population", self.population, "1 or more")
         require(self.top_k >= 1, "top_k", self.top_k, "1 or more")
         require(self.limit is None or self.limit >= 1, "limit", self.limit, "1 or more")
+        self._check_conditions(keys)
+
+    def _check_conditions(self, keys: Sequence[str]) -> None:
+        all_conditions(self.corruptions, self.severities, self.benchmarks)
+        require(bool(self.severities), "severities", self.severities, "one or more of 1, 2, 3, 4 and 5")
+        members = self.corrupted_members
+        require(members is None or members >= 1, "corrupted_members", members, "1 or more")
+        if self.corrupted_variants is not None:
+            object.__setattr__(self, "corrupted_variants", tuple(self.corrupted_variants))
+        for key in self.corrupted_variants or ():
+            require(key in keys, "corrupted_variants", key, ", ".join(keys))
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """What the members are tested on besides the test set: corruptions at their severities, then benchmark sets.
+
+        Of a name that ends in `/*` none: what it stands for is known, and written down, where the study runs.
+        """
+        return all_conditions(self.corruptions, self.severities, self.benchmarks)
 
     @property
     def all_variants(self) -> tuple[Variant, ...]:
@@ -203,10 +175,13 @@ class Study:
         return zlib.crc32(f"{self.seed}/{key}/{member}".encode()) >> 1
 
     def difference(self, other: Study) -> str | None:
-        """The first setting in which another study differs, the population aside; None where it is the same study."""
+        """The first setting in which another study differs; None where members of one are members of the other.
+
+        The population may differ, and what its members are tested on besides the test set.
+        """
         mine, others = (json.loads(json.dumps(study.to_json())) for study in (self, other))
         for name in mine:
-            if name != "population" and mine[name] != others[name]:
+            if name not in _FREE and mine[name] != others[name]:
                 came, is_now = (textwrap.shorten(json.dumps(study[name]), 60) for study in (others, mine))
                 return f"its {name} is {is_now}, not {came}"
         return None
@@ -214,15 +189,22 @@ class Study:
     def smoke(self) -> Study:
         """The same study in seconds: two members, a few steps and examples, a small model, one level of each technique.
 
-        Proves that it runs, no more.
+        Of the corruptions the first one at the first and the last severity; no benchmark set. Proves that it runs, no
+        more.
         """
-        training = self.planned_training
+        training, variants = self.planned_training, self._one_of_each_kind()
         small: dict[str, Any] = {
             "population": min(2, self.population),
             "limit": min(256, self.limit or 256),
             "model_options": {**self.model_options, **self.smoke_options},
-            "variants": self._one_of_each_kind(),
+            "variants": variants,
+            "corruptions": self.corruptions[:1],
+            "severities": tuple(dict.fromkeys((self.severities[0], self.severities[-1]))),
+            "benchmarks": (),
         }
+        if self.corrupted_variants is not None:
+            kept = ["dense", *(variant.key for variant in variants)]
+            small["corrupted_variants"] = tuple(key for key in self.corrupted_variants if key in kept)
         if self.crop and not self.model.endswith(".keras"):
             small |= {"image_size": SMOKE_EDGE, "crop": SMOKE_EDGE}
         if training.epochs != 0:

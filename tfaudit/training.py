@@ -1,0 +1,73 @@
+"""How one member is trained: a frozen description."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+from tfaudit.errors import require
+
+__all__ = ["Training"]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Training:
+    """How one member is trained.
+
+    Args:
+        epochs: passes over the training set; 0 leaves a model as it is. Give either this or `steps`.
+        steps: optimizer steps.
+        batch_size: examples per step.
+        optimizer: "sgd" or "adam".
+        learning_rate: a constant, or pairs `(epoch, rate)`: from that epoch on, this rate.
+        decay: "constant" or "cosine" (to zero at the last step).
+        warmup: epochs over which the rate rises linearly from zero.
+        momentum: of "sgd".
+        nesterov: Nesterov's form of the momentum.
+        weight_decay: coefficient `wd` of the L2 penalty `wd/2 |w|^2` on every kernel (not on biases or BatchNorm), as
+            the papers' frameworks define it: its gradient goes through the momentum.
+        augmentation: a name of `tfaudit.datasets.augmentation`.
+        label_smoothing: share of the probability spread over all classes.
+        validation: share of the training set held out, stratified, by the member's seed.
+        keep: "last", or "best": the weights of the epoch with the lowest validation loss ([R] 6).
+    """
+
+    epochs: int | None = None
+    steps: int | None = None
+    batch_size: int = 128
+    optimizer: str = "sgd"
+    learning_rate: float | tuple[tuple[float, float], ...] = 0.01
+    decay: str = "constant"
+    warmup: float = 0.0
+    momentum: float = 0.9
+    nesterov: bool = True
+    weight_decay: float = 0.0
+    augmentation: str = "none"
+    label_smoothing: float = 0.0
+    validation: float = 0.0
+    keep: str = "last"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.learning_rate, list | tuple):
+            object.__setattr__(self, "learning_rate", tuple((float(e), float(r)) for e, r in self.learning_rate))
+            starts = [epoch for epoch, _ in self.learning_rate]
+            require(
+                starts == sorted(set(starts)) and starts[0] == 0, "learning_rate", starts, "epochs that rise from 0"
+            )
+        require(
+            (self.epochs is None) != (self.steps is None), "epochs, steps", (self.epochs, self.steps), "exactly one"
+        )
+        require(self.epochs is None or self.epochs >= 0, "epochs", self.epochs, "1 or more, or 0: no training")
+        require(self.steps is None or self.steps >= 1, "steps", self.steps, "1 or more")
+        require(self.batch_size >= 1, "batch_size", self.batch_size, "1 or more")
+        require(self.optimizer in ("sgd", "adam"), "optimizer", self.optimizer, "'sgd' or 'adam'")
+        require(self.decay in ("constant", "cosine"), "decay", self.decay, "'constant' or 'cosine'")
+        require(self.keep in ("last", "best"), "keep", self.keep, "'last' or 'best'")
+        require(0 <= self.validation < 1, "validation", self.validation, "a share in [0, 1)")
+        require(self.keep == "last" or self.validation > 0, "keep", self.keep, "'best' only with validation > 0")
+
+    def total_steps(self, examples: int) -> int:
+        """Optimizer steps over a training set of so many examples; the last, short batch of an epoch counts."""
+        if self.epochs is None:
+            return self.steps or 0
+        return self.epochs * math.ceil(examples / self.batch_size)
