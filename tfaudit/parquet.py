@@ -8,7 +8,8 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,6 +25,8 @@ __all__ = [
     "read_examples",
     "read_facts",
     "read_predictions",
+    "read_sealed_predictions",
+    "sealed_prediction_bytes",
     "table_bytes",
 ]
 
@@ -42,19 +45,49 @@ _ALLOWED = (
 
 def prediction_bytes(ranked: np.ndarray, probabilities: np.ndarray | None) -> bytes:
     """One member's `(N, k)` ranked classes, in the smallest integer type, and their probabilities where known."""
+    return _prediction_bytes(ranked, probabilities, {})
+
+
+def sealed_prediction_bytes(ranked: np.ndarray, probabilities: np.ndarray | None, origin: Mapping[str, Any]) -> bytes:
+    """The same, with a checksum and with what they were made from, plain JSON values.
+
+    Example:
+        >>> content = sealed_prediction_bytes(np.array([[1, 0]]), None, {"seed": 3})
+        >>> read_sealed_predictions(content)
+        (array([[1, 0]], dtype=uint8), None, {'seed': 3})
+    """
+    said = json.dumps(dict(origin))
+    return _prediction_bytes(ranked, probabilities, {"origin": said, "sha256": _digest(ranked, probabilities, said)})
+
+
+def _prediction_bytes(ranked: np.ndarray, probabilities: np.ndarray | None, notes: Mapping[str, str]) -> bytes:
     arrays = {"ranked": ranked.astype(np.min_scalar_type(int(ranked.max())))}
     if probabilities is not None:
         arrays["probability"] = probabilities.astype(np.float32)
     k = ranked.shape[1]
     lists = {name: pa.FixedSizeListArray.from_arrays(pa.array(array.ravel()), k) for name, array in arrays.items()}
     # Few classes fit a dictionary; probabilities hardly repeat, and would be stored twice: larger, and slower to read.
-    return _bytes(pa.table(lists), dictionaries=["ranked.list.element"])
+    table = pa.table(lists).replace_schema_metadata(dict(notes) or None)
+    return _bytes(table, dictionaries=["ranked.list.element"])
 
 
 def read_predictions(content: bytes) -> tuple[np.ndarray, np.ndarray | None]:
     """What `prediction_bytes` wrote: `(N, k)` classes and float32 probabilities, or None."""
-    table = pq.read_table(pa.BufferReader(content), pre_buffer=False)  # it is in memory
-    return _matrix(table["ranked"]), _matrix(table["probability"]) if "probability" in table.column_names else None
+    return _matrices(_read_whole(content))
+
+
+def read_sealed_predictions(content: bytes) -> tuple[np.ndarray, np.ndarray | None, dict[str, Any]]:
+    """What `sealed_prediction_bytes` wrote: classes, probabilities or None, and what they were made from.
+
+    Raises:
+        Exception: one of `DAMAGED`.
+    """
+    table = _read_whole(content)
+    ranked, probabilities = _matrices(table)
+    notes = {key.decode(): text.decode() for key, text in (table.schema.metadata or {}).items()}
+    if _digest(ranked, probabilities, notes["origin"]) != notes["sha256"]:
+        raise OSError("the predictions are not what was written")
+    return ranked, probabilities, json.loads(notes["origin"])
 
 
 def example_bytes(
@@ -157,6 +190,23 @@ def _bytes(table: pa.Table, dictionaries: list[str] | bool = True) -> bytes:
 
 def _read(content: bytes, columns: Sequence[str] | None) -> pa.Table:
     return pq.read_table(pa.BufferReader(content), columns=columns, page_checksum_verification=True)
+
+
+def _read_whole(content: bytes) -> pa.Table:
+    return pq.read_table(pa.BufferReader(content), pre_buffer=False)  # it is in memory
+
+
+def _matrices(table: pa.Table) -> tuple[np.ndarray, np.ndarray | None]:
+    return _matrix(table["ranked"]), _matrix(table["probability"]) if "probability" in table.column_names else None
+
+
+def _digest(ranked: np.ndarray, probabilities: np.ndarray | None, said: str) -> str:
+    """Over the shape, and the values in types of one width whatever they are stored in."""
+    digest = hashlib.sha256(f"{ranked.shape} {said}".encode())
+    digest.update(ranked.astype("<i4").tobytes())
+    if probabilities is not None:
+        digest.update(probabilities.astype("<f4").tobytes())
+    return digest.hexdigest()
 
 
 def _matrix(column: pa.ChunkedArray) -> np.ndarray:

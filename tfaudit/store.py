@@ -7,26 +7,29 @@ DIR/predictions/split=SPLIT/variant=VARIANT/MEMBER.parquet    columns ranked, pr
 DIR/examples/SPLIT.parquet                                    example, label, image (PNG), groups
 DIR/examples/classes.parquet                                  class, and what is known of its training data
 DIR/costs.parquet                                             what each variant costs on this machine
+DIR/failures/SPLIT.txt                                        why a condition was not evaluated
 ```
 `member.json` is written last and holds the SHA-256 of every other file of the member: without it, or where a checksum
-does not match, the member does not count and is made again.
+does not match, the member does not count and is made again. Predictions under a condition, whose split is called
+`fog-3` or so, come later and carry their own checksum: `tfaudit.evaluations`.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from tfaudit import parquet
+from tfaudit.conditions import Condition
 from tfaudit.errors import InputError
-from tfaudit.files import remove_unfinished, write_whole
+from tfaudit.evaluations import Evaluations
+from tfaudit.files import remove_unfinished
 from tfaudit.predictions import Predictions, frozen
+from tfaudit.records import MEND, MemberRecords
 from tfaudit.study import Study
 
 __all__ = ["Store", "open_store"]
@@ -58,12 +61,18 @@ def open_store(directory: str | Path) -> Store:
     return Store(Path(directory), Study.from_json(fields))
 
 
-class Store:
-    """The files of one study in its directory. Reading needs no TensorFlow."""
+class Store(MemberRecords):
+    """The files of one study in its directory. Reading needs no TensorFlow.
+
+    Attributes:
+        directory: of the study.
+        study: as it is run.
+        evaluations: the predictions under the study's conditions, file by file.
+    """
 
     def __init__(self, directory: Path, study: Study) -> None:
-        self.directory = directory
-        self.study = study
+        super().__init__(directory, study)
+        self.evaluations = Evaluations(self)
 
     @classmethod
     def create(cls, directory: str | Path, study: Study, versions: Mapping[str, str]) -> Store:
@@ -104,87 +113,22 @@ class Store:
             sorted(path.name.removeprefix("split=") for path in (self.directory / "predictions").glob("split=*"))
         )
 
-    @staticmethod
-    def member_path(variant: str, member: int, file: str) -> str:
-        """Path of one of a member's files, relative to the study's directory."""
-        return f"members/{variant}/{member:03d}/{file}"
-
-    def members(self, variant: str) -> tuple[int, ...]:
-        """Numbers of the members that are complete; `verify` also reads their files."""
-        found = (path.parent for path in (self.directory / "members" / variant).glob("*/member.json"))
-        numbers = sorted(int(path.name) for path in found if path.name.isdigit())
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """The study's conditions under which at least one evaluation is complete, in the study's order."""
+        pairs = [(v.key, member) for v in self.study.all_variants for member in self.members(v.key)]
         return tuple(
-            n for n in numbers if n < self.study.population and self.record(variant, n).get("status") == "complete"
+            condition
+            for condition in self.study.conditions
+            if any(self.evaluations.is_complete(*pair, condition.split) for pair in pairs)
         )
 
-    def record(self, variant: str, member: int) -> dict[str, Any]:
-        """What `member.json` says; empty where it is missing or damaged."""
-        try:
-            record = json.loads((self.directory / self.member_path(variant, member, "member.json")).read_text())
-        except (OSError, ValueError):
-            return {}
-        return record if isinstance(record, dict) else {}
-
-    def is_complete(self, variant: str, member: int) -> bool:
-        """Does the member count: recorded as complete, its predictions as they were written, its other files there?"""
-        record = self.record(variant, member)
-        if record.get("status") != "complete":
-            return False
-        try:
-            for path, facts in record["files"].items():
-                if path.startswith("predictions/"):
-                    self.read_checked(variant, member, path)
-                elif (self.directory / path).stat().st_size != facts["bytes"]:
-                    return False
-        except (OSError, KeyError, TypeError, ValueError):  # InputError is a ValueError
-            return False
-        return True
-
-    def read_checked(self, variant: str, member: int, path: str) -> bytes:
-        """Contents of one of a member's files.
-
-        Raises:
-            InputError: the file is missing, or not what was written.
-        """
-        content = self._read(path)
-        if hashlib.sha256(content).hexdigest() != self.record(variant, member)["files"].get(path, {}).get("sha256"):
-            raise InputError(f"{path.split('/')[0]}: {self.directory / path} does not match its checksum; {_MEND}")
-        return content
-
-    def failures(self) -> dict[tuple[str, int], str]:
-        """Tracebacks of the members that failed, by variant and number."""
-        pairs = [(v.key, member) for v in self.study.all_variants for member in range(self.study.population)]
-        records = {pair: self.record(*pair) for pair in pairs}
-        return {pair: record["traceback"] for pair, record in records.items() if record.get("status") == "failed"}
-
-    def save_member(self, variant: str, member: int, files: Mapping[str, bytes], record: Mapping[str, Any]) -> None:
-        """Writes a member; it counts from the moment its `member.json` is there.
+    def predictions(self, variant: str, split: str = "test") -> Predictions:
+        """The predictions of all complete members of a variant; under a condition of those that were evaluated there.
 
         Args:
             variant: key.
-            member: number.
-            files: contents by path relative to the study's directory.
-            record: further facts for `member.json`.
-        """
-        facts = self.member_path(variant, member, "member.json")
-        (self.directory / facts).unlink(missing_ok=True)
-        for path, content in files.items():
-            self.write(path, content)
-        sums = {path: {"bytes": len(c), "sha256": hashlib.sha256(c).hexdigest()} for path, c in files.items()}
-        record = {"status": "complete", "variant": variant, "member": member, **record, "files": sums}
-        self.write(facts, json.dumps(record, indent=2).encode())
-
-    def save_failure(self, variant: str, member: int, traceback: str) -> None:
-        """Records that a member failed, with its traceback; a later run tries it again."""
-        record = {"status": "failed", "variant": variant, "member": member, "traceback": traceback}
-        self.write(self.member_path(variant, member, "member.json"), json.dumps(record, indent=2).encode())
-
-    def prediction_path(self, variant: str, member: int, split: str = "test") -> str:
-        """Path of a member's predictions, relative to the study's directory."""
-        return f"predictions/split={split}/variant={variant}/{member:03d}.parquet"
-
-    def predictions(self, variant: str, split: str = "test") -> Predictions:
-        """The predictions of all complete members of a variant.
+            split: "test", or the split of one of `conditions`.
 
         Raises:
             InputError: no such variant, split or complete member, or a file that is damaged.
@@ -193,8 +137,19 @@ class Store:
         members = self.members(variant)
         if not members:
             raise InputError(f"variant: {variant!r} has no complete member in {self.directory}; run the study first")
+        under_condition = any(split == condition.split for condition in self.study.conditions)
+        if under_condition:
+            members = tuple(n for n in members if self.evaluations.is_there(variant, n, split))
+            if not members:
+                raise InputError(f"split: {split!r} has not been predicted with {variant!r}; run the study first")
         examples = self.examples(split, images=False, groups=False)
-        ranked, probabilities = zip(*(self._member(variant, n, split, len(examples)) for n in members), strict=True)
+        read = self.evaluations.read if under_condition else self._recorded
+        found = [read(variant, member, split) for member in members]
+        for member, (ranked, _) in zip(members, found, strict=True):
+            if len(ranked) != len(examples):
+                path = self.directory / self.prediction_path(variant, member, split)
+                raise InputError(f"predictions: {path} holds {len(ranked)} examples, not {len(examples)}; {MEND}")
+        ranked, probabilities = zip(*found, strict=True)
         return Predictions(
             examples["label"].to_numpy(),
             frozen(np.stack(ranked)),
@@ -204,14 +159,10 @@ class Store:
             members=members,
         )
 
-    def _member(self, variant: str, member: int, split: str, examples: int) -> tuple[np.ndarray, np.ndarray | None]:
-        path = self.prediction_path(variant, member, split)
-        ranked, probabilities = parquet.read_predictions(self.read_checked(variant, member, path))
-        if len(ranked) != examples:
-            raise InputError(
-                f"predictions: {self.directory / path} holds {len(ranked)} examples, not {examples}; {_MEND}"
-            )
-        return ranked, probabilities
+    def _recorded(self, variant: str, member: int, split: str) -> tuple[np.ndarray, np.ndarray | None]:
+        """Predictions of the split that the member's record vouches for."""
+        content = self.read_checked(variant, member, self.prediction_path(variant, member, split))
+        return parquet.read_predictions(content)
 
     def save_examples(
         self,
@@ -242,17 +193,19 @@ class Store:
         """One row an example: `example` (its id), `label`, `image` (PNG bytes) and what groups it belongs to.
 
         `.attrs["class_names"]` names the classes, `.attrs["groups"]` the columns of groups. Without `images` and
-        `groups` their columns are not read.
+        `groups` their columns are not read. A corruption of the test set has the test set's examples.
 
         Raises:
             InputError: no such split, or the file is damaged.
         """
         path = f"examples/{split}.parquet"
-        content = self._read(path)
+        if any(split == c.split and c.is_computed for c in self.study.conditions):
+            path = "examples/test.parquet"
+        content = self.read(path)
         try:
             return parquet.read_examples(content, images=images, groups=groups)
         except parquet.DAMAGED:
-            raise InputError(f"examples: {self.directory / path} is damaged; {_MEND}") from None
+            raise InputError(f"examples: {self.directory / path} is damaged; {MEND}") from None
 
     def save_table(self, name: str, table: pd.DataFrame) -> None:
         """Writes what is known beside the predictions.
@@ -273,26 +226,9 @@ class Store:
         if not (self.directory / place).exists():
             return None
         try:
-            return parquet.read_facts(self._read(place))
+            return parquet.read_facts(self.read(place))
         except parquet.DAMAGED:
-            raise InputError(f"{name}: {self.directory / place} is damaged; {_MEND}") from None
-
-    def write(self, path: str, content: bytes) -> None:
-        """Writes a file, whole or not at all; the path is relative to the study's directory.
-
-        Raises:
-            OSError: the file cannot be written (no space, no permission); nothing half-written stays.
-        """
-        write_whole(self.directory / path, content)
-
-    def _read(self, path: str) -> bytes:
-        try:
-            return (self.directory / path).read_bytes()
-        except OSError as problem:
-            raise InputError(
-                f"{path.split('/')[0]}: {self.directory / path} cannot be read ({problem.strerror}); {_MEND}"
-            ) from None
+            raise InputError(f"{name}: {self.directory / place} is damaged; {MEND}") from None
 
 
 _TABLES = {"classes": "examples/classes.parquet", "costs": "costs.parquet"}
-_MEND = "`tfaudit run` with the same recipe and directory makes it again"
