@@ -1,0 +1,222 @@
+"""One pass over the conditions: what the tables need of each, so that no two conditions are in memory at once."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from tfaudit.audit.corruption.exemplar_flips import flip_counts, lost_first
+from tfaudit.audit.pairing import require_same_examples
+from tfaudit.audit.wording import listed
+from tfaudit.errors import InputError
+from tfaudit.predictions import Predictions
+
+__all__ = ["Observed", "Pair", "Side", "observe"]
+
+Pair: TypeAlias = tuple[str, int]
+"""Corruption and severity: 1 to 5, or 0 where a set has none."""
+
+
+class _Glance(NamedTuple):
+    """What is kept of one population under one condition."""
+
+    members: tuple[object, ...]
+    accuracy: Mapping[int, np.ndarray]
+    recall: np.ndarray
+    right: Mapping[int, np.ndarray]
+
+
+@dataclasses.dataclass(frozen=True)
+class Side:
+    """One population: M members in S + 1 columns, the conditions and last the clean images; NaN where not evaluated.
+
+    Attributes:
+        accuracy: by k, `(M, S + 1)` top-k accuracy.
+        recall: `(M, S + 1, C)` recall of each class.
+        right: by k and column, of a single member the `(N,)` right answers; no entry for several members.
+        counts: `(S,)` how many members were evaluated under each condition.
+        clean_members: how many were on clean images.
+    """
+
+    accuracy: Mapping[int, np.ndarray]
+    recall: np.ndarray
+    right: Mapping[tuple[int, int], np.ndarray]
+    counts: tuple[int, ...]
+    clean_members: int
+
+    def complete(self, columns: Sequence[int] | np.ndarray) -> np.ndarray:
+        """`(M,)` booleans: which members were evaluated in all of these columns."""
+        return ~np.isnan(self.accuracy[1][:, columns]).any(1)
+
+
+@dataclasses.dataclass(frozen=True)
+class Observed:
+    """Two populations under S conditions and, as column S, on clean images.
+
+    Attributes:
+        conditions: S pairs of corruption and severity, in the order of the baseline's mapping.
+        class_names: of the C classes.
+        labels: of each column, the `(N,)` true classes; columns that show the same examples share one array.
+        ranks: the k of which accuracies are known: 1, and 5 where five ranks are stored throughout.
+        before: the baseline.
+        after: the compressed population.
+        flips: counts of exemplars among flips, one row per condition that shows the clean examples.
+        lost_first: `(N,)` how often the compressed population alone loses a clean example; all 0 without clean ones.
+    """
+
+    conditions: tuple[Pair, ...]
+    class_names: tuple[str, ...]
+    labels: tuple[np.ndarray, ...]
+    ranks: tuple[int, ...]
+    before: Side
+    after: Side
+    flips: tuple[dict[str, object], ...]
+    lost_first: np.ndarray
+
+    @property
+    def corruptions(self) -> dict[str, list[int]]:
+        """The columns of every corruption."""
+        found: dict[str, list[int]] = {}
+        for i, (corruption, _) in enumerate(self.conditions):
+            found.setdefault(corruption, []).append(i)
+        return found
+
+    @property
+    def graded(self) -> dict[str, list[int]]:
+        """The columns of every corruption that has severities: the ones that means are over."""
+        return {name: at for name, at in self.corruptions.items() if self.conditions[at[0]][1] > 0}
+
+    @property
+    def clean(self) -> bool:
+        """Are there clean images?"""
+        return len(self.labels) > len(self.conditions)
+
+    @property
+    def single(self) -> bool:
+        """Is it one model against one, under every condition?"""
+        return set(self.before.counts) == set(self.after.counts) == {1}
+
+    def one_against_one(self, columns: Sequence[int] | np.ndarray, k: int) -> bool:
+        """Can the answers of two single models be paired by image: the same images in all of these columns?"""
+        alone = all((k, i) in side.right for side in (self.before, self.after) for i in columns)
+        return alone and len({id(self.labels[i]) for i in columns}) == 1
+
+
+def observe(
+    baseline: Mapping[Pair, Predictions],
+    compressed: Mapping[Pair, Predictions],
+    clean: tuple[Predictions, Predictions] | None,
+) -> Observed:
+    """Asks each mapping for each condition once.
+
+    Raises:
+        InputError: as `tfaudit.audit.robustness.robustness`.
+    """
+    conditions = _conditions(baseline, compressed)
+    glances: tuple[list[_Glance], list[_Glance]] = ([], [])
+    sets: list[Predictions] = []
+    labels: list[np.ndarray] = []
+    flips: list[dict[str, object]] = []
+    lost = np.zeros(clean[0].num_examples if clean else 0, int)
+    for condition, pair in _pairs(conditions, baseline, compressed, clean):
+        _require(pair, "clean" if condition is None else f"{condition[0]}, severity {condition[1]}", sets)
+        labels.append(_shared_labels(pair[0], sets))
+        for side, population in zip(glances, pair, strict=True):
+            side.append(_glance(population, side if condition is None else []))
+        if clean and condition and _same_images(pair[0], clean[0]):
+            flips.append({"corruption": condition[0], "severity": condition[1], **flip_counts(clean, pair)})
+            lost += lost_first(clean, pair)
+    ranks = (1, 5) if all(5 in glance.accuracy for side in glances for glance in side) else (1,)
+    before, after = (_side(side, ranks, len(conditions)) for side in glances)
+    return Observed(conditions, sets[0].class_names, tuple(labels), ranks, before, after, tuple(flips), lost)
+
+
+def _conditions(baseline: Mapping[Pair, Predictions], compressed: Mapping[Pair, Predictions]) -> tuple[Pair, ...]:
+    for condition in (*baseline, *compressed):
+        if not (
+            isinstance(condition, tuple)
+            and len(condition) == 2
+            and isinstance(condition[0], str)
+            and isinstance(condition[1], int)
+            and 0 <= condition[1] <= 5
+        ):
+            raise InputError(
+                f"baseline, compressed: key {condition!r}, allowed are pairs of a corruption and a severity from 1 to "
+                "5, or 0 where a set has none"
+            )
+    if not baseline:
+        raise InputError("baseline: no conditions; map (corruption, severity) to Predictions")
+    for name, here, there in (("compressed", baseline, compressed), ("baseline", compressed, baseline)):
+        if missing := [
+            f"{corruption} {severity}" for corruption, severity in here if (corruption, severity) not in there
+        ]:
+            raise InputError(f"{name}: lacks {listed(missing)}; both must have the same conditions")
+    kinds = {name: {severity > 0 for corruption, severity in baseline if corruption == name} for name, _ in baseline}
+    if mixed := [name for name, found in kinds.items() if len(found) > 1]:
+        raise InputError(f"baseline: {listed(mixed)} both with and without a severity; allowed is one of the two")
+    return tuple(baseline)
+
+
+def _pairs(
+    conditions: tuple[Pair, ...],
+    baseline: Mapping[Pair, Predictions],
+    compressed: Mapping[Pair, Predictions],
+    clean: tuple[Predictions, Predictions] | None,
+) -> Iterator[tuple[Pair | None, tuple[Predictions, Predictions]]]:
+    for condition in conditions:
+        yield condition, (baseline[condition], compressed[condition])
+    if clean:
+        yield None, clean
+
+
+def _require(pair: tuple[Predictions, Predictions], place: str, sets: list[Predictions]) -> None:
+    try:
+        require_same_examples(*pair)
+    except InputError as problem:
+        raise InputError(f"{problem} ({place})") from None
+    if sets and pair[0].class_names != sets[0].class_names:
+        raise InputError(f"baseline: class_names differ from those of the other conditions ({place})")
+
+
+def _same_images(one: Predictions, other: Predictions) -> bool:
+    return np.array_equal(one.example_ids, other.example_ids) and np.array_equal(one.labels, other.labels)
+
+
+def _shared_labels(population: Predictions, sets: list[Predictions]) -> np.ndarray:
+    """The labels of the first population that showed the same examples, which joins `sets` if there is none."""
+    for known in sets:
+        if _same_images(known, population):
+            return known.labels
+    sets.append(population)
+    return population.labels
+
+
+def _glance(population: Predictions, corrupted: list[_Glance]) -> _Glance:
+    """Of clean images the one member matters that was evaluated under corruption, where it is the same throughout."""
+    known = [k for k in (1, 5) if k <= population.ranked.shape[2]]
+    alone = {glance.members for glance in corrupted} or {population.members}
+    chosen = [i for i, member in enumerate(population.members) if alone == {(member,)}]
+    return _Glance(
+        population.members,
+        {k: population.accuracy(k) for k in known},
+        population.recall(),
+        {k: population.correct(k)[i].copy() for i in chosen for k in known},
+    )
+
+
+def _side(glances: list[_Glance], ranks: tuple[int, ...], conditions: int) -> Side:
+    """Members in the order in which they appear; a clean column is last even where it is missing."""
+    members = list(dict.fromkeys(member for glance in glances for member in glance.members))
+    accuracy = {k: np.full((len(members), conditions + 1), np.nan) for k in ranks}
+    recall = np.full((len(members), conditions + 1, glances[0].recall.shape[1]), np.nan)
+    for column, glance in enumerate(glances):
+        rows = [members.index(member) for member in glance.members]
+        recall[rows, column] = glance.recall
+        for k in ranks:
+            accuracy[k][rows, column] = glance.accuracy[k]
+    right = {(k, column): glance.right[k] for column, glance in enumerate(glances) for k in ranks if glance.right}
+    counts = tuple(len(glance.members) for glance in glances)
+    return Side(accuracy, recall, right, counts[:conditions], counts[conditions] if len(counts) > conditions else 0)
