@@ -7,6 +7,7 @@ member has been made anew since, does not count.
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -71,6 +72,10 @@ class Evaluations:
         if origin != self._records.origin(variant, member):
             raise InputError(f"predictions: {path} is of another model than this member; {MEND}")
         return ranked, probabilities
+
+    def forget(self, split: str) -> None:
+        """Removes every evaluation of a split: its examples are others now."""
+        shutil.rmtree(self._records.directory / f"predictions/split={split}", ignore_errors=True)
 
     def save_failure(self, split: str, traceback: str) -> None:
         """Records why a condition could not be evaluated for every member; a later run tries it again."""

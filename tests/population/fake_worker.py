@@ -10,8 +10,11 @@ from pathlib import Path
 if __name__ == "__main__":
     directory = Path(sys.argv[1])
     for line in sys.stdin:
-        variant, member = json.loads(line)
+        kind, variant, member = json.loads(line)
         answer = {"error": None}
+        if kind == "condition":
+            print("".join(json.dumps({"left": left}) + "\n" for left in (2, 1, 0)) + json.dumps(answer), flush=True)
+            continue
         once = directory / f"once-{variant}-{member}"
         if variant == "slow":
             (directory / f"busy-{os.getpid()}").touch()

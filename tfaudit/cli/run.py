@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
@@ -26,7 +27,7 @@ def run(
     model: Annotated[str | None, typer.Option(help="Model or .keras file, in place of the recipe's.")] = None,
     smoke: Annotated[bool, typer.Option("--smoke", help="Two members, a few steps: does it run at all?")] = False,
 ) -> None:
-    """Trains a population, compresses it and audits what it forgot. Can be interrupted and run again."""
+    """Trains a population, compresses it, corrupts its test set and audits what it forgot. Can be interrupted."""
     import dataclasses
 
     from tfaudit.datasets.catalogue import is_here
@@ -50,15 +51,14 @@ def run(
     except KeyboardInterrupt:
         err.print("tfaudit: interrupted; the same command goes on from here")
         raise typer.Exit(130) from None
-    failures = store.failures()
+    failures = {f"member {variant}/{member:03d}": text for (variant, member), text in store.failures().items()}
+    failures |= {f"condition {split}": text for split, text in store.evaluations.failures().items()}
     if "dense" in store.variants:
         show(store)
-    for (variant, member), traceback in failures.items():
-        last = traceback.strip().splitlines()[-1]
-        err.print(f"member {variant}/{member:03d} failed: {last}", markup=False, style="red", soft_wrap=True)
+    for what, traceback in failures.items():
+        err.print(f"{what} failed: {traceback.strip().splitlines()[-1]}", markup=False, style="red", soft_wrap=True)
     if failures:
-        failed = "1 member failed; the same command tries it again"
-        if len(failures) > 1:
-            failed = f"{len(failures)} members failed; the same command tries them again"
-        err.print(failed)
+        kinds = Counter(what.partition(" ")[0] for what in failures)
+        counted = " and ".join(f"{count} {kind}{'s' * (count > 1)}" for kind, count in kinds.items())
+        err.print(f"{counted} failed; the same command tries {'them' if len(failures) > 1 else 'it'} again")
         raise typer.Exit(1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -28,7 +28,13 @@ class _Forward(Protocol):
 
 
 def predict(
-    model: keras.Model | bytes | str | Path, images: Any, *, batch_size: int = 256, k: int = 5, threads: int = 1
+    model: keras.Model | bytes | str | Path,
+    images: Any,
+    *,
+    batch_size: int = 256,
+    k: int = 5,
+    threads: int = 1,
+    classes: Sequence[int] | np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """The k best classes of every image, best first, and their probabilities.
 
@@ -46,12 +52,16 @@ def predict(
         batch_size: Images per step; an iterable's own batches are kept.
         k: How many classes; a model with C < k classes gives C.
         threads: Threads of LiteRT. Keras goes by TensorFlow's own settings.
+        classes: The only classes that may be answered, for images of a part of what the model knows, such as the 200
+            of ImageNet-A; the probabilities are shares among them. All classes by default.
 
     Returns:
-        Classes, int32 `(N, min(k, C))`, and probabilities, float32 of the same shape.
+        Classes, int32 `(N, min(k, C))`, and probabilities, float32 of the same shape; C counts the classes that may be
+        answered.
 
     Raises:
-        InputError: The model cannot be run, the images do not fit it, or it answers NaN or infinity.
+        InputError: The model cannot be run, the images do not fit it, it answers NaN or infinity, or it does not know
+            one of the classes.
 
     Example:
         >>> import keras, numpy as np
@@ -65,9 +75,10 @@ def predict(
     """
     if k < 1:
         raise InputError(f"k: {k}, allowed is 1 or more")
+    allowed = None if classes is None else _allowed(classes)
     forward = _forward(model, threads)
     is_probability = forward.gives_probabilities
-    classes, probabilities = [], []
+    ranked, probabilities = [], []
     for batch in image_batches(images, batch_size):
         if not len(batch):
             continue
@@ -75,12 +86,22 @@ def predict(
         _check_scores(scores)
         if is_probability is None:
             is_probability = _look_like_probabilities(scores)
-        best, share = _rank(scores, k, is_probability)
-        classes.append(best)
+        best, share = _rank(scores, k, is_probability, allowed)
+        ranked.append(best)
         probabilities.append(share)
-    if not classes:
+    if not ranked:
         raise InputError("images: empty, allowed is one image or more")
-    return np.concatenate(classes), np.concatenate(probabilities)
+    return np.concatenate(ranked), np.concatenate(probabilities)
+
+
+def _allowed(classes: Sequence[int] | np.ndarray) -> np.ndarray:
+    """The classes in rising order, so that equal scores rank the lower one first."""
+    allowed = np.asarray(classes)
+    if allowed.ndim != 1 or not allowed.size or allowed.dtype.kind not in "iu":
+        raise InputError(f"classes: {allowed.dtype} {allowed.shape}, allowed are one or more numbers of classes")
+    if (np.diff(np.sort(allowed)) == 0).any() or allowed.min() < 0:
+        raise InputError("classes: a negative one or one twice, allowed are different numbers from 0")
+    return np.sort(allowed)
 
 
 def _forward(model: object, threads: int) -> _Forward:
@@ -118,12 +139,26 @@ def _look_like_probabilities(scores: np.ndarray) -> bool:
     return scores.shape[1] == 1 or bool(np.abs(scores.sum(axis=1) - 1).max() < 0.01)
 
 
-def _rank(scores: np.ndarray, k: int, is_probability: bool) -> tuple[np.ndarray, np.ndarray]:
+def _rank(
+    scores: np.ndarray, k: int, is_probability: bool, allowed: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
     shares: Callable[[np.ndarray], np.ndarray] = _clip if is_probability else _softmax
     if scores.shape[1] == 1:  # one unit: its sigmoid is the softmax of (0, logit)
         scores = np.hstack([1 - scores, scores]) if is_probability else np.hstack([np.zeros_like(scores), scores])
+    if allowed is not None:
+        if allowed[-1] >= scores.shape[1]:
+            raise InputError(f"classes: up to {allowed[-1]}, the model knows 0 to {scores.shape[1] - 1}")
+        scores = scores[:, allowed]
+        shares = _among_themselves if is_probability else _softmax
     best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-    return best.astype(np.int32), np.take_along_axis(shares(scores), best, axis=1)
+    classes = best if allowed is None else allowed[best]
+    return classes.astype(np.int32), np.take_along_axis(shares(scores), best, axis=1)
+
+
+def _among_themselves(scores: np.ndarray) -> np.ndarray:
+    """Probabilities of some of the classes as shares of their sum; equal ones where a softmax in int8 gave zeros."""
+    sums = _clip(scores).sum(axis=1, keepdims=True)
+    return np.where(sums > 0, _clip(scores), 1 / scores.shape[1]) / np.where(sums > 0, sums, 1)
 
 
 def _clip(scores: np.ndarray) -> np.ndarray:

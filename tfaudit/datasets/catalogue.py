@@ -10,7 +10,7 @@ from tfaudit.datasets.mock import MOCK_PREFIX
 from tfaudit.datasets.quiet import quiet_tfds
 from tfaudit.errors import InputError
 
-__all__ = ["is_here", "load_dataset"]
+__all__ = ["command_for", "is_here", "load_dataset"]
 
 
 def load_dataset(
@@ -64,7 +64,7 @@ def load_dataset(
         return digits(split)
     from tfaudit.datasets.prepared import read_prepared
 
-    return read_prepared(name, split, data_dir=data_dir, image_size=image_size, crop=crop, fix=_command_for(name))
+    return read_prepared(name, split, data_dir=data_dir, image_size=image_size, crop=crop, fix=command_for(name))
 
 
 def is_here(name: str, *, data_dir: str | Path | None = None) -> bool:
@@ -85,7 +85,8 @@ def is_here(name: str, *, data_dir: str | Path | None = None) -> bool:
         return bool(find_builder(name, data_dir).is_prepared())
 
 
-def _command_for(name: str) -> str:
+def command_for(name: str) -> str:
+    """The command that gets a set."""
     from tfaudit.datasets.prepare import PREPARABLE
 
     base = name.partition(":")[0]

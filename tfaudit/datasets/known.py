@@ -32,6 +32,7 @@ KNOWN = {
     "emnist/byclass": Known(class_names=tuple(string.digits + string.ascii_uppercase + string.ascii_lowercase)),
     # Its test split has no labels, so everyone tests on the validation split.
     "imagenet2012": Known(test="validation"),
+    "imagenet2012_corrupted": Known(test="validation"),
 }
 
 
@@ -49,5 +50,6 @@ def test_split(name: str) -> str:
 
 
 def known(name: str) -> Known:
-    """The entry of a set, whatever its version and whether or not it is a mock."""
-    return KNOWN.get(name.removeprefix("mock:").partition(":")[0], Known())
+    """The entry of a set or of all its configurations, whatever its version and whether or not it is a mock."""
+    name = name.removeprefix("mock:").partition(":")[0]
+    return KNOWN.get(name, KNOWN.get(name.partition("/")[0], Known()))

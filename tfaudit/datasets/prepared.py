@@ -22,7 +22,7 @@ from tfaudit.errors import InputError
 if TYPE_CHECKING:
     import tensorflow as tf
 
-__all__ = ["read_prepared"]
+__all__ = ["open_builder", "read_prepared"]
 
 IN_MEMORY_BYTES = 600 * 2**20
 """Decoded pixels up to this size are held in memory; the largest such set is EMNIST ByClass."""
@@ -44,12 +44,7 @@ def read_prepared(
     Raises:
         InputError: Not prepared, no such split, or no set of labelled images.
     """
-    builder = (
-        mock_builder(name.removeprefix(MOCK_PREFIX), data_dir)
-        if name.startswith(MOCK_PREFIX)
-        else find_builder(name, data_dir)
-    )
-    start_tensorflow()  # the features import it
+    builder = open_builder(name, data_dir)
     features = builder.info.features
     chosen = choose_features(name, features)
     with quiet_tfds():
@@ -87,6 +82,22 @@ def read_prepared(
     )
     fits = None not in shape and count * int(np.prod(shape)) <= IN_MEMORY_BYTES
     return _load(dataset) if fits else dataset
+
+
+def open_builder(name: str, data_dir: str | Path | None = None) -> Any:
+    """The TFDS builder of a set, prepared or not, or a mock of it.
+
+    Args:
+        name: As `find_builder` takes it, or that after `mock:`.
+        data_dir: As `data_folder` takes it.
+
+    Raises:
+        InputError: Nothing goes by the name.
+    """
+    start_tensorflow()  # the features import it
+    if name.startswith(MOCK_PREFIX):
+        return mock_builder(name.removeprefix(MOCK_PREFIX), data_dir)
+    return find_builder(name, data_dir)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from tfaudit.stats.image_properties import pixel_entropy
 from tfaudit.store import Store
 from tfaudit.study import Study
 
-__all__ = ["class_facts", "load_splits", "store_examples"]
+__all__ = ["class_facts", "load_splits", "load_test", "pngs", "store_examples"]
 
 
 THUMBNAIL, SMALL_THUMBNAIL, MANY = 224, 96, 20_000
@@ -30,13 +30,18 @@ def load_splits(study: Study) -> tuple[Dataset, Dataset]:
     Raises:
         InputError: the data set, or one of the splits "train" and "test", is not there.
     """
-    train, test = (
-        load_dataset(study.dataset, split, image_size=study.image_size, crop=study.crop)
-        for split in ("train", test_split(study.dataset))
-    )
-    if study.limit:
-        train, test = train.take(study.limit), test.take(study.limit)
-    return train, test
+    train = load_dataset(study.dataset, "train", image_size=study.image_size, crop=study.crop)
+    return train.take(study.limit) if study.limit else train, load_test(study)
+
+
+def load_test(study: Study) -> Dataset:
+    """The test set alone.
+
+    Raises:
+        InputError: it is not there.
+    """
+    test = load_dataset(study.dataset, test_split(study.dataset), image_size=study.image_size, crop=study.crop)
+    return test.take(study.limit) if study.limit else test
 
 
 def store_examples(store: Store, train: Dataset, test: Dataset) -> None:
@@ -44,10 +49,15 @@ def store_examples(store: Store, train: Dataset, test: Dataset) -> None:
     with contextlib.suppress(InputError):  # missing or damaged: written anew
         if len(store.examples("test")) == test.num_examples and store.table("classes") is not None:
             return
-    edge = THUMBNAIL if test.num_examples <= MANY else SMALL_THUMBNAIL
-    pngs = [_png(image) for image in test.thumbnails(edge)]
-    store.save_examples("test", test.labels, test.example_ids.tolist(), test.class_names, pngs, test.groups)
+    ids = test.example_ids.tolist()
+    store.save_examples("test", test.labels, ids, test.class_names, pngs(test), test.groups)
     store.save_table("classes", class_facts(train))
+
+
+def pngs(dataset: Dataset) -> list[bytes]:
+    """The images of a set as PNGs to be looked at, in order."""
+    edge = THUMBNAIL if dataset.num_examples <= MANY else SMALL_THUMBNAIL
+    return [_png(image) for image in dataset.thumbnails(edge)]
 
 
 def class_facts(train: Dataset) -> pd.DataFrame:

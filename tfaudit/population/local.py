@@ -1,4 +1,4 @@
-"""The local engine: a few worker processes that stay alive, and a plan of members that depend on one another."""
+"""The local engine: a few worker processes that stay alive, and a plan of jobs that depend on one another."""
 
 from __future__ import annotations
 
@@ -9,57 +9,39 @@ import selectors
 import subprocess
 import sys
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
 
 from tfaudit.errors import InputError
+from tfaudit.population.jobs import Event, Job, Order
 
-__all__ = ["Event", "Job", "make_members"]
+__all__ = ["carry_out"]
 
 COMMAND = (sys.executable, "-m", "tfaudit.population.worker")
 """Starts a worker, followed by the directory."""
 
 ATTEMPTS = 2
-"""A member that fails is tried once more."""
+"""A job that fails is tried once more."""
 
 
-@dataclass(frozen=True)
-class Job:
-    """One member to make: of which variant, its number, and the variant whose same member must be there first."""
+def carry_out(directory: Path, jobs: Sequence[Job], workers: int) -> Generator[Event]:
+    """Does every job on a few processes and tells what happens as it happens.
 
-    variant: str
-    member: int
-    parent: str | None = None
-
-
-@dataclass(frozen=True)
-class Event:
-    """What happened to a member: "started", "done", "retried" or "failed" (then `error` holds the traceback)."""
-
-    kind: str
-    job: Job
-    error: str = ""
-
-
-def make_members(directory: Path, jobs: Sequence[Job], workers: int) -> Generator[Event]:
-    """Makes every member on a few processes and tells what happens as it happens.
-
-    A worker that dies is replaced, and its member counts as failed once. Members whose parent failed fail with it.
-    Closing the generator, or any exception, ends the workers at once.
+    A worker that dies is replaced, and its job counts as failed once. Jobs whose parent failed fail with it. Closing
+    the generator, or any exception, ends the workers at once.
 
     Args:
         directory: of the store; `study.json` is there.
-        jobs: in the order in which they are wanted; those without a parent among them can start at once.
+        jobs: in the order in which they are wanted; those whose parent is not among them can start at once.
         workers: processes; never more than jobs.
 
     Raises:
-        InputError: no member can fare better: bad input, or a disk that is full or cannot be written.
+        InputError: no job can fare better: bad input, or a disk that is full or cannot be written.
     """
     waiting = list(jobs)
-    unmade = {(job.variant, job.member) for job in jobs}
-    failures: dict[Job, int] = {}
-    lost: set[tuple[str, int]] = set()
+    undone = {job.order for job in jobs}
+    failures: dict[Order, int] = {}
+    lost: dict[Order, Job] = {}
     with contextlib.ExitStack() as stack, selectors.DefaultSelector() as selector:
         idle = [_Worker(directory, number) for number in range(min(workers, len(jobs)))]
         for worker in idle:
@@ -67,10 +49,10 @@ def make_members(directory: Path, jobs: Sequence[Job], workers: int) -> Generato
             selector.register(worker.answers, selectors.EVENT_READ, worker)
         busy: dict[_Worker, Job] = {}
         while waiting or busy:
-            for job in [job for job in waiting if (job.parent, job.member) in lost]:
+            for job in [job for job in waiting if job.needs in lost]:
                 waiting.remove(job)
-                yield Event("failed", job, f"its parent, member {job.member} of {job.parent}, failed")
-            ready = [job for job in waiting if (job.parent, job.member) not in unmade]
+                yield Event("failed", job, f"its parent, {lost[cast(Order, job.needs)].name}, failed")
+            ready = [job for job in waiting if job.needs not in undone]
             for worker, job in zip(idle[:], ready, strict=False):
                 idle.remove(worker)
                 waiting.remove(job)
@@ -81,8 +63,11 @@ def make_members(directory: Path, jobs: Sequence[Job], workers: int) -> Generato
                 continue
             for key, _ in selector.select():
                 worker = key.data
-                made = busy.pop(worker, None)
                 answer = worker.answer()
+                if answer is not None and "left" in answer:
+                    yield Event("advanced", busy[worker], left=answer["left"])
+                    continue
+                made = busy.pop(worker, None)
                 if answer is None:
                     selector.unregister(worker.answers)
                     worker.restart()
@@ -95,15 +80,15 @@ def make_members(directory: Path, jobs: Sequence[Job], workers: int) -> Generato
                 if answer.get("fatal"):
                     raise InputError(answer["fatal"])
                 if answer["error"] is None:
-                    unmade.discard((job.variant, job.member))
+                    undone.discard(job.order)
                     yield Event("done", job)
                     continue
-                failures[job] = failures.get(job, 0) + 1
-                if failures[job] < ATTEMPTS:
+                failures[job.order] = failures.get(job.order, 0) + 1
+                if failures[job.order] < ATTEMPTS:
                     waiting.insert(0, job)
                     yield Event("retried", job, answer["error"])
                 else:
-                    lost.add((job.variant, job.member))
+                    lost[job.order] = job
                     yield Event("failed", job, answer["error"])
 
 
@@ -121,18 +106,19 @@ class _Worker:
         settings = {"TF_CPP_MIN_LOG_LEVEL": "2", "OMP_NUM_THREADS": "1", "TF_FORCE_GPU_ALLOW_GROWTH": "true"}
         environment = {**os.environ, **settings, "PYTHONUNBUFFERED": "1"}
         with self.log.open("ab") as log:
+            # Unbuffered: what is read beyond one answer would be hidden from the selector.
             self._process = subprocess.Popen(
-                self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, env=environment
+                self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, env=environment, bufsize=0
             )
         self._jobs = cast(IO[bytes], self._process.stdin)
         self.answers = cast(IO[bytes], self._process.stdout)
 
     def start(self, job: Job) -> None:
         with contextlib.suppress(BrokenPipeError):  # it died; the end of its answers will tell
-            self._jobs.write(json.dumps([job.variant, job.member]).encode() + b"\n")
+            self._jobs.write(json.dumps(job.order).encode() + b"\n")
             self._jobs.flush()
 
-    def answer(self) -> dict[str, str | None] | None:
+    def answer(self) -> dict[str, Any] | None:
         """One answer, or None where the process died."""
         line = self.answers.readline()
         return json.loads(line) if line.endswith(b"\n") else None

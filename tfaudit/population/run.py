@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import importlib.metadata
 import os
 from pathlib import Path
+from typing import cast
 
+from tfaudit.datasets.benchmarks import named_sets
 from tfaudit.errors import InputError
 from tfaudit.files import lock
+from tfaudit.population.condition_images import check_conditions
 from tfaudit.population.examples import load_splits, store_examples
-from tfaudit.population.local import Job, make_members
+from tfaudit.population.jobs import ConditionJob
+from tfaudit.population.local import carry_out
+from tfaudit.population.plan import condition_jobs, evaluated_members, member_jobs
 from tfaudit.population.progress import NoProgress, Reporter
 from tfaudit.store import Store
 from tfaudit.study import Study
@@ -30,8 +36,12 @@ def run(
 ) -> Store:
     """Trains, compresses and predicts every member of a study that is not in the directory yet.
 
+    Then every member is tested under the study's conditions, corruptions and benchmark sets, where it has not been: the
+    test set is corrupted once per condition and never stored. A study in the directory may get further conditions.
+
     The run can be interrupted or killed at any moment: the same call goes on from there. A member that fails twice is
-    recorded with its traceback, `store.failures()` lists it, and a later call tries it again.
+    recorded with its traceback, `store.failures()` lists it, and a later call tries it again; so does
+    `store.evaluations.failures()` for conditions.
 
     Args:
         study: what to run.
@@ -45,8 +55,8 @@ def run(
         The store.
 
     Raises:
-        InputError: another study or another run is in the directory, it cannot be written, the disk is full, or the
-            data set is not there.
+        InputError: another study or another run is in the directory, it cannot be written, the disk is full, or a
+            data set is not there or does not fit.
     """
     if engine != "local":
         raise InputError(f"engine: {engine!r}, allowed is 'local'")
@@ -55,23 +65,41 @@ def run(
     if workers < 1:
         raise InputError(f"workers: {workers}, allowed is 1 or more")
     train, test = load_splits(study)  # before anything is written or started: a missing set is one clear line
+    study = dataclasses.replace(study, benchmarks=named_sets(study.benchmarks))
+    check_conditions(study, test)
     with _plain_disk_errors(directory), lock(directory), progress or NoProgress() as reporter:
         store = Store.create(directory, study, {name: importlib.metadata.version(name) for name in _LIBRARIES})
         store_examples(store, train, test)
-        jobs = [job for job in _plan(study) if not store.is_complete(job.variant, job.member)]
-        total = study.population * len(study.all_variants)
-        reporter.begin(total, total - len(jobs))
-        with contextlib.closing(make_members(store.directory, jobs, workers)) as events:
-            for event in events:
-                if event.kind == "failed":
-                    store.save_failure(event.job.variant, event.job.member, event.error)
-                reporter.take(event)
+        _make_members(store, workers, reporter)
+        if study.conditions:
+            _evaluate(store, workers, reporter)
     return store
 
 
-def _plan(study: Study) -> list[Job]:
-    """All members, number by number, so that a run cut short holds smaller but whole populations."""
-    return [Job(v.key, member, v.parent) for member in range(study.population) for v in study.all_variants]
+def _make_members(store: Store, workers: int, reporter: Reporter) -> None:
+    jobs = member_jobs(store)
+    total = store.study.population * len(store.study.all_variants)
+    reporter.begin(total, total - len(jobs))
+    with contextlib.closing(carry_out(store.directory, jobs, workers)) as events:
+        for event in events:
+            if event.kind == "failed":
+                _, variant, member = event.job.order
+                store.save_failure(variant, member, event.error)
+            reporter.take(event)
+
+
+def _evaluate(store: Store, workers: int, reporter: Reporter) -> None:
+    jobs = condition_jobs(store)
+    total = len(store.study.conditions) * len(evaluated_members(store))
+    reporter.begin(total, total - sum(job.size for job in jobs), what="evaluations")
+    with contextlib.closing(carry_out(store.directory, jobs, workers)) as events:
+        for event in events:
+            split = cast(ConditionJob, event.job).condition.split
+            if event.kind == "failed":
+                store.evaluations.save_failure(split, event.error)
+            elif event.kind == "done":
+                store.evaluations.forget_failure(split)
+            reporter.take(event)
 
 
 @contextlib.contextmanager

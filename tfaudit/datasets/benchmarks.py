@@ -1,0 +1,153 @@
+"""Benchmark sets that test a trained model elsewhere: which are here, and how their classes fit the model's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from tfaudit.conditions import parent_set
+from tfaudit.datasets.builders import data_folder, find_builder
+from tfaudit.datasets.catalogue import command_for, is_here, load_dataset
+from tfaudit.datasets.dataset import Dataset
+from tfaudit.datasets.features import choose_features, value_of
+from tfaudit.datasets.known import test_split
+from tfaudit.datasets.mock import MOCK_PREFIX
+from tfaudit.datasets.prepared import open_builder
+from tfaudit.errors import InputError
+
+__all__ = ["Benchmark", "check_benchmark", "load_benchmark", "named_sets"]
+
+_SPARSE = ("imagenet_a", "imagenet_r")
+"""Sets that are numbered as ImageNet's 1,000 classes and show 200 of them."""
+
+
+class Benchmark(NamedTuple):
+    """A benchmark set as a model is tested on it.
+
+    Attributes:
+        dataset: the images, and what is known of them; its own labels are those of the set.
+        labels: int64 `(N,)`, as the model numbers its classes.
+        classes: int64, the only classes that the model may answer; None for all.
+    """
+
+    dataset: Dataset
+    labels: np.ndarray
+    classes: np.ndarray | None
+
+
+def named_sets(names: Sequence[str]) -> tuple[str, ...]:
+    """The sets by their names, `NAME/*` replaced by all configurations of NAME that are prepared here.
+
+    Raises:
+        InputError: nothing goes by a name, it has no configurations, or none of them is here.
+    """
+    found: dict[str, None] = {}
+    for name in names:
+        found.update(dict.fromkeys(_configurations(name.removesuffix("/*")) if name.endswith("/*") else [name]))
+    return tuple(found)
+
+
+def _configurations(name: str) -> list[str]:
+    base = name.removeprefix(MOCK_PREFIX)
+    every = [f"{name}/{config}" for config in find_builder(base).builder_configs]
+    if not every:
+        raise InputError(f"benchmarks: '{name}/*', but data set {base!r} has no configurations; name it {name!r}")
+    here = [config for config in every if is_here(config)]
+    if not here:
+        raise InputError(
+            f"benchmarks: '{name}/*', but none of its {len(every)} configurations is prepared in {data_folder()}; "
+            f"get the first one with: {command_for(every[0])}"
+        )
+    return here
+
+
+def check_benchmark(
+    name: str,
+    dataset: str,
+    class_names: Sequence[str],
+    image_shape: tuple[int, int, int],
+    *,
+    image_size: int | None = None,
+    crop: int | None = None,
+) -> None:
+    """Refuses a set that a model cannot be tested on, without reading its images.
+
+    Args:
+        name: of the benchmark set.
+        dataset: name of the set that the model was trained on.
+        class_names: of that.
+        image_shape: `(H, W, C)` that the model takes.
+        image_size: pixels that the shorter side of other images is scaled to.
+        crop: edge of the middle square that is cut out then.
+
+    Raises:
+        InputError: it is not prepared here, its classes are not the model's, or its images do not become such ones.
+    """
+    if not is_here(name):
+        raise InputError(f"benchmarks: {name!r} is not prepared in {data_folder()}; get it with: {command_for(name)}")
+    features = open_builder(name).info.features
+    chosen = choose_features(name, features)
+    _places(name, chosen.class_names, dataset, class_names)
+    own, edge = tuple(value_of(features, chosen.image).shape), crop or image_size
+    if own != image_shape and (own if edge is None else (edge, edge, own[2])) != image_shape:
+        raise InputError(f"benchmarks: {name!r} has images {own}, and the model takes {image_shape}")
+
+
+def load_benchmark(
+    name: str,
+    dataset: str,
+    class_names: Sequence[str],
+    image_shape: tuple[int, int, int],
+    *,
+    image_size: int | None = None,
+    crop: int | None = None,
+    limit: int | None = None,
+) -> Benchmark:
+    """A benchmark set for a model.
+
+    Images that have the shape which the model takes are not touched: those of ImageNet-C were cut when it was made. All
+    others are scaled and cut as the images that the model was trained on.
+
+    Args:
+        name: as `check_benchmark` takes it, as all that follows.
+        dataset: see there.
+        class_names: see there.
+        image_shape: see there.
+        image_size: see there.
+        crop: see there.
+        limit: the first so many examples; all by default.
+
+    Raises:
+        InputError: as `check_benchmark` does, or the labels are no classes.
+    """
+    features = open_builder(name).info.features
+    chosen = choose_features(name, features)
+    if tuple(value_of(features, chosen.image).shape) == image_shape:
+        image_size = crop = None
+    images = load_dataset(name, test_split(name), image_size=image_size, crop=crop)
+    places = _places(name, images.class_names, dataset, class_names)
+    classes = None
+    if name.removeprefix(MOCK_PREFIX) in _SPARSE:
+        classes = np.unique(places[images.labels])  # of the whole set, whatever the limit leaves of it
+    elif len(places) < len(class_names):
+        classes = np.sort(places)
+    if limit is not None:
+        images = images.take(limit)
+    return Benchmark(images, places[images.labels], classes)
+
+
+def _places(name: str, own: Sequence[str], dataset: str, known: Sequence[str]) -> np.ndarray:
+    """The model's number of every class of the set, int64."""
+    parent = dataset.removeprefix(MOCK_PREFIX).partition(":")[0]
+    if tuple(own) == tuple(known) or (parent_set(name) == parent and len(own) == len(known)):
+        return np.arange(len(own))
+    place = {known_name: number for number, known_name in enumerate(known)}
+    strangers = [own_name for own_name in own if own_name not in place]
+    if strangers or len(place) < len(known):
+        raise InputError(
+            f"benchmarks: {name!r} has {len(own)} classes such as {(strangers or list(own))[0]!r}, "
+            f"which are not among the {len(known)} of {dataset!r}, such as {known[0]!r}"
+        )
+    return np.array([place[own_name] for own_name in own])
