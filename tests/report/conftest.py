@@ -24,8 +24,11 @@ def png(value, side=8):
 TWO = (Pruned(0.9), Quantized("int8"))
 
 
-def make_study(directory, *, members=4, missing=(), name="small", variants=TWO, groups=None):
-    """Dense and variants, the first of which harms class 3; `missing` are (variant, member) that failed."""
+def make_study(directory, *, members=4, missing=(), name="small", variants=TWO, groups=None, **settings):
+    """Dense and variants, the first of which harms class 3; `missing` are (variant, member) that failed.
+
+    Further settings are the study's.
+    """
     study = Study(
         name=name,
         dataset="digits",
@@ -33,6 +36,7 @@ def make_study(directory, *, members=4, missing=(), name="small", variants=TWO, 
         training=Training(epochs=1),
         variants=variants,
         population=members,
+        **settings,
     )
     store = Store.create(directory, study, {"tfaudit": "0.1.0", "keras": "3.15.1"})
     dense = population(0, members=members)

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from tfaudit.audit.corruption.accuracies import OVERALL, corruption_table, overall_table, severity_table
+from tfaudit.audit.corruption.accuracies import OVERALL, clean_table, corruption_table, overall_table, severity_table
 from tfaudit.audit.corruption.blends import WELCH
 from tfaudit.audit.corruption.cells import class_cells
 from tfaudit.audit.corruption.exemplar_flips import flip_table
-from tfaudit.audit.corruption.observed import Observed, Pair, observe
+from tfaudit.audit.corruption.matching import Pair
+from tfaudit.audit.corruption.observed import Observed, observe
 from tfaudit.audit.wording import listed
 from tfaudit.errors import InputError, require
 from tfaudit.predictions import Predictions
@@ -33,10 +34,12 @@ class Robustness:
         corruptions: one row per k and corruption; see `frame`.
         overall: one row per k, the mean over all corruptions that have severities; columns as `frame`, and without
             adjusted p-values. Its corruption error is the mCE, its relative one the relative mCE.
+        clean: one row per k, the change on clean images: columns of `frame` from `k` to `p`; no row without them.
         severities: one row per k and condition; see `severity_frame`.
         classes: one row per corruption and class; see `class_frame`.
         flips: one row per condition on the clean images; see `flip_frame`.
-        lost_first: `(N,)` how often the compressed population alone loses an example that both get right when clean.
+        lost_first: by corruption, `(N,)` at how many severities the compressed population alone loses an example that
+            both get right when clean; no entry where other images than the clean ones are shown.
         alpha: level of the tests.
         notes: what a reader has to know, one sentence each.
     """
@@ -44,10 +47,11 @@ class Robustness:
     conditions: tuple[Pair, ...]
     corruptions: pd.DataFrame
     overall: pd.DataFrame
+    clean: pd.DataFrame
     severities: pd.DataFrame
     classes: pd.DataFrame
     flips: pd.DataFrame
-    lost_first: np.ndarray
+    lost_first: Mapping[str, np.ndarray]
     alpha: float
     notes: tuple[str, ...]
 
@@ -92,11 +96,13 @@ class Robustness:
         """The mean over the corruptions (top-1), counts of corruptions and cells, the corruption that costs most."""
         top1 = self.corruptions[self.corruptions["k"] == 1]
         whole = self.overall[self.overall["k"] == 1].to_dict("records")[0]
+        whole_clean = next(iter(self.clean[self.clean["k"] == 1].to_dict("records")), {})
         worst = top1.dropna(subset=["relative_change"]).nsmallest(1, "relative_change").to_dict("records")
         return {
             "corruptions": len(top1),
             "conditions": len(self.conditions),
             **{name: whole[name] for name in _WHOLE},
+            **{f"clean_{name}": whole_clean.get(name, float("nan")) for name in ("difference_pp", "relative_change")},
             "mce": whole["corruption_error"],
             "mce_low": whole["corruption_error_low"],
             "mce_high": whole["corruption_error_high"],
@@ -123,7 +129,7 @@ class Robustness:
 
     def severity_chart(self) -> Drawing:
         """Accuracy over severity, a panel per corruption."""
-        from tfaudit.report.charts.severities import severity_chart  # as above
+        from tfaudit.report.charts.corruptions import severity_chart  # as above
 
         return severity_chart({"compressed": self})
 
@@ -192,6 +198,7 @@ def robustness(
         conditions=observed.conditions,
         corruptions=corruption_table(observed, alpha=alpha),
         overall=overall_table(observed, alpha=alpha),
+        clean=clean_table(observed, alpha=alpha),
         severities=severity_table(observed, alpha=alpha),
         classes=class_cells(observed, alpha=alpha),
         flips=flip_table(observed.flips, alpha),

@@ -75,7 +75,7 @@ def _page(store: Store, audit: Summary, sections: Sequence[Section], split: str)
         split=split,
         examples=len(examples),
         class_count=len(examples.attrs["class_names"]),
-        style=Markup((files("tfaudit.report") / "report.css").read_text()),
+        style=Markup("".join((files("tfaudit.report") / sheet).read_text() for sheet in _sheets(sections))),
         versions=_versions(store),
         audit=audit,
         several=bool(audit.table["members"].max() > 1),
@@ -92,6 +92,10 @@ def _page(store: Store, audit: Summary, sections: Sequence[Section], split: str)
         classes={key: _class_rows(audit, key) for key in audit.impacts},
         galleries={key: gallery(found, examples["image"]) for key, found in audit.exemplars.items()},
     )
+
+
+def _sheets(sections: Sequence[Section]) -> tuple[str, ...]:
+    return ("report.css", *["strip.css"] * any(section.strip for section in sections))
 
 
 _CITED = "[F] [W] [H] [BH]"

@@ -25,6 +25,8 @@ M Q. McNemar. Note on the sampling error of the difference between correlated pr
 Psychometrika 12, 1947.
 T T. Tango. Equivalence test and confidence interval for the difference in proportions for the paired-sample design. \
 Statistics in Medicine 17, 1998.
+HD D. Hendrycks, T. Dietterich. Benchmarking Neural Network Robustness to Common Corruptions and Perturbations. ICLR \
+2019.
 K J. L. Fleiss. Measuring nominal scale agreement among many raters. Psychological Bulletin 76, 1971.
 """.strip().splitlines()
 )

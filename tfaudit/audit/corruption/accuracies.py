@@ -13,7 +13,7 @@ from tfaudit.stats.change import relative_change
 from tfaudit.stats.intervals import mean_interval
 from tfaudit.stats.multiplicity import adjust
 
-__all__ = ["OVERALL", "corruption_table", "overall_table", "severity_table"]
+__all__ = ["OVERALL", "clean_table", "corruption_table", "overall_table", "severity_table"]
 
 OVERALL = "all corruptions"
 """Name of the row of means."""
@@ -58,6 +58,13 @@ def overall_table(observed: Observed, *, alpha: float) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(rows)
+
+
+def clean_table(observed: Observed, *, alpha: float) -> pd.DataFrame:
+    """One row per k, the change on clean images; no row where there are none."""
+    weights = np.eye(len(observed.conditions) + 1)[-1]
+    rows = [{"k": k, **_described(change(observed, weights, k, alpha=alpha))} for k in observed.ranks if observed.clean]
+    return pd.DataFrame(rows, columns=["k", *_described(Change(np.nan, np.nan, (0, 0), np.nan))])
 
 
 def severity_table(observed: Observed, *, alpha: float) -> pd.DataFrame:

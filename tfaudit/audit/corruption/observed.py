@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from tfaudit.audit.corruption.exemplar_flips import flip_counts, lost_first
-from tfaudit.audit.pairing import require_same_examples
-from tfaudit.audit.wording import listed
-from tfaudit.errors import InputError
+from tfaudit.audit.corruption.matching import ImageSets, Pair, matched_conditions
 from tfaudit.predictions import Predictions
 
-__all__ = ["Observed", "Pair", "Side", "observe"]
-
-Pair: TypeAlias = tuple[str, int]
-"""Corruption and severity: 1 to 5, or 0 where a set has none."""
+__all__ = ["Observed", "Side", "observe"]
 
 
 class _Glance(NamedTuple):
@@ -64,7 +59,8 @@ class Observed:
         before: the baseline.
         after: the compressed population.
         flips: counts of exemplars among flips, one row per condition that shows the clean examples.
-        lost_first: `(N,)` how often the compressed population alone loses a clean example; all 0 without clean ones.
+        lost_first: by corruption that shows the clean examples, `(N,)` at how many severities the compressed population
+            alone loses an example.
     """
 
     conditions: tuple[Pair, ...]
@@ -74,7 +70,7 @@ class Observed:
     before: Side
     after: Side
     flips: tuple[dict[str, object], ...]
-    lost_first: np.ndarray
+    lost_first: Mapping[str, np.ndarray]
 
     @property
     def corruptions(self) -> dict[str, list[int]]:
@@ -115,83 +111,28 @@ def observe(
     Raises:
         InputError: as `tfaudit.audit.robustness.robustness`.
     """
-    conditions = _conditions(baseline, compressed)
+    conditions = matched_conditions(baseline, compressed)
+    sets = ImageSets()
+    clean_labels = sets.labels(clean, "clean") if clean else None
     glances: tuple[list[_Glance], list[_Glance]] = ([], [])
-    sets: list[Predictions] = []
     labels: list[np.ndarray] = []
     flips: list[dict[str, object]] = []
-    lost = np.zeros(clean[0].num_examples if clean else 0, int)
-    for condition, pair in _pairs(conditions, baseline, compressed, clean):
-        _require(pair, "clean" if condition is None else f"{condition[0]}, severity {condition[1]}", sets)
-        labels.append(_shared_labels(pair[0], sets))
+    lost: dict[str, np.ndarray] = {}
+    for condition in conditions:
+        pair = baseline[condition], compressed[condition]
+        labels.append(sets.labels(pair, f"{condition[0]}, severity {condition[1]}"))
         for side, population in zip(glances, pair, strict=True):
-            side.append(_glance(population, side if condition is None else []))
-        if clean and condition and _same_images(pair[0], clean[0]):
+            side.append(_glance(population, []))
+        if clean and labels[-1] is clean_labels:
             flips.append({"corruption": condition[0], "severity": condition[1], **flip_counts(clean, pair)})
-            lost += lost_first(clean, pair)
+            lost[condition[0]] = lost.get(condition[0], 0) + lost_first(clean, pair).astype(np.int16)
+    if clean and clean_labels is not None:
+        labels.append(clean_labels)
+        for side, population in zip(glances, clean, strict=True):
+            side.append(_glance(population, side))
     ranks = (1, 5) if all(5 in glance.accuracy for side in glances for glance in side) else (1,)
     before, after = (_side(side, ranks, len(conditions)) for side in glances)
-    return Observed(conditions, sets[0].class_names, tuple(labels), ranks, before, after, tuple(flips), lost)
-
-
-def _conditions(baseline: Mapping[Pair, Predictions], compressed: Mapping[Pair, Predictions]) -> tuple[Pair, ...]:
-    for condition in (*baseline, *compressed):
-        if not (
-            isinstance(condition, tuple)
-            and len(condition) == 2
-            and isinstance(condition[0], str)
-            and isinstance(condition[1], int)
-            and 0 <= condition[1] <= 5
-        ):
-            raise InputError(
-                f"baseline, compressed: key {condition!r}, allowed are pairs of a corruption and a severity from 1 to "
-                "5, or 0 where a set has none"
-            )
-    if not baseline:
-        raise InputError("baseline: no conditions; map (corruption, severity) to Predictions")
-    for name, here, there in (("compressed", baseline, compressed), ("baseline", compressed, baseline)):
-        if missing := [
-            f"{corruption} {severity}" for corruption, severity in here if (corruption, severity) not in there
-        ]:
-            raise InputError(f"{name}: lacks {listed(missing)}; both must have the same conditions")
-    kinds = {name: {severity > 0 for corruption, severity in baseline if corruption == name} for name, _ in baseline}
-    if mixed := [name for name, found in kinds.items() if len(found) > 1]:
-        raise InputError(f"baseline: {listed(mixed)} both with and without a severity; allowed is one of the two")
-    return tuple(baseline)
-
-
-def _pairs(
-    conditions: tuple[Pair, ...],
-    baseline: Mapping[Pair, Predictions],
-    compressed: Mapping[Pair, Predictions],
-    clean: tuple[Predictions, Predictions] | None,
-) -> Iterator[tuple[Pair | None, tuple[Predictions, Predictions]]]:
-    for condition in conditions:
-        yield condition, (baseline[condition], compressed[condition])
-    if clean:
-        yield None, clean
-
-
-def _require(pair: tuple[Predictions, Predictions], place: str, sets: list[Predictions]) -> None:
-    try:
-        require_same_examples(*pair)
-    except InputError as problem:
-        raise InputError(f"{problem} ({place})") from None
-    if sets and pair[0].class_names != sets[0].class_names:
-        raise InputError(f"baseline: class_names differ from those of the other conditions ({place})")
-
-
-def _same_images(one: Predictions, other: Predictions) -> bool:
-    return np.array_equal(one.example_ids, other.example_ids) and np.array_equal(one.labels, other.labels)
-
-
-def _shared_labels(population: Predictions, sets: list[Predictions]) -> np.ndarray:
-    """The labels of the first population that showed the same examples, which joins `sets` if there is none."""
-    for known in sets:
-        if _same_images(known, population):
-            return known.labels
-    sets.append(population)
-    return population.labels
+    return Observed(conditions, sets.class_names, tuple(labels), ranks, before, after, tuple(flips), lost)
 
 
 def _glance(population: Predictions, corrupted: list[_Glance]) -> _Glance:

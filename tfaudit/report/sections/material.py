@@ -10,6 +10,7 @@ import pandas as pd
 
 from tfaudit.audit.attributes import MANY
 from tfaudit.audit.summary import Summary
+from tfaudit.conditions import Condition
 from tfaudit.predictions import Predictions
 from tfaudit.store import Store
 from tfaudit.study import Study
@@ -62,6 +63,18 @@ class Material:
         counts = self.groups.nunique(dropna=False)
         names = [name for name, count in counts.items() if MANY < count <= len(self.groups) / 2]
         return self.groups[names[0]] if names else None
+
+    @cached_property
+    def conditions(self) -> tuple[Condition, ...]:
+        """Under which the baseline was evaluated, as the test set was; none for other splits."""
+        return tuple(
+            c for c in self.store.conditions if self.split == "test" and self.evaluated(self.audit.baseline, c)
+        )
+
+    def evaluated(self, key: str, condition: Condition) -> int:
+        """How many members of a variant were evaluated under a condition."""
+        there = self.store.evaluations.is_there
+        return sum(there(key, member, condition.split) for member in self.store.members(key))
 
     def unpaired(self, key: str) -> Predictions:
         """A variant's predictions; where it has no dense parents, its members do not bear the names of dense ones."""

@@ -16,6 +16,7 @@ from tfaudit.report.sections.material import Material
 from tfaudit.report.sections.operating_points import operating_points_section
 from tfaudit.report.sections.pairs import pairs_section
 from tfaudit.report.sections.properties import properties_section
+from tfaudit.report.sections.robustness import robustness_section
 from tfaudit.report.sections.section import Section
 from tfaudit.report.sections.survey import survey_section
 from tfaudit.store import Store
@@ -29,6 +30,7 @@ SECTIONS: tuple[Callable[[Material], Section | None], ...] = (
     groups_section,
     attributes_section,
     properties_section,
+    robustness_section,
     costs_section,
     operating_points_section,
     factors_section,

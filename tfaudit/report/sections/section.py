@@ -8,6 +8,7 @@ from collections.abc import Hashable
 import pandas as pd
 
 from tfaudit.report.charts.style import Drawing
+from tfaudit.report.sections.strip import Strip
 from tfaudit.report.tables import Column
 
 __all__ = ["Figure", "Section", "Table", "column", "grid"]
@@ -57,6 +58,7 @@ class Section:
         figures: charts.
         tables: tables.
         notes: what a reader has to know, one sentence each.
+        strip: one image under corruption, or None.
     """
 
     key: str
@@ -66,6 +68,7 @@ class Section:
     figures: tuple[Figure, ...] = ()
     tables: tuple[Table, ...] = ()
     notes: tuple[str, ...] = ()
+    strip: Strip | None = None
 
 
 def column(

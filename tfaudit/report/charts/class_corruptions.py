@@ -1,0 +1,64 @@
+"""Which classes become brittle to which corruption."""
+
+from __future__ import annotations
+
+import altair as alt
+import pandas as pd
+
+from tfaudit.audit.corruption.blends import MCNEMAR
+from tfaudit.report.charts.style import GREEN, PLUM, Drawing
+
+__all__ = ["class_corruption_chart"]
+
+SHOWN = 30
+"""Classes at most: those whose recall changes most under any corruption."""
+
+WIDEST = 300  # pixels that the cells may take
+
+
+def class_corruption_chart(cells: pd.DataFrame, alpha: float) -> Drawing:
+    """Heat map of the normalised change of recall, plum where a class falls behind; a dot marks significant cells.
+
+    One model against one: the change itself, for that is what was tested. Significant is p <= alpha after Benjamini
+    and Hochberg over all cells, also those that are not shown.
+
+    Args:
+        cells: `class_frame` of a `Robustness`.
+        alpha: level of the tests.
+    """
+    column, what = "normalised_pp", "normalised change of recall, points"
+    if (cells["test"] == MCNEMAR).any():
+        column, what = "difference_pp", "change of recall, points"
+    known = cells.dropna(subset=[column]).assign(value=lambda rows: rows[column])
+    known["name"] = known["corruption"].str.replace("_", " ")
+    largest = known["value"].abs().groupby(known["class"]).max().sort_values(ascending=False, kind="stable")
+    shown = known[known["class"].isin(largest.index[:SHOWN])]
+    order = list(shown.groupby("class")["value"].mean().sort_values(kind="stable").index)
+    corruptions = list(dict.fromkeys(shown["name"]))
+    reach = float(shown["value"].abs().max()) or 1.0
+    base = alt.Chart(
+        shown, width=alt.Step(min(44, max(15, WIDEST // max(1, len(corruptions))))), height=alt.Step(16)
+    ).encode(
+        x=alt.X("name:N", sort=corruptions, title=None, axis=alt.Axis(labelAngle=-50, labelLimit=110, orient="bottom")),
+        y=alt.Y("class:N", sort=order, title=None, axis=alt.Axis(labelLimit=100, labelPadding=6, labelOverlap=False)),
+        tooltip=[
+            "class",
+            "name",
+            *(alt.Tooltip(f"{name}:Q", format="+.2f") for name in ("difference_pp", "normalised_pp")),
+            alt.Tooltip("p:Q", format=".2g"),
+            alt.Tooltip("p_bh:Q", format=".2g"),
+        ],
+    )
+    boxes = base.mark_rect().encode(
+        color=alt.Color(
+            "value:Q",
+            title=what,
+            scale=alt.Scale(domain=[-reach, 0, reach], range=[PLUM, "#e8e8ea", GREEN], interpolate="rgb"),
+            legend=alt.Legend(orient="top", gradientLength=180, titleLimit=260),
+        )
+    )
+    dots = base.transform_filter(f"datum.p_bh <= {alpha}").mark_circle(size=22, color="#26282e", opacity=1)
+    chart = alt.layer(boxes, dots)
+    if len(largest) > SHOWN:
+        return chart.properties(title=f"the {SHOWN} classes of the largest change, of {len(largest):,}")
+    return chart

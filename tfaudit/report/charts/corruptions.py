@@ -1,0 +1,117 @@
+"""Accuracy under corruption: relative change per corruption and level, and accuracy over severity."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import altair as alt
+import pandas as pd
+
+from tfaudit.audit.corruption.accuracies import OVERALL
+from tfaudit.audit.robustness import Robustness
+from tfaudit.report.charts.style import AMBER, BLUE, GREEN, PLUM, WIDTH, Drawing
+
+__all__ = ["relative_change_chart", "severity_chart"]
+
+HUES = [BLUE, AMBER, GREEN, PLUM, "#c2604f", "#2f9bb3", "#8a8f2c", "#7a6bd1", "#b0764a", "#d1679f"]
+SLATE = "#7d8492"
+"""Of the uncompressed models."""
+
+COLUMNS = 3
+
+
+def relative_change_chart(levels: Mapping[str, Robustness], *, k: int = 1) -> Drawing:
+    """[F] figures 4 and 7: change of top-k accuracy relative to the baseline's under the same corruption.
+
+    A dot per corruption and level with its interval, corruptions by their deepest fall; the mean over them last.
+
+    Args:
+        levels: results by title, in the order of the legend.
+        k: 1 or 5.
+    """
+    tables = [pd.concat([found.corruptions, found.overall]).assign(level=title) for title, found in levels.items()]
+    shown = pd.concat(tables, ignore_index=True).query("k == @k").dropna(subset=["relative_change"])
+    order = [name for name in shown.groupby("corruption")["relative_change"].min().sort_values().index]
+    if OVERALL in order:
+        order = [name for name in order if name != OVERALL] + [OVERALL] * (len(order) > 2)
+    shown = shown[shown["corruption"].isin(order)]
+    for name in ("relative_change", "relative_low", "relative_high"):
+        shown[name] = 100 * shown[name]
+    names = [_plain(name) for name in order]
+    base = alt.Chart(
+        shown.assign(name=shown["corruption"].map(_plain)),
+        width=WIDTH - 60,
+        height=alt.Step(max(18, 6 + 7 * len(levels)), **{"for": "position"}),
+    ).encode(
+        y=alt.Y("name:N", sort=names, title=None, axis=alt.Axis(labelLimit=120, labelPadding=6, grid=True)),
+        yOffset=alt.YOffset("level:N", sort=[*levels]),
+        color=_levels([*levels], HUES),
+    )
+    title = f"change of top-{k} accuracy, % of the baseline's"
+    rules = base.mark_rule(strokeWidth=2, opacity=0.45).encode(
+        x=alt.X("relative_low:Q", title=title), x2="relative_high:Q"
+    )
+    dots = base.mark_circle(size=38, opacity=1).encode(
+        x=alt.X("relative_change:Q", title=title, axis=alt.Axis(tickCount=5)),
+        tooltip=[
+            "name",
+            "level",
+            *(alt.Tooltip(f"{name}:Q", format="+.2f") for name in ("relative_change", "difference_pp")),
+            alt.Tooltip("p:Q", format=".2g"),
+        ],
+    )
+    zero = alt.Chart(shown).mark_rule(strokeWidth=1, color=SLATE).encode(x=alt.datum(0))
+    return alt.layer(zero, rules, dots)
+
+
+def severity_chart(levels: Mapping[str, Robustness], *, baseline: str = "before", k: int = 1) -> Drawing:
+    """Mean top-k accuracy over severity, a panel per corruption that has severities, a line per level.
+
+    Severity 0 are the clean images, where they were given.
+
+    Args:
+        levels: results by title, in the order of the legend, against the same baseline.
+        baseline: title of the uncompressed population.
+        k: 1 or 5.
+    """
+    parts = []
+    for i, (title, found) in enumerate(levels.items()):
+        rows = found.severities.query("k == @k and severity > 0")
+        clean = found.clean.query("k == @k").assign(severity=0)
+        corruptions = rows[["corruption"]].drop_duplicates()
+        rows = pd.concat([corruptions.merge(clean, how="cross"), rows] if len(clean) else [rows])
+        for level, column in ((baseline, "accuracy_before"), (title, "accuracy_after"))[i > 0 :]:
+            parts.append(rows[["corruption", "severity"]].assign(level=level, accuracy=100 * rows[column]))
+    shown = pd.concat(parts, ignore_index=True).dropna(subset=["accuracy"])
+    shown["name"] = shown["corruption"].map(_plain)
+    panels = list(dict.fromkeys(shown["name"]))
+    single = len(panels) == 1
+    base = alt.Chart(width=WIDTH if single else 98, height=WIDTH // 2 if single else 90).encode(
+        x=alt.X(
+            "severity:Q", title="severity", axis=alt.Axis(values=sorted(set(shown["severity"])), format="d", grid=False)
+        ),
+        y=alt.Y("accuracy:Q", title=f"top-{k}, %", scale=alt.Scale(zero=False, nice=True), axis=alt.Axis(tickCount=4)),
+        color=_levels([baseline, *levels], [SLATE, *HUES]),
+    )
+    lines = base.mark_line(strokeWidth=1.8)
+    points = base.mark_circle(size=20, opacity=1).encode(
+        tooltip=["name", "level", "severity", alt.Tooltip("accuracy:Q", format=".2f")]
+    )
+    facet = alt.Facet("name:N", sort=panels, title=None, header=alt.Header(labelAnchor="start", labelLimit=120))
+    return alt.layer(lines, points, data=shown).facet(facet=facet, columns=COLUMNS, spacing=12)
+
+
+def _levels(titles: list[str], hues: list[str]) -> alt.Color:
+    scale = alt.Scale(domain=titles, range=hues[: len(titles)])
+    if len(titles) > len(hues):
+        scale = alt.Scale(domain=titles, scheme="turbo")
+    return alt.Color(
+        "level:N",
+        title=None,
+        scale=scale,
+        legend=alt.Legend(orient="top", columns=2 if len(titles) > 3 else 3, symbolOpacity=1, labelLimit=170),
+    )
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", " ")
