@@ -30,20 +30,21 @@ def class_corruption_chart(cells: pd.DataFrame, alpha: float) -> Drawing:
     if (cells["test"] == MCNEMAR).any():
         column, what = "difference_pp", "change of recall, points"
     known = cells.dropna(subset=[column]).assign(value=lambda rows: rows[column])
-    known["name"] = known["corruption"].str.replace("_", " ")
     largest = known["value"].abs().groupby(known["class"]).max().sort_values(ascending=False, kind="stable")
     shown = known[known["class"].isin(largest.index[:SHOWN])]
     order = list(shown.groupby("class")["value"].mean().sort_values(kind="stable").index)
-    corruptions = list(dict.fromkeys(shown["name"]))
+    corruptions = list(dict.fromkeys(shown["corruption"]))
     reach = float(shown["value"].abs().max()) or 1.0
     base = alt.Chart(
         shown, width=alt.Step(min(44, max(15, WIDEST // max(1, len(corruptions))))), height=alt.Step(16)
     ).encode(
-        x=alt.X("name:N", sort=corruptions, title=None, axis=alt.Axis(labelAngle=-50, labelLimit=110, orient="bottom")),
+        x=alt.X(
+            "corruption:N", sort=corruptions, title=None, axis=alt.Axis(labelAngle=-50, labelLimit=110, orient="bottom")
+        ),
         y=alt.Y("class:N", sort=order, title=None, axis=alt.Axis(labelLimit=100, labelPadding=6, labelOverlap=False)),
         tooltip=[
             "class",
-            "name",
+            "corruption",
             *(alt.Tooltip(f"{name}:Q", format="+.2f") for name in ("difference_pp", "normalised_pp")),
             alt.Tooltip("p:Q", format=".2g"),
             alt.Tooltip("p_bh:Q", format=".2g"),

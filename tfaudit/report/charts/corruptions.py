@@ -37,13 +37,12 @@ def relative_change_chart(levels: Mapping[str, Robustness], *, k: int = 1) -> Dr
     shown = shown[shown["corruption"].isin(order)]
     for name in ("relative_change", "relative_low", "relative_high"):
         shown[name] = 100 * shown[name]
-    names = [_plain(name) for name in order]
     base = alt.Chart(
-        shown.assign(name=shown["corruption"].map(_plain)),
+        shown,
         width=WIDTH - 60,
         height=alt.Step(max(18, 6 + 7 * len(levels)), **{"for": "position"}),
     ).encode(
-        y=alt.Y("name:N", sort=names, title=None, axis=alt.Axis(labelLimit=120, labelPadding=6, grid=True)),
+        y=alt.Y("corruption:N", sort=order, title=None, axis=alt.Axis(labelLimit=120, labelPadding=6, grid=True)),
         yOffset=alt.YOffset("level:N", sort=[*levels]),
         color=_levels([*levels], HUES),
     )
@@ -54,7 +53,7 @@ def relative_change_chart(levels: Mapping[str, Robustness], *, k: int = 1) -> Dr
     dots = base.mark_circle(size=38, opacity=1).encode(
         x=alt.X("relative_change:Q", title=title, axis=alt.Axis(tickCount=5)),
         tooltip=[
-            "name",
+            "corruption",
             "level",
             *(alt.Tooltip(f"{name}:Q", format="+.2f") for name in ("relative_change", "difference_pp")),
             alt.Tooltip("p:Q", format=".2g"),
@@ -83,8 +82,7 @@ def severity_chart(levels: Mapping[str, Robustness], *, baseline: str = "before"
         for level, column in ((baseline, "accuracy_before"), (title, "accuracy_after"))[i > 0 :]:
             parts.append(rows[["corruption", "severity"]].assign(level=level, accuracy=100 * rows[column]))
     shown = pd.concat(parts, ignore_index=True).dropna(subset=["accuracy"])
-    shown["name"] = shown["corruption"].map(_plain)
-    panels = list(dict.fromkeys(shown["name"]))
+    panels = list(dict.fromkeys(shown["corruption"]))
     single = len(panels) == 1
     base = alt.Chart(width=WIDTH if single else 98, height=WIDTH // 2 if single else 90).encode(
         x=alt.X(
@@ -95,9 +93,9 @@ def severity_chart(levels: Mapping[str, Robustness], *, baseline: str = "before"
     )
     lines = base.mark_line(strokeWidth=1.8)
     points = base.mark_circle(size=20, opacity=1).encode(
-        tooltip=["name", "level", "severity", alt.Tooltip("accuracy:Q", format=".2f")]
+        tooltip=["corruption", "level", "severity", alt.Tooltip("accuracy:Q", format=".2f")]
     )
-    facet = alt.Facet("name:N", sort=panels, title=None, header=alt.Header(labelAnchor="start", labelLimit=120))
+    facet = alt.Facet("corruption:N", sort=panels, title=None, header=alt.Header(labelAnchor="start", labelLimit=120))
     return alt.layer(lines, points, data=shown).facet(facet=facet, columns=COLUMNS, spacing=12)
 
 
@@ -111,7 +109,3 @@ def _levels(titles: list[str], hues: list[str]) -> alt.Color:
         scale=scale,
         legend=alt.Legend(orient="top", columns=2 if len(titles) > 3 else 3, symbolOpacity=1, labelLimit=170),
     )
-
-
-def _plain(name: str) -> str:
-    return name.replace("_", " ")

@@ -152,7 +152,7 @@ def _lane(
             population = material.store.predictions(key, condition.split) if known else None
             answers[key].append(_answer(population, position))
     voices = tuple(Voices(material.titles[key], tuple(given)) for key, given in answers.items())
-    return Lane(lane[0].corruption.replace("_", " "), tuple(pictures), voices)
+    return Lane(lane[0].corruption, tuple(pictures), voices)
 
 
 def _answer(population: Predictions | None, position: int) -> Answer | None:

@@ -1,0 +1,395 @@
+"""Robustness against SciPy, statsmodels, pandas and the tables of [F]; members that are missing; single models."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.stats.contingency_tables import mcnemar
+from statsmodels.stats.multitest import multipletests
+
+from tests.audit.populations import population
+from tfaudit.audit.classes import class_impact
+from tfaudit.audit.exemplars import exemplars
+from tfaudit.audit.pairs import compare
+from tfaudit.audit.robustness import robustness, robustness_table
+from tfaudit.errors import InputError
+from tfaudit.predictions import Predictions
+
+PUBLISHED = Path(__file__).parents[2] / "stats" / "published"
+CONDITIONS = [(corruption, severity) for corruption in ("fog", "snow", "frost") for severity in (1, 3, 5)]
+
+
+def under(condition, seed, members=5, hurt=(), examples=200):
+    """A population of seven classes under a condition: the severer, the noisier."""
+    number = CONDITIONS.index(condition)
+    return population(
+        100 * seed + number,
+        members=members,
+        hurt=hurt,
+        noise=1 + 0.2 * condition[1] + 0.3 * (number // 3),
+        classes=7,
+        examples=examples,
+    )
+
+
+BEFORE = {condition: under(condition, 1) for condition in CONDITIONS}
+AFTER = {condition: under(condition, 2, hurt=[3]) for condition in CONDITIONS}
+CLEAN = population(91, members=5, classes=7), population(92, members=5, hurt=[3], classes=7)
+FOUND = robustness(BEFORE, AFTER, clean=CLEAN)
+
+
+def picked(predictions, members):
+    names = [predictions.members[i] for i in members]
+    return Predictions(
+        predictions.labels, predictions.ranked[members], class_names=predictions.class_names, members=names
+    )
+
+
+def single(conditions, member=0):
+    return {condition: picked(each, [member]) for condition, each in conditions.items()}
+
+
+def by_member(conditions, corruption, k=1):
+    """`(members,)` accuracies, means over the severities."""
+    return np.mean([each.accuracy(k) for (name, _), each in conditions.items() if name == corruption], axis=0)
+
+
+@pytest.mark.parametrize("k", [1, 5])
+def test_corruptions_are_welchs_tests_of_means_over_severities(k):
+    frame = FOUND.frame().query("k == @k").set_index("corruption")
+    assert list(frame.index) == ["fog", "snow", "frost"]
+    for corruption, row in frame.iterrows():
+        before, after = (by_member(side, corruption, k) for side in (BEFORE, AFTER))
+        test = stats.ttest_ind(after, before, equal_var=False)
+        low, high = test.confidence_interval(0.95)
+        assert row["p"] == pytest.approx(test.pvalue)
+        np.testing.assert_allclose([row["low_pp"], row["high_pp"]], [100 * low, 100 * high])
+        assert row["relative_change"] == pytest.approx(after.mean() / before.mean() - 1)
+        np.testing.assert_allclose(row["relative_low"], low / before.mean())
+        assert row["corruption_error"] == pytest.approx((1 - after.mean()) / (1 - before.mean()))
+        shifts = [side - clean.accuracy(k) for side, clean in zip((before, after), CLEAN, strict=True)]
+        excess = stats.ttest_ind(shifts[1], shifts[0], equal_var=False)
+        assert row["excess_p"] == pytest.approx(excess.pvalue)
+        assert row["excess_pp"] == pytest.approx(100 * (shifts[1].mean() - shifts[0].mean()))
+        assert row["relative_corruption_error"] == pytest.approx(shifts[1].mean() / shifts[0].mean())
+    for name, method in (("p_holm", "holm"), ("p_bh", "fdr_bh")):
+        np.testing.assert_allclose(frame[name], multipletests(frame["p"], method=method)[1])
+        np.testing.assert_allclose(frame[f"excess_{name}"], multipletests(frame["excess_p"], method=method)[1])
+
+
+def test_the_mean_over_corruptions_and_the_mce():
+    whole = FOUND.overall.query("k == 1").iloc[0]
+    names = ("fog", "snow", "frost")
+    before, after = (np.mean([by_member(side, name) for name in names], axis=0) for side in (BEFORE, AFTER))
+    test = stats.ttest_ind(after, before, equal_var=False)
+    assert whole["difference_pp"] == pytest.approx(100 * (after.mean() - before.mean()))
+    assert whole["p"] == pytest.approx(test.pvalue)
+    errors = [
+        [(1 - by_member(side, name)) / (1 - by_member(BEFORE, name).mean()) for name in names]
+        for side in (BEFORE, AFTER)
+    ]
+    mce = [np.mean(each, axis=0) for each in errors]
+    assert mce[0].mean() == pytest.approx(1)
+    interval = stats.ttest_ind(mce[1], mce[0], equal_var=False).confidence_interval(0.95)
+    summary = FOUND.summary()
+    assert summary["mce"] == pytest.approx(mce[1].mean())
+    np.testing.assert_allclose([summary["mce_low"], summary["mce_high"]], 1 + np.array(interval))
+    rows = FOUND.frame().query("k == 1")
+    assert summary["relative_mce"] == pytest.approx(rows["relative_corruption_error"].mean())
+    assert summary["clean_difference_pp"] == pytest.approx(100 * (CLEAN[1].accuracy() - CLEAN[0].accuracy()).mean())
+    assert summary["most_sensitive"] == rows.set_index("corruption")["relative_change"].idxmin()
+
+
+def test_severities_are_the_conditions_one_by_one():
+    frame = FOUND.severity_frame().query("k == 1")
+    assert [*zip(frame["corruption"], frame["severity"], strict=True)] == CONDITIONS
+    for row, condition in zip(frame.to_dict("records"), CONDITIONS, strict=True):
+        before, after = BEFORE[condition].accuracy(), AFTER[condition].accuracy()
+        assert row["p"] == pytest.approx(stats.ttest_ind(after, before, equal_var=False).pvalue)
+        span = stats.t.interval(0.95, 4, after.mean(), stats.sem(after))
+        np.testing.assert_allclose([row["after_low"], row["after_high"]], span)
+        assert row["examples"] == 200
+
+
+def test_one_severity_alone_is_class_impact():
+    condition = ("snow", 3)
+    cells = robustness({condition: BEFORE[condition]}, {condition: AFTER[condition]}, clean=CLEAN).class_frame()
+    alone = class_impact(BEFORE[condition], AFTER[condition]).frame()
+    shared = ["class", "examples", "recall_before", "recall_after", "difference_pp", "normalised_pp", "p", "p_holm"]
+    pd.testing.assert_frame_equal(cells[[*shared, "p_bh", "direction"]], alone[[*shared, "p_bh", "direction"]])
+    on_clean = class_impact(*CLEAN).frame()
+    np.testing.assert_allclose(cells["clean_normalised_pp"], on_clean["normalised_pp"])
+
+
+def test_cells_are_welchs_tests_of_centred_recall_over_severities():
+    cells = FOUND.class_frame()
+    assert len(cells) == 21
+    row = cells.query("corruption == 'frost'").iloc[3]
+    centred = [
+        np.mean([side["frost", s].recall()[:, 3] - side["frost", s].accuracy() for s in (1, 3, 5)], axis=0)
+        for side in (BEFORE, AFTER)
+    ]
+    assert row["p"] == pytest.approx(stats.ttest_ind(centred[1], centred[0], equal_var=False).pvalue)
+    np.testing.assert_allclose(cells["p_holm"], multipletests(cells["p"], method="holm")[1])
+    assert (cells.query("`class` == '3'")["direction"] == "harmed").all()
+
+
+def test_flips_are_the_exemplars_of_a_condition():
+    frame = FOUND.flip_frame()
+    clean = exemplars(*CLEAN).index
+    for row, condition in zip(frame.to_dict("records"), CONDITIONS, strict=True):
+        flips = exemplars(BEFORE[condition], AFTER[condition]).index
+        both = np.intersect1d(clean, flips)
+        assert (row["flips"], row["pies"], row["pie_flips"]) == (len(flips), len(clean), len(both))
+        assert row["ratio"] == pytest.approx((len(both) / len(flips)) / (len(clean) / 200))
+        table = [
+            [len(both), len(flips) - len(both)],
+            [len(clean) - len(both), 200 - len(clean) - len(flips) + len(both)],
+        ]
+        expected = stats.fisher_exact(table)[1] if row["test"] != "z" else stats.chi2_contingency(table, False)[1]
+        assert row["p"] == pytest.approx(expected)
+
+
+def test_lost_first_counts_what_the_compressed_population_alone_loses():
+    labels = CLEAN[0].labels
+    right = [each.modal() == labels for each in CLEAN]
+    expected = sum(
+        right[0] & right[1] & (BEFORE["fog", s].modal() == labels) & (AFTER["fog", s].modal() != labels)
+        for s in (1, 3, 5)
+    )
+    np.testing.assert_array_equal(FOUND.lost_first["fog"], expected)
+
+
+@pytest.mark.parametrize("metric", ["top1", "top5"])
+def test_table_3_of_the_paper_comes_out_of_answers_as_accurate_as_printed(metric):
+    """Answers on 10,000 images whose accuracies are the printed ones: their relative changes are the printed ones."""
+    table = pd.read_csv(PUBLISHED / "forget_table_3.csv", comment="#").query("sparsity in (0.0, 0.9)")
+    labels = np.zeros(10_000, int)
+
+    def answers(row):
+        top1, top5 = round(100 * row["top1"]), round(100 * row["top5"])
+        ranked = np.tile([1, 2, 3, 4, 5], (10_000, 1))
+        ranked[:top5] = [1, 0, 2, 3, 4]
+        ranked[:top1] = [0, 1, 2, 3, 4]
+        return Predictions(labels, ranked[None], class_names="abcdef")
+
+    sides = [
+        {(row["corruption"], 1): answers(row) for row in table[table["sparsity"] == level].to_dict("records")}
+        for level in (0.0, 0.9)
+    ]
+    ours = robustness_table({"90 %": robustness(*sides)})["90 %", f"top-{metric[3:]}"]
+    pruned = table[table["sparsity"] == 0.9].set_index("corruption")
+    dense = table[table["sparsity"] == 0].set_index("corruption")[metric]
+    rounding = 100 * 0.005 * (1 / dense + pruned[metric] / dense**2) + 0.006
+    assert len(pruned) == 12
+    assert (np.abs(ours[pruned.index] - pruned[f"{metric}_norm"]) <= rounding).all()
+    if metric == "top1":
+        assert ours["impulse_noise"] == pytest.approx(-40.11, abs=0.01)
+        assert ours["brightness"] == pytest.approx(-7.73, abs=0.01)
+
+
+def test_a_set_without_severities_is_a_row_but_in_no_mean():
+    extra = ("imagenet_a", 0)
+    other = population(5, classes=7, examples=70), population(6, classes=7, examples=70, hurt=[3])
+    found = robustness({**BEFORE, extra: other[0]}, {**AFTER, extra: other[1]}, clean=CLEAN)
+    row = found.frame().query("corruption == 'imagenet_a' and k == 1").iloc[0]
+    assert row["severities"] == 0
+    assert row["difference_pp"] == pytest.approx(100 * (other[1].accuracy().mean() - other[0].accuracy().mean()))
+    pd.testing.assert_frame_equal(found.overall, FOUND.overall)
+    assert list(found.flip_frame()["corruption"].unique()) == ["fog", "snow", "frost"]
+    assert "Sets that show other images" in " ".join(found.notes)
+    alone = robustness({extra: other[0]}, {extra: other[1]})
+    assert np.isnan(alone.summary()["mce"])
+    assert "none of the sets has severities" in " ".join(alone.notes)
+
+
+def test_members_that_are_missing_under_a_condition_leave_its_means():
+    fewer = {**BEFORE, ("fog", 3): picked(BEFORE["fog", 3], [0, 2, 3])}
+    found = robustness(fewer, AFTER, clean=CLEAN)
+    rows = found.frame().query("k == 1").set_index("corruption")
+    assert list(rows["members_before"]) == [3, 5, 5]
+    assert rows["accuracy_before"]["fog"] == pytest.approx(by_member(BEFORE, "fog")[[0, 2, 3]].mean())
+    assert found.overall["members_before"].iloc[0] == 3
+    assert "Conditions have different members" in found.notes[0]
+    shifts = by_member(BEFORE, "fog")[[0, 2, 3]] - CLEAN[0].accuracy()[[0, 2, 3]]
+    after = by_member(AFTER, "fog") - CLEAN[1].accuracy()
+    assert rows["excess_pp"]["fog"] == pytest.approx(100 * (after.mean() - shifts.mean()))
+
+
+def test_no_member_under_all_conditions_is_no_mean():
+    parted = {("fog", 1): picked(BEFORE["fog", 1], [0]), ("fog", 3): picked(BEFORE["fog", 3], [1])}
+    found = robustness(parted, {condition: AFTER[condition] for condition in parted})
+    row = found.frame().iloc[0]
+    assert row["members_before"] == 0
+    assert np.isnan([row["accuracy_before"], row["difference_pp"], row["p"], row["relative_change"]]).all()
+    assert found.class_frame()["p"].isna().all()
+    assert np.isnan(found.summary()["mce"])
+
+
+def test_one_model_against_one_at_one_severity_is_the_pair_comparison():
+    conditions = {("fog", 3): BEFORE["fog", 3]}
+    before, after = single(conditions), single({("fog", 3): AFTER["fog", 3]})
+    found = robustness(before, after)
+    pair = compare(before["fog", 3], after["fog", 3])
+    row, expected = found.frame().iloc[0], pair.summary()
+    for ours, theirs in (("lost", "negative_flips"), ("won", "positive_flips"), ("p", "p"), ("low_pp", "low_pp")):
+        assert row[ours] == pytest.approx(expected[theirs]), ours
+    assert row["test"] == "McNemar"
+    pd.testing.assert_series_equal(found.class_frame()["p"], pair.frame()["p"])
+    assert list(found.class_frame()["direction"]) == list(pair.direction)
+    assert found.notes[0].startswith("One model against one")
+    scaled = found.summary()
+    assert scaled["mce_high"] - scaled["mce"] == pytest.approx(
+        (row["difference_pp"] - row["low_pp"]) / (100 - 100 * row["accuracy_before"])
+    )
+
+
+def test_one_model_against_one_over_severities_pairs_the_images():
+    before, after = single(BEFORE), single(AFTER)
+    found = robustness(before, after, clean=(picked(CLEAN[0], [0, 1]), picked(CLEAN[1], [0, 1])))
+    row = found.frame().query("corruption == 'snow' and k == 1").iloc[0]
+    share = [np.mean([side["snow", s].correct()[0] for s in (1, 3, 5)], axis=0) for side in (before, after)]
+    assert row["test"] == "paired t"
+    assert row["p"] == pytest.approx(stats.ttest_rel(share[1], share[0]).pvalue)
+    assert (row["lost"], row["won"]) == ((share[1] < share[0]).sum(), (share[1] > share[0]).sum())
+    shifts = [mean - clean.correct()[0] for mean, clean in zip(share, CLEAN, strict=True)]
+    assert row["excess_p"] == pytest.approx(stats.ttest_rel(shifts[1], shifts[0]).pvalue)
+    cells = found.class_frame().query("corruption == 'snow'")
+    of_class = before["snow", 1].labels == 3
+    lost, won = ((each & of_class).sum() for each in (share[1] < share[0], share[1] > share[0]))
+    assert cells["p"].iloc[3] == pytest.approx(mcnemar([[0, lost], [won, 0]], exact=True).pvalue)
+    assert "of all 2 members" in " ".join(found.notes)
+
+
+def test_one_model_against_many_is_described_and_not_tested():
+    found = robustness(BEFORE, single(AFTER))
+    assert found.frame()["p"].isna().all()
+    assert found.frame()["difference_pp"].notna().all()
+    assert "5 against 1 members" in found.notes[0]
+
+
+def test_one_image_and_constant_populations():
+    perfect = {("fog", s): Predictions.from_top1([0, 1], [[0, 1], [0, 1]]) for s in (1, 2)}
+    wrong = {("fog", s): Predictions.from_top1([0, 1], [[1, 0], [1, 0]]) for s in (1, 2)}
+    row = robustness(perfect, perfect).frame().iloc[0]
+    assert (row["p"], row["relative_change"]) == (1, 0)
+    assert np.isnan(row["corruption_error"])  # no errors before
+    row = robustness(wrong, perfect).frame().iloc[0]
+    assert row["p"] == 0
+    assert np.isnan(row["relative_change"])  # nothing right before
+    lone = {("fog", s): Predictions.from_top1([0], [0]) for s in (1, 2)}
+    assert np.isnan(robustness(lone, lone).frame()["p"].iloc[0])
+
+
+def test_a_class_without_examples_is_not_tested():
+    sides = [{c: population(i + j, empty=[2]) for j, c in enumerate(CONDITIONS[:3])} for i in (0, 50)]
+    cells = robustness(*sides).class_frame().set_index("class")
+    assert np.isnan(cells.loc["2", ["p", "normalised_pp", "recall_before"]].astype(float)).all()
+    assert cells.loc["2", "direction"] == "no evidence"
+    assert cells.drop("2")["p_holm"].notna().all()
+    one = [single(side) for side in sides]
+    assert np.isnan(robustness(*one).class_frame().set_index("class").loc["2", "p"])
+
+
+def test_flips_without_exemplars_have_no_ratio():
+    found = robustness(BEFORE, AFTER, clean=(CLEAN[0], CLEAN[0])).flip_frame()
+    assert (found["pies"] == 0).all()
+    assert found["ratio"].isna().all()
+    assert found["pie_flip_share"].isna().all()
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_neither_the_order_of_examples_nor_of_conditions_matters(seed):
+    rng = np.random.default_rng(seed)
+    order, turned = rng.permutation(200), [CONDITIONS[i] for i in rng.permutation(len(CONDITIONS))]
+
+    def shuffled(each):
+        names = {"class_names": each.class_names, "example_ids": each.example_ids[order]}
+        return Predictions(each.labels[order], each.ranked[:, order], **names)
+
+    before, after = ({c: shuffled(side[c]) for c in turned} for side in (BEFORE, AFTER))
+    found = robustness(before, after, clean=(shuffled(CLEAN[0]), shuffled(CLEAN[1])))
+    for ours, theirs, keys in (
+        (found.frame(), FOUND.frame(), ["k", "corruption"]),
+        (found.class_frame(), FOUND.class_frame(), ["corruption", "class"]),
+        (found.flip_frame(), FOUND.flip_frame(), ["corruption", "severity"]),
+    ):
+        pd.testing.assert_frame_equal(*(each.set_index(keys).sort_index() for each in (ours, theirs)), atol=1e-9)
+
+
+def test_every_condition_is_asked_for_once():
+    asked = []
+
+    class Lazy(dict):
+        def __getitem__(self, key):
+            asked.append(key)
+            return super().__getitem__(key)
+
+    robustness(Lazy(BEFORE), Lazy(AFTER), clean=CLEAN)
+    assert sorted(asked) == sorted(2 * CONDITIONS)
+
+
+def test_chance_alone_finds_what_it_should():
+    """Without an effect a share alpha of the cells is significant; 1,000 of them: a standard error of 0.7 points."""
+    rng = np.random.default_rng(0)
+    labels = np.arange(4000) % 100
+
+    def trained():
+        right = rng.random((8, 4000)) < 0.5 + labels / 300
+        return Predictions.from_top1(labels, np.where(right, labels, (labels + 1) % 100))
+
+    sides = [{(name, severity): trained() for name in "abcdefghij" for severity in (1, 2)} for _ in range(2)]
+    cells = robustness(*sides).class_frame()
+    assert (cells["p"] <= 0.05).mean() == pytest.approx(0.05, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("baseline", "compressed", "options", "message"),
+    [
+        ({}, {}, {}, "baseline: no conditions"),
+        (BEFORE, AFTER, {"alpha": 1}, "alpha: 1, allowed is a level"),
+        ({"fog": BEFORE["fog", 1]}, AFTER, {}, "baseline: key 'fog', allowed are pairs"),
+        (BEFORE, {("fog", 6): AFTER["fog", 1]}, {}, r"compressed: key \('fog', 6\)"),
+        (BEFORE, {("fog", 1): AFTER["fog", 1]}, {}, "compressed: lacks fog 3, fog 5, snow 1, .* and 3 more"),
+        ({("fog", 1): BEFORE["fog", 1]}, AFTER, {}, "baseline: lacks fog 3"),
+        (
+            {("fog", 1): BEFORE["fog", 1], ("fog", 0): BEFORE["fog", 1]},
+            {("fog", 1): AFTER["fog", 1], ("fog", 0): AFTER["fog", 1]},
+            {},
+            "baseline: fog with a severity and without",
+        ),
+        (
+            {("fog", 1): BEFORE["fog", 1]},
+            {("fog", 1): population(1, classes=7, examples=100)},
+            {},
+            r"compressed: 100 examples, .*\(fog, severity 1\)",
+        ),
+        (
+            {("fog", 1): BEFORE["fog", 1], ("fog", 2): population(1)},
+            {("fog", 1): AFTER["fog", 1], ("fog", 2): population(2)},
+            {},
+            r"baseline: class_names differ from those of the conditions before \(fog, severity 2\)",
+        ),
+        (BEFORE, AFTER, {"clean": (population(1), population(2))}, "class_names differ"),
+        (BEFORE, AFTER, {"clean": (CLEAN[0], population(2, classes=7, examples=50))}, r"50 examples.*\(clean\)"),
+    ],
+)
+def test_bad_input(baseline, compressed, options, message):
+    with pytest.raises(InputError, match=message):
+        robustness(baseline, compressed, **options)
+
+
+def test_a_table_needs_levels_of_the_same_corruptions():
+    with pytest.raises(InputError, match=r"levels: \{\}, allowed is one title"):
+        robustness_table({})
+    part = robustness({("fog", 1): BEFORE["fog", 1]}, {("fog", 1): AFTER["fog", 1]})
+    with pytest.raises(InputError, match="levels: b has the corruptions fog; all must have fog, snow, frost"):
+        robustness_table({"a": FOUND, "b": part})
+    table = robustness_table({"a": FOUND, "b": FOUND})
+    assert list(table.index) == ["fog", "snow", "frost", "all corruptions"]
+    assert list(table.columns) == [(level, k) for level in "ab" for k in ("top-1", "top-5")]
