@@ -160,14 +160,16 @@ def robustness(
     compressed: Mapping[Pair, Predictions],
     *,
     clean: tuple[Predictions, Predictions] | None = None,
+    paired: bool = False,
     alpha: float = 0.05,
 ) -> Robustness:
     """Asks whether compression costs accuracy under corruption, to whom, and more than it costs on clean images.
 
     Accuracies are averaged over the severities of each member, then over members ([F] 4). Two members or more on both
-    sides: Welch's t-tests between members. One model against one: tests over the images (`tfaudit.audit.corruption.
-    blends.change`). A member counts in a mean where it was evaluated under all conditions of it. Corruption errors are
-    those of Hendrycks and Dietterich (2019), with the mean errors of the baseline in the place of AlexNet's.
+    sides: Welch's t-tests between members, or paired ones. One model against one: tests over the images, as
+    `tfaudit.audit.corruption.blends.change` tells. A member counts in a mean where it was evaluated under all of its
+    conditions. Corruption errors are those of Hendrycks and Dietterich (2019), with the mean errors of the baseline in
+    the place of AlexNet's.
 
     Args:
         baseline: predictions of the uncompressed population by corruption and severity, 1 to 5, or 0 for a set that
@@ -175,6 +177,8 @@ def robustness(
         compressed: those of the compressed population under the same conditions.
         clean: baseline and compressed population on clean images, of the same members; without them nothing is said
             about the excess over the clean change, or about exemplars.
+        paired: are compressed members made from the baseline's members of the same names, as quantized ones are? Then
+            only pairs count, in the means, too.
         alpha: level of the tests; intervals are at 1 - alpha.
 
     Raises:
@@ -193,7 +197,7 @@ def robustness(
         3.0
     """
     require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
-    observed = observe(baseline, compressed, clean)
+    observed = observe(baseline, compressed, clean, paired=paired)
     return Robustness(
         conditions=observed.conditions,
         corruptions=corruption_table(observed, alpha=alpha),
@@ -254,6 +258,8 @@ def _notes(observed: Observed) -> list[str]:
         notes.append(f"No test where one side has a single member: {sizes} members; {WELCH}'s test needs two or more.")
     if any(len(each) > 1 for each in counts):
         notes.append("Conditions have different members; a mean is over the members that have all of its conditions.")
+    if observed.paired and set(observed.before.members) != set(observed.after.members):
+        notes.append("Members without a partner on the other side do not count.")
     if not observed.graded:
         notes.append("No mean over corruptions and no mCE: none of the sets has severities.")
     if observed.clean:

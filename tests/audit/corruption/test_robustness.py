@@ -203,7 +203,8 @@ def test_a_set_without_severities_is_a_row_but_in_no_mean():
     assert list(found.flip_frame()["corruption"].unique()) == ["fog", "snow", "frost"]
     assert "Sets that show other images" in " ".join(found.notes)
     alone = robustness({extra: other[0]}, {extra: other[1]})
-    assert np.isnan(alone.summary()["mce"])
+    figures = alone.overall.drop(columns=["corruption", "k", "severities", "members_before", "members_after", "test"])
+    assert figures.isna().all(axis=None)
     assert "none of the sets has severities" in " ".join(alone.notes)
 
 
@@ -218,6 +219,35 @@ def test_members_that_are_missing_under_a_condition_leave_its_means():
     shifts = by_member(BEFORE, "fog")[[0, 2, 3]] - CLEAN[0].accuracy()[[0, 2, 3]]
     after = by_member(AFTER, "fog") - CLEAN[1].accuracy()
     assert rows["excess_pp"]["fog"] == pytest.approx(100 * (after.mean() - shifts.mean()))
+
+
+def test_members_that_are_made_from_one_another_are_tested_in_pairs():
+    renamed = {
+        c: Predictions(each.labels, each.ranked, class_names=each.class_names, members=[2, 0, 1, 4, 9])
+        for c, each in AFTER.items()
+    }
+    clean = (
+        CLEAN[0],
+        Predictions(CLEAN[1].labels, CLEAN[1].ranked, class_names=CLEAN[1].class_names, members=[2, 0, 1, 4, 9]),
+    )
+    found = robustness(BEFORE, renamed, clean=clean, paired=True)
+    before, after = by_member(BEFORE, "snow")[[2, 0, 1, 4]], by_member(AFTER, "snow")[:4]
+    test = stats.ttest_rel(after, before)
+    row = found.frame().query("corruption == 'snow' and k == 1").iloc[0]
+    assert (row["test"], row["members_before"], row["members_after"]) == ("paired t, members", 4, 4)
+    assert row["p"] == pytest.approx(test.pvalue)
+    np.testing.assert_allclose([row["low_pp"], row["high_pp"]], 100 * np.array(test.confidence_interval()))
+    assert row["accuracy_before"] == pytest.approx(before.mean())
+    centred = [
+        np.mean([side["snow", s].recall()[rows, 3] - side["snow", s].accuracy()[rows] for s in (1, 3, 5)], axis=0)
+        for side, rows in ((BEFORE, [2, 0, 1, 4]), (AFTER, [0, 1, 2, 3]))
+    ]
+    cell = found.class_frame().query("corruption == 'snow'").iloc[3]
+    assert cell["p"] == pytest.approx(stats.ttest_rel(centred[1], centred[0]).pvalue)
+    assert "Members without a partner" in found.notes[0]
+    strangers = {c: picked(each, [0, 1]) for c, each in BEFORE.items()}
+    apart = robustness(strangers, {c: picked(each, [3, 4]) for c, each in AFTER.items()}, paired=True)
+    assert apart.frame()["p"].isna().all()
 
 
 def test_no_member_under_all_conditions_is_no_mean():
@@ -253,7 +283,7 @@ def test_one_model_against_one_over_severities_pairs_the_images():
     found = robustness(before, after, clean=(picked(CLEAN[0], [0, 1]), picked(CLEAN[1], [0, 1])))
     row = found.frame().query("corruption == 'snow' and k == 1").iloc[0]
     share = [np.mean([side["snow", s].correct()[0] for s in (1, 3, 5)], axis=0) for side in (before, after)]
-    assert row["test"] == "paired t"
+    assert row["test"] == "paired t, images"
     assert row["p"] == pytest.approx(stats.ttest_rel(share[1], share[0]).pvalue)
     assert (row["lost"], row["won"]) == ((share[1] < share[0]).sum(), (share[1] > share[0]).sum())
     shifts = [mean - clean.correct()[0] for mean, clean in zip(share, CLEAN, strict=True)]

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.audit.corruption.blends import Change, change
-from tfaudit.audit.corruption.observed import Observed, Side
+from tfaudit.audit.corruption.observed import Observed
 from tfaudit.stats.change import relative_change
 from tfaudit.stats.intervals import mean_interval
 from tfaudit.stats.multiplicity import adjust
@@ -128,19 +128,19 @@ def _errors(found: Change, scale: float, observed: Observed, columns: list[int],
 
 def _relative_error(observed: Observed, columns: list[int], k: int) -> float:
     """Loss from the clean to the corrupted images, as a share of the baseline's; NaN where that loses nothing."""
-    losses = [_loss(side, columns, k) for side in (observed.before, observed.after)]
+    pairs = zip((observed.before, observed.after), observed.rows([*columns, -1]), strict=True)
+    losses = [_loss(side.accuracy[k][rows], columns) for side, rows in pairs]
     return float(losses[1] / losses[0]) if losses[0] > 0 else np.nan
 
 
-def _loss(side: Side, columns: list[int], k: int) -> float:
-    accuracy = side.accuracy[k][side.complete([*columns, -1])]
+def _loss(accuracy: np.ndarray, columns: list[int]) -> float:
     return float((accuracy[:, -1] - accuracy[:, columns].mean(1)).mean()) if len(accuracy) else np.nan
 
 
 def _mean_errors(observed: Observed, weights: np.ndarray, k: int, alpha: float) -> dict[str, float]:
     """The mCE with the interval of its change, and the mean of the relative CEs that exist."""
     columns = np.flatnonzero(weights)
-    accuracy = observed.before.accuracy[k][observed.before.complete(columns)]
+    accuracy = observed.before.accuracy[k][observed.rows(columns)[0]]
     scaled, relative = weights.copy(), []
     for at in observed.graded.values():
         error = 1 - accuracy[:, at].mean() if len(accuracy) else np.nan

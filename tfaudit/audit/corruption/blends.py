@@ -11,9 +11,9 @@ from tfaudit.stats.contingency import mcnemar, paired_interval
 from tfaudit.stats.paired import paired_test
 from tfaudit.stats.ttests import WelchTest, welch
 
-__all__ = ["MCNEMAR", "NONE", "PAIRED", "WELCH", "Change", "change"]
+__all__ = ["IMAGES", "MCNEMAR", "NONE", "PAIRS", "WELCH", "Change", "change"]
 
-WELCH, MCNEMAR, PAIRED, NONE = "Welch", "McNemar", "paired t", "none"
+WELCH, PAIRS, MCNEMAR, IMAGES, NONE = "Welch", "paired t, members", "McNemar", "paired t, images", "none"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,8 +27,8 @@ class Change:
         difference: after minus before.
         low: lower end of its interval; NaN without a test.
         high: its upper end.
-        test: `WELCH`, between members; of one model against one `MCNEMAR`, or `PAIRED` over images where an image
-            counts more than once; `NONE`.
+        test: `WELCH` between members, or `PAIRS` where they are paired; of one model against one `MCNEMAR`, or `IMAGES`
+            where an image counts more than once; `NONE`.
         p: two-sided p-value.
         lost: of one model against one, images that do worse after; NaN for populations.
         won: images that do better.
@@ -50,9 +50,9 @@ def change(observed: Observed, weights: np.ndarray, k: int, *, alpha: float) -> 
     """Compares the weighted sum of top-k accuracies of the two populations.
 
     A member counts where it was evaluated in every column of weight. Two members or more on both sides are compared by
-    Welch's t-test. One model against one is tested over the images, if the columns show the same ones: by McNemar's
-    exact test with Tango's interval for a single column, else by the paired t-test of each image's weighted sum, for an
-    image under five severities is not five images.
+    Welch's t-test, or by the paired one where members are made from one another. One model against one is tested over
+    the images, if the columns show the same ones: by McNemar's exact test with Tango's interval for a single column,
+    else by the paired t-test of each image's weighted sum, for an image under five severities is not five images.
 
     Args:
         observed: of the two populations.
@@ -61,17 +61,19 @@ def change(observed: Observed, weights: np.ndarray, k: int, *, alpha: float) -> 
         alpha: the interval is at level 1 - alpha.
     """
     columns = np.flatnonzero(weights)
-    values = []
-    for side in (observed.before, observed.after):
-        values.append(side.accuracy[k][side.complete(columns)][:, columns] @ weights[columns])
-    before, after = values
+    before, after = (
+        side.accuracy[k][rows][:, columns] @ weights[columns]
+        for side, rows in zip((observed.before, observed.after), observed.rows(columns), strict=True)
+    )
     members = len(before), len(after)
-    if not min(members):
+    if not min(members) or not len(columns):
         return Change(np.nan, np.nan, members, np.nan)
     found = Change(float(before.mean()), float(after.mean()), members, float(after.mean() - before.mean()))
     if min(members) > 1:
         # Accuracies are ratios of counts: what differs by less than 1e-12 differs by rounding, not by training.
         first, second = (np.round(each, 12)[:, None] for each in (after, before))
+        if observed.paired:
+            return _tested(found, PAIRS, paired_test(first, second, confidence=1 - alpha))
         return _tested(found, WELCH, welch(first, second, confidence=1 - alpha))
     if not observed.one_against_one(columns, k):
         return found
@@ -97,4 +99,4 @@ def _over_images(observed: Observed, found: Change, weights: np.ndarray, k: int,
         return dataclasses.replace(found, low=scale * float(low[0]), high=scale * float(high[0]), test=MCNEMAR, p=p)
     if len(step) < 2:
         return found
-    return _tested(found, PAIRED, paired_test(after[:, None], before[:, None], confidence=1 - alpha))
+    return _tested(found, IMAGES, paired_test(after[:, None], before[:, None], confidence=1 - alpha))

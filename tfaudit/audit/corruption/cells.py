@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from tfaudit.audit.corruption.blends import MCNEMAR, NONE, WELCH
-from tfaudit.audit.corruption.observed import Observed, Side
+from tfaudit.audit.corruption.blends import MCNEMAR, NONE, PAIRS, WELCH
+from tfaudit.audit.corruption.observed import Observed
 from tfaudit.stats.contingency import mcnemar
 from tfaudit.stats.multiplicity import adjust
+from tfaudit.stats.paired import paired_test
 from tfaudit.stats.ttests import welch
 
 __all__ = ["class_cells"]
@@ -18,14 +19,17 @@ def class_cells(observed: Observed, *, alpha: float) -> pd.DataFrame:
     """One row per corruption and class; columns as `Robustness.class_frame` tells.
 
     Recalls are means over the severities of each member. Centred on the member's own accuracy under the corruption, as
-    `tfaudit.class_impact` centres them ([F] 2.2), the two populations are compared by Welch's t-test, all classes of a
-    corruption at once. One model against one: McNemar's exact test on the images that are right at fewer severities
-    after than before (lost) or at more (won); it asks for the change itself.
+    `tfaudit.class_impact` centres them ([F] 2.2), the two populations are compared by Welch's t-test, or the paired one
+    for paired members, all classes of a corruption at once. One model against one: McNemar's exact test on the images
+    that are right at fewer severities after than before (lost) or at more (won); it asks for the change itself.
     """
-    clean = _centred_change(observed, [len(observed.conditions)]) if observed.clean else np.nan
+    clean = np.full(len(observed.class_names), np.nan)
+    if observed.clean:
+        (_, before), (_, after) = _recalls(observed, [len(observed.conditions)])
+        clean = _mean(after) - _mean(before)
     tables = [_corruption(observed, name, columns, alpha) for name, columns in observed.corruptions.items()]
     table = pd.concat(tables, ignore_index=True)
-    table.insert(9, "clean_normalised_pp", 100 * np.tile(clean, len(tables)) if observed.clean else np.nan)
+    table.insert(9, "clean_normalised_pp", 100 * np.tile(clean, len(tables)))
     table["p_holm"], table["p_bh"] = (adjust(table["p"].to_numpy(float), method) for method in ("holm", "bh"))
     tested = table["difference_pp"].where(table["test"] == MCNEMAR, table["normalised_pp"])
     direction = np.where(tested < 0, "harmed", "favoured")
@@ -33,15 +37,16 @@ def class_cells(observed: Observed, *, alpha: float) -> pd.DataFrame:
 
 
 def _corruption(observed: Observed, name: str, columns: list[int], alpha: float) -> pd.DataFrame:
-    before, after = (_recall(side, columns) for side in (observed.before, observed.after))
-    centred = [_centred(side, columns) for side in (observed.before, observed.after)]
+    (before, *_), (after, *_) = both = _recalls(observed, columns)
+    centred = [centred for _, centred in both]
     count = len(observed.class_names)
     normalised = _mean(centred[1]) - _mean(centred[0])
     low = high = p = np.full(count, np.nan)
     test = NONE
     if min(len(before), len(after)) > 1:
-        found = welch(centred[1], centred[0], confidence=1 - alpha)
-        normalised, low, high, p, test = found.difference, found.low, found.high, found.p, WELCH
+        test = PAIRS if observed.paired else WELCH
+        found = (paired_test if observed.paired else welch)(centred[1], centred[0], confidence=1 - alpha)
+        normalised, low, high, p = found.difference, found.low, found.high, found.p
     elif observed.one_against_one(columns, 1):
         p, test = _over_images(observed, columns), MCNEMAR
     return pd.DataFrame(
@@ -61,19 +66,14 @@ def _corruption(observed: Observed, name: str, columns: list[int], alpha: float)
     )
 
 
-def _recall(side: Side, columns: list[int]) -> np.ndarray:
-    return side.recall[side.complete(columns)][:, columns].mean(1)
-
-
-def _centred(side: Side, columns: list[int]) -> np.ndarray:
-    accuracy = side.accuracy[1][side.complete(columns)][:, columns].mean(1)
-    # Recalls are ratios of counts: what differs by less than 1e-12 differs by rounding and must not look like variance.
-    return np.round(_recall(side, columns) - accuracy[:, None], 12)
-
-
-def _centred_change(observed: Observed, columns: list[int]) -> np.ndarray:
-    before, after = (_mean(_centred(side, columns)) for side in (observed.before, observed.after))
-    return after - before
+def _recalls(observed: Observed, columns: list[int]) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Of either side `(members, C)` recalls, means over the columns, and the same centred."""
+    found = []
+    for side, rows in zip((observed.before, observed.after), observed.rows(columns), strict=True):
+        recall, accuracy = side.recall[rows][:, columns].mean(1), side.accuracy[1][rows][:, columns].mean(1)
+        # Recalls are ratios of counts: what differs by less than 1e-12 differs by rounding, not by training.
+        found.append((recall, np.round(recall - accuracy[:, None], 12)))
+    return found
 
 
 def _mean(values: np.ndarray) -> np.ndarray:

@@ -29,6 +29,7 @@ class Side:
     """One population: M members in S + 1 columns, the conditions and last the clean images; NaN where not evaluated.
 
     Attributes:
+        members: names of the M.
         accuracy: by k, `(M, S + 1)` top-k accuracy.
         recall: `(M, S + 1, C)` recall of each class.
         right: by k and column, of a single member the `(N,)` right answers; no entry for several members.
@@ -36,6 +37,7 @@ class Side:
         clean_members: how many were on clean images.
     """
 
+    members: tuple[object, ...]
     accuracy: Mapping[int, np.ndarray]
     recall: np.ndarray
     right: Mapping[tuple[int, int], np.ndarray]
@@ -61,6 +63,7 @@ class Observed:
         flips: counts of exemplars among flips, one row per condition that shows the clean examples.
         lost_first: by corruption that shows the clean examples, `(N,)` at how many severities the compressed population
             alone loses an example.
+        paired: are members of the same name made from one another?
     """
 
     conditions: tuple[Pair, ...]
@@ -71,6 +74,7 @@ class Observed:
     after: Side
     flips: tuple[dict[str, object], ...]
     lost_first: Mapping[str, np.ndarray]
+    paired: bool
 
     @property
     def corruptions(self) -> dict[str, list[int]]:
@@ -95,6 +99,17 @@ class Observed:
         """Is it one model against one, under every condition?"""
         return set(self.before.counts) == set(self.after.counts) == {1}
 
+    def rows(self, columns: Sequence[int] | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Positions of the members of either side that were evaluated in all columns; of pairs, where both were."""
+        sides = self.before, self.after
+        before, after = (np.flatnonzero(side.complete(columns)) for side in sides)
+        if not self.paired:
+            return before, after
+        where = {self.after.members[i]: i for i in after}
+        pairs = [(i, where[name]) for i in before if (name := self.before.members[i]) in where]
+        both = np.array(pairs, int).reshape(-1, 2)
+        return both[:, 0], both[:, 1]
+
     def one_against_one(self, columns: Sequence[int] | np.ndarray, k: int) -> bool:
         """Can the answers of two single models be paired by image: the same images in all of these columns?"""
         alone = all((k, i) in side.right for side in (self.before, self.after) for i in columns)
@@ -105,6 +120,8 @@ def observe(
     baseline: Mapping[Pair, Predictions],
     compressed: Mapping[Pair, Predictions],
     clean: tuple[Predictions, Predictions] | None,
+    *,
+    paired: bool,
 ) -> Observed:
     """Asks each mapping for each condition once.
 
@@ -132,7 +149,7 @@ def observe(
             side.append(_glance(population, side))
     ranks = (1, 5) if all(5 in glance.accuracy for side in glances for glance in side) else (1,)
     before, after = (_side(side, ranks, len(conditions)) for side in glances)
-    return Observed(conditions, sets.class_names, tuple(labels), ranks, before, after, tuple(flips), lost)
+    return Observed(conditions, sets.class_names, tuple(labels), ranks, before, after, tuple(flips), lost, paired)
 
 
 def _glance(population: Predictions, corrupted: list[_Glance]) -> _Glance:
@@ -160,4 +177,11 @@ def _side(glances: list[_Glance], ranks: tuple[int, ...], conditions: int) -> Si
             accuracy[k][rows, column] = glance.accuracy[k]
     right = {(k, column): glance.right[k] for column, glance in enumerate(glances) for k in ranks if glance.right}
     counts = tuple(len(glance.members) for glance in glances)
-    return Side(accuracy, recall, right, counts[:conditions], counts[conditions] if len(counts) > conditions else 0)
+    return Side(
+        tuple(members),
+        accuracy,
+        recall,
+        right,
+        counts[:conditions],
+        counts[conditions] if len(counts) > conditions else 0,
+    )

@@ -8,7 +8,7 @@ import pandas as pd
 from tfaudit.audit.corruption.blends import MCNEMAR
 from tfaudit.report.charts.style import GREEN, PLUM, Drawing
 
-__all__ = ["class_corruption_chart"]
+__all__ = ["class_corruption_chart", "largest_change"]
 
 SHOWN = 30
 """Classes at most: those whose recall changes most under any corruption."""
@@ -16,7 +16,7 @@ SHOWN = 30
 WIDEST = 300  # pixels that the cells may take
 
 
-def class_corruption_chart(cells: pd.DataFrame, alpha: float) -> Drawing:
+def class_corruption_chart(cells: pd.DataFrame, alpha: float, *, reach: float | None = None) -> Drawing:
     """Heat map of the normalised change of recall, plum where a class falls behind; a dot marks significant cells.
 
     One model against one: the change itself, for that is what was tested. Significant is p <= alpha after Benjamini
@@ -25,16 +25,16 @@ def class_corruption_chart(cells: pd.DataFrame, alpha: float) -> Drawing:
     Args:
         cells: `class_frame` of a `Robustness`.
         alpha: level of the tests.
+        reach: change at the ends of the scale, percentage points; the largest one by default.
     """
-    column, what = "normalised_pp", "normalised change of recall, points"
-    if (cells["test"] == MCNEMAR).any():
-        column, what = "difference_pp", "change of recall, points"
+    column = _column(cells)
+    what = "normalised change of recall, points" if column == "normalised_pp" else "change of recall, points"
     known = cells.dropna(subset=[column]).assign(value=lambda rows: rows[column])
     largest = known["value"].abs().groupby(known["class"]).max().sort_values(ascending=False, kind="stable")
     shown = known[known["class"].isin(largest.index[:SHOWN])]
     order = list(shown.groupby("class")["value"].mean().sort_values(kind="stable").index)
     corruptions = list(dict.fromkeys(shown["corruption"]))
-    reach = float(shown["value"].abs().max()) or 1.0
+    reach = largest_change(cells) if reach is None else reach
     base = alt.Chart(
         shown, width=alt.Step(min(44, max(15, WIDEST // max(1, len(corruptions))))), height=alt.Step(16)
     ).encode(
@@ -63,3 +63,21 @@ def class_corruption_chart(cells: pd.DataFrame, alpha: float) -> Drawing:
     if len(largest) > SHOWN:
         return chart.properties(title=f"the {SHOWN} classes of the largest change, of {len(largest):,}")
     return chart
+
+
+def largest_change(cells: pd.DataFrame) -> float:
+    """Of all cells the largest change that is drawn, percentage points; 1 where nothing changes.
+
+    Args:
+        cells: `class_frame` of a `Robustness`.
+
+    Example:
+        >>> largest_change(pd.DataFrame({"test": ["Welch"] * 2, "normalised_pp": [-3.0, float("nan")]}))
+        3.0
+    """
+    largest = float(cells[_column(cells)].abs().max())
+    return largest if largest > 0 else 1.0
+
+
+def _column(cells: pd.DataFrame) -> str:
+    return "difference_pp" if (cells["test"] == MCNEMAR).any() else "normalised_pp"

@@ -10,6 +10,7 @@ from tfaudit.audit.robustness import Robustness, robustness, robustness_table
 from tfaudit.audit.wording import listed
 from tfaudit.conditions import Condition
 from tfaudit.predictions import Predictions
+from tfaudit.report.charts.class_corruptions import class_corruption_chart, largest_change
 from tfaudit.report.charts.corruptions import relative_change_chart, severity_chart
 from tfaudit.report.sections.corruption_tables import cells_table, corruptions_table, flips_table, means_table
 from tfaudit.report.sections.material import Material
@@ -31,6 +32,7 @@ def robustness_section(material: Material) -> Section | None:
             baseline,
             _Conditions(material, key, conditions),
             clean=(material.baseline, material.compressed[key]),
+            paired=material.study.variant(key).parent == material.audit.baseline,
             alpha=material.alpha,
         )
         for key in variants
@@ -44,9 +46,20 @@ def robustness_section(material: Material) -> Section | None:
         "[F] 4 and D, [HD]",
         tuple(_figures(material, found, titled)),
         tuple(_tables(material, titled)),
-        (*_missing(material, variants, conditions), *dict.fromkeys(n for each in found.values() for n in each.notes)),
+        (
+            *_missing(material, variants, conditions),
+            *_pairs(material, variants),
+            *dict.fromkeys(n for each in found.values() for n in each.notes),
+        ),
         strip(material, found, conditions),
     )
+
+
+def _pairs(material: Material, variants: list[str]) -> list[str]:
+    made = [material.titles[key] for key in variants if material.study.variant(key).parent == material.audit.baseline]
+    if not made or material.baseline.num_members == 1:
+        return []
+    return [f"Members of {listed(made)} are tested in pairs with the baseline's members that they are made from."]
 
 
 class _Conditions(Mapping[tuple[str, int], Predictions]):
@@ -81,11 +94,12 @@ def _figures(material: Material, found: Mapping[str, Robustness], titled: dict[s
             "Accuracy over severity, a panel per corruption, a line per variant.",
             "Accuracy over severity",
         )
+    reach = max(largest_change(each.classes) for each in found.values())  # one scale for all variants
     for key, each in found.items():
         if each.classes["difference_pp"].notna().any():
             yield Figure(
                 f"robustness-classes-{key}",
-                each.class_chart(),
+                class_corruption_chart(each.classes, each.alpha, reach=reach),
                 "Change of recall by class and corruption; a dot where it is significant.",
                 f"{material.titles[key]}: classes by corruption",
             )
