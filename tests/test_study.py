@@ -53,6 +53,34 @@ def test_smoke_is_small_and_has_one_level_of_every_technique():
     assert smoke.variants == (levels[0], levels[2], levels[3], levels[-1])
 
 
+def test_conditions_are_part_of_the_study_and_bind_no_member():
+    asked = {"corruptions": ("fog", "snow"), "severities": (1, 3, 5), "benchmarks": ("imagenet_a",)}
+    study = a_study(**asked, corrupted_members=2, corrupted_variants=("int8",))
+    assert Study.from_json(json.loads(json.dumps(study.to_json()))) == study
+    assert study.conditions == (
+        *(("fog", 1), ("fog", 3), ("fog", 5)),
+        *(("snow", 1), ("snow", 3), ("snow", 5)),
+        ("imagenet_a", 0),
+    )
+    assert a_study().conditions == ()
+    assert a_study().difference(study) is None
+    assert a_study(seed=1).difference(study) == "its seed is 1, not 0"
+    assert a_study(corruptions=["fog"]).corruptions == ("fog",)
+    old = {name: value for name, value in a_study().to_json().items() if name not in {*asked, "corrupted_members"}}
+    assert Study.from_json(old) == a_study()
+
+
+def test_smoke_keeps_one_corruption_and_no_benchmark():
+    study = a_study(corruptions=("fog", "snow"), benchmarks=("imagenet_a",), corrupted_variants=("dense", "int8"))
+    assert study.smoke().conditions == (("fog", 1), ("fog", 5))
+    assert study.smoke().corrupted_variants == ("dense", "int8")
+    levels = (Pruned(0.5), Pruned(0.9), Quantized("int8"))
+    fewer = a_study(variants=levels, corrupted_variants=("magnitude-0.9", "int8"), severities=(3,))
+    assert fewer.smoke().corrupted_variants == ("int8",)
+    assert fewer.smoke().severities == (3,)
+    assert fewer.smoke().conditions == ()
+
+
 def test_steps_count_the_short_batch():
     assert Training(epochs=3, batch_size=100).total_steps(250) == 9
     assert Training(steps=7).total_steps(250) == 7
@@ -73,6 +101,15 @@ def test_steps_count_the_short_batch():
         (lambda: a_study(variants=(Pruned(0.5), Pruned(0.5))), "variants that differ"),
         (lambda: a_study(population=0), "population: 0"),
         (lambda: a_study().variant("nope"), "this study has dense"),
+        (lambda: a_study(corruptions=("mist",)), "corruptions: 'mist', allowed is gaussian_noise, .*, saturate$"),
+        (lambda: a_study(corruptions=("fog",), severities=(0,)), "severities: 0, allowed is 1, 2, 3, 4 and 5"),
+        (lambda: a_study(corruptions=("fog",), severities=()), r"severities: \(\), allowed is one or more"),
+        (
+            lambda: a_study(corruptions=("fog",), seed=-1),
+            r"seed: -1, allowed is 0 to 2\*\*63 - 1 where images are corr",
+        ),
+        (lambda: a_study(corrupted_members=0), "corrupted_members: 0, allowed is 1 or more"),
+        (lambda: a_study(corrupted_variants=("int9",)), "corrupted_variants: 'int9', allowed is dense, magnitude-0.5"),
         (lambda: Study.from_json({"name": "x"}), "not a description that this version"),
         (lambda: Study.from_json({**a_study().to_json(), "colour": 1}), "not a description that this version"),
     ],

@@ -99,6 +99,8 @@ class Study:
 
     def _check_conditions(self, keys: Sequence[str]) -> None:
         all_conditions(self.corruptions, self.severities, self.benchmarks)
+        seed_fits = not self.corruptions or 0 <= self.seed < 2**63
+        require(seed_fits, "seed", self.seed, "0 to 2**63 - 1 where images are corrupted")
         require(bool(self.severities), "severities", self.severities, "one or more of 1, 2, 3, 4 and 5")
         members = self.corrupted_members
         require(members is None or members >= 1, "corrupted_members", members, "1 or more")

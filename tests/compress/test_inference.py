@@ -314,3 +314,59 @@ def test_floats_do_not_become_integers():
         with pytest.raises(InputError, match="images: type float32, the model takes uint8"):
             predict(form, IMAGES)
         assert predict(form, (IMAGES * 255).astype(np.uint8))[0].shape == (23, 5)
+
+
+@pytest.mark.parametrize("kind", ["keras", *KINDS])
+def test_only_the_classes_that_are_allowed_are_answered(model, kind):
+    runs = model if kind == "keras" else quantize(model, kind, representative=IMAGES)
+    scores, shares = predict(runs, IMAGES, k=7)
+    answered, probabilities = predict(runs, IMAGES, k=5, classes=[6, 1, 4])
+    assert answered.shape == probabilities.shape == (len(IMAGES), 3)
+    for row in range(len(IMAGES)):  # the ranking of all, the others struck out
+        kept = np.isin(scores[row], [1, 4, 6])
+        np.testing.assert_array_equal(answered[row], scores[row][kept])
+        np.testing.assert_allclose(probabilities[row], shares[row][kept] / shares[row][kept].sum(), rtol=1e-4)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1, rtol=1e-5)
+
+
+def test_all_classes_allowed_is_as_none(model):
+    for ours, theirs in zip(predict(model, IMAGES, classes=range(7)), predict(model, IMAGES), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-6)
+
+
+def test_classes_of_a_model_that_ends_in_softmax_or_in_one_unit():
+    soft = net(layers.Softmax())
+    ranked, shares = predict(soft, IMAGES, k=7)
+    answered, probabilities = predict(soft, IMAGES, classes=np.array([2, 5]))
+    kept = np.isin(ranked, [2, 5])
+    np.testing.assert_array_equal(answered, ranked[kept].reshape(-1, 2))
+    wanted = shares[kept].reshape(-1, 2)
+    np.testing.assert_allclose(probabilities, wanted / wanted.sum(axis=1, keepdims=True), rtol=1e-5)
+    one = net(layers.Activation("sigmoid"), classes=1)
+    answered, probabilities = predict(one, IMAGES, classes=[1])
+    assert (answered == 1).all()
+    assert (probabilities == 1).all()
+
+
+def test_probabilities_that_are_all_zero_are_shared_equally():
+    """As an int8 softmax gives them for classes it thinks nothing of."""
+    end = keras.Sequential([keras.Input((3,)), layers.Activation("linear")])
+    answered, probabilities = predict(end, np.array([[1.0, 0, 0]], np.float32), classes=[2, 1])
+    np.testing.assert_array_equal(answered, [[1, 2]])
+    np.testing.assert_array_equal(probabilities, [[0.5, 0.5]])
+
+
+@pytest.mark.parametrize(
+    ("classes", "message"),
+    [
+        ([7], "classes: up to 7, the model knows 0 to 6"),
+        ([], "one or more numbers of classes"),
+        ([0.5], "classes: float64"),
+        ([1, 1], "a negative one or one twice"),
+        ([-1], "a negative one or one twice"),
+        ([[1]], r"classes: int64 \(1, 1\)"),
+    ],
+)
+def test_classes_that_cannot_be(model, classes, message):
+    with pytest.raises(InputError, match=message):
+        predict(model, IMAGES, classes=classes)

@@ -23,6 +23,10 @@ _SPARSE = ("imagenet_a", "imagenet_r")
 """Sets that are numbered as ImageNet's 1,000 classes and show 200 of them."""
 
 
+_UNNAMED = ("cifar10_corrupted",)
+"""Sets whose classes TFDS calls "0" to "9", whatever they are."""
+
+
 class Benchmark(NamedTuple):
     """A benchmark set as a model is tested on it.
 
@@ -141,7 +145,14 @@ def load_benchmark(
 def _places(name: str, own: Sequence[str], dataset: str, known: Sequence[str]) -> np.ndarray:
     """The model's number of every class of the set, int64."""
     parent = dataset.removeprefix(MOCK_PREFIX).partition(":")[0]
-    if tuple(own) == tuple(known) or (parent_set(name) == parent and len(own) == len(known)):
+    if parent_set(name) == parent and len(own) == len(known):
+        return np.arange(len(own))
+    if name.removeprefix(MOCK_PREFIX).partition("/")[0] in _UNNAMED:
+        raise InputError(
+            f"benchmarks: {name!r} has classes without names, numbered as those of {parent_set(name)!r}, "
+            f"and the model is of {dataset!r}"
+        )
+    if tuple(own) == tuple(known):
         return np.arange(len(own))
     place = {known_name: number for number, known_name in enumerate(known)}
     strangers = [own_name for own_name in own if own_name not in place]

@@ -13,6 +13,9 @@ from tfaudit.variants import Quantized
 
 __all__ = ["StoredModels"]
 
+_NAME = re.compile(r'("name": |\[(?="[^"]+", \d+, \d+\]))"([^"]+)"')
+"""The name of a layer, where it is given and where another layer refers to it."""
+
 
 class StoredModels:
     """Opens members' models so that only the first one costs a trace.
@@ -53,6 +56,12 @@ class StoredModels:
 
 
 def _description(content: bytes) -> str:
-    """What a `.keras` file says of its layers, without the addresses that objects had when it was written."""
+    """What a `.keras` file says of its layers, whatever they were called and at what addresses objects were.
+
+    Layers without a name of their own are called by a counter, which goes on from member to member. Weights are stored
+    in the order of the layers and not by their names.
+    """
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        return re.sub(r'"shared_object_id": \d+', "", archive.read("config.json").decode())
+        text = re.sub(r'"shared_object_id": \d+', "", archive.read("config.json").decode())
+    numbers: dict[str, int] = {}
+    return _NAME.sub(lambda found: f"{found[1]}{numbers.setdefault(found[2], len(numbers))}", text)

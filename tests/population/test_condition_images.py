@@ -1,0 +1,120 @@
+"""The images of a condition: the same from memory and from a stream, and nothing left behind."""
+
+import dataclasses
+import errno
+import io
+import tempfile
+
+import numpy as np
+import pytest
+
+from tfaudit.conditions import Condition
+from tfaudit.datasets.corruptions.registry import corrupt
+from tfaudit.datasets.dataset import Dataset
+from tfaudit.errors import InputError
+from tfaudit.population import condition_images as module
+from tfaudit.population.condition_images import check_conditions, condition_images
+from tfaudit.study import Study, Training
+
+STUDY = Study(
+    name="s",
+    dataset="mock:mnist",
+    model="lenet",
+    training=Training(epochs=1),
+    seed=7,
+    corruptions=("shot_noise", "fog"),
+    benchmarks=("mock:mnist_corrupted/fog",),
+)
+SHOT = Condition("shot_noise", 4)
+PIXELS = np.random.default_rng(0).integers(0, 256, (23, 28, 28, 1), dtype=np.uint8)
+
+
+def dataset(streams=False, pixels=PIXELS):
+    import tensorflow as tf
+
+    count = len(pixels)
+    labels, ids = np.arange(count) % 10, np.array([f"e{i}" for i in range(count)])
+    facts = {"name": "made up", "split": "test", "class_names": tuple("0123456789"), "num_examples": count}
+    facts |= {"image_shape": pixels.shape[1:], "known_labels": labels, "known_ids": ids}
+    if not streams:
+        return Dataset(**facts, pixels=pixels)
+    return Dataset(**facts, stream=lambda: tf.data.Dataset.from_tensor_slices((pixels, labels, ids)))
+
+
+@pytest.fixture
+def folder(monkeypatch, tmp_path):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path
+
+
+@pytest.mark.parametrize("batch", [1, 5, 256])
+def test_a_streaming_set_gives_the_same_images_whatever_the_batches(folder, monkeypatch, batch):
+    monkeypatch.setattr(module, "BATCH", batch)
+    memory, stream = (condition_images(STUDY, dataset(streams), SHOT).images for streams in (False, True))
+    np.testing.assert_array_equal(memory, corrupt(PIXELS, "shot_noise", 4, seed=7))
+    assert isinstance(stream, np.memmap)
+    np.testing.assert_array_equal(stream, memory)
+    left = [path for path in folder.iterdir() if path.suffix != ".py"]  # TensorFlow writes what autograph generates
+    assert not left, "the file has a name"
+
+
+def test_the_seed_is_the_studys():
+    other = condition_images(dataclasses.replace(STUDY, seed=8), dataset(), SHOT).images
+    assert (other != condition_images(STUDY, dataset(), SHOT).images).any()
+
+
+@pytest.mark.parametrize("streams", [False, True])
+def test_the_test_set_itself_is_left_as_it_was(streams, folder):
+    before = PIXELS.copy()
+    condition_images(STUDY, dataset(streams), SHOT)
+    np.testing.assert_array_equal(PIXELS, before)
+
+
+def test_a_benchmark_set_is_shown_as_it_is():
+    shown = condition_images(STUDY, dataset(), STUDY.conditions[-1])
+    assert shown.classes is None
+    np.testing.assert_array_equal(shown.images, shown.benchmark.dataset.images)
+    few = condition_images(dataclasses.replace(STUDY, limit=5), dataset(), STUDY.conditions[-1])
+    np.testing.assert_array_equal(few.images, shown.images[:5])
+
+
+def test_a_streaming_benchmark_set_with_classes_of_its_own(folder):
+    """ImageNet-A's images vary in size and are cut; 8 classes of its mock have images."""
+    from tfaudit.datasets.catalogue import load_dataset
+
+    study = Study(
+        name="s",
+        dataset="mock:imagenet2012",
+        model="resnet50",
+        training=Training(epochs=1),
+        benchmarks=("mock:imagenet_a",),
+        image_size=20,
+        crop=16,
+    )
+    test = load_dataset("mock:imagenet2012", "validation", image_size=20, crop=16)
+    check_conditions(study, test)
+    shown = condition_images(study, test, study.conditions[0])
+    assert shown.images.shape == (64, 16, 16, 3)
+    assert shown.classes.tolist() == list(range(8))
+
+
+def test_a_full_disk_is_one_line(folder, monkeypatch):
+    class Full(io.BytesIO):
+        def write(self, _):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", Full)
+    with pytest.raises(InputError, match=r"corruptions: no room in .* for 0.0 GB .*No space left.*TMPDIR") as caught:
+        condition_images(STUDY, dataset(streams=True), SHOT)
+    assert "\n" not in str(caught.value)
+
+
+def test_what_cannot_be_corrupted_is_told_before_a_run():
+    check_conditions(STUDY, dataset())
+    with pytest.raises(InputError, match="images are 6 x 6 pixels; they must be at least 8 x 8"):
+        check_conditions(STUDY, dataset(pixels=PIXELS[:, :6, :6]))
+    with pytest.raises(InputError, match="must be \\(N, H, W, C\\) with C of 1 or 3"):
+        check_conditions(STUDY, dataset(pixels=PIXELS.repeat(2, axis=3)))
+    with pytest.raises(InputError, match="'mnist_corrupted/stripe' is not prepared in"):
+        check_conditions(dataclasses.replace(STUDY, benchmarks=("mnist_corrupted/stripe",)), dataset())
+    check_conditions(dataclasses.replace(STUDY, corruptions=(), benchmarks=()), dataset(pixels=PIXELS[:, :6, :6]))

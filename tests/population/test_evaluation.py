@@ -1,0 +1,194 @@
+"""One condition in one process: every missing member, the same answers as `predict`, and what goes wrong."""
+
+import dataclasses
+import io
+
+import keras
+import numpy as np
+import pytest
+from keras import layers
+from PIL import Image
+
+from tfaudit import InputError, Study, Training, corrupt, predict
+from tfaudit.conditions import Condition
+from tfaudit.datasets.catalogue import load_dataset
+from tfaudit.parquet import prediction_bytes
+from tfaudit.population.evaluation import Evaluator
+from tfaudit.population.examples import load_test
+from tfaudit.store import Store
+
+# Keras reads variables in a way that NumPy 2 deprecates when it saves a model.
+pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation doesn't accept a copy:DeprecationWarning")
+
+STUDY = Study(
+    name="s",
+    dataset="mock:mnist",
+    model="lenet_r",
+    training=Training(epochs=1),
+    population=3,
+    top_k=3,
+    limit=20,
+    corruptions=("shot_noise",),
+    severities=(2,),
+    benchmarks=("mock:mnist_corrupted/fog", "mock:mnist_corrupted/stripe"),
+)
+SHOT, FOG, STRIPE = STUDY.conditions
+
+
+def net(seed, classes=10):
+    keras.utils.set_random_seed(seed)
+    parts = [keras.Input((28, 28, 1)), layers.Flatten(), layers.Dense(classes, name="logits")]
+    return keras.Sequential(parts, name="net")
+
+
+def add_member(store, member, model, tmp_path):
+    model.save(tmp_path / "model.keras")
+    files = {
+        store.member_path("dense", member, "model.keras"): (tmp_path / "model.keras").read_bytes(),
+        store.prediction_path("dense", member): prediction_bytes(np.zeros((20, 3), int), None),
+    }
+    store.save_member("dense", member, files, {"seed": member})
+
+
+def begun(study, directory):
+    """A store that knows its test set, without members."""
+    store, test = Store.create(directory, study, {}), load_test(study)
+    images = [b""] * test.num_examples
+    store.save_examples("test", test.labels, test.example_ids.tolist(), test.class_names, images)
+    return store
+
+
+@pytest.fixture
+def store(tmp_path):
+    store = begun(STUDY, tmp_path / "s")
+    for member in range(3):
+        add_member(store, member, net(member), tmp_path)
+    return store
+
+
+def evaluate(store, condition, evaluator=None):
+    told = []
+    evaluator = evaluator or Evaluator(store)
+    evaluator.prepare(condition)
+    evaluator.make(condition, told.append)
+    return told
+
+
+def test_members_answer_as_predict_does_on_the_corrupted_test_set(store):
+    assert evaluate(store, SHOT) == [2, 1, 0]
+    test = load_dataset("mock:mnist", "test").take(20)
+    images = corrupt(test.images, "shot_noise", 2, seed=STUDY.seed)
+    found = store.predictions("dense", SHOT.split)
+    for member in range(3):
+        ranked, probabilities = predict(net(member), images, k=3)
+        np.testing.assert_array_equal(found.ranked[member], ranked)
+        np.testing.assert_array_equal(found.probabilities[member], probabilities)
+    np.testing.assert_array_equal(found.labels, test.labels)
+    assert not list((store.directory / "examples").glob("shot*")), "corrupted images are never stored"
+    assert store.conditions == (SHOT,)
+
+
+def test_only_what_is_missing_is_predicted(store, tmp_path):
+    evaluate(store, SHOT)
+    kept = store.directory / store.prediction_path("dense", 0, SHOT.split)
+    mended = store.directory / store.prediction_path("dense", 1, SHOT.split)
+    before, content = kept.stat().st_mtime_ns, mended.read_bytes()
+    mended.write_bytes(content[:-1])
+    add_member(store, 2, net(7), tmp_path)
+    assert evaluate(store, SHOT) == [1, 0]
+    assert kept.stat().st_mtime_ns == before
+    assert mended.read_bytes() == content, "the same bits again"
+    assert evaluate(store, SHOT) == []
+    images = corrupt(load_dataset("mock:mnist", "test").images[:20], "shot_noise", 2)
+    np.testing.assert_array_equal(store.predictions("dense", SHOT.split).ranked[2], predict(net(7), images, k=3)[0])
+
+
+def test_a_benchmark_set_brings_its_examples(store):
+    evaluate(store, FOG)
+    examples, theirs = store.examples(FOG.split), load_dataset("mock:mnist_corrupted/fog", "test").take(20)
+    assert examples["example"].tolist() == theirs.example_ids.tolist()
+    assert examples["label"].tolist() == theirs.labels.tolist()
+    assert examples.attrs["class_names"] == store.examples("test").attrs["class_names"]
+    np.testing.assert_array_equal(np.asarray(Image.open(io.BytesIO(examples["image"][3]))), theirs.images[3, ..., 0])
+    found = store.predictions("dense", FOG.split)
+    np.testing.assert_array_equal(found.ranked[1], predict(net(1), theirs.images, k=3)[0])
+
+
+def test_evaluations_of_a_set_that_was_prepared_anew_are_made_anew(store):
+    evaluate(store, FOG)
+    before = store.predictions("dense", FOG.split).ranked
+    examples = store.examples(FOG.split)
+    names = examples.attrs["class_names"]
+    store.save_examples(FOG.split, examples["label"].to_numpy()[::-1], examples["example"][::-1], names, [b""] * 20)
+    store.evaluations.save("dense", 0, FOG.split, before[0][::-1], None)  # in that order
+    (store.directory / store.prediction_path("dense", 1, FOG.split)).unlink()
+    assert evaluate(store, FOG) == [2, 1, 0]
+    np.testing.assert_array_equal(store.predictions("dense", FOG.split).ranked, before)
+
+
+def test_a_set_with_severities_stores_no_images(tmp_path):
+    study = dataclasses.replace(
+        STUDY, dataset="mock:cifar10", benchmarks=("mock:cifar10_corrupted/snow_4",), corruptions=()
+    )
+    store = begun(study, tmp_path / "s")
+    evaluate(store, Condition("mock:cifar10_corrupted/snow", 4))
+    examples = store.examples("mock.cifar10_corrupted.snow-4")
+    assert set(examples["image"]) == {b""}
+    assert len(examples) == 20
+
+
+def test_one_evaluator_goes_from_condition_to_condition(store):
+    evaluator = Evaluator(store)
+    for condition in (SHOT, STRIPE, FOG):
+        assert evaluate(store, condition, evaluator) == [2, 1, 0]
+    assert store.conditions == STUDY.conditions
+    ranked = [store.predictions("dense", condition.split).ranked for condition in STUDY.conditions]
+    assert (ranked[1] != ranked[2]).any()
+
+
+def test_a_member_that_cannot_be_evaluated_keeps_no_other_from_it(store, tmp_path):
+    broken = net(1)
+    broken.get_layer("logits").bias.assign(np.full(10, np.nan))
+    add_member(store, 1, broken, tmp_path)
+    with pytest.raises(RuntimeError, match="dense/001: model: answers NaN or infinity"):
+        evaluate(store, SHOT)
+    assert store.predictions("dense", SHOT.split).members == (0, 2)
+    model = store.directory / store.member_path("dense", 0, "model.keras")
+    model.write_bytes(b"damaged")
+    store.evaluations.forget(SHOT.split)
+    with pytest.raises(
+        RuntimeError, match=r"dense/000 and 1 more: members: .*000/model.keras does not match its check"
+    ):
+        evaluate(store, SHOT)
+    assert store.predictions("dense", SHOT.split).members == (2,)
+
+
+def test_only_200_of_1000_classes_are_answered(tmp_path):
+    """8 of them have images in the mock."""
+    study = Study(
+        name="s",
+        dataset="mock:imagenet2012",
+        model="resnet50",
+        training=Training(epochs=1),
+        population=1,
+        benchmarks=("mock:imagenet_a",),
+        image_size=28,
+    )
+    store = begun(study, tmp_path / "s")
+    keras.utils.set_random_seed(0)
+    parts = [keras.Input((28, 28, 3)), layers.Flatten(), layers.Dense(1000, name="logits")]
+    model = keras.Sequential(parts)
+    add_member(store, 0, model, tmp_path)
+    evaluate(store, study.conditions[0])
+    found = store.predictions("dense", "mock.imagenet_a")
+    assert found.ranked.max() < 8
+    assert len(found.class_names) == 1000
+    assert set(found.labels.tolist()) == set(range(8))
+    assert (np.diff(found.probabilities[0], axis=1) <= 0).all()
+    assert (found.probabilities.sum(axis=2) <= 1 + 1e-5).all()
+
+
+def test_a_set_that_is_not_here_any_more_is_one_line(store):
+    gone = dataclasses.replace(STUDY, benchmarks=("mnist_corrupted/zigzag",))
+    with pytest.raises(InputError, match="'mnist_corrupted/zigzag' is not prepared in"):
+        Evaluator(Store(store.directory, gone)).prepare(Condition("mnist_corrupted/zigzag", 0))

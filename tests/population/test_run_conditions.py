@@ -1,0 +1,207 @@
+"""Real runs under conditions: evaluated, resumed, killed, damaged, grown and refused; the same bits by any workers."""
+
+import dataclasses
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import psutil
+import pytest
+from typer.testing import CliRunner
+
+from tfaudit import InputError, Pruned, Quantized, Study, Training, open_store, run
+from tfaudit.cli import app
+from tfaudit.population import local
+
+PLAIN = Study(
+    name="tiny",
+    dataset="digits",
+    model="digits_convnet",
+    training=Training(steps=12, batch_size=32),
+    variants=(Pruned(0.5), Quantized("int8")),
+    population=2,
+    limit=120,
+    model_options={"filters": [4], "units": 8},
+)
+STUDY = dataclasses.replace(PLAIN, corruptions=("fog", "shot_noise"), severities=(1, 5), corrupted_members=2)
+SCRIPT = """
+import json, sys
+from tfaudit import Study, run
+run(Study.from_json(json.loads(sys.argv[1])), sys.argv[2], workers=2)
+"""
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """An old store: members, and no condition."""
+    return run(PLAIN, tmp_path_factory.mktemp("study") / "tiny", workers=2)
+
+
+@pytest.fixture(scope="module")
+def evaluated(trained, tmp_path_factory):
+    directory = shutil.copytree(trained.directory, tmp_path_factory.mktemp("study") / "tiny")
+    return run(STUDY, directory, workers=2)
+
+
+@pytest.fixture
+def copied(evaluated, tmp_path):
+    return open_store(shutil.copytree(evaluated.directory, tmp_path / "copy"))
+
+
+def stamps(directory, pattern):
+    return {path.relative_to(directory): path.stat().st_mtime_ns for path in sorted(directory.glob(pattern))}
+
+
+def contents(directory):
+    files = directory.glob("predictions/split=[fs]*/*/*.parquet")
+    return {path.relative_to(directory): path.read_bytes() for path in sorted(files)}
+
+
+@pytest.mark.slow
+def test_an_old_store_is_evaluated_without_training_anything(trained, evaluated):
+    assert evaluated.conditions == STUDY.conditions
+    assert stamps(evaluated.directory, "members/*/*/*") == stamps(trained.directory, "members/*/*/*")
+    assert len(contents(evaluated.directory)) == 4 * 3 * 2
+    for key in evaluated.variants:
+        for condition in evaluated.conditions:
+            assert evaluated.predictions(key, condition.split).ranked.shape == (2, 120, 5)
+    fog = [evaluated.predictions("dense", f"fog-{severity}") for severity in (1, 5)]
+    np.testing.assert_array_equal(fog[0].labels, evaluated.predictions("dense").labels)
+    assert (fog[0].probabilities != fog[1].probabilities).any()
+    assert not [path for path in evaluated.directory.rglob("*") if path.suffix not in _KNOWN and path.is_file()]
+
+
+_KNOWN = {".parquet", ".json", ".keras", ".tflite", ".csv", ".log", ".lock", ""}
+
+
+@pytest.mark.slow
+def test_one_worker_gives_the_same_bits(trained, evaluated, tmp_path):
+    directory = shutil.copytree(trained.directory, tmp_path / "one")
+    alone = run(STUDY, directory, workers=1)
+    assert contents(alone.directory) == contents(evaluated.directory)
+
+
+@pytest.mark.slow
+def test_a_second_run_does_nothing_and_damage_is_mended(copied, monkeypatch):
+    before, written = stamps(copied.directory, "predictions/*/*/*"), contents(copied.directory)
+    with monkeypatch.context() as patch:
+        patch.setattr(local, "COMMAND", ("/bin/false",))  # whoever starts a worker fails
+        run(STUDY, copied.directory, workers=2)
+    assert stamps(copied.directory, "predictions/*/*/*") == before
+    for name, damage in (("dense", lambda b: b[: len(b) // 2]), ("int8", lambda b: b[:-40] + bytes(4) + b[-36:])):
+        path = copied.directory / copied.prediction_path(name, 1, "fog-5")
+        path.write_bytes(damage(path.read_bytes()))
+        with pytest.raises(InputError, match="is damaged"):
+            copied.predictions(name, "fog-5")
+    run(STUDY, copied.directory, workers=1)
+    assert contents(copied.directory) == written
+    changed = [path for path, stamp in stamps(copied.directory, "predictions/*/*/*").items() if stamp != before[path]]
+    assert len(changed) == 2
+
+
+@pytest.mark.slow
+def test_members_that_are_made_anew_are_evaluated_anew(copied):
+    before = stamps(copied.directory, "predictions/split=fog-1/*/*")
+    shutil.rmtree(copied.directory / "members/magnitude-0.5/001")
+    (copied.directory / copied.prediction_path("magnitude-0.5", 1)).unlink()
+    run(dataclasses.replace(STUDY, population=3), copied.directory, workers=2)
+    after = stamps(copied.directory, "predictions/split=fog-1/*/*")
+    assert [str(p) for p in after if after[p] != before.get(p)] == [copied.prediction_path("magnitude-0.5", 1, "fog-1")]
+    assert copied.predictions("magnitude-0.5", "fog-1").members == (0, 1), "as many as are to be evaluated"
+    assert open_store(copied.directory).predictions("magnitude-0.5").members == (0, 1, 2)
+
+
+def wait_for(condition, seconds=90):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited too long"
+        time.sleep(0.005)
+
+
+@pytest.mark.slow
+def test_killing_a_worker_and_then_the_whole_run_loses_only_what_was_in_flight(trained, evaluated, tmp_path):
+    directory = shutil.copytree(trained.directory, tmp_path / "s")
+    process = subprocess.Popen([sys.executable, "-c", SCRIPT, json.dumps(STUDY.to_json()), str(directory)])
+    wait_for(lambda: len(contents(directory)) >= 2)
+    workers = psutil.Process(process.pid).children()
+    workers[0].send_signal(signal.SIGKILL)
+    wait_for(lambda: len(contents(directory)) >= 7)
+    workers = psutil.Process(process.pid).children()
+    process.kill()
+    process.wait()
+    psutil.wait_procs(workers, timeout=20)
+    there = contents(directory)
+    assert all(content == contents(evaluated.directory)[path] for path, content in there.items())
+    before = stamps(directory, "predictions/*/*/*")
+    store = run(STUDY, directory, workers=2)
+    assert contents(directory) == contents(evaluated.directory)
+    assert store.evaluations.failures() == {}
+    after = stamps(directory, "predictions/*/*/*")
+    assert all(after[path] == stamp for path, stamp in before.items())
+    assert not list(directory.rglob("*.part")), "a half-written file was left"
+
+
+@pytest.mark.slow
+def test_a_condition_that_fails_is_recorded_while_the_others_go_on(copied):
+    model = copied.directory / copied.member_path("dense", 1, "model.keras")
+    content = model.read_bytes()
+    model.write_bytes(content[:-1] + b"x")  # of the right size
+    other = dataclasses.replace(STUDY, corruptions=("fog", "shot_noise", "contrast"))
+    store = run(other, copied.directory, workers=2)
+    assert set(store.evaluations.failures()) == {"contrast-1", "contrast-5"}
+    assert "does not match its checksum" in store.evaluations.failures()["contrast-1"].splitlines()[-1]
+    assert store.predictions("int8", "contrast-5").members == (0, 1)
+    assert store.predictions("dense", "contrast-5").members == (0,)
+    model.write_bytes(content)
+    store = run(other, copied.directory, workers=2)
+    assert store.evaluations.failures() == {}
+    assert store.predictions("dense", "contrast-5").members == (0, 1)
+
+
+@pytest.mark.slow
+def test_a_benchmark_set_is_written_down_by_its_configurations(copied):
+    study = dataclasses.replace(PLAIN, dataset="mock:mnist", model="lenet_r", model_options={}, variants=(), limit=8)
+    study = dataclasses.replace(study, population=1, benchmarks=("mock:mnist_corrupted/*",))
+    store = run(study, copied.directory.parent / "mnist", workers=2)
+    assert len(store.study.benchmarks) == len(store.conditions) == 16
+    assert store.predictions("dense", "mock.mnist_corrupted.zigzag").ranked.shape == (1, 8, 5)
+
+
+@pytest.mark.slow
+def test_the_command_line_tells_what_it_evaluates_and_what_failed(trained, tmp_path):
+    directory = shutil.copytree(trained.directory, tmp_path / "s")
+    study = dataclasses.replace(STUDY, corruptions=("fog",), corrupted_variants=("int8",))
+    text = (
+        f"import json\nfrom tfaudit import Study\nstudy = Study.from_json(json.loads({json.dumps(study.to_json())!r}))"
+    )
+    (tmp_path / "recipe.py").write_text(text)
+    model = directory / trained.member_path("dense", 1, "model.keras")
+    model.write_bytes(model.read_bytes()[:-1] + b"x")
+    found = CliRunner().invoke(app, ["run", str(tmp_path / "recipe.py"), "--out", str(directory), "--workers", "1"])
+    assert "6 of 6 members are there already" in found.output
+    assert "condition fog 1 failed, trying once more: RuntimeError: dense/001: members: " in found.output.replace(
+        "\n", " "
+    )
+    assert "condition fog-5 failed: RuntimeError: dense/001" in found.output
+    assert "2 conditions failed; the same command tries them again" in found.output
+    assert found.exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"benchmarks": ("mnist_corrupted/fog",)}, "benchmarks: 'mnist_corrupted/fog' is not prepared in .*; get it"),
+        ({"benchmarks": ("mock:mnist_corrupted/fog",)}, r"has images \(28, 28, 1\), and the model takes \(8, 8, 1\)"),
+        ({"benchmarks": ("mnist_corrupted/*",)}, "none of its 16 configurations is prepared"),
+    ],
+)
+def test_what_cannot_be_tested_is_one_line_before_anything_starts(tmp_path, monkeypatch, changes, message):
+    monkeypatch.setenv("TFDS_DATA_DIR", str(tmp_path / "nothing"))
+    with pytest.raises(InputError, match=message) as caught:
+        run(dataclasses.replace(PLAIN, **changes), tmp_path / "s", workers=1)
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "s").exists()

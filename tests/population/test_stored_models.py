@@ -1,0 +1,116 @@
+"""Members' models one after another in one traced model: the same bits as each loaded by itself."""
+
+import keras
+import numpy as np
+import pytest
+from keras import layers
+
+from tfaudit import InputError, Pruned, Quantized, Study, Training, predict, quantize
+from tfaudit.compress import keras_model
+from tfaudit.models.registry import build_model
+from tfaudit.parquet import prediction_bytes
+from tfaudit.population.stored_models import StoredModels, _description
+from tfaudit.store import Store
+
+# Keras reads variables in a way that NumPy 2 deprecates when it saves a model.
+pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation doesn't accept a copy:DeprecationWarning")
+
+STUDY = Study(
+    name="s",
+    dataset="digits",
+    model="digits_convnet",
+    training=Training(epochs=1),
+    variants=(Pruned(0.5), Quantized("int8")),
+    population=2,
+)
+IMAGES = np.random.default_rng(0).integers(0, 256, (50, 8, 8, 1), dtype=np.uint8)
+
+
+def net(seed, activation="relu", end="logits"):
+    """Has state beside its weights, and layers that share an object."""
+    keras.utils.set_random_seed(seed)
+    start = keras.initializers.HeNormal()
+    model = keras.Sequential(
+        [
+            keras.Input((8, 8, 1), name="images"),
+            layers.Conv2D(3, 3, activation=activation, kernel_initializer=start, name="conv"),
+            layers.BatchNormalization(name="norm"),
+            layers.Dropout(0.5, name="dropout"),
+            layers.Flatten(name="flatten"),
+            layers.Dense(10, kernel_initializer=start, name=end),
+        ],
+        name="net",
+    )
+    model.layers[1].moving_mean.assign(keras.random.normal((3,), seed=seed))
+    return model
+
+
+def store_with(tmp_path, models):
+    """Models by variant and member; bytes are flatbuffers."""
+    store = Store.create(tmp_path / "s", STUDY, {})
+    for (variant, member), model in models.items():
+        place = tmp_path / "model.keras"
+        if not isinstance(model, bytes):
+            model.save(place)
+        name = "model.tflite" if isinstance(model, bytes) else "model.keras"
+        content = model if isinstance(model, bytes) else place.read_bytes()
+        files = {
+            store.member_path(variant, member, name): content,
+            store.prediction_path(variant, member): prediction_bytes(np.zeros((1, 1), int), None),
+        }
+        store.save_member(variant, member, files, {"seed": member})
+    return store
+
+
+def test_answers_equal_those_of_the_models_bit_by_bit_with_one_trace(tmp_path):
+    models = {("dense", 0): net(0), ("dense", 1): net(1), ("magnitude-0.5", 0): net(2, end="logits_2")}
+    models["int8", 0] = quantize(models["dense", 0], "int8", representative=IMAGES)
+    alone = {pair: predict(model, IMAGES) for pair, model in models.items()}
+    stored = StoredModels(store_with(tmp_path, models))
+    traced = set()
+    for pair in [*models, *reversed(models)]:
+        opened = stored.open(*pair)
+        for ours, theirs in zip(predict(opened, IMAGES), alone[pair], strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+        if pair[0] != "int8":
+            traced |= {id(function) for function in keras_model._TRACED[opened][1].values()}
+    assert len(traced) == 1
+    first, second = alone["dense", 0][1], alone["dense", 1][1]
+    assert (first != second).any(), "members that cannot be told apart prove nothing"
+
+
+@pytest.mark.parametrize("name", ["digits_convnet", "lenet_r", "resnet20"])
+def test_members_of_a_study_are_described_alike(name, tmp_path):
+    """ResNet-20 has layers that are called by a counter, as layers of the user's may be."""
+    described = set()
+    for number in range(2):
+        build_model(name, (32, 32, 1), 10).save(tmp_path / f"{number}.keras")
+        described.add(_description((tmp_path / f"{number}.keras").read_bytes()))
+    assert len(described) == 1
+
+
+def test_another_architecture_is_loaded_and_not_forced_into_the_one_that_is_there(tmp_path):
+    models = {("dense", 0): net(0), ("dense", 1): net(0, activation="tanh")}  # the very weights
+    stored = StoredModels(store_with(tmp_path, models))
+    for pair in [*models, *models]:
+        np.testing.assert_array_equal(predict(stored.open(*pair), IMAGES)[1], predict(models[pair], IMAGES)[1])
+
+
+def test_the_same_layers_put_together_otherwise_are_another_model(tmp_path):
+    described, relu = set(), keras.activations.relu
+    for ends in ((relu, keras.activations.linear), (keras.activations.linear, relu)):
+        images = keras.Input((4,), name="images")
+        model = keras.Model(
+            images, layers.Subtract()([layers.Activation(end)(layers.Dense(4)(images)) for end in ends])
+        )
+        model.save(tmp_path / "model.keras")
+        described.add(_description((tmp_path / "model.keras").read_bytes()))
+    assert len(described) == 2
+
+
+def test_a_model_file_that_is_not_what_was_written_is_refused(tmp_path):
+    store = store_with(tmp_path, {("dense", 0): net(0)})
+    path = store.directory / store.member_path("dense", 0, "model.keras")
+    path.write_bytes(path.read_bytes()[:-1] + b"x")
+    with pytest.raises(InputError, match=r"model.keras does not match its checksum"):
+        StoredModels(store).open("dense", 0)
