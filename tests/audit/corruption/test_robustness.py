@@ -71,6 +71,8 @@ def test_corruptions_are_welchs_tests_of_means_over_severities(k):
         assert row["relative_change"] == pytest.approx(after.mean() / before.mean() - 1)
         np.testing.assert_allclose(row["relative_low"], low / before.mean())
         assert row["corruption_error"] == pytest.approx((1 - after.mean()) / (1 - before.mean()))
+        errors = [(1 - before.mean() - end) / (1 - before.mean()) for end in (high, low)]
+        np.testing.assert_allclose(row[["corruption_error_low", "corruption_error_high"]].astype(float), errors)
         shifts = [side - clean.accuracy(k) for side, clean in zip((before, after), CLEAN, strict=True)]
         excess = stats.ttest_ind(shifts[1], shifts[0], equal_var=False)
         assert row["excess_p"] == pytest.approx(excess.pvalue)
@@ -202,6 +204,9 @@ def test_a_set_without_severities_is_a_row_but_in_no_mean():
     pd.testing.assert_frame_equal(found.overall, FOUND.overall)
     assert list(found.flip_frame()["corruption"].unique()) == ["fog", "snow", "frost"]
     assert "Sets that show other images" in " ".join(found.notes)
+    turned = [Predictions(e.labels[::-1], e.ranked[:, ::-1], class_names=e.class_names) for e in CLEAN]  # the same ids
+    apart = robustness({**BEFORE, extra: turned[0]}, {**AFTER, extra: turned[1]}, clean=CLEAN)
+    assert "imagenet_a" not in set(apart.flip_frame()["corruption"])
     alone = robustness({extra: other[0]}, {extra: other[1]})
     figures = alone.overall.drop(columns=["corruption", "k", "severities", "members_before", "members_after", "test"])
     assert figures.isna().all(axis=None)
@@ -279,20 +284,20 @@ def test_one_model_against_one_at_one_severity_is_the_pair_comparison():
 
 
 def test_one_model_against_one_over_severities_pairs_the_images():
-    before, after = single(BEFORE), single(AFTER)
-    found = robustness(before, after, clean=(picked(CLEAN[0], [0, 1]), picked(CLEAN[1], [0, 1])))
+    before, after = single(BEFORE, 2), single(AFTER, 2)
+    found = robustness(before, after, clean=CLEAN)
     row = found.frame().query("corruption == 'snow' and k == 1").iloc[0]
     share = [np.mean([side["snow", s].correct()[0] for s in (1, 3, 5)], axis=0) for side in (before, after)]
     assert row["test"] == "paired t, images"
     assert row["p"] == pytest.approx(stats.ttest_rel(share[1], share[0]).pvalue)
     assert (row["lost"], row["won"]) == ((share[1] < share[0]).sum(), (share[1] > share[0]).sum())
-    shifts = [mean - clean.correct()[0] for mean, clean in zip(share, CLEAN, strict=True)]
+    shifts = [mean - clean.correct()[2] for mean, clean in zip(share, CLEAN, strict=True)]
     assert row["excess_p"] == pytest.approx(stats.ttest_rel(shifts[1], shifts[0]).pvalue)
     cells = found.class_frame().query("corruption == 'snow'")
     of_class = before["snow", 1].labels == 3
     lost, won = ((each & of_class).sum() for each in (share[1] < share[0], share[1] > share[0]))
     assert cells["p"].iloc[3] == pytest.approx(mcnemar([[0, lost], [won, 0]], exact=True).pvalue)
-    assert "of all 2 members" in " ".join(found.notes)
+    assert "of all 5 members" in " ".join(found.notes)
 
 
 def test_one_model_against_many_is_described_and_not_tested():
