@@ -173,8 +173,9 @@ def test_further_conditions_may_be_asked_of_members_that_are_there(store, rng):
 
 
 def test_a_condition_that_failed_is_kept_with_its_traceback_until_it_is_evaluated(store):
-    store.evaluations.save_failure("imagenet_v2.threshold-0.7", "Traceback ...\nValueError: boom")
-    assert store.evaluations.failures() == {"imagenet_v2.threshold-0.7": "Traceback ...\nValueError: boom"}
-    store.evaluations.forget_failure("imagenet_v2.threshold-0.7")
-    store.evaluations.forget_failure("fog-3")
+    store.evaluations.save_failure(SET.split, "Traceback ...\nValueError: boom")
+    store.evaluations.save_failure("contrast-1", "of a condition that the study has no more")
+    assert store.evaluations.failures() == {SET.split: "Traceback ...\nValueError: boom"}
+    store.evaluations.forget_failure(SET.split)
+    store.evaluations.forget_failure(FOG.split)
     assert store.evaluations.failures() == {}

@@ -86,9 +86,10 @@ class Evaluations:
         (self._records.directory / f"failures/{split}.txt").unlink(missing_ok=True)
 
     def failures(self) -> dict[str, str]:
-        """Tracebacks by the splits of the conditions that failed."""
-        found = sorted((self._records.directory / "failures").glob("*.txt"))
-        return {path.name.removesuffix(".txt"): path.read_text() for path in found}
+        """Tracebacks by the splits of the study's conditions that failed."""
+        splits = [condition.split for condition in self._records.study.conditions]
+        places = {split: self._records.directory / f"failures/{split}.txt" for split in splits}
+        return {split: place.read_text() for split, place in places.items() if place.is_file()}
 
     def _path(self, variant: str, member: int, split: str) -> Path:
         return self._records.directory / self._records.prediction_path(variant, member, split)

@@ -92,7 +92,7 @@ def test_a_second_run_does_nothing_and_damage_is_mended(copied, monkeypatch):
         patch.setattr(local, "COMMAND", ("/bin/false",))  # whoever starts a worker fails
         run(STUDY, copied.directory, workers=2)
     assert stamps(copied.directory, "predictions/*/*/*") == before
-    for name, damage in (("dense", lambda b: b[: len(b) // 2]), ("int8", lambda b: b[:-40] + bytes(4) + b[-36:])):
+    for name, damage in (("dense", lambda b: b[: len(b) // 2]), ("int8", lambda b: b[:99] + bytes(4) + b[103:])):
         path = copied.directory / copied.prediction_path(name, 1, "fog-5")
         path.write_bytes(damage(path.read_bytes()))
         with pytest.raises(InputError, match="is damaged"):

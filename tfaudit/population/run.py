@@ -90,6 +90,8 @@ def _make_members(store: Store, workers: int, reporter: Reporter) -> None:
 
 def _evaluate(store: Store, workers: int, reporter: Reporter) -> None:
     jobs = condition_jobs(store)
+    for condition in set(store.study.conditions) - {job.condition for job in jobs}:
+        store.evaluations.forget_failure(condition.split)  # those who failed are not asked any more
     total = len(store.study.conditions) * len(evaluated_members(store))
     reporter.begin(total, total - sum(job.size for job in jobs), what="evaluations")
     with contextlib.closing(carry_out(store.directory, jobs, workers)) as events:
