@@ -41,16 +41,21 @@ Where [F] is silent: it never prunes without retraining; [R] does and trains on.
 from tfaudit.study import Study, Training
 from tfaudit.variants import Pruned, Quantized
 
+pruned = [Pruned(sparsity, treatment="one_shot", spare=("predictions",)) for sparsity in (0.3, 0.5, 0.7)]
+
 study = Study(
     name="imagenet_resnet50_pretrained",
     dataset="imagenet_photographs",
     model="resnet50.keras",
     training=Training(epochs=0),
     variants=(
-        *(Pruned(sparsity, treatment="one_shot", spare=("predictions",)) for sparsity in (0.3, 0.5, 0.7)),
+        *pruned,
         *(Quantized(kind) for kind in ("float16", "dynamic_range", "int8")),
     ),
     population=1,
     model_options={"preprocess": "caffe"},
     crop=224,
+    corruptions=("gaussian_noise", "defocus_blur", "snow", "brightness", "contrast", "jpeg_compression"),
+    severities=(1, 3, 5),
+    corrupted_variants=(pruned[0].key, pruned[1].key, "int8"),
 )
