@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import pandas as pd
 import typer
 from rich import box
 from rich.table import Table
@@ -14,6 +14,8 @@ from tfaudit.cli.console import app, out
 from tfaudit.errors import InputError
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from tfaudit.store import Store
 
 __all__ = ["cost"]
@@ -88,4 +90,4 @@ def _shown(costs: pd.DataFrame) -> Table:
 
 
 def _number(value: float) -> str:
-    return "–" if pd.isna(value) else f"{value:,.3g}" if value < 1000 else f"{value:,.0f}"
+    return "–" if math.isnan(value) else f"{value:,.3g}" if value < 1000 else f"{value:,.0f}"
