@@ -52,10 +52,13 @@ def _of_study(store: Store) -> dict[str, Path]:
     """The model of the first complete member of every variant."""
     found = {}
     for key in store.variants:
-        folder = store.directory / "members" / key / f"{store.members(key)[0]:03d}"
-        files = [path for name in ("model.keras", "model.tflite") if (path := folder / name).is_file()]
+        first = store.members(key)[0]
+        places = [store.directory / store.member_path(key, first, f"model.{kind}") for kind in ("keras", "tflite")]
+        files = [path for path in places if path.is_file()]
         if not files:
-            raise InputError(f"targets: {folder} holds no model; predictions that were made elsewhere have no costs")
+            raise InputError(
+                f"targets: {places[0].parent} holds no model; predictions that were made elsewhere have no costs"
+            )
         found[key] = files[0]
     if not found:
         raise InputError(f"targets: {store.directory} has no complete member yet")
