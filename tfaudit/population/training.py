@@ -86,9 +86,7 @@ class Trainer:
 
     def batches(self, seed: int, *, split_seed: int | None = None) -> tf.data.Dataset:
         """The training batches of a seed, without end; see `train`."""
-        training, data = self._training, self._split(seed if split_seed is None else split_seed)[0]
-        pairs = training_batches(data, batch_size=training.batch_size, seed=seed, augmentation=training.augmentation)
-        return pairs.map(lambda x, y: (x, _targets(training, y, data)), num_parallel_calls=1)
+        return self._batches_of(self._split(seed if split_seed is None else split_seed)[0], seed)
 
     def train(
         self, model: keras.Model, seed: int, *, split_seed: int | None = None, until: int | None = None
@@ -110,7 +108,7 @@ class Trainer:
         copy_variables(model, self.model)
         for variable, value in zip(self.model.optimizer.variables, self._fresh_optimizer, strict=True):
             variable.assign(value)
-        held_out = self._split(seed if split_seed is None else split_seed)[1]
+        part, held_out = self._split(seed if split_seed is None else split_seed)
         validation = held_out and held_out.batches(1024).map(
             lambda x, y: (tf.cast(x, tf.float32), _targets(training, y, held_out))
         )
@@ -124,7 +122,7 @@ class Trainer:
                 )
             )
         history = self.model.fit(
-            self.batches(seed, split_seed=split_seed),
+            self._batches_of(part, seed),
             epochs=self._epochs,
             steps_per_epoch=self._steps_per_epoch,
             validation_data=validation,
@@ -136,6 +134,11 @@ class Trainer:
         frame = pd.DataFrame(history.history)
         frame.insert(0, "epoch", np.arange(1, len(frame) + 1))
         return frame
+
+    def _batches_of(self, data: Dataset, seed: int) -> tf.data.Dataset:
+        training = self._training
+        pairs = training_batches(data, batch_size=training.batch_size, seed=seed, augmentation=training.augmentation)
+        return pairs.map(lambda x, y: (x, _targets(training, y, data)), num_parallel_calls=1)
 
     def _split(self, seed: int) -> tuple[Dataset, Dataset | None]:
         """The part to train on, and the part held out for validation."""
