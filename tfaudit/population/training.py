@@ -51,10 +51,6 @@ class Trainer:
         keep_from: float = 0.0,
     ) -> None:
         self._study, self._training, self._data = study, training, data
-        self._moments = {}
-        if not study.model.endswith(".keras"):
-            mean, std = data.moments()
-            self._moments = {"mean": mean.tolist(), "std": std.tolist()}
         held_out = math.ceil(data.num_examples * training.validation)
         self.steps = training.total_steps(data.num_examples - held_out)
         self._steps_per_epoch = min(math.ceil((data.num_examples - held_out) / training.batch_size), max(self.steps, 1))
@@ -77,12 +73,11 @@ class Trainer:
     def build(self, seed: int) -> keras.Model:
         """A fresh model with the weights of that seed, not compiled, so that it saves as an ordinary `.keras` file."""
         keras.utils.set_random_seed(seed)
-        data = self._data
-        if self._study.model.endswith(".keras"):
-            return load_pretrained(self._study.model, data.image_shape, **self._study.model_options)
-        return build_model(
-            self._study.model, data.image_shape, data.num_classes, **self._moments, **self._study.model_options
-        )
+        name, options, data = self._study.model, self._study.model_options, self._data
+        if name.endswith(".keras"):
+            return load_pretrained(name, data.image_shape, **options)
+        mean, std = data.moments()
+        return build_model(name, data.image_shape, data.num_classes, mean=mean.tolist(), std=std.tolist(), **options)
 
     def batches(self, seed: int, *, split_seed: int | None = None) -> tf.data.Dataset:
         """The training batches of a seed, without end; see `train`."""
