@@ -15,6 +15,7 @@ import numpy as np
 
 from tfaudit.cli.model_file import ModelFile
 from tfaudit.errors import InputError, require
+from tfaudit.models.pretrained import PREPROCESSING
 from tfaudit.predictions import Predictions
 
 if TYPE_CHECKING:
@@ -22,10 +23,7 @@ if TYPE_CHECKING:
 
     from tfaudit.datasets.labelled import LabelledImages
 
-__all__ = ["PREPROCESSINGS", "ModelPredictions", "read_models"]
-
-PREPROCESSINGS = ("none", "unit", "tf", "caffe", "torch")
-"""Nothing (the model rescales by itself), pixels in [0, 1], and the modes of `keras.applications`."""
+__all__ = ["ModelPredictions", "read_models"]
 
 THUMBNAIL = 224
 RESERVED = ("baseline", "dense")
@@ -75,7 +73,7 @@ def read_models(
         image_size: the shorter side is scaled to so many pixels; without `crop` the middle square is kept. By default
             images from a folder get the size that the models take.
         crop: the middle square of so many pixels is cut out, after any scaling.
-        preprocess: one of `PREPROCESSINGS`.
+        preprocess: how the models were trained to see pixels, as in `tfaudit.models.pretrained`.
         classes: a file of class names, one a line, in the order of the models' outputs, for data that show only some
             of the classes or sort them otherwise.
         batch_size: images per step.
@@ -88,7 +86,7 @@ def read_models(
     """
     from tfaudit.datasets.labelled import labelled_images
 
-    require(preprocess in PREPROCESSINGS, "preprocess", preprocess, f"one of {', '.join(PREPROCESSINGS)}")
+    require(preprocess in PREPROCESSING, "preprocess", preprocess, f"one of {', '.join(PREPROCESSING)}")
     require(batch_size >= 1, "batch_size", batch_size, "1 or more")
     require(len(compressed) > 0, "compressed", list(compressed), "one model or more")
     models = [ModelFile.open(path) for path in (baseline, *compressed)]
