@@ -74,8 +74,8 @@ def read_models(
             images from a folder get the size that the models take.
         crop: the middle square of so many pixels is cut out, after any scaling.
         preprocess: how the models were trained to see pixels, as in `tfaudit.models.pretrained`.
-        classes: a file of class names, one a line, in the order of the models' outputs, for data that show only some
-            of the classes or sort them otherwise.
+        classes: a file of class names, one a line or a JSON list, in the order of the models' outputs, for data that
+            show only some of the classes or sort them otherwise.
         batch_size: images per step.
         limit: at most so many images.
         console: where a progress bar is drawn if it is a terminal.
@@ -85,6 +85,7 @@ def read_models(
         InputError: a file that cannot be read, or images, labels and models that do not fit each other.
     """
     from tfaudit.datasets.labelled import labelled_images
+    from tfaudit.formats.classes import listed_names
 
     require(preprocess in PREPROCESSING, "preprocess", preprocess, f"one of {', '.join(PREPROCESSING)}")
     require(batch_size >= 1, "batch_size", batch_size, "1 or more")
@@ -103,7 +104,7 @@ def read_models(
         data, split=split, image_size=image_size, crop=crop, channels=1 if channels == 1 else 3, limit=limit
     )
     if classes is not None:
-        images = images.named(_names(classes))
+        images = images.named(listed_names(classes))
     change = _preprocessing(preprocess, images.image_shape[-1])
     images = _fitted(models, images, change)
     answers = [_predictions(each, images, change, batch_size, console) for each in models]
@@ -121,14 +122,6 @@ def _common_side(models: Sequence[ModelFile]) -> int | None:
     """The side of the square that some model insists on, or None."""
     sides = [shape[0] for shape in (each.image_shape for each in models) if len(shape) == 3 and shape[0] == shape[1]]
     return next((side for side in sides if side is not None), None)
-
-
-def _names(path: Path) -> list[str]:
-    try:
-        names = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"classes: {path} cannot be read ({error})") from None
-    return [name.strip() for name in names if name.strip()]
 
 
 def _preprocessing(mode: str, channels: int | None) -> Callable[[np.ndarray], np.ndarray]:
