@@ -7,14 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tfaudit import InputError
-from tfaudit.conditions import CORRUPTIONS, PARENTS, Condition, all_conditions, benchmark_condition
-from tfaudit.datasets.corruptions.registry import SEVERITIES, corruption_names
+from tfaudit.conditions import PARENTS, Condition, all_conditions, benchmark_condition
 from tfaudit.datasets.known import KNOWN
-
-
-def test_the_corruptions_are_those_of_corrupt():
-    assert corruption_names() == CORRUPTIONS
-    assert SEVERITIES == (1, 2, 3, 4, 5)
 
 
 def test_a_condition_is_its_plain_tuple():

@@ -23,6 +23,13 @@ def test_importing_tfaudit_imports_no_tensorflow():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+def test_the_command_line_starts_without_heavy_libraries():
+    heavy = {"tensorflow", "keras", "streamlit", "altair", "pandas", "pyarrow", "scipy", "numpy", "rich.progress"}
+    code = f"import sys, tfaudit.cli; print(*sorted({heavy} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not done.stdout.split()
+
+
 def test_every_public_name_is_there_and_documented():
     for name in tfaudit.__all__:
         thing = getattr(tfaudit, name)
@@ -56,7 +63,7 @@ MAY_IMPORT = {
     "predictions": {"errors"},
     "variants": {"errors"},
     "rounds": {"errors", "variants"},
-    "conditions": {"errors", "datasets"},
+    "conditions": {"errors"},
     "training": {"errors"},
     "study": {"conditions", "errors", "training", "variants"},
     "files": {"errors"},

@@ -1,6 +1,8 @@
 """Descriptions: stable keys, JSON both ways, seeds, and what they refuse."""
 
+import dataclasses
 import json
+import pickle
 
 import pytest
 
@@ -23,6 +25,17 @@ def a_study(**changes):
 def test_json_both_ways_through_text():
     study = a_study()
     assert Study.from_json(json.loads(json.dumps(study.to_json()))) == study
+
+
+def test_titles_are_worked_out_once_and_leave_the_study_what_it_is():
+    study = a_study()
+    fresh = Study.from_json(study.to_json())
+    assert study.titles is study.titles
+    assert study.telling is study.telling
+    assert fresh == study == pickle.loads(pickle.dumps(study))
+    assert study.to_json() == fresh.to_json()
+    other = dataclasses.replace(study, variants=study.variants[:1])
+    assert list(other.titles) == ["dense", study.variants[0].key]
 
 
 def test_keys_are_stable_and_say_what_deviates():

@@ -1,6 +1,6 @@
 """The one error that means: what you gave cannot be used."""
 
-__all__ = ["InputError", "require"]
+__all__ = ["InputError", "one_line", "require"]
 
 
 class InputError(ValueError):
@@ -24,3 +24,13 @@ def require(condition: bool, argument: str, came: object, allowed: str) -> None:
     """
     if not condition:
         raise InputError(f"{argument}: {came!r}, allowed is {allowed}")
+
+
+def one_line(error: BaseException) -> str:
+    r"""The first line of an exception's message, or its type where it has none.
+
+    Example:
+        >>> one_line(OSError("no space\nleft")), one_line(KeyboardInterrupt())
+        ('no space', 'KeyboardInterrupt')
+    """
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)

@@ -7,6 +7,7 @@ import json
 import textwrap
 import zlib
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from tfaudit.conditions import SEVERITIES, Condition, all_conditions
@@ -135,14 +136,14 @@ class Study:
             )
         return self.training
 
-    @property
+    @cached_property
     def telling(self) -> tuple[str, ...]:
         """Settings of pruning in which the variants differ: what their titles need to tell."""
         pruned = [variant for variant in self.variants if isinstance(variant, Pruned)]
         return tuple(name for name in TOLD if len({getattr(variant, name) for variant in pruned}) > 1)
 
-    @property
-    def titles(self) -> dict[str, str]:
+    @cached_property
+    def titles(self) -> Mapping[str, str]:
         """Names of the variants for people, without the settings that all share."""
         return {
             variant.key: variant.titled(*self.telling) if isinstance(variant, Pruned) else variant.title
@@ -162,10 +163,13 @@ class Study:
         Raises:
             InputError: there is none; names those there are.
         """
-        found = {variant.key: variant for variant in self.all_variants}
-        if key not in found:
-            raise InputError(f"variant: {key!r}, this study has {', '.join(found)}")
-        return found[key]
+        if key not in self._by_key:
+            raise InputError(f"variant: {key!r}, this study has {', '.join(self._by_key)}")
+        return self._by_key[key]
+
+    @cached_property
+    def _by_key(self) -> Mapping[str, Variant]:
+        return {variant.key: variant for variant in self.all_variants}
 
     def member_seed(self, key: str, member: int) -> int:
         """Seed of a member's initial weights, batches and augmentation.

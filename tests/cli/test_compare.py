@@ -1,5 +1,6 @@
 """`tfaudit compare` as a person meets it: model files and data in, tables, files or one line of refusal out."""
 
+import json
 import sys
 
 import keras
@@ -109,6 +110,15 @@ def test_flatbuffer_folder_and_arrays_agree_and_equal_stems_stay_apart(run):
     assert "Images are scaled to 8 pixels and cut to the middle square" in by_folder
 
 
+def test_names_of_classes_may_be_a_json_list_as_for_audit(run, place):
+    names = (place / "names.txt").read_text()
+    (place / "names.json").write_text(json.dumps(names.split("\n")[:-1]))
+    (place / "marked.txt").write_text(names, encoding="utf-8-sig")
+    expected = run("--classes", "names.txt", data="folder")
+    assert expected[0] == 0
+    assert run("--classes", "names.json", data="folder") == run("--classes", "marked.txt", data="folder") == expected
+
+
 def test_a_folder_of_some_classes_is_read_with_the_names_of_all(run):
     code, text, _ = run("--classes", "names.txt", data="some")
     assert code == 0
@@ -172,7 +182,7 @@ def test_the_batch_size_changes_nothing(place, size):
             {"flags": ("--preprocess", "caffe")},
             "preprocess: 'caffe', allowed is none, unit or tf, for the images are not",
         ),
-        ({"flags": ("--classes", "nope.txt")}, "classes: nope.txt cannot be read"),
+        ({"flags": ("--classes", "nope.txt")}, "nope.txt: cannot be read (No such file or directory)"),
         ({"flags": ("--alpha", "5")}, "alpha: 5.0, allowed is a level in (0, 1)"),
         ({"flags": ("--batch-size", "0")}, "batch_size: 0, allowed is 1 or more"),
         ({"flags": ("--image-size", "9")}, "image_size: 9, but arrays are taken as they are"),

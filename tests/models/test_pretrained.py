@@ -1,5 +1,8 @@
 """Model files of the user's own as architectures."""
 
+import zipfile
+from pathlib import Path
+
 import keras
 import numpy as np
 import pytest
@@ -55,7 +58,19 @@ def test_refusals(file, arguments, message):
         load_pretrained(arguments[0] or file, *arguments[1:])
 
 
-def test_a_file_that_is_no_model(tmp_path):
-    (tmp_path / "x.keras").write_text("nothing")
-    with pytest.raises(InputError, match="cannot be loaded"):
-        load_pretrained(tmp_path / "x.keras", (6, 6, 3))
+@pytest.mark.parametrize("length", [0, 7, 0.5, 0.95])
+def test_a_file_that_is_no_model_or_was_cut_off(file, tmp_path, length):
+    content = Path(file).read_bytes()
+    cut = tmp_path / "cut.keras"
+    cut.write_bytes(content[: int(len(content) * length) if length < 1 else length])
+    with pytest.raises(InputError, match=r"model: .*cut\.keras cannot be loaded \(.+\)"):
+        load_pretrained(cut, (6, 6, 3))
+
+
+def test_a_file_whose_description_is_empty(file, tmp_path):
+    odd = tmp_path / "odd.keras"
+    with zipfile.ZipFile(file) as old, zipfile.ZipFile(odd, "w") as new:
+        for name in old.namelist():
+            new.writestr(name, b"{}" if name == "config.json" else old.read(name))
+    with pytest.raises(InputError, match=r"model: .*odd\.keras cannot be loaded \(.+\)"):
+        load_pretrained(odd, (6, 6, 3))

@@ -10,7 +10,7 @@ from tfaudit.compress.sparsity import sparsity_at
 from tfaudit.errors import InputError
 from tfaudit.population.examples import store_examples
 from tfaudit.population.member import MemberMaker
-from tfaudit.population.pruned import check_variant, gradual_trainer
+from tfaudit.population.pruned import check_variant, gradual_trainer, prune_at_once
 from tfaudit.population.training import Trainer
 from tfaudit.rounds import rounds
 from tfaudit.store import Store
@@ -108,6 +108,18 @@ def test_gradual_pruning_by_gradients(made):
     trainer.train(model, 1)
     values = np.concatenate([kernel.numpy().ravel() for kernel in find_kernels(model).values()])
     assert (values != 0).sum() == round(values.size * 0.3)
+
+
+@pytest.mark.parametrize(("method", "asked"), [("magnitude", 0), ("random", 0), ("gradient", 1)])
+def test_batches_are_made_only_for_methods_that_look_at_examples(made, monkeypatch, method, asked):
+    store, maker = made
+    trainer, calls, batches = maker._retrainer(), [], Trainer.batches
+    monkeypatch.setattr(Trainer, "batches", lambda self, *a, **named: calls.append(a) or batches(self, *a, **named))
+    gradual_trainer(store.study, Pruned(0.5, method=method), load_dataset("digits", "train").take(150))
+    assert len(calls) == asked
+    one_shot = Pruned(0.5, method=method, treatment="one_shot")
+    prune_at_once(one_shot, trainer, trainer.build(0), seed=0, root_seed=0, early=lambda: None, decay=0.0)
+    assert len(calls) == 2 * asked
 
 
 def test_rounds_follow_one_another_and_rewind_to_the_initialisation(made):

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from tfaudit import Pruned, Study, Training, load_dataset
 from tfaudit.compress.schedules import ask
+from tfaudit.datasets.validation import split_validation
+from tfaudit.population import training
 from tfaudit.population.pruned import gradual_trainer
 from tfaudit.population.training import Rate, Trainer, pruning_schedule
 from tfaudit.variants import Dense
@@ -116,6 +118,13 @@ def test_the_best_epoch_is_kept():
     shorter, _ = trained(trainer(epochs=int(best) + 1, validation=0.2, learning_rate=((0, 0.05), (2, 3.0))), 6)
     for a, b in zip(weights(model), weights(shorter), strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+def test_a_member_splits_its_training_set_once(monkeypatch):
+    splits = []
+    monkeypatch.setattr(training, "split_validation", lambda *a: splits.append(a) or split_validation(*a))
+    trained(trainer(epochs=1, validation=0.2), 6)
+    assert [(share, seed) for _, share, seed in splits] == [(0.2, 6)]
 
 
 def test_the_best_epoch_of_a_pruned_member_is_one_at_its_final_sparsity():

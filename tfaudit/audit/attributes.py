@@ -10,9 +10,9 @@ import pandas as pd
 
 from tfaudit.audit.columns import MISSING, coded
 from tfaudit.audit.exemplars import exemplars
+from tfaudit.audit.over_indexing import share_columns
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
-from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.proportions import compare_proportions
 
 if TYPE_CHECKING:
@@ -149,14 +149,4 @@ def _tested(rows: list[tuple[str, str, int, int]], pies: int, others: int, alpha
         confidence=1 - alpha,
     )
     table.insert(2, "examples", table["pies"] + table["non_pies"])
-    return table.assign(
-        share_pie=found.first,
-        share_non_pie=found.second,
-        ratio=found.ratio,
-        difference_pp=100 * (found.first - found.second),
-        low_pp=100 * found.low,
-        high_pp=100 * found.high,
-        test=found.test,
-        p=found.p,
-        p_holm=adjust(found.p, "holm"),
-    )
+    return table.assign(**share_columns(found))

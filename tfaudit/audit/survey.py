@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 from statsmodels.stats.inter_rater import fleiss_kappa
 
+from tfaudit.audit.over_indexing import share_columns
 from tfaudit.audit.questions import QUESTIONS, Question
 from tfaudit.errors import InputError
-from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.proportions import compare_proportions
 
 if TYPE_CHECKING:
@@ -106,19 +106,8 @@ def survey(answers: pd.DataFrame, *, questions: Sequence[Question] = QUESTIONS, 
     table = pd.DataFrame(rows)
     counts = [table[name].to_numpy() for name in ("pies", "pies_judged", "non_pies", "non_pies_judged")]
     found = compare_proportions(*counts, always_exact=True, confidence=1 - alpha)
-    tested = {
-        "share_pie": found.first,
-        "share_non_pie": found.second,
-        "ratio": found.ratio,
-        "difference_pp": 100 * (found.first - found.second),
-        "low_pp": 100 * found.low,
-        "high_pp": 100 * found.high,
-        "test": found.test,
-        "p": found.p,
-        "p_holm": adjust(found.p, "holm"),
-    }
     agreement = ["kappa", "kappa_examples", "kappa_raters"]
-    table = pd.concat([table.drop(columns=agreement), pd.DataFrame(tested), table[agreement]], axis=1)
+    table = pd.concat([table.drop(columns=agreement), pd.DataFrame(share_columns(found)), table[agreement]], axis=1)
     for kind, count in (("PIEs", is_pie.sum()), ("non-PIEs", (~is_pie).sum())):
         if not count:
             notes.append(f"No {kind} among the images: nothing to compare.")

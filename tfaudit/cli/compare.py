@@ -46,7 +46,7 @@ def compare(
         str, typer.Option(help="none (the model rescales), unit (pixels in [0, 1]), or tf, caffe, torch as in Keras.")
     ] = "none",
     classes: Annotated[
-        Path | None, typer.Option(help="Class names, one a line, in the order of the models' outputs.")
+        Path | None, typer.Option(help="Class names in the order of the outputs: one a line, or a JSON list.")
     ] = None,
     batch_size: Annotated[int, typer.Option(help="Images per step.")] = 32,
     alpha: Annotated[float, typer.Option(help="Level of the tests; intervals are at 1 - alpha.")] = 0.05,

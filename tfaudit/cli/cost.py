@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import pandas as pd
 import typer
 from rich import box
 from rich.table import Table
@@ -14,6 +14,8 @@ from tfaudit.cli.console import app, out
 from tfaudit.errors import InputError
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from tfaudit.store import Store
 
 __all__ = ["cost"]
@@ -50,10 +52,13 @@ def _of_study(store: Store) -> dict[str, Path]:
     """The model of the first complete member of every variant."""
     found = {}
     for key in store.variants:
-        folder = store.directory / "members" / key / f"{store.members(key)[0]:03d}"
-        files = [path for name in ("model.keras", "model.tflite") if (path := folder / name).is_file()]
+        first = store.members(key)[0]
+        places = [store.directory / store.member_path(key, first, f"model.{kind}") for kind in ("keras", "tflite")]
+        files = [path for path in places if path.is_file()]
         if not files:
-            raise InputError(f"targets: {folder} holds no model; predictions that were made elsewhere have no costs")
+            raise InputError(
+                f"targets: {places[0].parent} holds no model; predictions that were made elsewhere have no costs"
+            )
         found[key] = files[0]
     if not found:
         raise InputError(f"targets: {store.directory} has no complete member yet")
@@ -88,4 +93,4 @@ def _shown(costs: pd.DataFrame) -> Table:
 
 
 def _number(value: float) -> str:
-    return "–" if pd.isna(value) else f"{value:,.3g}" if value < 1000 else f"{value:,.0f}"
+    return "–" if math.isnan(value) else f"{value:,.3g}" if value < 1000 else f"{value:,.0f}"

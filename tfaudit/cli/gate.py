@@ -42,7 +42,7 @@ def gate(
     ] = None,
     split: Annotated[str, typer.Option(help="Split of a study or data set.", rich_help_panel=SOURCE)] = "test",
     classes: Annotated[
-        Path | None, typer.Option(help="Class names in order, one a line.", rich_help_panel=SOURCE)
+        Path | None, typer.Option(help="Class names in order: one a line, or a JSON list.", rich_help_panel=SOURCE)
     ] = None,
     data: Annotated[
         str | None, typer.Option(help="Data set, folder of images per class, or .npz.", rich_help_panel=MODELS)

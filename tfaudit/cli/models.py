@@ -15,6 +15,7 @@ import numpy as np
 
 from tfaudit.cli.model_file import ModelFile
 from tfaudit.errors import InputError, require
+from tfaudit.models.pretrained import PREPROCESSING
 from tfaudit.predictions import Predictions
 
 if TYPE_CHECKING:
@@ -22,10 +23,7 @@ if TYPE_CHECKING:
 
     from tfaudit.datasets.labelled import LabelledImages
 
-__all__ = ["PREPROCESSINGS", "ModelPredictions", "read_models"]
-
-PREPROCESSINGS = ("none", "unit", "tf", "caffe", "torch")
-"""Nothing (the model rescales by itself), pixels in [0, 1], and the modes of `keras.applications`."""
+__all__ = ["ModelPredictions", "read_models"]
 
 THUMBNAIL = 224
 RESERVED = ("baseline", "dense")
@@ -75,9 +73,9 @@ def read_models(
         image_size: the shorter side is scaled to so many pixels; without `crop` the middle square is kept. By default
             images from a folder get the size that the models take.
         crop: the middle square of so many pixels is cut out, after any scaling.
-        preprocess: one of `PREPROCESSINGS`.
-        classes: a file of class names, one a line, in the order of the models' outputs, for data that show only some
-            of the classes or sort them otherwise.
+        preprocess: how the models were trained to see pixels, as in `tfaudit.models.pretrained`.
+        classes: a file of class names, one a line or a JSON list, in the order of the models' outputs, for data that
+            show only some of the classes or sort them otherwise.
         batch_size: images per step.
         limit: at most so many images.
         console: where a progress bar is drawn if it is a terminal.
@@ -87,8 +85,9 @@ def read_models(
         InputError: a file that cannot be read, or images, labels and models that do not fit each other.
     """
     from tfaudit.datasets.labelled import labelled_images
+    from tfaudit.formats.classes import listed_names
 
-    require(preprocess in PREPROCESSINGS, "preprocess", preprocess, f"one of {', '.join(PREPROCESSINGS)}")
+    require(preprocess in PREPROCESSING, "preprocess", preprocess, f"one of {', '.join(PREPROCESSING)}")
     require(batch_size >= 1, "batch_size", batch_size, "1 or more")
     require(len(compressed) > 0, "compressed", list(compressed), "one model or more")
     models = [ModelFile.open(path) for path in (baseline, *compressed)]
@@ -105,7 +104,7 @@ def read_models(
         data, split=split, image_size=image_size, crop=crop, channels=1 if channels == 1 else 3, limit=limit
     )
     if classes is not None:
-        images = images.named(_names(classes))
+        images = images.named(listed_names(classes))
     change = _preprocessing(preprocess, images.image_shape[-1])
     images = _fitted(models, images, change)
     answers = [_predictions(each, images, change, batch_size, console) for each in models]
@@ -123,14 +122,6 @@ def _common_side(models: Sequence[ModelFile]) -> int | None:
     """The side of the square that some model insists on, or None."""
     sides = [shape[0] for shape in (each.image_shape for each in models) if len(shape) == 3 and shape[0] == shape[1]]
     return next((side for side in sides if side is not None), None)
-
-
-def _names(path: Path) -> list[str]:
-    try:
-        names = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"classes: {path} cannot be read ({error})") from None
-    return [name.strip() for name in names if name.strip()]
 
 
 def _preprocessing(mode: str, channels: int | None) -> Callable[[np.ndarray], np.ndarray]:

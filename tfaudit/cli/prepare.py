@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import Progress, TaskID
 
 from tfaudit.cli.console import app, out
 
@@ -23,14 +21,15 @@ def prepare(
     ] = None,
 ) -> None:
     """Lays local files down as a prepared TensorFlow Datasets set, which loads without a network."""
+    from rich.progress import Progress
+
     from tfaudit.datasets.prepare import prepare as prepare_set
 
     with Progress(console=out, transient=True) as bar:
         task = bar.add_task(f"preparing {name}", total=None)
-        show = functools.partial(_show_progress, bar, task)
+
+        def show(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total)
+
         place = prepare_set(name, source, data_dir=data_dir, progress=show)
     out.print(f"{name}: {place}", soft_wrap=True)
-
-
-def _show_progress(bar: Progress, task: TaskID, done: int, total: int) -> None:
-    bar.update(task, completed=done, total=total)

@@ -12,9 +12,9 @@ import numpy as np
 import tensorflow as tf
 
 from tfaudit.compress.images import OPEN_SIDE, as_input
-from tfaudit.errors import InputError
+from tfaudit.errors import InputError, one_line
 
-__all__ = ["KerasForward", "check_model", "is_tf_keras", "load_model", "one_line"]
+__all__ = ["KerasForward", "check_model", "is_tf_keras", "load_model"]
 
 _TRACED: weakref.WeakKeyDictionary[keras.Model, tuple[list, dict[tuple, Callable]]] = weakref.WeakKeyDictionary()
 
@@ -51,11 +51,6 @@ def load_model(path: Path) -> keras.Model:
         return keras.saving.load_model(path, compile=False)
     except Exception as error:  # Keras raises whatever its layers, h5py, zipfile and json raise.
         raise InputError(f"model: {path} cannot be read as a Keras model ({one_line(error)})") from error
-
-
-def one_line(error: Exception) -> str:
-    """The first line of an exception's message, or its type where it has none."""
-    return next(iter(str(error).strip().splitlines()), type(error).__name__)
 
 
 def is_tf_keras(model: object) -> bool:

@@ -13,8 +13,8 @@ import tensorflow as tf
 from tfaudit.chatter import captured_chatter
 from tfaudit.compress.flatbuffer import Flatbuffer
 from tfaudit.compress.images import as_input
-from tfaudit.compress.keras_model import KerasForward, one_line
-from tfaudit.errors import InputError, require
+from tfaudit.compress.keras_model import KerasForward
+from tfaudit.errors import InputError, one_line, require
 
 __all__ = ["KINDS", "ConversionError", "quantize"]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tfaudit.errors import InputError, require
+from tfaudit.errors import InputError, one_line, require
 
 __all__ = ["LabelledImages", "labelled_images", "middle", "spread"]
 
@@ -138,7 +138,7 @@ def _arrays(path: Path, crop: int | None, limit: int | None) -> LabelledImages:
         with np.load(path, allow_pickle=False) as file:
             found = {name: file[name] for name in ("images", "labels", "class_names") if name in file.files}
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise InputError(f"data: {path} cannot be read ({str(error).splitlines()[0]})") from None
+        raise InputError(f"data: {path} cannot be read ({one_line(error)})") from None
     missing = [name for name in ("images", "labels") if name not in found]
     if missing:
         raise InputError(f"data: {path} lacks {' and '.join(missing)}; it needs images and labels")

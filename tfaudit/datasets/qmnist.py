@@ -8,7 +8,7 @@ import pandas as pd
 
 from tfaudit.datasets.idx import find_idx, read_idx
 from tfaudit.datasets.source import Source
-from tfaudit.errors import InputError
+from tfaudit.errors import InputError, one_line
 
 __all__ = ["qmnist_features", "qmnist_source"]
 
@@ -87,7 +87,7 @@ def _read_labels(folder: Path, split: str) -> np.ndarray:
         try:
             rows = pd.read_csv(place, sep="\t", header=None, dtype=np.int64).to_numpy()
         except (OSError, EOFError, ValueError) as error:
-            raise InputError(f"file {place} cannot be read: {str(error).splitlines()[0]}") from None
+            raise InputError(f"file {place} cannot be read: {one_line(error)}") from None
     else:
         raise InputError(f"folder {folder} lacks {stem} (.idx2-int or .tsv, plain or gzipped)")
     if rows.shape[1] < len(COLUMNS) or not len(rows):

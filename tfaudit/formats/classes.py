@@ -13,7 +13,7 @@ from tfaudit.errors import InputError
 from tfaudit.formats.joining import some
 from tfaudit.formats.sources import Labels, Source
 
-__all__ = ["class_names", "column_order", "indices"]
+__all__ = ["class_names", "column_order", "indices", "listed_names"]
 
 _LIST = "give a list of classes"
 
@@ -30,7 +30,7 @@ def class_names(path: Path | None, labels: Labels, sources: Sequence[Source]) ->
         InputError: the list is unfit, or nothing tells which column of scores is which class.
     """
     if path is not None:
-        return _listed(path)
+        return _checked(listed_names(path), str(path))
     named = [source for source in sources if source.columns and not _numbered(source.columns)]
     text = not _are_numbers(labels.values)
     if text:
@@ -98,7 +98,12 @@ def column_order(source: Source, names: Sequence[str]) -> list[int] | None:
     return [columns.index(name) for name in names]
 
 
-def _listed(path: Path) -> tuple[str, ...]:
+def listed_names(path: Path) -> list[str]:
+    """The names in a file, a name a line or a JSON list, in its order.
+
+    Raises:
+        InputError: a file that cannot be read, or that is no such list.
+    """
     try:
         text = path.read_text(encoding="utf-8-sig")
         found = (
@@ -110,7 +115,7 @@ def _listed(path: Path) -> tuple[str, ...]:
         raise InputError(f"{path}: is neither a text file with a class a line nor a JSON list") from None
     if not isinstance(found, list) or not all(isinstance(name, str) and name for name in found) or not found:
         raise InputError(f"{path}: is no list of names of classes")
-    return _checked(found, str(path))
+    return found
 
 
 def _checked(names: Sequence[str], where: str) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tfaudit.errors import InputError
+from tfaudit.errors import InputError, one_line
 
 if TYPE_CHECKING:
     import keras
@@ -44,8 +44,8 @@ def load_pretrained(path: str | Path, input_shape: Sequence[int | None], preproc
         raise InputError(f"model: there is no file {place}")
     try:
         inner = keras.saving.load_model(place, compile=False)
-    except (ValueError, TypeError, OSError) as problem:
-        raise InputError(f"model: {place} cannot be loaded ({str(problem).splitlines()[0]})") from None
+    except Exception as problem:  # Keras raises whatever its layers, h5py, zipfile and json raise
+        raise InputError(f"model: {place} cannot be loaded ({one_line(problem)})") from problem
     expected = inner.input_shape[1:]
     if len(expected) != 3 or any(want not in (None, size) for want, size in zip(expected, input_shape, strict=True)):
         raise InputError(f"model: {place} takes images {expected}, and the data set has {tuple(input_shape)}")

@@ -8,6 +8,7 @@ from typing import Any, cast
 import keras
 import numpy as np
 import pandas as pd
+import tensorflow as tf
 
 from tfaudit.compress.hold import HoldMasks
 from tfaudit.compress.kernels import find_kernels, kernel_layers
@@ -32,8 +33,8 @@ def gradual_trainer(study: Study, variant: Pruned, data: Dataset) -> Trainer:
     layers = chosen_layers(trainer.model, variant)
     schedule = pruning_schedule(variant, target_sparsity(trainer.model, variant, layers), trainer.steps)
     settings = _settings(variant, study.planned_training.weight_decay)
-    batches = list(trainer.batches(study.seed).take(GRADIENT_BATCHES))  # the same for all members: traced once
-    trainer.callbacks.append(Pruning(schedule, layers=layers, gradient_data=batches, **settings))
+    examples = _examples(settings, trainer, study.seed)  # the same for all members: traced once
+    trainer.callbacks.append(Pruning(schedule, layers=layers, gradient_data=examples, **settings))
     return trainer
 
 
@@ -64,13 +65,14 @@ def prune_at_once(
     compiled = trainer.model
     copy_variables(model, compiled)
     layers = chosen_layers(compiled, variant)
+    settings = _settings(variant, decay)
     masks = prune(
         compiled,
         target_sparsity(compiled, variant, layers),
         layers=layers,
-        gradient_data=trainer.batches(seed, split_seed=root_seed).take(GRADIENT_BATCHES),
+        gradient_data=_examples(settings, trainer, seed, split_seed=root_seed),
         seed=seed,
-        **_settings(variant, decay),
+        **settings,
     )
     copy_variables(compiled, model)
     if variant.treatment == "one_shot":
@@ -113,6 +115,15 @@ def _settings(variant: Pruned, weight_decay: float) -> dict[str, Any]:
     names = ("method", "scope", "granularity", "axis", "gradient")
     decay = weight_decay if variant.decay is None else variant.decay
     return {name: getattr(variant, name) for name in names} | {"decay": decay}
+
+
+def _examples(
+    settings: dict[str, Any], trainer: Trainer, seed: int, *, split_seed: int | None = None
+) -> tf.data.Dataset | None:
+    """What scores are taken over; None where the method asks for no examples, whose batches are not free."""
+    if not Technique(**settings).needs_data:
+        return None
+    return trainer.batches(seed, split_seed=split_seed).take(GRADIENT_BATCHES)
 
 
 def target_sparsity(model: keras.Model, variant: Pruned, layers: list[str] | None) -> float:

@@ -51,10 +51,6 @@ class Trainer:
         keep_from: float = 0.0,
     ) -> None:
         self._study, self._training, self._data = study, training, data
-        self._moments = {}
-        if not study.model.endswith(".keras"):
-            mean, std = data.moments()
-            self._moments = {"mean": mean.tolist(), "std": std.tolist()}
         held_out = math.ceil(data.num_examples * training.validation)
         self.steps = training.total_steps(data.num_examples - held_out)
         self._steps_per_epoch = min(math.ceil((data.num_examples - held_out) / training.batch_size), max(self.steps, 1))
@@ -77,18 +73,15 @@ class Trainer:
     def build(self, seed: int) -> keras.Model:
         """A fresh model with the weights of that seed, not compiled, so that it saves as an ordinary `.keras` file."""
         keras.utils.set_random_seed(seed)
-        data = self._data
-        if self._study.model.endswith(".keras"):
-            return load_pretrained(self._study.model, data.image_shape, **self._study.model_options)
-        return build_model(
-            self._study.model, data.image_shape, data.num_classes, **self._moments, **self._study.model_options
-        )
+        name, options, data = self._study.model, self._study.model_options, self._data
+        if name.endswith(".keras"):
+            return load_pretrained(name, data.image_shape, **options)
+        mean, std = data.moments()
+        return build_model(name, data.image_shape, data.num_classes, mean=mean.tolist(), std=std.tolist(), **options)
 
     def batches(self, seed: int, *, split_seed: int | None = None) -> tf.data.Dataset:
         """The training batches of a seed, without end; see `train`."""
-        training, data = self._training, self._split(seed if split_seed is None else split_seed)[0]
-        pairs = training_batches(data, batch_size=training.batch_size, seed=seed, augmentation=training.augmentation)
-        return pairs.map(lambda x, y: (x, _targets(training, y, data)), num_parallel_calls=1)
+        return self._batches_of(self._split(seed if split_seed is None else split_seed)[0], seed)
 
     def train(
         self, model: keras.Model, seed: int, *, split_seed: int | None = None, until: int | None = None
@@ -110,7 +103,7 @@ class Trainer:
         copy_variables(model, self.model)
         for variable, value in zip(self.model.optimizer.variables, self._fresh_optimizer, strict=True):
             variable.assign(value)
-        held_out = self._split(seed if split_seed is None else split_seed)[1]
+        part, held_out = self._split(seed if split_seed is None else split_seed)
         validation = held_out and held_out.batches(1024).map(
             lambda x, y: (tf.cast(x, tf.float32), _targets(training, y, held_out))
         )
@@ -124,7 +117,7 @@ class Trainer:
                 )
             )
         history = self.model.fit(
-            self.batches(seed, split_seed=split_seed),
+            self._batches_of(part, seed),
             epochs=self._epochs,
             steps_per_epoch=self._steps_per_epoch,
             validation_data=validation,
@@ -136,6 +129,11 @@ class Trainer:
         frame = pd.DataFrame(history.history)
         frame.insert(0, "epoch", np.arange(1, len(frame) + 1))
         return frame
+
+    def _batches_of(self, data: Dataset, seed: int) -> tf.data.Dataset:
+        training = self._training
+        pairs = training_batches(data, batch_size=training.batch_size, seed=seed, augmentation=training.augmentation)
+        return pairs.map(lambda x, y: (x, _targets(training, y, data)), num_parallel_calls=1)
 
     def _split(self, seed: int) -> tuple[Dataset, Dataset | None]:
         """The part to train on, and the part held out for validation."""

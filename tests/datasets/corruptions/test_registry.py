@@ -3,8 +3,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tfaudit.conditions import SEVERITIES
 from tfaudit.datasets.corruptions.constants import LEVELS, SCALES
-from tfaudit.datasets.corruptions.registry import SEVERITIES, corrupt, corruption_names
+from tfaudit.datasets.corruptions.registry import FUNCTIONS, corrupt, corruption_names
 from tfaudit.errors import InputError
 
 NAMES = corruption_names()
@@ -24,6 +25,7 @@ def noise_images(rng, *shape):
 
 
 def test_the_names_are_the_benchmarks():
+    assert tuple(FUNCTIONS) == NAMES
     assert NAMES == (
         "gaussian_noise", "shot_noise", "impulse_noise", "defocus_blur", "glass_blur", "motion_blur", "zoom_blur",
         "snow", "frost", "fog", "brightness", "contrast", "elastic_transform", "pixelate", "jpeg_compression",

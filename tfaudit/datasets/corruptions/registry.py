@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tfaudit.conditions import CORRUPTIONS, SEVERITIES
 from tfaudit.datasets.corruptions.blur import defocus_blur, gaussian_blur, motion_blur, zoom_blur
 from tfaudit.datasets.corruptions.colour import brightness, contrast, saturate
 from tfaudit.datasets.corruptions.constants import LEVELS, SCALES
@@ -18,16 +19,15 @@ from tfaudit.datasets.corruptions.textures import frosted_panes, read_textures
 from tfaudit.datasets.corruptions.weather import fog, frost, snow
 from tfaudit.errors import InputError
 
-__all__ = ["SEVERITIES", "corrupt", "corruption_names"]
+__all__ = ["corrupt", "corruption_names"]
 
-SEVERITIES = (1, 2, 3, 4, 5)
 SMALLEST = 8
 CIFAR_EDGE = 64
 """Up to this shorter side images get CIFAR-C's constants."""
 
 Corruption = Callable[..., np.ndarray]
 
-CORRUPTIONS: dict[str, Corruption] = {
+FUNCTIONS: dict[str, Corruption] = {
     "gaussian_noise": gaussian_noise,
     "shot_noise": shot_noise,
     "impulse_noise": impulse_noise,
@@ -58,7 +58,7 @@ def corruption_names() -> tuple[str, ...]:
         >>> corruption_names()[0], len(corruption_names())
         ('gaussian_noise', 19)
     """
-    return tuple(CORRUPTIONS)
+    return CORRUPTIONS
 
 
 def corrupt(
@@ -108,7 +108,7 @@ def corrupt(
     if scale not in SCALES:
         raise InputError(f"scale is {scale!r}; allowed are {', '.join(map(repr, SCALES))}, or None to go by the size")
     constants = LEVELS[scale][name][severity - 1]
-    function = CORRUPTIONS[name]
+    function = FUNCTIONS[name]
     if name == "frost":
         function = partial(frost, textures=frosted_panes() if textures is None else read_textures(textures))
     elif textures is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import altair as alt
 import pandas as pd
 
-from tfaudit.report.charts.style import AMBER, GREEN, GREY, PLUM, WIDTH, Drawing
+from tfaudit.report.charts.style import AMBER, GREEN, GREY, PLUM, WIDTH, Drawing, row_axis
 
 __all__ = ["over_indexing_chart"]
 
@@ -29,12 +29,7 @@ def over_indexing_chart(table: pd.DataFrame, alpha: float) -> Drawing:
     # The ratio stands in the name because axis labels take the colour of the page, which marks of text do not.
     shown["name"] += shown["ratio"].map(lambda ratio: "" if pd.isna(ratio) else f", {ratio:.2f} ×")
     shown["link"] = (shown["p_holm"] <= alpha).map({True: "significant", False: "no evidence"})
-    y = alt.Y(
-        "name:N",
-        sort=list(shown["name"]),
-        title=None,
-        axis=alt.Axis(labelLimit=208, labelPadding=6, labelOverlap=False),
-    )
+    y = row_axis(shown["name"], limit=208)
     colour = alt.Color(
         "kind:N",
         title=None,

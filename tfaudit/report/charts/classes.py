@@ -5,7 +5,7 @@ from __future__ import annotations
 import altair as alt
 import pandas as pd
 
-from tfaudit.report.charts.style import GREEN, GREY, PLUM, WIDTH, Drawing
+from tfaudit.report.charts.style import GREEN, GREY, PLUM, WIDTH, Drawing, row_axis
 
 __all__ = ["class_impact_chart"]
 
@@ -57,12 +57,7 @@ def _tooltip() -> list[alt.Tooltip]:
 
 def _named_classes(shown: pd.DataFrame) -> alt.LayerChart | alt.FacetChart:
     base = alt.Chart(shown, width=WIDTH, height=alt.Step(18))
-    y = alt.Y(
-        "name:N",
-        sort=list(shown["name"]),
-        title=None,
-        axis=alt.Axis(labelLimit=130, labelPadding=6, labelOverlap=False),
-    )
+    y = row_axis(shown["name"], limit=130)
     bars = base.mark_bar(height=11).encode(
         x=alt.X("difference_pp:Q", title="change of recall, percentage points", axis=alt.Axis(tickCount=6)),
         y=y,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import altair as alt
 import pandas as pd
 
-from tfaudit.report.charts.style import AMBER, BLUE, GREEN, GREY, PLUM, WIDTH, Drawing
+from tfaudit.report.charts.style import AMBER, BLUE, GREEN, GREY, PLUM, WIDTH, Drawing, before_after, row_axis
 
 __all__ = ["groups_chart", "individuals_chart"]
 
@@ -45,18 +45,8 @@ def _dumbbells(table: pd.DataFrame, name: str) -> Drawing:
         )
         for when in ("before", "after")
     ]
-    y = alt.Y(
-        "group:N",
-        sort=list(shown["group"]),
-        title=None,
-        axis=alt.Axis(labelLimit=110, labelPadding=6, labelOverlap=False),
-    )
-    colour = alt.Color(
-        "when:N",
-        title=None,
-        scale=alt.Scale(domain=["before", "after"], range=[GREEN, PLUM]),
-        legend=alt.Legend(orient="top", symbolOpacity=1),
-    )
+    y = row_axis(shown["group"], limit=110)
+    colour = before_after("when")
     x = alt.X("accuracy:Q", title="accuracy, %", scale=alt.Scale(zero=False, nice=True), axis=alt.Axis(tickCount=5))
     spans = shown.assign(before=100 * shown["accuracy_before"], after=100 * shown["accuracy_after"])
     links = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import altair as alt
 import pandas as pd
 
-from tfaudit.report.charts.style import AMBER, GREEN, PLUM, WIDTH, Drawing
+from tfaudit.report.charts.style import AMBER, GREEN, PLUM, WIDTH, Drawing, row_axis
 
 __all__ = ["pair_chart"]
 
@@ -67,12 +67,7 @@ def _tooltip() -> list[alt.Tooltip]:
 
 
 def _named_classes(shown: pd.DataFrame) -> alt.LayerChart | alt.FacetChart:
-    y = alt.Y(
-        "name:N",
-        sort=list(shown["name"]),
-        title=None,
-        axis=alt.Axis(labelLimit=130, labelPadding=6, labelOverlap=False),
-    )
+    y = row_axis(shown["name"], limit=130)
     bars = (
         alt.Chart(_bars(shown), width=WIDTH, height=alt.Step(18))
         .mark_bar(height=11)

@@ -7,7 +7,7 @@ import json
 import altair as alt
 import pandas as pd
 
-from tfaudit.report.charts.style import GREEN, GREY, PLUM, WIDTH, Drawing
+from tfaudit.report.charts.style import GREY, WIDTH, Drawing, before_after
 
 __all__ = ["scatter_chart", "trends_chart"]
 
@@ -42,12 +42,7 @@ def trends_chart(table: pd.DataFrame, binned: pd.DataFrame, name: str, column: s
         for end in ("min", "max")
     ]
     parts = [dots.assign(part="mean"), *(end.dropna().assign(part="line") for end in ends)]
-    colour = alt.Color(
-        "measure:N",
-        title=None,
-        scale=alt.Scale(domain=["before", "after"], range=[GREEN, PLUM]),
-        legend=alt.Legend(orient="top", symbolOpacity=1),
-    )
+    colour = before_after("measure")
     x = alt.X("value:Q", title=name, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=5))
     y = alt.Y("accuracy:Q", title="accuracy, %", scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=5))
     base = alt.Chart(width=WIDTH - 40, height=150)

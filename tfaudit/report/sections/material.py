@@ -54,14 +54,12 @@ class Material:
     @cached_property
     def group_columns(self) -> list[str]:
         """Columns of two values up to `MANY`: writers' series, attributes."""
-        counts = self.groups.nunique(dropna=False)
-        return [str(name) for name, count in counts.items() if 2 <= count <= MANY]
+        return [str(name) for name, count in self._distinct.items() if 2 <= count <= MANY]
 
     @cached_property
     def individuals(self) -> pd.Series | None:
         """The first column of more values that still repeat: writers, patients, devices; None where there is none."""
-        counts = self.groups.nunique(dropna=False)
-        names = [name for name, count in counts.items() if MANY < count <= len(self.groups) / 2]
+        names = [name for name, count in self._distinct.items() if MANY < count <= len(self.groups) / 2]
         return self.groups[names[0]] if names else None
 
     @cached_property
@@ -75,6 +73,11 @@ class Material:
         """How many members of a variant were evaluated under a condition."""
         there = self.store.evaluations.is_there
         return sum(there(key, member, condition.split) for member in self.store.members(key))
+
+    @cached_property
+    def _distinct(self) -> pd.Series:
+        """How many values each column of groups has."""
+        return self.groups.nunique(dropna=False)
 
     def unpaired(self, key: str) -> Predictions:
         """A variant's predictions; where it has no dense parents, its members do not bear the names of dense ones."""
