@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tfaudit import InputError
-from tfaudit.conditions import PARENTS, Condition, all_conditions, benchmark_condition
+from tfaudit.conditions import CORRUPTIONS, PARENTS, Condition, all_conditions, benchmark_condition
 from tfaudit.datasets.known import KNOWN
 
 
