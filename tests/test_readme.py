@@ -20,10 +20,12 @@ def test_the_python_of_the_readme_runs(tmp_path, monkeypatch, rng):
         "compressed_logits": rng.normal(size=(4, 100, 5)) + 2 * np.eye(5)[labels],
     }
     blocks = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
-    assert len(blocks) == 3
+    assert len(blocks) == 4
     for block in blocks:
         exec(compile(block, "README.md", "exec"), names)
     assert (tmp_path / "pruned.keras").exists()
+    assert names["foggy"].shape == names["test"].images.shape
+    assert len(names["study"].conditions) == 15
     kernels = names["tfaudit"].sparsity(names["model"]).set_index("kernel")
     assert kernels.loc["total: kernels", "sparsity"] == pytest.approx(0.9, abs=0.01)
     assert names["classes"].shape == (600, 5)
