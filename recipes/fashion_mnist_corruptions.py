@@ -8,7 +8,45 @@ ImageNet-C with CIFAR-C's constants, which are those of small images, at five se
     tfaudit prepare fashion_mnist --from /usr/share/datasets/fashion-mnist
     tfaudit run fashion_mnist_corruptions
 
-Cost: 20 members, 211,050 steps in all (15 trainings of 30 epochs), and 1,500 evaluations of 10,000 images.
+Cost: 20 members, 211,050 steps in all (15 trainings of 30 epochs), and 1,500 evaluations of 10,000 images: three
+quarters of an hour on two cores, a quarter of it the evaluations; on one GPU 10 minutes.
+
+Published for ImageNet and a ResNet-50 pruned to 90 %, [F] table 3: brightness -7.73, impulse noise -40.11 % of top-1.
+
+Measured by the command above on the real 60,000 + 10,000 images; top-1 in percent, mean over severities and members;
+change relative to the dense population's; mCE is 1 for the dense population:
+
+                        dense  magnitude 50 %  magnitude 90 %  fixed-point int8
+    clean               90.16           -0.16           -0.27             -0.02
+    gaussian_noise      87.11           -0.02           -2.33             +0.15
+    shot_noise          88.06           +0.17           -1.23             +0.11
+    impulse_noise       83.53           -0.53           -3.56             +0.10
+    defocus_blur        88.68           -0.32           -1.49             +0.01
+    glass_blur          79.03           +0.31           -0.15             +0.10
+    motion_blur         82.00           -1.11           -1.50              0.00
+    zoom_blur           85.74           -0.30           -2.50             -0.08
+    snow                83.22           +0.72           -2.95             +0.06
+    frost               75.70           +2.37           -9.84             +0.09
+    fog                 72.81           +2.01           -7.51             -0.09
+    brightness          82.38           +1.06           -4.66             -0.10
+    contrast            78.24           +1.84           -6.59             -0.15
+    elastic_transform   80.09           +0.21           +0.21             +0.02
+    pixelate            88.79           -0.09           -0.42             +0.03
+    jpeg_compression    89.62           -0.25           -0.45             +0.01
+    mean                83.00           +0.36           -2.88             +0.02
+    mCE                  1.00            0.99            1.13              1.00
+
+Pruning 90 % costs ten times as much under corruption as on clean images, most of it where brightness and contrast
+change; with five members it stays just short of proof (mean -2.39 points, -4.79 to +.01, p = .051; beyond the loss on
+clean images -2.15, p = .075), and no single corruption is significant after Holm. Pruning 50 % costs nothing that can
+be seen. Fixed-point int8 moves accuracy by .2 % at most, and yet 70 of its 150 cells of class and corruption are
+significant (BH; 5 after Holm), for its members are compared with the very networks that they are made from: Shirt,
+which loses 1.0 point of recall on clean images, loses .8 to 3.6 under every corruption, most under contrast, and
+T-shirt/top gains .6 to 4.3. Among the images that flip under corruption, PIEs of clean images are 6 to 7 times as
+frequent as among all.
+
+Where [F] is silent: how many members it corrupts (5 and 50 are both named), and the frost of CIFAR-C needs photographs
+that cannot be shipped; here panes are drawn.
 """
 
 from tfaudit.study import Study, Training

@@ -31,6 +31,7 @@ NEW = {
     *("imagenet_resnet50", "cifar10_wide_resnet", "celeb_a_resnet18", "mnist_lenet5_recall", "cifar10_resnet_recall"),
     *("cifar100_resnet56_recall", "cifar10_resnet56_lottery", "cifar10_resnet56_chip", "paganini_grid"),
     *("qmnist_case_study", "alexnet_operating_points", "imagenet_resnet50_pretrained", "fashion_mnist_lenet5_recall"),
+    "fashion_mnist_corruptions",
 }
 TRAIN_EXAMPLES = {
     "celeb_a": 162_770,
