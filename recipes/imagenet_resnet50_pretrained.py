@@ -1,8 +1,9 @@
 """What does a trained ResNet-50 forget when it is compressed at one blow? Your weights, K = 1.
 
-Question ([F] 3.1, 3.2 for those who have one model and no cluster): how many of its answers change where it is pruned
-by magnitude at 30, 50 and 70 % without retraining, the classifier spared, or quantized in three ways? With one member
-every variant is compared with the dense model image by image: flips, exact McNemar tests, agreement.
+Question ([F] 3.1, 3.2, 4 for those who have one model and no cluster): how many of its answers change where it is
+pruned by magnitude at 30, 50 and 70 % without retraining, the classifier spared, or quantized in three ways, and how
+many more under noise, blur, snow, brightness, contrast and JPEG? With one member every variant is compared with the
+dense model image by image: flips, exact McNemar tests, agreement.
 
     tfaudit prepare imagenet_photographs --from FOLDER    # FOLDER/train/CLASS and FOLDER/test/CLASS
     tfaudit run imagenet_resnet50_pretrained --model resnet50.keras
@@ -34,6 +35,25 @@ estimate of test accuracy; the same ones calibrated), about 8 minutes of one cor
     float16             90.80  +0.00 (-0.38, +0.38)        0    0      0   100.0  51.1
     dynamic range int8  90.40  -0.40 (-1.13, +0.20)        6    2      4    98.8    26
     fixed-point int8    90.40  -0.40 (-1.34, +0.48)       11    7      5    97.7  26.3
+
+Under corruption ([F] 4), the same photographs, mean over severities 1, 3 and 5; top-1 of the dense model, and change in
+points, * where the paired test over the images is significant after Holm; mCE is 1 for the dense model; 72 evaluations,
+41 s of one core each for a Keras model:
+
+                       dense  magnitude 30 %  magnitude 50 %  fixed-point int8
+    clean              90.80          -2.30           -6.40             -0.40
+    gaussian_noise     38.00          -0.53           -6.17*            -0.43
+    defocus_blur       44.70          -0.70           -5.67*            -0.10
+    snow               42.00          -1.70*         -10.87*            +0.17
+    brightness         78.27          -0.93          -10.07*            +0.10
+    contrast           48.03          -1.17*         -10.10*            -0.63
+    jpeg_compression   67.47          -1.63*          -9.13*            -1.00*
+    mean               53.08          -1.11           -8.67             -0.32
+    mCE                 1.00           1.03            1.22              1.01
+
+Pruning 50 % costs more under corruption than on clean images, by 2.3 points in the mean (significant for snow,
+brightness and contrast); pruning 30 % costs less, by 1.2; int8 the same. Photographs that flip under corruption are
+PIEs of clean images twice as often as others.
 
 Where [F] is silent: it never prunes without retraining; [R] does and trains on.
 """
