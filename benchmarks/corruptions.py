@@ -11,9 +11,9 @@ its file for every image, and ours takes it from memory. For fog TensorFlow Data
 whatever the image, ours one as large as the image needs. Goal: in the geometric mean at least 5 times as fast as the
 faster of the two, and none slower.
 
-Measured with `python benchmarks/corruptions.py --textures frost` on one core of an AMD EPYC: 9.2x at 224 pixels (the
-least pixelate, 1.1x) and 8.0x at 32 (pixelate, 1.5x); without frost and glass blur, where the peers read files and
-loop in Python, 6.3x and 5.4x.
+Measured with `python benchmarks/corruptions.py --textures frost` on one core of an AMD EPYC: 9.0x at 224 pixels (the
+least pixelate, 1.3x) and 8.0x at 32 (pixelate, 1.5x); without frost and glass blur, where the peers read files and
+loop in Python, 6.2x and 5.4x.
 """
 
 import argparse
