@@ -188,7 +188,14 @@ def test_ctrl_c_ends_the_run_and_its_workers(tmp_path):
         + f"study = Study.from_json(json.loads({json.dumps(study.to_json())!r}))"
     )
     command = [sys.executable, "-m", "tfaudit.cli", "run", str(tmp_path / "recipe.py"), "--out", str(directory)]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    process = subprocess.Popen(
+        command,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+        # What a shell starts in the background, these tests perhaps, ignores Ctrl-C and hands that down.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     wait_for(lambda: list(directory.glob("members/*/*/member.json")))
     workers = psutil.Process(process.pid).children()
     process.send_signal(signal.SIGINT)
