@@ -72,7 +72,12 @@ class Material:
     def evaluated(self, key: str, condition: Condition) -> int:
         """How many members of a variant were evaluated under a condition."""
         there = self.store.evaluations.is_there
-        return sum(there(key, member, condition.split) for member in self.store.members(key))
+        return sum(there(key, member, condition.split) for member in self._members[key])
+
+    @cached_property
+    def _members(self) -> Mapping[str, tuple[int, ...]]:
+        """The complete members of every variant: the store reads a file for each to find them."""
+        return {key: self.store.members(key) for key in self.audit.table["variant"]}
 
     @cached_property
     def _distinct(self) -> pd.Series:

@@ -145,8 +145,9 @@ def _missing(material: Material, variants: list[str], conditions: tuple[Conditio
     expected = min(material.study.corrupted_members or material.study.population, material.study.population)
     for key in (material.audit.baseline, *variants):
         counts = [material.evaluated(key, condition) for condition in conditions]
-        few = sum(count < min(expected, len(material.store.members(key))) for count in counts)
+        members = material.populations[key].num_members
+        few = sum(count < min(expected, members) for count in counts)
         if few:
             yield f"{material.titles[key]}: fewer than {expected} members under {few} of {len(conditions)} conditions."
-        elif min(counts) < len(material.store.members(key)):
-            yield f"{material.titles[key]}: {min(counts)} of {len(material.store.members(key))} members were evaluated."
+        elif min(counts) < members:
+            yield f"{material.titles[key]}: {min(counts)} of {members} members were evaluated."
