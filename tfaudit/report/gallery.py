@@ -10,7 +10,7 @@ import pandas as pd
 
 from tfaudit.audit.exemplars import Exemplars
 
-__all__ = ["Card", "gallery"]
+__all__ = ["Card", "data_uri", "gallery"]
 
 _PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -57,14 +57,15 @@ def gallery(found: Exemplars, images: pd.Series, count: int = 24) -> list[Card]:
             after=row["compressed_mode"],
             before_share=row["baseline_share"],
             after_share=row["compressed_share"],
-            source=_data_uri(images.iloc[row["index"]]),
+            source=data_uri(images.iloc[row["index"]]),
             tiny=_width(images.iloc[row["index"]]) < 96,
         )
         for row in rows
     ]
 
 
-def _data_uri(png: bytes) -> str:
+def data_uri(png: bytes) -> str:
+    """A PNG as the source of a picture in the page; empty where there is none."""
     return f"data:image/png;base64,{base64.b64encode(png).decode()}" if png else ""
 
 

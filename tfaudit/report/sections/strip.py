@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import dataclasses
 import io
 from collections.abc import Mapping
@@ -13,6 +12,7 @@ from PIL import Image
 from tfaudit.audit.robustness import Robustness
 from tfaudit.conditions import Condition
 from tfaudit.predictions import Predictions
+from tfaudit.report.gallery import data_uri
 from tfaudit.report.sections.material import Material
 
 __all__ = ["Answer", "Lane", "Strip", "Voices", "strip"]
@@ -142,12 +142,12 @@ def _lane(
 ) -> Lane:
     from tfaudit.datasets.corruptions.registry import corrupt  # OpenCV is loaded where a picture is needed
 
-    pictures, answers = [_data_uri(picture)], {key: [_answer(material.populations[key], position)] for key in variants}
+    pictures, answers = [_picture(picture)], {key: [_answer(material.populations[key], position)] for key in variants}
     for condition in lane:
         known = condition in computed
         if known:
             changed = corrupt(picture[None], *condition, seed=material.study.seed, first=position)[0]
-        pictures.append(_data_uri(changed) if known else "")
+        pictures.append(_picture(changed) if known else "")
         for key in variants:
             population = material.store.predictions(key, condition.split) if known else None
             answers[key].append(_answer(population, position))
@@ -189,9 +189,9 @@ def _pixels(png: bytes) -> np.ndarray:
     return pixels[..., None] if pixels.ndim == 2 else pixels
 
 
-def _data_uri(pixels: np.ndarray) -> str:
+def _picture(pixels: np.ndarray) -> str:
     image = Image.fromarray(pixels[..., 0] if pixels.shape[2] == 1 else pixels)
     image.thumbnail((EDGE, EDGE))  # shrinks only
     buffer = io.BytesIO()
     image.save(buffer, "PNG", optimize=True)
-    return f"data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode()}"
+    return data_uri(buffer.getvalue())
