@@ -14,25 +14,10 @@ import numpy as np
 import psutil
 import pytest
 
-from tfaudit import InputError, Pruned, Quantized, Store, Study, Training, open_store, predict, run, sparsity
+from tests.population.tiny import SCRIPT, STUDY
+from tfaudit import InputError, Pruned, Store, Training, open_store, predict, run, sparsity
 
 pytestmark = pytest.mark.slow
-
-STUDY = Study(
-    name="tiny",
-    dataset="digits",
-    model="digits_convnet",
-    training=Training(steps=12, batch_size=32),
-    variants=(Pruned(0.5), Quantized("int8")),
-    population=2,
-    limit=120,
-    model_options={"filters": [4], "units": 8},
-)
-SCRIPT = """
-import json, sys
-from tfaudit import Study, run
-run(Study.from_json(json.loads(sys.argv[1])), sys.argv[2], workers=2)
-"""
 
 
 @pytest.fixture(scope="module")

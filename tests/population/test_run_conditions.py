@@ -13,26 +13,13 @@ import psutil
 import pytest
 from typer.testing import CliRunner
 
-from tfaudit import InputError, Pruned, Quantized, Study, Training, open_store, run
+from tests.population.tiny import SCRIPT
+from tests.population.tiny import STUDY as PLAIN
+from tfaudit import InputError, open_store, run
 from tfaudit.cli import app
 from tfaudit.population import local
 
-PLAIN = Study(
-    name="tiny",
-    dataset="digits",
-    model="digits_convnet",
-    training=Training(steps=12, batch_size=32),
-    variants=(Pruned(0.5), Quantized("int8")),
-    population=2,
-    limit=120,
-    model_options={"filters": [4], "units": 8},
-)
 STUDY = dataclasses.replace(PLAIN, corruptions=("fog", "shot_noise"), severities=(1, 5), corrupted_members=2)
-SCRIPT = """
-import json, sys
-from tfaudit import Study, run
-run(Study.from_json(json.loads(sys.argv[1])), sys.argv[2], workers=2)
-"""
 
 
 @pytest.fixture(scope="module")
