@@ -21,7 +21,7 @@ from tfaudit.report.sections.section import Section
 from tfaudit.report.study import read_study
 from tfaudit.store import Store
 
-__all__ = ["inline_svg", "save_charts", "study_charts"]
+__all__ = ["chart_bytes", "inline_svg", "save_charts", "study_charts"]
 
 _FONT = "Arial, 'Liberation Sans', Helvetica, sans-serif"  # of equal widths: text is measured here and drawn elsewhere
 _NUMBERS = itertools.count()
@@ -70,11 +70,21 @@ def save_charts(
         for suffix in formats:
             file = Path(folder).absolute() / f"{name}.{suffix}"
             try:
-                store.write(str(file), _WRITERS[suffix](_specification(chart, "#1d1f24", "white")))
+                store.write(str(file), chart_bytes(chart, suffix))
             except OSError as problem:
                 raise InputError(f"folder: {file} cannot be written ({problem.strerror})") from None
             files.append(file)
     return files
+
+
+def chart_bytes(chart: Drawing, form: str) -> bytes:
+    """The chart as a file, dark on white.
+
+    Args:
+        chart: to draw.
+        form: "png", "svg" or "pdf".
+    """
+    return _WRITERS[form](_specification(chart, "#1d1f24", "white"))
 
 
 def inline_svg(chart: Drawing, description: str) -> str:
