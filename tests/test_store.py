@@ -1,5 +1,6 @@
 """The store: what counts, what does not, and what a damaged or refused disk does to it."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -92,6 +93,58 @@ def test_a_flipped_byte_of_the_examples_is_noticed_or_changes_nothing(store):
             pd.testing.assert_frame_equal(after, before)
             assert after.attrs == before.attrs
     assert noticed > len(content) / 10
+
+
+PHOTOGRAPHS = [bytes([i]) * 300_000 for i in range(40)]  # 12 MB: several row groups
+
+
+def with_photographs(store):
+    store.save_examples("test", LABELS, [f"e{i}" for i in range(40)], ["a", "b", "c", "<d>"], PHOTOGRAPHS)
+    return store.directory / "examples/test.parquet"
+
+
+def test_images_are_read_in_any_order_from_their_row_groups_alone(store):
+    path = with_photographs(store)
+    assert pq.ParquetFile(path).num_row_groups > 3
+    assert store.images("test", [39, 0, 7, 0]) == [PHOTOGRAPHS[i] for i in (39, 0, 7, 0)]
+    assert store.images("test", []) == []
+    assert list(store.examples()["image"]) == PHOTOGRAPHS
+
+
+def test_images_of_one_row_group_as_older_versions_wrote_it(store):
+    path = with_photographs(store)
+    pq.write_table(pq.read_table(path), path, write_page_checksum=True)
+    assert pq.ParquetFile(path).num_row_groups == 1
+    assert store.images("test", [39, 7]) == [PHOTOGRAPHS[39], PHOTOGRAPHS[7]]
+
+
+def test_a_flipped_byte_of_the_images_is_noticed_or_changes_nothing(store):
+    path = store.directory / "examples/test.parquet"
+    pictures = [bytes([i]) * 70_000 + b"end" for i in range(40)]
+    store.save_examples("test", LABELS, [f"e{i}" for i in range(40)], ["a", "b", "c", "<d>"], pictures)
+    content, noticed = path.read_bytes(), 0
+    for position in range(0, len(content), 7):
+        path.write_bytes(content[:position] + bytes([content[position] ^ 0x10]) + content[position + 1 :])
+        try:
+            assert store.images("test", [25, 3]) == [pictures[25], pictures[3]]
+        except InputError:
+            noticed += 1
+    assert noticed > len(content) / 40
+
+
+@pytest.mark.parametrize("positions", [[40], [0, -1]])
+def test_images_that_are_not_there(store, positions):
+    with pytest.raises(InputError, match=r"positions: .*, allowed are 0 to 39 of the examples in .*test.parquet"):
+        store.images("test", positions)
+    with pytest.raises(InputError, match=r"examples: .*other.parquet cannot be read \(No such file"):
+        store.images("other", [0])
+
+
+def test_images_under_a_computed_condition_are_those_of_the_test_set(tmp_path):
+    study = dataclasses.replace(STUDY, corruptions=("fog",), severities=(3,))
+    store = Store.create(tmp_path / "foggy", study, {})
+    store.save_examples("test", LABELS, [f"e{i}" for i in range(40)], ["a", "b", "c", "d"], [b"png", *[b""] * 39])
+    assert store.images("fog-3", [1, 0]) == [b"", b"png"]
 
 
 GROUPS = pd.DataFrame(

@@ -9,7 +9,7 @@ import hashlib
 import io
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import pandas as pd
@@ -24,6 +24,7 @@ __all__ = [
     "prediction_bytes",
     "read_examples",
     "read_facts",
+    "read_images",
     "read_predictions",
     "read_sealed_predictions",
     "sealed_prediction_bytes",
@@ -34,6 +35,9 @@ DAMAGED = (pa.ArrowException, OSError, KeyError, TypeError, ValueError)
 """What reading a damaged file raises."""
 
 _EXAMPLE = ("example", "label", "image")
+_ROW_GROUP = 2 << 20
+"""Bytes of images in a row group, about: what is read to see one of them."""
+
 _ALLOWED = (
     pa.types.is_string,
     pa.types.is_large_string,
@@ -113,18 +117,23 @@ def example_bytes(
     table = pa.table({**shown, **belongs})
     notes = {"class_names": json.dumps(list(class_names)), "groups": json.dumps(list(belongs))}
     seals = {"sha256": _seal(table, _EXAMPLE[:2], notes["class_names"]), "groups_sha256": _seal(table, [*belongs])}
-    return _bytes(table.replace_schema_metadata({**notes, **seals}))
+    parts = sum(map(len, images)) // _ROW_GROUP + 1
+    # Images do not repeat: a dictionary would hold some of them twice.
+    repeating = [name for name in table.column_names if name != "image"]
+    return _bytes(table.replace_schema_metadata({**notes, **seals}), repeating, rows=-(-len(labels) // parts))
 
 
-def read_examples(content: bytes, *, images: bool, groups: bool) -> pd.DataFrame:
+def read_examples(file: BinaryIO, *, images: bool, groups: bool) -> pd.DataFrame:
     """What `example_bytes` wrote; `.attrs` hold `class_names` and `groups`, the names of the further columns.
 
     Raises:
         Exception: one of `DAMAGED`.
     """
-    notes = {key.decode(): text.decode() for key, text in pq.read_schema(pa.BufferReader(content)).metadata.items()}
+    stored = _open(file)
+    notes = {key.decode(): text.decode() for key, text in stored.schema_arrow.metadata.items()}
     belongs = json.loads(notes.get("groups", "[]")) if groups else []
-    table = _read(content, [*_EXAMPLE[: 2 + images], *belongs])
+    columns = [*_EXAMPLE[: 2 + images], *belongs]
+    table = stored.read(columns).select(columns)  # reading alone passes over a column that is not there
     if _seal(table, _EXAMPLE[:2], notes["class_names"]) != notes["sha256"]:
         raise OSError("ids, labels or class names are not what was written")
     if belongs and _seal(table, belongs) != notes["groups_sha256"]:
@@ -132,6 +141,26 @@ def read_examples(content: bytes, *, images: bool, groups: bool) -> pd.DataFrame
     frame = table.to_pandas()
     frame.attrs = {"class_names": json.loads(notes["class_names"]), "groups": belongs}
     return frame
+
+
+def read_images(file: BinaryIO, positions: Sequence[int]) -> list[bytes]:
+    """The images of some examples that `example_bytes` wrote; only the row groups that hold them are read.
+
+    Raises:
+        IndexError: there is no such position.
+        Exception: one of `DAMAGED`.
+    """
+    stored = _open(file)
+    sizes = [stored.metadata.row_group(i).num_rows for i in range(stored.num_row_groups)]
+    ends = np.cumsum(sizes)
+    if sum(sizes) != stored.metadata.num_rows:
+        raise OSError("the row groups do not hold the rows of the file")
+    wanted = np.asarray(positions, np.int64)
+    if ((wanted < 0) | (wanted >= sum(sizes))).any():
+        raise IndexError(f"{list(positions)}, allowed are 0 to {sum(sizes) - 1}")
+    groups = np.searchsorted(ends, wanted, side="right")
+    columns = {group: stored.read_row_group(group, ["image"])["image"] for group in np.unique(groups)}
+    return [columns[group][int(i - ends[group])].as_py() for group, i in zip(groups, wanted, strict=True)]
 
 
 def table_bytes(table: pd.DataFrame) -> bytes:
@@ -150,7 +179,7 @@ def read_facts(content: bytes) -> pd.DataFrame:
     Raises:
         Exception: one of `DAMAGED`.
     """
-    table = _read(content, None)
+    table = _open(io.BytesIO(content)).read()
     if _seal(table, table.column_names) != table.schema.metadata[b"sha256"].decode():
         raise OSError("the facts are not what was written")
     return table.replace_schema_metadata().to_pandas()
@@ -182,14 +211,14 @@ def _seal(table: pa.Table, columns: Sequence[str], *further: str) -> str:
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
 
-def _bytes(table: pa.Table, dictionaries: list[str] | bool = True) -> bytes:
+def _bytes(table: pa.Table, dictionaries: list[str] | bool = True, rows: int | None = None) -> bytes:
     buffer = io.BytesIO()
-    pq.write_table(table, buffer, compression="zstd", write_page_checksum=True, use_dictionary=dictionaries)
+    pq.write_table(table, buffer, rows, compression="zstd", write_page_checksum=True, use_dictionary=dictionaries)
     return buffer.getvalue()
 
 
-def _read(content: bytes, columns: Sequence[str] | None) -> pa.Table:
-    return pq.read_table(pa.BufferReader(content), columns=columns, page_checksum_verification=True)
+def _open(file: BinaryIO) -> pq.ParquetFile:
+    return pq.ParquetFile(file, page_checksum_verification=True)
 
 
 def _read_whole(content: bytes) -> pa.Table:

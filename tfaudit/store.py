@@ -16,9 +16,11 @@ does not match, the member does not count and is made again. Predictions under a
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import pandas as pd
@@ -198,14 +200,40 @@ class Store(MemberRecords):
         Raises:
             InputError: no such split, or the file is damaged.
         """
-        path = f"examples/{split}.parquet"
-        if any(split == c.split and c.is_computed for c in self.study.conditions):
-            path = "examples/test.parquet"
-        content = self.read(path)
+        with self._example_file(split) as file:
+            return parquet.read_examples(file, images=images, groups=groups)
+
+    def images(self, split: str, positions: Sequence[int]) -> list[bytes]:
+        """The images of some examples, read without the others: PNG bytes, empty where none is stored.
+
+        Args:
+            split: as `examples` takes it.
+            positions: of the examples, from 0, in any order.
+
+        Raises:
+            InputError: no such split or example, or the file is damaged.
+        """
+        with self._example_file(split) as file:
+            try:
+                return parquet.read_images(file, positions)
+            except IndexError as problem:
+                outside = f"positions: {problem} of the examples in {file.name}"
+        raise InputError(outside)
+
+    @contextlib.contextmanager
+    def _example_file(self, split: str) -> Iterator[BinaryIO]:
+        """The file that holds a split's examples, open; what reading it raises says that it is damaged."""
+        computed = any(split == c.split and c.is_computed for c in self.study.conditions)
+        path = self.directory / f"examples/{'test' if computed else split}.parquet"
         try:
-            return parquet.read_examples(content, images=images, groups=groups)
-        except parquet.DAMAGED:
-            raise InputError(f"examples: {self.directory / path} is damaged; {MEND}") from None
+            file = path.open("rb")
+        except OSError as problem:
+            raise InputError(f"examples: {path} cannot be read ({problem.strerror}); {MEND}") from None
+        with file:
+            try:
+                yield file
+            except parquet.DAMAGED:
+                raise InputError(f"examples: {path} is damaged; {MEND}") from None
 
     def save_table(self, name: str, table: pd.DataFrame) -> None:
         """Writes what is known beside the predictions.
