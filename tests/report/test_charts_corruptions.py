@@ -81,6 +81,21 @@ def test_severities_begin_with_the_clean_images():
     assert dense[3] == pytest.approx(100 * population(3, noise=1.3).accuracy().mean())
 
 
+def test_a_severity_of_its_own_has_its_changes_and_no_mean():
+    drawn = rows_of(relative_change_chart(LEVELS, k=5, severity=3))
+    found = level(0.5).severity_frame().query("k == 5 and severity == 3").set_index("corruption")
+    shown = drawn[drawn["level"] == "magnitude 90 %"].set_index("corruption")
+    assert set(shown.index) == set(NAMES)
+    for name in ("relative_change", "relative_low", "relative_high"):
+        np.testing.assert_allclose(shown[name], 100 * found.loc[shown.index, name])
+
+
+def test_severities_of_the_corruptions_that_were_chosen():
+    drawn = rows_of(severity_chart(LEVELS, corruptions=["fog"]))
+    assert set(drawn["corruption"]) == {"fog"}
+    assert set(drawn["level"]) == {"before", *LEVELS}
+
+
 def test_cells_are_marked_where_they_are_significant():
     found = level(0.5)
     svg = inline_svg(found.class_chart(), "")
@@ -107,3 +122,19 @@ def test_single_models_show_the_change_that_was_tested():
     chart = class_corruption_chart(cells, 0.05)
     assert "change of recall, points" in texts(chart)
     np.testing.assert_allclose(sorted(rows_of(chart)["value"]), sorted(cells["difference_pp"]))
+
+
+def test_classes_of_one_name_are_rows_of_their_own():
+    cells = level(0.5).class_frame()
+    cells["class"] = cells["class"].replace({"1": "crane", "4": "crane"})
+    chart = class_corruption_chart(cells, 0.05)
+    assert set(rows_of(chart)["class"]) == {"0", "crane (1)", "2", "3", "crane (4)"}
+    assert len(rows_of(chart)) == len(cells)
+
+
+def test_as_many_classes_as_asked_for():
+    cells = level(0.5).class_frame()
+    worst = cells["normalised_pp"].abs().groupby(cells["class"]).max().nlargest(2).index
+    chart = class_corruption_chart(cells, 0.05, most=2)
+    assert set(rows_of(chart)["class"]) == set(worst)
+    assert "the 2 classes of the largest change, of 5" in texts(chart)

@@ -9,7 +9,9 @@ import pytest
 
 from tests.audit.populations import population
 from tfaudit.audit.groups import groups
+from tfaudit.audit.individuals import individual_fits
 from tfaudit.audit.trends import trends
+from tfaudit.report.charts.groups import individuals_chart
 from tfaudit.report.images import inline_svg
 
 BEFORE, AFTER = population(1), population(2, hurt=[3])
@@ -110,3 +112,15 @@ def test_lines_run_through_the_means():
         assert [d["value"] for d in ends] == pytest.approx([bins["value"].min(), bins["value"].max()])
         for d in ends:
             assert d["accuracy"] == pytest.approx(100 * (row["intercept"] + row["slope"] * d["value"]))
+
+
+def test_of_many_individuals_a_sample_is_drawn_and_the_title_says_so():
+    count = 5000
+    people = pd.DataFrame({"group": "a", "individual": [f"w{i}" for i in range(count)], "examples": 1})
+    shares = np.random.default_rng(0).random((2, count))
+    people["accuracy_before"], people["accuracy_after"] = shares
+    people["difference_pp"] = 100 * (shares[1] - shares[0])
+    chart = individuals_chart(people, individual_fits(people), "series")
+    assert chart.title.startswith("4,500 of 5,000 individuals by series")
+    drawn = [rows for rows in chart.to_dict()["datasets"].values() if "individual" in rows[0]]
+    assert len(drawn[0]) == len({row["individual"] for row in drawn[0]}) == 4500

@@ -8,15 +8,17 @@ import pandas as pd
 from tfaudit.audit.corruption.blends import MCNEMAR
 from tfaudit.report.charts.style import GREEN, PLUM, Drawing
 
-__all__ = ["class_corruption_chart", "largest_change"]
+__all__ = ["class_corruption_chart", "largest_change", "told_apart"]
 
 SHOWN = 30
-"""Classes at most: those whose recall changes most under any corruption."""
+"""Classes at most in half a page."""
 
 WIDEST = 300  # pixels that the cells may take
 
 
-def class_corruption_chart(cells: pd.DataFrame, alpha: float, *, reach: float | None = None) -> Drawing:
+def class_corruption_chart(
+    cells: pd.DataFrame, alpha: float, *, reach: float | None = None, most: int = SHOWN
+) -> Drawing:
     """Heat map of the normalised change of recall, plum where a class falls behind; a dot marks significant cells.
 
     One model against one: the change itself, for that is what was tested. Significant is p <= alpha after Benjamini
@@ -26,12 +28,13 @@ def class_corruption_chart(cells: pd.DataFrame, alpha: float, *, reach: float | 
         cells: `class_frame` of a `Robustness`.
         alpha: level of the tests.
         reach: change at the ends of the scale, percentage points; the largest one by default.
+        most: classes at most, those whose recall changes most under any corruption.
     """
     column = _column(cells)
     what = "normalised change of recall, points" if column == "normalised_pp" else "change of recall, points"
-    known = cells.dropna(subset=[column]).assign(value=lambda rows: rows[column])
+    known = cells.assign(value=cells[column], **{"class": told_apart(cells)}).dropna(subset=["value"])
     largest = known["value"].abs().groupby(known["class"]).max().sort_values(ascending=False, kind="stable")
-    shown = known[known["class"].isin(largest.index[:SHOWN])]
+    shown = known[known["class"].isin(largest.index[:most])]
     order = list(shown.groupby("class")["value"].mean().sort_values(kind="stable").index)
     corruptions = list(dict.fromkeys(shown["corruption"]))
     reach = largest_change(cells) if reach is None else reach
@@ -60,8 +63,8 @@ def class_corruption_chart(cells: pd.DataFrame, alpha: float, *, reach: float | 
     )
     dots = base.transform_filter(f"datum.p_bh <= {alpha}").mark_circle(size=22, color="#26282e", opacity=1)
     chart = alt.layer(boxes, dots)
-    if len(largest) > SHOWN:
-        return chart.properties(title=f"the {SHOWN} classes of the largest change, of {len(largest):,}")
+    if len(largest) > most:
+        return chart.properties(title=f"the {most} classes of the largest change, of {len(largest):,}")
     return chart
 
 
@@ -77,6 +80,21 @@ def largest_change(cells: pd.DataFrame) -> float:
     """
     largest = float(cells[_column(cells)].abs().max())
     return largest if largest > 0 else 1.0
+
+
+def told_apart(cells: pd.DataFrame) -> pd.Series:
+    """The class of every cell by a name that no other class bears: one that occurs twice gets its position.
+
+    Args:
+        cells: `class_frame` of a `Robustness`.
+
+    Example:
+        >>> told_apart(pd.DataFrame({"corruption": ["fog"] * 3, "class": ["crane", "dog", "crane"]})).to_list()
+        ['crane (0)', 'dog', 'crane (2)']
+    """
+    twice = cells.duplicated(["corruption", "class"], keep=False)
+    position = cells.groupby("corruption", sort=False).cumcount().astype(str)
+    return cells["class"].where(~twice, cells["class"] + " (" + position + ")")
 
 
 def _column(cells: pd.DataFrame) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import altair as alt
 import pandas as pd
@@ -20,7 +20,7 @@ SLATE = "#7d8492"
 COLUMNS = 3
 
 
-def relative_change_chart(levels: Mapping[str, Robustness], *, k: int = 1) -> Drawing:
+def relative_change_chart(levels: Mapping[str, Robustness], *, k: int = 1, severity: int | None = None) -> Drawing:
     """[F] figures 4 and 7: change of top-k accuracy relative to the baseline's under the same corruption.
 
     A dot per corruption and level with its interval, corruptions by their deepest fall; the mean over them last.
@@ -28,8 +28,9 @@ def relative_change_chart(levels: Mapping[str, Robustness], *, k: int = 1) -> Dr
     Args:
         levels: results by title, in the order of the legend.
         k: 1 or 5.
+        severity: of the corruptions; by default the mean over their severities.
     """
-    tables = [pd.concat([found.corruptions, found.overall]).assign(level=title) for title, found in levels.items()]
+    tables = [_changes(found, severity).assign(level=title) for title, found in levels.items()]
     shown = pd.concat(tables, ignore_index=True).query("k == @k").dropna(subset=["relative_change"])
     order = [name for name in shown.groupby("corruption")["relative_change"].min().sort_values().index]
     if OVERALL in order:
@@ -63,7 +64,20 @@ def relative_change_chart(levels: Mapping[str, Robustness], *, k: int = 1) -> Dr
     return alt.layer(zero, rules, dots)
 
 
-def severity_chart(levels: Mapping[str, Robustness], *, baseline: str = "before", k: int = 1) -> Drawing:
+def _changes(found: Robustness, severity: int | None) -> pd.DataFrame:
+    if severity is None:
+        return pd.concat([found.corruptions, found.overall])
+    return found.severities[found.severities["severity"] == severity]
+
+
+def severity_chart(
+    levels: Mapping[str, Robustness],
+    *,
+    baseline: str = "before",
+    k: int = 1,
+    corruptions: Collection[str] | None = None,
+    side: int = 98,
+) -> Drawing:
     """Mean top-k accuracy over severity, a panel per corruption that has severities, a line per level.
 
     Severity 0 are the clean images, where they were given.
@@ -72,19 +86,23 @@ def severity_chart(levels: Mapping[str, Robustness], *, baseline: str = "before"
         levels: results by title, in the order of the legend, against the same baseline.
         baseline: title of the uncompressed population.
         k: 1 or 5.
+        corruptions: which to draw; by default all.
+        side: pixels across a panel, where there are several.
     """
     parts = []
     for i, (title, found) in enumerate(levels.items()):
         rows = found.severities.query("k == @k and severity > 0")
+        if corruptions is not None:
+            rows = rows[rows["corruption"].isin(list(corruptions))]
         clean = found.clean.query("k == @k").assign(severity=0)
-        corruptions = rows[["corruption"]].drop_duplicates()
-        rows = pd.concat([corruptions.merge(clean, how="cross"), rows] if len(clean) else [rows])
+        graded = rows[["corruption"]].drop_duplicates()
+        rows = pd.concat([graded.merge(clean, how="cross"), rows] if len(clean) else [rows])
         for level, column in ((baseline, "accuracy_before"), (title, "accuracy_after"))[i > 0 :]:
             parts.append(rows[["corruption", "severity"]].assign(level=level, accuracy=100 * rows[column]))
     shown = pd.concat(parts, ignore_index=True).dropna(subset=["accuracy"])
     panels = list(dict.fromkeys(shown["corruption"]))
     single = len(panels) == 1
-    base = alt.Chart(width=WIDTH if single else 98, height=WIDTH // 2 if single else 90).encode(
+    base = alt.Chart(width=WIDTH if single else side, height=WIDTH // 2 if single else side - 8).encode(
         x=alt.X(
             "severity:Q", title="severity", axis=alt.Axis(values=sorted(set(shown["severity"])), format="d", grid=False)
         ),

@@ -11,6 +11,7 @@ __all__ = ["groups_chart", "individuals_chart"]
 
 ALL_NAMED = 30  # up to so many groups each one has a line and a name
 EXTREMES = 10  # beyond that: so many of each end
+DRAWN = 4500  # individuals; Altair takes 5,000 rows
 SIDE = WIDTH - 80  # pixels of the square of individuals
 HUES = [BLUE, AMBER, GREEN, PLUM]  # of groups among individuals; more than that are all grey
 
@@ -76,6 +77,8 @@ def _dumbbells(table: pd.DataFrame, name: str) -> Drawing:
 def individuals_chart(individuals: pd.DataFrame, fits: pd.DataFrame, name: str) -> Drawing:
     """[P] figure 1: accuracy after on before, a point per individual, a least-squares line per group.
 
+    Of more than 4,500 individuals a seeded sample is drawn, and the title says so; the lines are those of all.
+
     Args:
         individuals: `individuals_frame` of a `Groups`.
         fits: of the same `Groups`.
@@ -99,7 +102,9 @@ def individuals_chart(individuals: pd.DataFrame, fits: pd.DataFrame, name: str) 
     y = alt.Y("after:Q", title="accuracy after, %", scale=scale, axis=alt.Axis(tickCount=5))
     # The smaller groups are drawn last, where the larger ones cannot hide them.
     crowd = shown.groupby("group")["individual"].transform("size")
-    square = alt.Chart(shown.loc[crowd.sort_values(ascending=False, kind="stable").index], width=SIDE, height=SIDE)
+    drawn = shown.sample(min(len(shown), DRAWN), random_state=0).index
+    order = crowd.loc[drawn].sort_index().sort_values(ascending=False, kind="stable").index
+    square = alt.Chart(shown.loc[order], width=SIDE, height=SIDE)
     points = square.mark_circle(size=35, opacity=0.6).encode(
         x=x,
         y=y,
@@ -124,4 +129,6 @@ def individuals_chart(individuals: pd.DataFrame, fits: pd.DataFrame, name: str) 
     ).dropna()
     fitted = alt.Chart(lines).mark_line(strokeWidth=2.5, clip=True).encode(x=x, y=y, color=colour)
     title = f"individuals by {name}; below the dashes: worse after"
+    if len(shown) > DRAWN:
+        title = f"{DRAWN:,} of {len(shown):,} {title}"
     return alt.layer(diagonal, points, fitted).properties(title=title)
