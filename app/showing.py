@@ -25,6 +25,7 @@ __all__ = [
     "choose_class",
     "choose_variant",
     "labels",
+    "link_to",
     "plain",
     "prose",
     "show_chart",
@@ -39,6 +40,9 @@ LONGEST = 80
 BUTTONS = 12
 """Up to so many variants each one has a button; more are a list."""
 
+_MARKS = re.compile(r"[\\`*_\[\]<>#~$:|!&^]|^[-+=]|(?<=^\d)[.)]|(?<=^\d\d)[.)]")
+"""What Markdown, and Streamlit's own, take for more than itself: at the start of a line also signs of lists."""
+
 _MIME = {"png": "image/png", "svg": "image/svg+xml"}
 
 
@@ -47,7 +51,7 @@ def plain(text: str) -> str:
 
     Example:
         >>> plain("<b>cat</b>")
-        '\\<b\\>cat\\<\\/b\\>'
+        '\\<b\\>cat\\</b\\>'
     """
     return prose(_short(text))
 
@@ -61,7 +65,7 @@ def prose(text: str) -> str:
         >>> prose("2 * 3")
         '2 \\* 3'
     """
-    escaped = re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", " ".join(text.split()))
+    escaped = _MARKS.sub(r"\\\g<0>", " ".join(text.split()))
     return escaped.replace("\\:", "\\:\N{WORD JOINER}")
 
 
@@ -229,6 +233,19 @@ def choose_class(names: Sequence[str]) -> int | None:
         key="class",
         bind="query-params",
     )
+
+
+def link_to(page: str, label: str, icon: str) -> None:
+    """A link to another page of the viewer that keeps what has been chosen.
+
+    Args:
+        page: name of its module.
+        label: what the link says.
+        icon: such as ":material/category:".
+    """
+    pages = st.session_state.get("pages", {})  # none where a page is run alone
+    if page in pages:
+        st.page_link(pages[page], label=label, icon=icon, query_params=st.query_params.to_dict())
 
 
 def _short(text: str) -> str:

@@ -1,64 +1,70 @@
-"""The viewer's first page: a study's table and what each variant does to the classes.
-
-`streamlit run viewer.py -- DIR`, or `tfaudit view DIR`. Draws results; computes nothing.
-"""
+"""The viewer: `tfaudit view DIR`, or `streamlit run viewer.py -- DIR`. One file per page, which draws what it is given."""
 
 from __future__ import annotations
 
+import functools
+import importlib
+import logging
 import sys
+from pathlib import Path
 
 import streamlit as st
 
-from tfaudit.audit.summary import Summary
-from tfaudit.errors import InputError
-from tfaudit.report.study import read_study
-from tfaudit.report.tables import columns
-from tfaudit.store import open_store
+from tfaudit.app.opening import open_material
+from tfaudit.app.showing import prose
+from tfaudit.errors import InputError, one_line
 
-__all__ = ["page"]
+__all__ = ["show", "view"]
+
+PAGES = (
+    ("overview", "Overview", ":material/table_chart:"),
+    ("classes", "Classes", ":material/category:"),
+    ("exemplars", "Exemplars", ":material/photo_library:"),
+    ("corruptions", "Corruptions", ":material/foggy:"),
+    ("distortion", "Recall distortion", ":material/stacked_line_chart:"),
+    ("operating_points", "Operating points", ":material/balance:"),
+    ("groups", "Groups", ":material/groups:"),
+    ("compare", "Compare two models", ":material/compare_arrows:"),
+    ("label", "Label", ":material/label:"),
+)
+"""Modules of this package, in the order of the menu."""
 
 
-def page(arguments: list[str]) -> None:
-    """Draws the page for the study's directory that the arguments name.
+def view(arguments: list[str]) -> None:
+    """Runs the viewer on the directory that the arguments name.
 
     Args:
         arguments: of the command line, after `--`.
     """
     st.set_page_config(page_title="tfaudit", layout="wide")
+    pages = {
+        name: st.Page(
+            functools.partial(show, name, arguments), title=title, icon=icon, url_path=name, default=name == "overview"
+        )
+        for name, title, icon in PAGES
+    }
+    st.session_state["pages"] = pages  # for links from one to another
+    st.navigation(list(pages.values())).run()
+
+
+def show(name: str, arguments: list[str]) -> None:
+    """Draws one page; whatever goes wrong becomes one line on it.
+
+    Args:
+        name: of the page's module.
+        arguments: of the command line, after `--`.
+    """
     try:
         if len(arguments) != 1:
             raise InputError(f"directory: {len(arguments)} given; run `tfaudit view DIR` with the one of a study")
-        _study(arguments[0])
+        material = open_material(Path(arguments[0]))
+        importlib.import_module(f"tfaudit.app.{name}").page(material)  # a page costs nothing until it is opened
     except InputError as problem:
-        st.error(str(problem))
-
-
-def _study(directory: str) -> None:
-    store = open_store(directory)
-    st.title(f"What compression forgets: {store.study.name}")
-    st.caption(f"{store.study.model} on {store.study.dataset}, {directory}")
-    if not store.splits:
-        raise InputError(f"directory: {directory} holds no predictions yet; `tfaudit run` makes them")
-    splits = list(store.splits)
-    split = st.selectbox("Split", splits, index=splits.index("test") if "test" in splits else 0)
-    with st.spinner("Auditing"):
-        audit = read_study(store, split)
-    st.table({column.heading: column.cells for column in columns(audit)})
-    for note in audit.notes:
-        st.caption(note)
-    _classes(audit)
-
-
-def _classes(audit: Summary) -> None:
-    st.header("Classes")
-    if not audit.impacts:
-        st.info("No compressed variant with two members or more: nothing to test per class.")
-        return
-    titles = dict(zip(audit.table["variant"], audit.table["title"], strict=True))
-    variant = st.selectbox("Variant", list(audit.impacts), format_func=titles.__getitem__)
-    st.altair_chart(audit.impacts[variant].chart(), width="stretch")
-    st.dataframe(audit.impacts[variant].frame(), hide_index=True)
+        st.error(prose(str(problem)))
+    except Exception as defect:
+        logging.getLogger(__name__).exception("page %s", name)
+        st.error(f"This page failed: {prose(one_line(defect))}. The terminal shows where.")
 
 
 if __name__ == "__main__":
-    page(sys.argv[1:])
+    view(sys.argv[1:])

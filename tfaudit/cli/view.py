@@ -1,8 +1,11 @@
-"""`tfaudit view`: the viewer of a study."""
+"""`tfaudit view`: the viewer of a study, or of a folder of studies."""
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import itertools
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -10,25 +13,68 @@ from typing import Annotated
 
 import typer
 
-from tfaudit.cli.console import Directory, app
+from tfaudit.cli.console import app, err
+from tfaudit.errors import InputError
 
 __all__ = ["view"]
 
+FIRST_PORT = 8501
+
+BUNDLED = "digits"
+"""The recipe whose study is shown to those who have none; its images come with tfaudit's dependencies."""
+
 
 @app.command()
-def view(directory: Directory, port: Annotated[int, typer.Option(help="Port on this machine.")] = 8501) -> None:
+def view(
+    directory: Annotated[
+        Path | None,
+        typer.Argument(help="Directory of a study, or a folder of such; runs/digits by default, made if need be."),
+    ] = None,
+    port: Annotated[int | None, typer.Option(help="Port; by default the first free one from 8501.")] = None,
+    address: Annotated[
+        str, typer.Option(help="Whom to serve: this machine alone, or 0.0.0.0 for everybody who reaches it.")
+    ] = "localhost",
+) -> None:
     """Opens the viewer of a study in the browser."""
-    from tfaudit.store import open_store
-
-    open_store(directory)
+    if directory is None:
+        directory = Path("runs") / BUNDLED
+        if not (directory / "study.json").exists():
+            _make(directory)
+    elif not directory.is_dir():
+        raise InputError(f"directory: {directory} does not exist; `tfaudit run RECIPE --out DIR` makes one")
+    port = next(filter(_free, itertools.count(FIRST_PORT))) if port is None else port
+    if not _free(port):
+        raise InputError(f"port: {port} is taken, or this user may not open it; another one, or none for a free one")
     viewer = Path(importlib.import_module("tfaudit.app").__path__[0]) / "viewer.py"
     options = {
         "server.port": port,
-        "server.address": "localhost",  # predictions and images are nobody else's business
+        "server.address": address,
         "server.showEmailPrompt": "false",
-        "browser.gatherUsageStats": "false",
+        "server.fileWatcherType": "none",
+        "browser.gatherUsageStats": "false",  # predictions and images are nobody else's business
         "client.toolbarMode": "minimal",
     }
     flags = [f"--{name}={value}" for name, value in options.items()]
     command = [sys.executable, "-m", "streamlit", "run", str(viewer), *flags, "--", str(directory)]
-    raise typer.Exit(subprocess.run(command, check=False).returncode)
+    with contextlib.suppress(KeyboardInterrupt):  # Streamlit has seen it, too
+        raise typer.Exit(subprocess.run(command, check=False).returncode)
+
+
+def _make(directory: Path) -> None:
+    """Runs the bundled study, with its progress; an interrupted run goes on where it was."""
+    from tfaudit.cli.run import run
+
+    err.print(f"no directory given: {directory} is made for you first, about a minute's work")
+    run(BUNDLED, directory)
+
+
+def _free(port: int) -> bool:
+    if not 0 < port < 65536:
+        raise InputError(f"port: {port}, allowed are 1 to 65535")
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("localhost", port))
+        except OSError:
+            return False
+    return True

@@ -1,0 +1,107 @@
+"""From a directory to the material that the pages show: which study, which split, read once for all visitors."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import streamlit as st
+
+from tfaudit.app.showing import labels, prose
+from tfaudit.errors import InputError
+from tfaudit.report.material import Material
+from tfaudit.store import Store, open_store
+
+__all__ = ["find_studies", "leads_outside", "open_material"]
+
+
+def open_material(directory: Path) -> Material:
+    """The study that the visitor chose in the side bar, audited; a bar shows how far, where that takes time.
+
+    What a visitor sees stays as it was read, while members may be added, until the visitor asks for the new ones.
+
+    Raises:
+        InputError: no study, none with predictions, a damaged one, or one with links to other places.
+    """
+    studies = find_studies(directory)
+    names = dict(zip(studies, labels(list(studies)), strict=True))
+    with st.sidebar:
+        name = next(iter(studies))
+        if len(studies) > 1:
+            name = st.selectbox("Study", list(studies), format_func=names.__getitem__, key="study", bind="query-params")
+        if link := leads_outside(studies[name], directory):
+            raise InputError(f"directory: {link} is a link out of {directory}; the viewer shows nothing from elsewhere")
+        store = open_store(studies[name])
+        split = _choose_split(store)
+        now = Material.read(store, split)
+        opened = st.session_state.setdefault(f"opened {name} {split}", now.fingerprint)
+        st.caption(prose(f"{store.study.model} on {store.study.dataset}, {split}"))
+        if now.fingerprint != opened:
+            st.info("The study has changed since it was read here.")
+            if st.button("Read it again", icon=":material/refresh:"):
+                st.session_state[f"opened {name} {split}"] = opened = now.fingerprint
+    shared = _shared(str(studies[name].resolve()), split, opened)
+    if not shared.ready:
+        _prepare(shared)
+    return shared.material
+
+
+def find_studies(directory: Path) -> dict[str, Path]:
+    """The directory's study, or the studies in its folders, by name.
+
+    Raises:
+        InputError: there is none.
+    """
+    if (directory / "study.json").is_file():
+        return {directory.resolve().name: directory}
+    found = {place.parent.name: place.parent for place in sorted(directory.glob("*/study.json"))}
+    if not found:
+        raise InputError(
+            f"directory: {directory} holds no study, nor do its folders (no study.json); "
+            "`tfaudit run RECIPE --out DIR` makes one"
+        )
+    return found
+
+
+def leads_outside(study: Path, directory: Path) -> Path | None:
+    """A symbolic link in the study, or the study itself, that leads out of the directory; None where none does."""
+    root = directory.resolve()
+    places = (Path(folder, name) for folder, folders, files in os.walk(study) for name in (*folders, *files))
+    links = (place for place in (study, *places) if place.is_symlink())
+    return next((link for link in links if not link.resolve().is_relative_to(root)), None)
+
+
+def _choose_split(store: Store) -> str:
+    """A split of its own; those of the study's conditions are the test set again, and page 4 shows them."""
+    under_conditions = {condition.split for condition in store.study.conditions}
+    splits = [split for split in store.splits if split not in under_conditions]
+    if not splits:
+        raise InputError(f"directory: {store.directory} holds no predictions yet; `tfaudit run` makes them")
+    if len(splits) == 1:
+        return splits[0]
+    first = splits.index("test") if "test" in splits else 0
+    return st.selectbox("Split", splits, index=first, key="split", bind="query-params")
+
+
+class _Shared:
+    """Material of all who look at one state of a study; one of them makes it ready while the others wait."""
+
+    def __init__(self, material: Material) -> None:
+        self.material = material
+        self.ready = False
+        self.lock = threading.Lock()
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _shared(directory: str, split: str, fingerprint: str) -> _Shared:
+    return _Shared(Material.read(open_store(directory), split))
+
+
+def _prepare(shared: _Shared) -> None:
+    bar = st.progress(0.0, "Auditing the study; what is found is kept beside it")
+    with shared.lock:
+        if not shared.ready:
+            shared.material.prepare(lambda share, words: bar.progress(min(share, 1.0), prose(words)))
+        shared.ready = True
+    bar.empty()

@@ -1,0 +1,95 @@
+"""The whole study: [F] table 2, what every member reaches, what smaller files cost; a row leads to its details."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+import streamlit as st
+
+from tfaudit.app.showing import choose_variant, link_to, plain, prose, show_chart, show_notes, show_table
+from tfaudit.report.charts.sizes import size_chart
+from tfaudit.report.headlines import headlines
+
+if TYPE_CHECKING:
+    from tfaudit.report.material import Material
+
+__all__ = ["page"]
+
+_number = st.column_config.NumberColumn
+COLUMNS = {
+    "title": st.column_config.TextColumn("variant", pinned=True, help="What was done to the model"),
+    "members": _number(help="Models of this variant"),
+    "sparsity": _number(format="percent", help="Zeros among the prunable weights"),
+    "bytes": _number("size", format="bytes", help="Of the model file, mean over members"),
+    "gzipped_bytes": _number("gzipped", format="bytes", help="The same file, gzipped"),
+    "top1": _number("top-1", format="percent", help="Mean accuracy"),
+    "top1_change": _number("change", format="percent", help="Of mean top-1 accuracy, relative to the baseline's"),
+    "top5": _number("top-5", format="percent", help="Mean accuracy of five guesses"),
+    "significant": _number("classes", help="Classes with p at most alpha, uncorrected as in [F]"),
+    "expected_by_chance": _number("chance", format="%.1f", help="Such classes to expect if nothing had changed"),
+    "significant_holm": _number("Holm", help="Classes significant after Holm's correction"),
+    "significant_bh": _number("BH", help="Classes significant after Benjamini and Hochberg's correction"),
+    "harmed": _number(help="Significant classes that lose more than the model as a whole"),
+    "pies": _number("PIEs", help="Images whose modal label changes"),
+    "pies_by_chance": _number("PIEs by chance", format="%.0f", help="Such images if compression did nothing"),
+    "pies_p": _number("p of PIEs", format="%.3f", help="How likely chance gives as many; by reassigning members"),
+}
+
+
+def page(material: Material) -> None:
+    """Draws the page."""
+    audit, study = material.audit, material.study
+    st.title(f"What compression forgets: {plain(study.name)}")
+    examples = len(material.groups)
+    st.markdown(
+        prose(
+            f"{study.model} on {study.dataset}, {material.split} split: {examples:,} images, "
+            f"{len(audit.table)} variants, {audit.table['members'].max()} members each at most."
+        )
+    )
+    shown = {name: how for name, how in COLUMNS.items() if audit.table[name].notna().any()}
+    row = show_table(audit.frame(), f"{study.name}-variants", shown, key="variants", select=True)
+    _details(material, audit.table, row)
+    left, right = st.columns(2)
+    with left:
+        st.subheader("Accuracy of every member")
+        show_chart(audit.chart(), "accuracy", "Top-1 accuracy of every member, a line per variant.")
+    with right:
+        st.subheader("Size against accuracy against harm")
+        if audit.table["bytes"].notna().any():
+            st.caption("The larger the point, the more images change their modal label.")
+            show_chart(size_chart(audit.table), "size", "Size of the file against accuracy, a point per variant.")
+        else:
+            st.info("The study does not know how large its models are.")
+    st.subheader("To know")
+    show_notes(audit.notes)
+
+
+def _details(material: Material, table: pd.DataFrame, row: int | None) -> None:
+    if not material.audit.exemplars:
+        st.info("No compressed variant has members yet; `tfaudit run` goes on where it stopped.")
+        return
+    if row != st.session_state.get("row shown"):  # a click, not the same row of an earlier run
+        st.session_state["row shown"] = row
+        if row is not None and table["variant"].iloc[row] != material.audit.baseline:
+            st.session_state["variant"] = table["variant"].iloc[row]
+    key = choose_variant(material)
+    facts = table.set_index("variant").loc[key]
+    baseline = table.set_index("variant").loc[material.audit.baseline]
+    found = next(each for each in headlines(material.audit) if each.variant == key)
+    with st.container(border=True):
+        st.markdown(f"**{plain(material.titles[key])}**, against {plain(material.titles[material.audit.baseline])}")
+        first, second, third, fourth = st.columns(4)
+        first.metric("top-1", f"{facts['top1']:.2%}", f"{100 * (facts['top1'] - baseline['top1']):+.2f} points")
+        if pd.notna(facts["bytes"]) and pd.notna(baseline["bytes"]):
+            second.metric("size", f"{facts['bytes'] / baseline['bytes']:.0%} of the baseline's")
+        if pd.notna(facts["harmed"]):
+            third.metric("classes harmed / favoured", f"{facts['harmed']} / {facts['favoured']}")
+        fourth.metric("PIEs", f"{facts['pies']:,}", f"{facts['pie_share']:.1%} of the images", delta_color="off")
+        for said in (found.accuracy, found.classes, found.images):
+            st.markdown(prose(said))
+        with st.container(horizontal=True):
+            link_to("classes", "Its classes", ":material/category:")
+            link_to("exemplars", "Its exemplars", ":material/photo_library:")
+            link_to("corruptions", "Under corruption", ":material/foggy:")

@@ -1,0 +1,162 @@
+"""A real digits study, pages run by Streamlit's own harness, and `tfaudit view` in a real browser."""
+
+import contextlib
+import dataclasses
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+
+import pytest
+from filelock import FileLock
+
+CHROMIUM = shutil.which("chromium")
+SWITCHES = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+
+
+def draw(directory, name):
+    from tfaudit.app.viewer import show
+
+    show(name, [str(directory)])
+
+
+@pytest.fixture
+def open_page():
+    """Runs one page of a study, `open_page(directory, "classes", variant="int8")`, and returns Streamlit's AppTest."""
+    testing = pytest.importorskip("streamlit.testing.v1")
+
+    def run(directory, name, **query):
+        app = testing.AppTest.from_function(draw, args=(str(directory), name), default_timeout=60)
+        for key, value in query.items():
+            app.query_params[key] = value
+        app.run()
+        assert not app.exception
+        return app
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def digits(tmp_path_factory):
+    """The directory of a real study: the recipe `digits` with three members a variant; do not write into it."""
+    from tfaudit.population.run import run
+    from tfaudit.recipes.digits import study
+
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
+    directory = shared / "digits-for-pages"
+    with FileLock(f"{directory}.lock"):
+        if not (directory / "report.html").exists():
+            store = run(dataclasses.replace(study, population=3), directory, workers=2)
+            from tfaudit.report.html import write_report
+
+            write_report(store)
+    return directory
+
+
+@pytest.fixture(scope="session")
+def browser():
+    if CHROMIUM is None:
+        if os.environ.get("CI"):
+            pytest.fail("CI needs chromium: apt-get install chromium")
+        pytest.skip("no chromium here: apt-get install chromium")
+    sync_api = pytest.importorskip("playwright.sync_api")
+    with sync_api.sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=SWITCHES)
+        yield chromium
+        chromium.close()
+
+
+class Server:
+    """`tfaudit view DIR` on a free port; `url` is where, `start` and `stop` may be called again and again."""
+
+    def __init__(self, directory):
+        self.directory = directory
+        with socket.socket() as probe:
+            probe.bind(("localhost", 0))
+            self.port = probe.getsockname()[1]
+        self.url = f"http://localhost:{self.port}"
+        self.process = None
+
+    def start(self):
+        command = [sys.executable, "-m", "tfaudit.cli", "view", str(self.directory), "--port", str(self.port)]
+        quiet = {**os.environ, "STREAMLIT_SERVER_HEADLESS": "true"}
+        self.process = subprocess.Popen(
+            command, env=quiet, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True
+        )
+        for _ in range(300):
+            with (
+                contextlib.suppress(OSError),
+                urllib.request.urlopen(f"{self.url}/_stcore/health", timeout=1) as answer,
+            ):
+                if answer.status == 200:
+                    return
+            if self.process.poll() is not None:
+                break
+            time.sleep(0.1)
+        pytest.fail(f"the viewer did not start: {self.process.stderr.read().decode()}")
+
+    def stop(self):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, 9)
+        self.process.wait()
+
+
+@pytest.fixture(scope="session")
+def serve():
+    """`serve(directory)` starts a viewer, which ends with the tests, and returns its `Server`."""
+    servers = []
+
+    def start(directory):
+        server = Server(directory)
+        servers.append(server)
+        server.start()
+        return server
+
+    yield start
+    for server in servers:
+        server.stop()
+
+
+@pytest.fixture(scope="session")
+def viewer(serve, digits, tmp_path_factory):
+    """A viewer on a copy of the digits study."""
+    directory = tmp_path_factory.mktemp("viewed") / "digits"
+    shutil.copytree(digits, directory)
+    return serve(directory)
+
+
+@pytest.fixture
+def visit(browser):
+    """`visit(url, width=1280, scheme="light")` opens a page of a viewer, waits until it is drawn and returns it.
+
+    What goes wrong in the browser is gathered, and fails the test at its end.
+    """
+    contexts, wrong = [], []
+
+    def opened(url, *, width=1280, scheme="light"):
+        context = browser.new_context(
+            viewport={"width": width, "height": 900}, color_scheme=scheme, accept_downloads=True
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.goto(url)
+        settled(page)
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert not wrong, wrong
+
+
+def settled(page):
+    """Waits until Streamlit has run the page to its end."""
+    page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]", timeout=60_000)
+    page.wait_for_timeout(150)
+    page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]", timeout=60_000)
