@@ -33,4 +33,6 @@ study = Study(
         Quantized("int8"),
     ),
     population=10,
+    corruptions=("gaussian_noise", "glass_blur", "fog", "contrast"),
+    severities=(1, 3, 5),
 )
