@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from pathlib import Path
 
@@ -10,10 +9,11 @@ import streamlit as st
 
 from tfaudit.app.showing import labels, prose
 from tfaudit.errors import InputError
+from tfaudit.files import leads_outside
 from tfaudit.report.material import Material
-from tfaudit.store import Store, open_store
+from tfaudit.store import Store, find_studies, open_store
 
-__all__ = ["find_studies", "leads_outside", "open_material"]
+__all__ = ["open_material"]
 
 
 def open_material(directory: Path) -> Material:
@@ -45,31 +45,6 @@ def open_material(directory: Path) -> Material:
     if not shared.ready:
         _prepare(shared)
     return shared.material
-
-
-def find_studies(directory: Path) -> dict[str, Path]:
-    """The directory's study, or the studies in its folders, by name.
-
-    Raises:
-        InputError: there is none.
-    """
-    if (directory / "study.json").is_file():
-        return {directory.resolve().name: directory}
-    found = {place.parent.name: place.parent for place in sorted(directory.glob("*/study.json"))}
-    if not found:
-        raise InputError(
-            f"directory: {directory} holds no study, nor do its folders (no study.json); "
-            "`tfaudit run RECIPE --out DIR` makes one"
-        )
-    return found
-
-
-def leads_outside(study: Path, directory: Path) -> Path | None:
-    """A symbolic link in the study, or the study itself, that leads out of the directory; None where none does."""
-    root = directory.resolve()
-    places = (Path(folder, name) for folder, folders, files in os.walk(study) for name in (*folders, *files))
-    links = (place for place in (study, *places) if place.is_symlink())
-    return next((link for link in links if not link.resolve().is_relative_to(root)), None)
 
 
 def _choose_split(store: Store) -> str:

@@ -1,4 +1,4 @@
-"""The viewer: `tfaudit view DIR`, or `streamlit run viewer.py -- DIR`. One file per page, which draws what it is given."""
+"""The viewer: `tfaudit view DIR`, or `streamlit run viewer.py -- DIR`. One file per page, drawing what it is given."""
 
 from __future__ import annotations
 

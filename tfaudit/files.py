@@ -11,7 +11,7 @@ import filelock
 
 from tfaudit.errors import InputError
 
-__all__ = ["lock", "remove_unfinished", "write_whole"]
+__all__ = ["leads_outside", "lock", "remove_unfinished", "write_whole"]
 
 
 def write_whole(place: Path, content: bytes) -> None:
@@ -60,3 +60,11 @@ def lock(directory: str | Path) -> Iterator[None]:
         yield
     finally:
         held.release()
+
+
+def leads_outside(place: Path, directory: Path) -> Path | None:
+    """A symbolic link in a folder, or the folder itself, that leads out of the directory; None where none does."""
+    root = directory.resolve()
+    within = (Path(folder, name) for folder, folders, files in os.walk(place) for name in (*folders, *files))
+    links = (found for found in (place, *within) if found.is_symlink())
+    return next((link for link in links if not link.resolve().is_relative_to(root)), None)

@@ -34,7 +34,7 @@ from tfaudit.predictions import Predictions, frozen
 from tfaudit.records import MEND, MemberRecords
 from tfaudit.study import Study
 
-__all__ = ["Store", "open_store"]
+__all__ = ["Store", "find_studies", "open_store"]
 
 FORMAT = 1
 """Of the directory; it rises when an older tfaudit could not read a newer one's files."""
@@ -61,6 +61,23 @@ def open_store(directory: str | Path) -> Store:
     if form != FORMAT:
         raise InputError(f"directory: {directory} has the format {form!r}, and this version of tfaudit reads {FORMAT}")
     return Store(Path(directory), Study.from_json(fields))
+
+
+def find_studies(directory: Path) -> dict[str, Path]:
+    """The directory's study, or the studies in its folders, by name.
+
+    Raises:
+        InputError: there is none.
+    """
+    if (directory / "study.json").is_file():
+        return {directory.resolve().name: directory}
+    found = {place.parent.name: place.parent for place in sorted(directory.glob("*/study.json"))}
+    if not found:
+        raise InputError(
+            f"directory: {directory} holds no study, nor do its folders (no study.json); "
+            "`tfaudit run RECIPE --out DIR` makes one"
+        )
+    return found
 
 
 class Store(MemberRecords):

@@ -36,12 +36,13 @@ def view(
     ] = "localhost",
 ) -> None:
     """Opens the viewer of a study in the browser."""
+    from tfaudit.store import find_studies
+
     if directory is None:
         directory = Path("runs") / BUNDLED
         if not (directory / "study.json").exists():
             _make(directory)
-    elif not directory.is_dir():
-        raise InputError(f"directory: {directory} does not exist; `tfaudit run RECIPE --out DIR` makes one")
+    find_studies(directory)
     port = next(filter(_free, itertools.count(FIRST_PORT))) if port is None else port
     if not _free(port):
         raise InputError(f"port: {port} is taken, or this user may not open it; another one, or none for a free one")
