@@ -71,6 +71,8 @@ MAY_IMPORT = {
     "records": {"errors", "files", "study"},
     "evaluations": {"errors", "parquet", "records"},
     "store": {"conditions", "errors", "evaluations", "files", "parquet", "predictions", "records", "study"},
+    "answer_file": {"errors"},
+    "answers": {"answer_file", "audit", "errors"},
     "given": {"errors", "files", "parquet", "predictions", "audit", "store", "study", "variants"},
     "formats": {"errors", "formats"},
     "prediction_files": {"errors", "formats", "predictions", "stats"},
