@@ -167,6 +167,19 @@ class Distortion:
             }
         )
 
+    def classes_frame(self) -> pd.DataFrame:
+        """One row per class with examples: means over the members of what `frame` says.
+
+        Columns of `frame` without `member`; `intensification` is the ratio of the mean normalised balances.
+        """
+        rows = self.frame().drop(columns=["member", "intensification"])
+        names = rows.pop("class")
+        count = int((self.examples > 0).sum())
+        means = rows.groupby(np.arange(len(rows)) % count).mean().astype({"examples": np.int64})
+        means.insert(0, "class", names.head(count))
+        before = means["normalised_before"]
+        return means.assign(intensification=means["normalised_after"] / before.where(before != 0))
+
     def summary(self) -> dict[str, Any]:
         """Means over the members, with the mark and interval of a single level; variances divide by C."""
         marked = self.mark()
