@@ -31,3 +31,9 @@ def test_nan_stays_nan():
 def test_bad_input(values, confidence):
     with pytest.raises(InputError):
         mean_interval(values, confidence=confidence)
+
+
+def test_a_single_number_has_ends_that_are_numbers():
+    found = mean_interval([0.5])
+    assert [type(end) for end in (found.low, found.high)] == [np.float64] * 2
+    assert np.isnan([found.low, found.high]).all()

@@ -49,7 +49,7 @@ def mean_interval(values: np.typing.ArrayLike, *, confidence: float = 0.95) -> M
         raise InputError(f"confidence: {confidence!r}, allowed is a level in (0, 1)")
     mean = array.mean(0)
     if len(array) == 1:
-        unknown = np.full_like(mean, np.nan)
+        unknown = np.nan * mean  # a number of one value, as the mean is, and no array of no dimension
         return MeanInterval(mean, unknown, unknown)
     quantile = special.stdtrit(len(array) - 1, (1 + confidence) / 2)
     margin = quantile * array.std(0, ddof=1) / np.sqrt(len(array))
