@@ -35,12 +35,13 @@ def open_material(directory: Path) -> Material:
         store = open_store(studies[name])
         split = _choose_split(store)
         now = Material.read(store, split)
-        opened = st.session_state.setdefault(f"opened {name} {split}", now.fingerprint)
+        state = f"opened {name} {split}"
+        opened = st.session_state.setdefault(state, now.fingerprint)
         st.caption(prose(f"{store.study.model} on {store.study.dataset}, {split}"))
         if now.fingerprint != opened:
             st.info("The study has changed since it was read here.")
-            if st.button("Read it again", icon=":material/refresh:"):
-                st.session_state[f"opened {name} {split}"] = opened = now.fingerprint
+            renew = {state: now.fingerprint}
+            st.button("Read it again", icon=":material/refresh:", on_click=st.session_state.update, args=(renew,))
     shared = _shared(str(studies[name].resolve()), split, opened)
     if not shared.ready:
         _prepare(shared)

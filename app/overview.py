@@ -57,12 +57,12 @@ def page(material: Material) -> None:
         show_chart(audit.chart(), "accuracy", "Top-1 accuracy of every member, a line per variant.")
     with right:
         st.subheader("Size against accuracy against harm")
-        if audit.table["bytes"].notna().any():
+        if audit.table["gzipped_bytes"].notna().any():
             st.caption("The larger the point, the more images change their modal label.")
             show_chart(size_chart(audit.table), "size", "Size of the file against accuracy, a point per variant.")
         else:
             st.info("The study does not know how large its models are.")
-    st.subheader("To know")
+    st.subheader("Notes")
     show_notes(audit.notes)
 
 
@@ -82,11 +82,19 @@ def _details(material: Material, table: pd.DataFrame, row: int | None) -> None:
         st.markdown(f"**{plain(material.titles[key])}**, against {plain(material.titles[material.audit.baseline])}")
         first, second, third, fourth = st.columns(4)
         first.metric("top-1", f"{facts['top1']:.2%}", f"{100 * (facts['top1'] - baseline['top1']):+.2f} points")
-        if pd.notna(facts["bytes"]) and pd.notna(baseline["bytes"]):
-            second.metric("size", f"{facts['bytes'] / baseline['bytes']:.0%} of the baseline's")
+        if pd.notna(facts["gzipped_bytes"]) and pd.notna(baseline["gzipped_bytes"]):
+            second.metric(
+                "gzipped size, of the baseline's", f"{facts['gzipped_bytes'] / baseline['gzipped_bytes']:.0%}"
+            )
         if pd.notna(facts["harmed"]):
             third.metric("classes harmed / favoured", f"{facts['harmed']} / {facts['favoured']}")
-        fourth.metric("PIEs", f"{facts['pies']:,}", f"{facts['pie_share']:.1%} of the images", delta_color="off")
+        fourth.metric(
+            "PIEs",
+            f"{facts['pies']:,}",
+            f"{facts['pie_share']:.1%} of the images",
+            delta_color="off",
+            delta_arrow="off",
+        )
         for said in (found.accuracy, found.classes, found.images):
             st.markdown(prose(said))
         with st.container(horizontal=True):

@@ -104,13 +104,15 @@ def show_chart(
         What is selected, by the names of the parameters; None without `on_select`.
     """
     chosen = None
+    ink = "#fafafa" if st.context.theme.type == "dark" else "#31333f"  # Streamlit's own; it leaves marks of text black
+    drawn = chart.configure_text(color=ink)
     if on_select:
         found = st.altair_chart(
-            chart, width="stretch", key=key, on_select="rerun", selection_mode=selection, alt=description
+            drawn, width="stretch", key=key, on_select="rerun", selection_mode=selection, alt=description
         )
         chosen = found["selection"]  # type: ignore[index]
     else:
-        st.altair_chart(chart, width="stretch", key=key, alt=description)
+        st.altair_chart(drawn, width="stretch", key=key, alt=description)
     with st.container(horizontal=True, gap="small"):
         for form in _MIME:
             st.download_button(
@@ -154,6 +156,7 @@ def show_table(
         found = st.dataframe(
             shown,
             hide_index=True,
+            placeholder="–",
             column_config=config,
             key=key or f"table {name}",
             on_select="rerun",
@@ -162,7 +165,7 @@ def show_table(
         rows = [row for row in found["selection"]["rows"] if row < len(shown)]  # type: ignore[index]
         chosen = rows[0] if rows else None
     else:
-        st.dataframe(shown, hide_index=True, column_config=config, key=key)
+        st.dataframe(shown, hide_index=True, placeholder="–", column_config=config, key=key)
     st.download_button(
         "CSV",
         functools.partial(_csv, shown),

@@ -16,18 +16,21 @@ from tfaudit.errors import InputError, one_line
 
 __all__ = ["show", "view"]
 
-PAGES = (
-    ("overview", "Overview", ":material/table_chart:"),
-    ("classes", "Classes", ":material/category:"),
-    ("exemplars", "Exemplars", ":material/photo_library:"),
-    ("corruptions", "Corruptions", ":material/foggy:"),
-    ("distortion", "Recall distortion", ":material/stacked_line_chart:"),
-    ("operating_points", "Operating points", ":material/balance:"),
-    ("groups", "Groups", ":material/groups:"),
-    ("compare", "Compare two models", ":material/compare_arrows:"),
-    ("label", "Label", ":material/label:"),
-)
-"""Modules of this package, in the order of the menu."""
+ICON = Path(__file__).with_name("icon.svg")
+
+# Modules of this package, in the order of the menu. (A string here would be shown on every page: Streamlit's magic.)
+# They have no icons: for a page's icon the browser would ask a server elsewhere.
+PAGES = {
+    "overview": "Overview",
+    "classes": "Classes",
+    "exemplars": "Exemplars",
+    "corruptions": "Corruptions",
+    "distortion": "Recall distortion",
+    "operating_points": "Operating points",
+    "groups": "Groups",
+    "compare": "Compare two models",
+    "label": "Label",
+}
 
 
 def view(arguments: list[str]) -> None:
@@ -36,15 +39,14 @@ def view(arguments: list[str]) -> None:
     Args:
         arguments: of the command line, after `--`.
     """
-    st.set_page_config(page_title="tfaudit", layout="wide")
     pages = {
-        name: st.Page(
-            functools.partial(show, name, arguments), title=title, icon=icon, url_path=name, default=name == "overview"
-        )
-        for name, title, icon in PAGES
+        name: st.Page(functools.partial(show, name, arguments), title=title, url_path=name, default=name == "overview")
+        for name, title in PAGES.items()
     }
     st.session_state["pages"] = pages  # for links from one to another
-    st.navigation(list(pages.values())).run()
+    chosen = st.navigation(list(pages.values()))
+    st.set_page_config(page_title=f"{chosen.title} · tfaudit", page_icon=str(ICON), layout="wide")
+    chosen.run()
 
 
 def show(name: str, arguments: list[str]) -> None:

@@ -1,51 +1,161 @@
-"""The first page of the viewer, run by Streamlit's own test harness."""
+"""The frame of the viewer, run by Streamlit's own harness: what it opens, and what it says when it cannot."""
+
+import shutil
 
 import pytest
 
 from tests.report.conftest import make_study
+from tfaudit.app.showing import labels, plain, prose
+from tfaudit.app.viewer import PAGES
+from tfaudit.store import Store
+from tfaudit.study import Study, Training
 
-testing = pytest.importorskip("streamlit.testing.v1")
-
-
-def run(*arguments):
-    def script(arguments):
-        from tfaudit.app.viewer import page
-
-        page(arguments)
-
-    return testing.AppTest.from_function(script, args=(list(arguments),), default_timeout=30).run()
+NAMES = list(PAGES)
 
 
 @pytest.fixture(scope="module")
-def directory(tmp_path_factory):
+def small(tmp_path_factory):
     return make_study(tmp_path_factory.mktemp("viewed")).directory
 
 
-def test_shows_the_study(directory):
-    app = run(str(directory))
-    assert not app.exception
+@pytest.mark.parametrize("name", NAMES)
+def test_every_page_of_a_real_study(open_page, digits, name):
+    app = open_page(digits, name)
+    assert not [error.value for error in app.error]
+    assert app.title[0].value
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_page_of_a_study_of_hostile_names_and_no_conditions(open_page, small, name):
+    app = open_page(small, name)
+    assert not [error.value for error in app.error]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_page_of_single_members(open_page, tmp_path, name):
+    app = open_page(make_study(tmp_path, members=1).directory, name)
+    assert not [error.value for error in app.error]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_page_of_a_study_in_progress(open_page, tmp_path, name):
+    missing = {("magnitude-0.9", member) for member in range(4)} | {("int8", 2), ("dense", 3)}
+    app = open_page(make_study(tmp_path, missing=missing).directory, name)
+    assert not [error.value for error in app.error]
+
+
+def read(element):
+    """What a person reads of a text that was escaped."""
+    return element.value.replace("\\", "").replace("\N{WORD JOINER}", "")
+
+
+def only_error(app):
+    (error,) = app.error
+    assert "\n" not in error.value
+    assert "Traceback" not in error.value
+    return read(error)
+
+
+def test_a_study_without_members(open_page, tmp_path):
+    Store.create(tmp_path, Study(name="new", dataset="digits", model="lenet", training=Training(epochs=1)), {})
+    assert "holds no predictions yet; `tfaudit run` makes them" in only_error(open_page(tmp_path, "overview"))
+
+
+@pytest.mark.parametrize("damaged", ["study.json", "examples/test.parquet", "members/dense/000/member.json"])
+def test_a_damaged_file_is_one_line(open_page, small, tmp_path, damaged):
+    shutil.copytree(small, tmp_path / "copy", ignore=shutil.ignore_patterns("audit"))
+    (tmp_path / "copy" / damaged).write_bytes(b"\x00damaged")
+    app = open_page(tmp_path / "copy", "overview")
+    if damaged.startswith("members"):  # it does not count; the others do
+        assert not app.error
+        assert any("dense: 3 of 4 members are there" in read(note) for note in app.caption)
+    else:
+        assert "damaged" in only_error(app)
+
+
+def test_damaged_predictions_are_one_line(open_page, small, tmp_path):
+    shutil.copytree(small, tmp_path / "copy", ignore=shutil.ignore_patterns("audit"))
+    next((tmp_path / "copy").glob("predictions/split=test/variant=int8/*.parquet")).write_bytes(b"damaged")
+    assert "does not match its checksum" in only_error(open_page(tmp_path / "copy", "overview"))
+
+
+@pytest.mark.parametrize("inside", ["examples/test.parquet", "predictions/split=test/variant=int8"])
+def test_nothing_is_served_from_elsewhere(open_page, small, tmp_path, inside):
+    shutil.copytree(small, tmp_path / "copy")
+    elsewhere = tmp_path / "elsewhere"
+    (tmp_path / "copy" / inside).rename(elsewhere)
+    (tmp_path / "copy" / inside).symlink_to(elsewhere)
+    assert "is a link out of" in only_error(open_page(tmp_path / "copy", "overview"))
+
+
+def test_a_link_within_the_study_is_fine(open_page, small, tmp_path):
+    shutil.copytree(small, tmp_path / "copy")
+    place = tmp_path / "copy" / "examples" / "test.parquet"
+    place.rename(place.with_name("moved"))
+    place.symlink_to(place.with_name("moved"))
+    assert not open_page(tmp_path / "copy", "overview").error
+
+
+@pytest.mark.parametrize("study", ["../secret", "/etc", "..", "second/../../secret"])
+def test_a_folder_of_studies_and_no_way_out_of_it(open_page, small, tmp_path, study):
+    for name in ("folder/first", "folder/second", "secret"):
+        shutil.copytree(small, tmp_path / name)
+    app = open_page(tmp_path / "folder", "overview", study=study)
+    assert app.selectbox(key="study").options == ["first", "second"]
+    assert app.selectbox(key="study").value == "first"
     assert not app.error
-    assert app.title[0].value == "What compression forgets: small"
-    assert [box.label for box in app.selectbox] == ["Split", "Variant"]
-    assert list(app.table[0].value["variant"]) == ["dense", "magnitude 90 %", "fixed-point int8"]
-    assert app.selectbox[1].options == ["magnitude 90 %", "fixed-point int8"]
-    before = app.dataframe[0].value
-    app.selectbox[1].set_value("int8").run()
-    assert not app.exception
-    assert not app.dataframe[0].value.equals(before)
+    assert open_page(tmp_path / "folder", "overview", study="second").selectbox(key="study").value == "second"
 
 
-def test_single_members(tmp_path):
-    app = run(str(make_study(tmp_path, members=1).directory))
-    assert not app.exception
-    assert "nothing to test per class" in app.info[0].value
+def test_a_study_that_is_a_link_out_of_its_folder(open_page, small, tmp_path):
+    shutil.copytree(small, tmp_path / "secret")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "seen").symlink_to(tmp_path / "secret")
+    assert "is a link out of" in only_error(open_page(tmp_path / "folder", "overview"))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"), [(["/nowhere"], "directory: /nowhere holds no study"), ([], "directory: 0 given")]
-)
-def test_errors_are_one_line(arguments, message):
-    app = run(*arguments)
-    assert not app.exception
-    assert app.error[0].value.startswith(message)
-    assert "\n" not in app.error[0].value
+def test_a_study_that_grows_is_read_again_when_asked(open_page, tmp_path):
+    store = make_study(tmp_path, missing={("int8", 3)})
+    app = open_page(tmp_path, "overview")
+    whole = make_study(tmp_path / "whole")
+    path = store.prediction_path("int8", 3)
+    store.save_member("int8", 3, {path: whole.read(path)}, {"bytes": 1, "gzipped_bytes": 1})
+    shutil.rmtree(tmp_path / "whole")
+    app.run()
+    assert app.info[0].value == "The study has changed since it was read here."
+    assert list(app.dataframe[0].value["members"]) == [4, 4, 3]
+    app.button[0].click().run()
+    assert list(app.dataframe[0].value["members"]) == [4, 4, 4]
+    assert not app.info
+
+
+def test_wrong_arguments_are_one_line():
+    testing = pytest.importorskip("streamlit.testing.v1")
+
+    def script():
+        from tfaudit.app.viewer import show
+
+        show("overview", [])
+
+    assert "directory: 0 given" in only_error(testing.AppTest.from_function(script).run())
+
+
+def test_a_defect_is_one_line_too(open_page, small, monkeypatch):
+    import tfaudit.app.overview
+
+    def broken(material):
+        raise RuntimeError("first line\nsecond <b>line</b>")
+
+    monkeypatch.setattr(tfaudit.app.overview, "page", broken)
+    assert only_error(open_page(small, "overview")) == "This page failed: first line. The terminal shows where."
+
+
+def test_names_are_shown_as_they_are():
+    assert plain("*a* `b` $x$ [l](u) :cat: <i>") == r"\*a\* \`b\` \$x\$ \[l\](u) \:⁠cat\:⁠ \<i\>".replace(
+        "\N{WORD JOINER}", "\N{WORD JOINER}"
+    )
+    assert len(plain("x" * 300)) == 80
+    assert prose("x" * 300) == "x" * 300
+    assert prose("1. first") == r"1\. first"
+    assert labels(["a", "", "a", "x" * 90, "x" * 100])[:3] == ["a (0)", "(no name)", "a (2)"]
+    assert len(set(labels(["x" * 90, "x" * 100]))) == 2

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import itertools
+import os
 import socket
-import subprocess
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from tfaudit.cli.console import app, err
+from tfaudit.cli.console import app, err, out
 from tfaudit.errors import InputError
 
 __all__ = ["view"]
@@ -54,11 +53,13 @@ def view(
         "server.fileWatcherType": "none",
         "browser.gatherUsageStats": "false",  # predictions and images are nobody else's business
         "client.toolbarMode": "minimal",
+        "theme.light.primaryColor": "#8e4585",
+        "theme.dark.primaryColor": "#c983c0",
     }
     flags = [f"--{name}={value}" for name, value in options.items()]
     command = [sys.executable, "-m", "streamlit", "run", str(viewer), *flags, "--", str(directory)]
-    with contextlib.suppress(KeyboardInterrupt):  # Streamlit has seen it, too
-        raise typer.Exit(subprocess.run(command, check=False).returncode)
+    out.file.flush()
+    os.execv(sys.executable, command)  # Streamlit in our place: it alone is interrupted, or ended from outside
 
 
 def _make(directory: Path) -> None:

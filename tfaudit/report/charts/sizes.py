@@ -15,23 +15,23 @@ BASELINE, COMPRESSED = "baseline", "compressed"
 def size_chart(table: pd.DataFrame) -> Drawing:
     """Size against accuracy against harm: one point per variant, the larger the more images change their modal label.
 
-    Variants of unknown size are left out.
+    Sizes are those of the gzipped files, which are smaller for zeros. Variants of unknown size are left out.
 
     Args:
         table: of a `Summary`.
     """
-    known = table.dropna(subset=["bytes"])
+    known = table.dropna(subset=["gzipped_bytes"])
     shown = pd.DataFrame(
         {
             "title": known["title"],
             "what": [BASELINE if pd.isna(pies) else COMPRESSED for pies in known["pies"]],
-            "megabytes": known["bytes"].astype(float) / 1e6,
+            "megabytes": known["gzipped_bytes"].astype(float) / 1e6,
             "top1": 100 * known["top1"].astype(float),
             "changed": 100 * known["pie_share"].astype(float).fillna(0),
         }
     )
-    base = alt.Chart(shown, width=WIDTH, height=260).encode(
-        x=alt.X("megabytes:Q", title="size of the model file, MB", scale=alt.Scale(zero=False, padding=30)),
+    base = alt.Chart(shown, width=WIDTH, height=300).encode(
+        x=alt.X("megabytes:Q", title="size of the gzipped model file, MB", scale=alt.Scale(zero=False, padding=30)),
         y=alt.Y("top1:Q", title="top-1 accuracy, %", scale=alt.Scale(zero=False, padding=20)),
     )
     points = base.mark_point(filled=True, opacity=0.75).encode(
@@ -49,9 +49,23 @@ def size_chart(table: pd.DataFrame) -> Drawing:
             alt.Tooltip("changed:Q", format=".2f", title="images changed, %"),
         ],
     )
-    right = "datum.megabytes > " + str((shown["megabytes"].min() + shown["megabytes"].max()) / 2)
+    shown["side"] = _sides(shown)
     names = [
-        base.transform_filter(chosen).mark_text(align=align, dx=dx, dy=-12, limit=200).encode(text="title:N")
-        for chosen, align, dx in ((right, "right", -6), (f"!({right})", "left", 6))
+        alt.Chart(shown[shown["side"] == side])
+        .mark_text(align=side, dx=dx, dy=-12, limit=200)
+        .encode(x="megabytes:Q", y="top1:Q", text="title:N")
+        for side, dx in (("right", -6), ("left", 6))
     ]
     return alt.layer(points, *names)
+
+
+def _sides(shown: pd.DataFrame) -> pd.Series:
+    """To which side of its point each name is aligned; none where it would cover that of a point with more harm."""
+    spans = [max(shown[name].max() - shown[name].min(), 1e-9) for name in ("megabytes", "top1")]
+    x, y = (shown[name] / span for name, span in zip(("megabytes", "top1"), spans, strict=True))
+    sides = pd.Series("", index=shown.index)
+    for i in shown.sort_values(["what", "changed"], ascending=[True, False]).index:
+        others = sides.ne("")
+        if not (others & ((x - x[i]).abs() < 0.3) & ((y - y[i]).abs() < 0.07)).any():
+            sides[i] = "right" if x[i] > (x.min() + x.max()) / 2 else "left"
+    return sides
