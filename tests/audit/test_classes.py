@@ -52,6 +52,16 @@ def test_equals_hand_counts():
         np.testing.assert_allclose(frame[column], multipletests(impact.test.p, method=method)[1])
 
 
+@pytest.mark.parametrize(("correction", "column"), [("none", "p"), ("holm", "p_holm"), ("bh", "p_bh")])
+def test_directions_follow_the_correction(correction, column):
+    impact = class_impact(BEFORE, population(2, hurt=[3], noise=1.15), alpha=0.1)
+    frame = impact.frame(correction)
+    assert set(frame.loc[frame[column] > 0.1, "direction"]) == {"no evidence"}
+    found = frame[frame[column] <= 0.1]
+    assert list(found["direction"]) == ["harmed" if d < 0 else "favoured" for d in found["normalised_pp"]]
+    assert len(found) == impact.summary()["significant" + {"none": ""}.get(correction, f"_{correction}")] > 0
+
+
 def test_finds_the_harmed_class():
     impact = class_impact(BEFORE, AFTER)
     counts = impact.summary()
@@ -182,3 +192,8 @@ def test_bad_input(other, options, message):
 def test_frozen():
     with pytest.raises(AttributeError):
         class_impact(BEFORE, AFTER).alpha = 0.1
+
+
+def test_a_correction_that_is_not_there():
+    with pytest.raises(InputError, match="correction: 'bonferroni', allowed is none, holm, bh"):
+        class_impact(BEFORE, AFTER).frame("bonferroni")

@@ -18,10 +18,13 @@ from tfaudit.stats.ttests import WelchTest, welch
 if TYPE_CHECKING:
     from tfaudit.report.charts.style import Drawing
 
-__all__ = ["CENTERINGS", "ClassImpact", "class_impact"]
+__all__ = ["CENTERINGS", "CORRECTIONS", "ClassImpact", "class_impact"]
 
 CENTERINGS = ("member", "population", "none")
 """What may be subtracted from each recall."""
+
+CORRECTIONS = ("none", "holm", "bh")
+"""Of the p-values, for there is a test per class."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,12 +72,23 @@ class ClassImpact:
 
     @property
     def direction(self) -> np.ndarray:
-        """Of each class: harmed, favoured or no evidence."""
-        signs = np.where(self.test.difference < 0, "harmed", "favoured")
-        return np.where(self.significant, signs, "no evidence")
+        """Of each class: harmed, favoured or no evidence, uncorrected."""
+        return self._directions(self.test.p)
 
-    def frame(self) -> pd.DataFrame:
-        """One row per class. Columns ending in `_pp` are percentage points; recalls are shares in [0, 1]."""
+    def _directions(self, p: np.ndarray) -> np.ndarray:
+        return np.where(p <= self.alpha, np.where(self.test.difference < 0, "harmed", "favoured"), "no evidence")
+
+    def frame(self, correction: str = "none") -> pd.DataFrame:
+        """One row per class. Columns ending in `_pp` are percentage points; recalls are shares in [0, 1].
+
+        Args:
+            correction: of `CORRECTIONS`; `direction` is harmed or favoured where p after it is at most alpha.
+
+        Raises:
+            InputError: no such correction.
+        """
+        require(correction in CORRECTIONS, "correction", correction, ", ".join(CORRECTIONS))
+        corrected = {"none": self.test.p, "holm": self.p_holm, "bh": self.p_bh}[correction]
         return pd.DataFrame(
             {
                 "class": self.class_names,
@@ -92,7 +106,7 @@ class ClassImpact:
                 "p": self.test.p,
                 "p_holm": self.p_holm,
                 "p_bh": self.p_bh,
-                "direction": self.direction,
+                "direction": self._directions(corrected),
             }
         )
 
