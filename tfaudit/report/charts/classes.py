@@ -7,10 +7,11 @@ import pandas as pd
 
 from tfaudit.report.charts.style import GREEN, GREY, PLUM, WIDTH, Drawing, row_axis
 
-__all__ = ["class_impact_chart"]
+__all__ = ["ALL_NAMED", "all_classes", "class_impact_chart", "class_tooltip", "named_classes", "ranked_classes"]
 
 SIGNIFICANT, UNDECIDED, NORMALISED = "significant change", "no evidence", "normalised change"
-ALL_NAMED = 40  # up to so many classes each one has a line and a name
+ALL_NAMED = 40
+"""Up to so many classes each one has a line and a name."""
 EXTREMES = 12  # beyond that: so many of each end
 
 
@@ -22,17 +23,41 @@ def class_impact_chart(frame: pd.DataFrame) -> Drawing:
     Args:
         frame: of a `ClassImpact`.
     """
+    shown = ranked_classes(frame)
+    if len(shown) <= ALL_NAMED:
+        return named_classes(shown)
+    ends = pd.concat([shown.head(EXTREMES), shown.tail(EXTREMES)])
+    title = f"the {EXTREMES} lowest and the {EXTREMES} highest of {len(shown)} classes"
+    return alt.vconcat(all_classes(shown), named_classes(ends).properties(title=title), spacing=24)
+
+
+def ranked_classes(frame: pd.DataFrame, by: str = "normalised_pp", *, ascending: bool = True) -> pd.DataFrame:
+    """The classes that were tested in an order, as the charts of classes take them.
+
+    Further columns: `kind`, whether the change is significant; `name`, which tells classes of one name apart;
+    `position`, the class; `rank` from 1.
+
+    Args:
+        frame: of a `ClassImpact`.
+        by: its column to sort by.
+        ascending: the lowest first?
+
+    Example:
+        >>> frame = pd.DataFrame({"class": ["cat", "owl", "owl"], "p": [.2, .01, None], "normalised_pp": [1, -2, None],
+        ...                       "direction": ["no evidence", "harmed", "no evidence"]})
+        >>> ranked_classes(frame)[["name", "kind", "position", "rank"]]
+              name                kind  position  rank
+        0      owl  significant change         1     1
+        1      cat         no evidence         0     2
+    """
     shown = frame.dropna(subset=["p"]).copy()
     shown["kind"] = shown["direction"].map(lambda direction: UNDECIDED if direction == "no evidence" else SIGNIFICANT)
     repeated = shown["class"].duplicated(keep=False)
     shown["name"] = shown["class"].where(~repeated, shown["class"] + " (" + shown.index.astype(str) + ")")
-    shown = shown.sort_values("normalised_pp", kind="stable").reset_index(drop=True)
+    shown["position"] = shown.index
+    shown = shown.sort_values(by, ascending=ascending, kind="stable").reset_index(drop=True)
     shown["rank"] = shown.index + 1
-    if len(shown) <= ALL_NAMED:
-        return _named_classes(shown)
-    ends = pd.concat([shown.head(EXTREMES), shown.tail(EXTREMES)])
-    title = f"the {EXTREMES} lowest and the {EXTREMES} highest of {len(shown)} classes"
-    return alt.vconcat(_all_classes(shown), _named_classes(ends).properties(title=title), spacing=24)
+    return shown
 
 
 def _colours() -> alt.Color:
@@ -44,7 +69,8 @@ def _colours() -> alt.Color:
     )
 
 
-def _tooltip() -> list[alt.Tooltip]:
+def class_tooltip() -> list[alt.Tooltip]:
+    """What is told of a class when it is pointed at."""
     points = ["difference_pp", "normalised_pp", "normalised_low_pp", "normalised_high_pp"]
     return [
         alt.Tooltip("class:N"),
@@ -55,35 +81,44 @@ def _tooltip() -> list[alt.Tooltip]:
     ]
 
 
-def _named_classes(shown: pd.DataFrame) -> alt.LayerChart | alt.FacetChart:
-    base = alt.Chart(shown, width=WIDTH, height=alt.Step(18))
-    y = row_axis(shown["name"], limit=130)
+def named_classes(ranked: pd.DataFrame) -> alt.LayerChart | alt.FacetChart:
+    """A line per class with its name, in the order of the rows.
+
+    Args:
+        ranked: rows of `ranked_classes`.
+    """
+    base = alt.Chart(ranked, width=WIDTH, height=alt.Step(18))
+    y = row_axis(ranked["name"], limit=130)
     bars = base.mark_bar(height=11).encode(
         x=alt.X("difference_pp:Q", title="change of recall, percentage points", axis=alt.Axis(tickCount=6)),
         y=y,
         color=_colours(),
-        tooltip=_tooltip(),
+        tooltip=class_tooltip(),
     )
     intervals = base.mark_rule(color=GREEN, strokeWidth=1.5).encode(
         x="normalised_low_pp:Q", x2="normalised_high_pp:Q", y=y
     )
     points = base.mark_circle(size=55, opacity=1, stroke="white", strokeWidth=1).encode(
-        x="normalised_pp:Q", y=y, color=alt.ColorDatum(NORMALISED), tooltip=_tooltip()
+        x="normalised_pp:Q", y=y, color=alt.ColorDatum(NORMALISED), tooltip=class_tooltip()
     )
     return alt.layer(bars, intervals, points)
 
 
-def _all_classes(shown: pd.DataFrame) -> alt.LayerChart | alt.FacetChart:
-    base = alt.Chart(shown, width=WIDTH + 100, height=150)
-    x = alt.X(
-        "rank:Q", title="classes, by normalised difference", scale=alt.Scale(nice=False), axis=alt.Axis(grid=False)
-    )
-    bars = base.mark_rule(strokeWidth=max(0.6, 0.7 * WIDTH / len(shown))).encode(
+def all_classes(ranked: pd.DataFrame, order: str = "normalised difference") -> alt.LayerChart | alt.FacetChart:
+    """All classes side by side, too many to be named.
+
+    Args:
+        ranked: of `ranked_classes`.
+        order: what they are sorted by, for the title of the axis.
+    """
+    base = alt.Chart(ranked, width=WIDTH + 100, height=150)
+    x = alt.X("rank:Q", title=f"classes, by {order}", scale=alt.Scale(nice=False), axis=alt.Axis(grid=False))
+    bars = base.mark_rule(strokeWidth=max(0.6, 0.7 * WIDTH / len(ranked))).encode(
         x=x,
         y=alt.Y("difference_pp:Q", title="change of recall, points"),
         y2=alt.datum(0),
         color=_colours(),
-        tooltip=_tooltip(),
+        tooltip=class_tooltip(),
     )
     points = base.mark_circle(size=6, opacity=0.9).encode(x=x, y="normalised_pp:Q", color=alt.ColorDatum(NORMALISED))
     return alt.layer(bars, points)

@@ -29,7 +29,7 @@ def row_axis(names: pd.Series, *, limit: int) -> alt.Y:
         >>> row_axis(pd.Series(["cat", "dog"], name="class"), limit=130).to_dict()["sort"]
         ['cat', 'dog']
     """
-    axis = alt.Axis(labelLimit=limit, labelPadding=6, labelOverlap=False)
+    axis = alt.Axis(labelLimit=limit, labelPadding=6, labelOverlap=False, labelFlush=False)  # Streamlit would flush
     return alt.Y(f"{names.name}:N", sort=list(names), title=None, axis=axis)
 
 
