@@ -5,12 +5,13 @@ from __future__ import annotations
 import base64
 import dataclasses
 import struct
+from collections.abc import Iterable
 
 import pandas as pd
 
 from tfaudit.audit.exemplars import Exemplars
 
-__all__ = ["Card", "data_uri", "gallery"]
+__all__ = ["Card", "by_decisiveness", "cards", "data_uri", "gallery", "is_tiny"]
 
 _PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -48,7 +49,26 @@ def gallery(found: Exemplars, images: pd.Series, count: int = 24) -> list[Card]:
         images: `(N,)` PNG bytes, in the order of the examples.
         count: at most so many.
     """
-    rows = found.frame().sort_values("decisiveness", ascending=False, kind="stable").head(count).to_dict("records")
+    rows = by_decisiveness(found.frame()).head(count)
+    return cards(rows, images.iloc[rows["index"]])
+
+
+def by_decisiveness(pies: pd.DataFrame) -> pd.DataFrame:
+    """The surest first.
+
+    Args:
+        pies: rows of an `Exemplars`' frame.
+    """
+    return pies.sort_values("decisiveness", ascending=False, kind="stable")
+
+
+def cards(pies: pd.DataFrame, images: Iterable[bytes]) -> list[Card]:
+    """A card for each exemplar.
+
+    Args:
+        pies: rows of an `Exemplars`' frame.
+        images: PNG bytes, one per row; empty where none is stored.
+    """
     return [
         Card(
             example=str(row["example"]),
@@ -57,10 +77,10 @@ def gallery(found: Exemplars, images: pd.Series, count: int = 24) -> list[Card]:
             after=row["compressed_mode"],
             before_share=row["baseline_share"],
             after_share=row["compressed_share"],
-            source=data_uri(images.iloc[row["index"]]),
-            tiny=_width(images.iloc[row["index"]]) < 96,
+            source=data_uri(image),
+            tiny=is_tiny(image),
         )
-        for row in rows
+        for row, image in zip(pies.to_dict("records"), images, strict=True)
     ]
 
 
@@ -69,6 +89,11 @@ def data_uri(png: bytes) -> str:
     return f"data:image/png;base64,{base64.b64encode(png).decode()}" if png else ""
 
 
-def _width(png: bytes) -> int:
-    """Of a PNG: its header holds it in bytes 16 to 19."""
-    return struct.unpack(">I", png[16:20])[0] if png and png.startswith(_PNG) else 0
+def is_tiny(png: bytes) -> bool:
+    """Whether the pixels of a PNG should stay crisp when it is enlarged: its header holds the width in bytes 16 to 19.
+
+    Example:
+        >>> is_tiny(b"")
+        True
+    """
+    return (struct.unpack(">I", png[16:20])[0] if png.startswith(_PNG) else 0) < 96

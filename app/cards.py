@@ -1,0 +1,108 @@
+"""Cards of exemplars: the image, what it is, what both populations say, and with how many votes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+from markupsafe import Markup
+
+from tfaudit.app.showing import plain
+from tfaudit.report.gallery import Card
+
+__all__ = ["picture", "show_cards"]
+
+STYLE = """<style>
+.st-key-cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(9.5rem, 1fr)); }
+.st-key-cards > div { width: auto; max-width: none; }
+.tfa-card { margin: 0; }
+.tfa-picture { display: grid; place-items: center; width: 100%; aspect-ratio: 1; border-radius: 0.4rem;
+  object-fit: contain; background: color-mix(in srgb, currentColor 8%, transparent); overflow: hidden; }
+.tfa-picture.tiny { image-rendering: pixelated; }
+.tfa-blank { padding: 0.5rem; font-size: 0.84rem; text-align: center; overflow-wrap: anywhere;
+  opacity: 0.75; box-sizing: border-box; }
+.tfa-card dl { display: grid; grid-template-columns: max-content 1fr; gap: 0.15rem 0.6rem;
+  margin: 0.5rem 0 0; padding: 0; font-size: 0.84rem; line-height: 1.3; }
+.tfa-card dt { margin: 0; font-weight: 400; opacity: 0.7; }
+.tfa-card dd { margin: 0; min-width: 0; }
+.tfa-name { font-weight: 600; overflow: hidden; overflow-wrap: anywhere;
+  display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2; }
+.tfa-votes { display: flex; align-items: center; gap: 0.4rem; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.tfa-bar { flex: 1; height: 0.35rem; border-radius: 1rem; overflow: hidden;
+  background: color-mix(in srgb, currentColor 14%, transparent); }
+.tfa-bar span { display: block; height: 100%; background: #8e4585; }
+.tfa-bar .right { background: #1aa37c; }
+</style>"""
+
+WIDTH = 152
+"""Pixels of a card at least: two stand in a row of a narrow window."""
+
+LONGEST = 15
+"""Characters of an id that a card shows: the last ones, which tell images apart."""
+
+
+def show_cards(found: Sequence[Card], members: tuple[int, int], positions: Sequence[int] | None = None) -> int | None:
+    """Draws the cards, as many in a row as fit.
+
+    Args:
+        found: at least one.
+        members: of the baseline population and of the compressed one.
+        positions: of the images, where they can be chosen.
+
+    Returns:
+        Position of the image whose button was pressed; None where none was.
+    """
+    st.html(STYLE)
+    chosen = None
+    with st.container(horizontal=True, gap="small", vertical_alignment="distribute", key="cards"):
+        for i, card in enumerate(found):
+            with st.container(width=WIDTH, border=True, gap="xsmall"):
+                st.html(_card(card, members))
+                if positions is not None and st.button(
+                    plain(_end(card.example)),
+                    key=f"card {positions[i]}",
+                    icon=":material/timeline:",
+                    help="This image at every level",
+                    type="tertiary",
+                ):
+                    chosen = positions[i]
+    return chosen
+
+
+def picture(source: str, name: str, example: str, *, tiny: bool) -> Markup:
+    """An image in a square, or in its place a box with the example's id.
+
+    Args:
+        source: data URI; empty where no image is stored.
+        name: of its class.
+        example: its id.
+        tiny: whether its pixels stay crisp.
+    """
+    if not source:
+        return Markup('<div class="tfa-picture tfa-blank"><span>no image stored<br>{}</span></div>').format(example)
+    return Markup('<img class="tfa-picture{}" src="{}" alt="Image {}, of class {}">').format(
+        " tiny" if tiny else "", source, example, name
+    )
+
+
+def _card(card: Card, members: tuple[int, int]) -> str:
+    rows = Markup("").join(
+        Markup('<dt>{}</dt><dd><div class="tfa-name" title="{}">{}</div>{}</dd>').format(when, name, name, votes)
+        for when, name, votes in (
+            ("true", card.label, ""),
+            ("before", card.before, _votes(card.before_share, members[0], card.before == card.label)),
+            ("after", card.after, _votes(card.after_share, members[1], card.after == card.label)),
+        )
+    )
+    image = picture(card.source, card.label, card.example, tiny=card.tiny)
+    return Markup('<figure class="tfa-card">{}<dl>{}</dl></figure>').format(image, rows)
+
+
+def _end(example: str) -> str:
+    return example if len(example) <= LONGEST else f"…{example[1 - LONGEST :]}"
+
+
+def _votes(share: float, members: int, right: bool) -> Markup:
+    bar = Markup('<div class="tfa-bar"><span class="{}" style="width: {:.0f}%"></span></div>')
+    drawn = bar.format("right" if right else "", 100 * share)
+    return Markup('<div class="tfa-votes">{}{} of {}</div>').format(drawn, round(share * members), members)

@@ -1,0 +1,173 @@
+"""The images whose modal label changes with compression: a gallery, how hard they are, how many by chance."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import streamlit as st
+
+from tfaudit.answers import open_answers
+from tfaudit.app.cards import show_cards
+from tfaudit.app.choosing import choose_among
+from tfaudit.app.image_history import chosen_image, show_image
+from tfaudit.app.showing import choose_class, choose_variant, labels, show_chart, show_notes, show_table
+from tfaudit.audit.chance import Chance
+from tfaudit.audit.exemplars import Exemplars
+from tfaudit.report.charts.exemplars import difficulty_chart
+from tfaudit.report.charts.pie_counts import pie_count_chart
+from tfaudit.report.gallery import by_decisiveness, cards
+
+if TYPE_CHECKING:
+    from tfaudit.report.material import Material
+
+__all__ = ["page"]
+
+PAGE = 24
+"""Images on one page of the gallery."""
+
+_number = st.column_config.NumberColumn
+COLUMNS = {
+    "example": st.column_config.TextColumn("image", pinned=True),
+    "label": st.column_config.TextColumn("true class"),
+    "baseline_mode": st.column_config.TextColumn("before"),
+    "compressed_mode": st.column_config.TextColumn("after"),
+    "baseline_share": _number("votes before", format="percent", help="Share of the members that answer so"),
+    "compressed_share": _number("after", format="percent"),
+    "decisiveness": _number(format="percent", help="Chance that two members, one from each side, answer so"),
+    "baseline_entropy": _number("entropy before", format="%.2f", help="Of the votes, bits"),
+    "compressed_entropy": _number("after", format="%.2f"),
+}
+COUNTS = {
+    "title": st.column_config.TextColumn("variant", pinned=True),
+    "pies": _number("PIEs"),
+    "share": _number("of all", format="percent"),
+    "baseline_mode_right": _number("right before", help="PIEs whose modal label is right before compression"),
+    "compressed_mode_right": _number("right after"),
+    "expected": _number("by chance", format="%.1f"),
+    "low": _number("from", format="%.0f", help="Lower end of the central 95 % by chance"),
+    "high": _number("to", format="%.0f", help="Upper end"),
+    "p": _number(format="%.2g", help="Of so many by chance"),
+}
+
+
+def page(material: Material) -> None:
+    """Draws the page."""
+    st.title("Exemplars")
+    if not material.compressed_keys:
+        st.info("The study holds no compressed variant to compare with; `tfaudit run` goes on where it stopped.")
+        return
+    st.markdown("PIEs: images whose modal label, what most members answer, changes with compression, right or wrong.")
+    variant = choose_variant(material)
+    found = material.exemplars(variant)
+    views = {"Gallery": _gallery, "Difficulty": _difficulty, "Levels": _levels}
+    tabs = st.tabs(list(views), key="exemplars", bind="query-params")
+    for tab, draw in zip(tabs, views.values(), strict=True):
+        if tab.open:
+            with tab:
+                draw(material, variant, found)
+    position = chosen_image(len(found.labels))
+    if position is not None:
+        show_image(material, position)
+
+
+def _gallery(material: Material, variant: str, found: Exemplars) -> None:
+    pies = by_decisiveness(_filtered(material, found))
+    st.markdown(f"{len(pies):,} of the {len(found.index):,} PIEs among {len(found.labels):,} images, the surest first.")
+    if pies.empty:
+        st.info("No PIE is left by these filters." if len(found.index) else "This variant has no PIEs.")
+        return
+    pages = -(-len(pies) // PAGE)
+    # Another variant or filter begins at the first page, but a link to a page keeps it.
+    chosen = [variant, *pies["index"].tolist()]
+    if st.session_state.get("gallery", chosen) != chosen:
+        st.session_state["page"] = 1
+    st.session_state["gallery"] = chosen
+    above, below = st.container(), st.container(horizontal_alignment="center")
+    with below:
+        number = st.pagination(pages, key="page", bind="query-params") if pages > 1 else 1
+    shown = pies.iloc[(number - 1) * PAGE : number * PAGE]
+    positions = shown["index"].tolist()
+    members = len(material.tally(material.audit.baseline).members), len(material.tally(variant).members)
+    with above:
+        chosen_card = show_cards(cards(shown, material.store.images(material.split, positions)), members, positions)
+    if chosen_card is not None:
+        st.query_params["image"] = str(chosen_card)
+    with st.expander("As a table"):
+        show_table(pies, f"exemplars-{variant}", COLUMNS)
+
+
+def _filtered(material: Material, found: Exemplars) -> pd.DataFrame:
+    """The PIEs that the filters leave."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        label = choose_class(found.class_names)
+        right = choose_among("Baseline's mode", ("all", "right", "wrong"), "baseline")
+        kept = _choose_attribute(material, found)
+    pies = found.pies
+    keep = pd.Series(True, index=pies.index)
+    if label is not None:
+        keep &= found.labels[found.index] == label
+    if right != "all":
+        keep &= (found.baseline_mode == found.labels)[found.index] == (right == "right")
+    if kept is not None:
+        keep &= kept
+    return pies[keep]
+
+
+def _choose_attribute(material: Material, found: Exemplars) -> pd.Series | None:
+    """Which PIEs have an attribute: a group of the data, or what raters have seen; None without a choice."""
+    groups = material.groups[material.group_columns].iloc[found.index].reset_index(drop=True)
+    masks = {
+        f"{column}: {value}": groups[column] == value
+        for column in material.group_columns
+        for value in groups[column].dropna().unique()
+    }
+    seen = open_answers(material.store.directory).labels(material.split)
+    examples = found.pies["example"].astype(str)
+    masks |= {f"seen: {name}": examples.isin(rows["example"]) for name, rows in seen.groupby("label")}
+    if not masks:
+        return None
+    names = sorted(masks)
+    chosen = st.selectbox(
+        "Attribute",
+        range(len(names)),
+        index=None,
+        format_func=labels(names).__getitem__,
+        placeholder="Any",
+        key="attribute",
+        bind="query-params",
+        help="A group that the data name, or what raters of the human study have seen.",
+    )
+    return None if chosen is None else masks[names[chosen]]
+
+
+def _difficulty(material: Material, variant: str, found: Exemplars) -> None:
+    st.markdown("Mean accuracy on the PIEs, on the other images and on all, with an interval over the members.")
+    show_chart(
+        difficulty_chart(found.difficulty.assign(title=material.titles[variant])),
+        f"difficulty-{variant}",
+        "Accuracy on PIEs, on the other images and on all, of baseline and compressed members.",
+    )
+    show_table(found.difficulty, f"difficulty-{variant}")
+
+
+def _levels(material: Material, variant: str, found: Exemplars) -> None:
+    st.markdown("Two populations differ by chance, too: the band is what reassigning the members at random gives.")
+    chances = material.audit.chances
+    rows = [
+        {"title": material.titles[key], **each.summary(), **_by_chance(chances.get(key))}
+        for key, each in material.audit.exemplars.items()
+    ]
+    counts = pd.DataFrame(rows).reindex(columns=list(COUNTS))
+    show_chart(
+        pie_count_chart(counts.assign(title=labels(list(counts["title"])))),
+        "exemplars-by-level",
+        "Number of PIEs of every variant, beside the central 95 % by chance.",
+    )
+    show_table(counts, "exemplars-by-level", COUNTS)
+    show_notes(tuple(dict.fromkeys(note for each in chances.values() for note in each.notes)))
+
+
+def _by_chance(found: Chance | None) -> dict[Hashable, Any]:
+    return found.frame().iloc[0].drop("count").to_dict() if found else {}
