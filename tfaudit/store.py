@@ -8,6 +8,7 @@ DIR/examples/SPLIT.parquet                                    example, label, im
 DIR/examples/classes.parquet                                  class, and what is known of its training data
 DIR/costs.parquet                                             what each variant costs on this machine
 DIR/failures/SPLIT.txt                                        why a condition was not evaluated
+DIR/audit/SPLIT.NAME.FINGERPRINT.zip                          results of audits, kept: `tfaudit.report.kept`
 ```
 `member.json` is written last and holds the SHA-256 of every other file of the member: without it, or where a checksum
 does not match, the member does not count and is made again. Predictions under a condition, whose split is called
@@ -27,7 +28,7 @@ import pandas as pd
 
 from tfaudit import parquet
 from tfaudit.conditions import Condition
-from tfaudit.errors import InputError
+from tfaudit.errors import InputError, require
 from tfaudit.evaluations import Evaluations
 from tfaudit.files import remove_unfinished
 from tfaudit.predictions import Predictions, frozen
@@ -142,20 +143,24 @@ class Store(MemberRecords):
             if any(self.evaluations.is_complete(*pair, condition.split) for pair in pairs)
         )
 
-    def predictions(self, variant: str, split: str = "test") -> Predictions:
+    def predictions(self, variant: str, split: str = "test", *, members: Sequence[int] | None = None) -> Predictions:
         """The predictions of all complete members of a variant; under a condition of those that were evaluated there.
 
         Args:
             variant: key.
             split: "test", or the split of one of `conditions`.
+            members: numbers of those that are wanted; all by default.
 
         Raises:
             InputError: no such variant, split or complete member, or a file that is damaged.
         """
         self.study.variant(variant)
-        members = self.members(variant)
-        if not members:
+        complete = self.members(variant)
+        if not complete:
             raise InputError(f"variant: {variant!r} has no complete member in {self.directory}; run the study first")
+        members = complete if members is None else tuple(members)
+        allowed = f"some of {', '.join(map(str, complete))}"
+        require(bool(members) and set(members) <= set(complete), "members", members, allowed)
         under_condition = any(split == condition.split for condition in self.study.conditions)
         if under_condition:
             members = tuple(n for n in members if self.evaluations.is_there(variant, n, split))

@@ -15,9 +15,11 @@ from tfaudit.audit.classes import class_impact
 from tfaudit.audit.exemplars import exemplars
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
+from tfaudit.report.chart_files import save_charts
 from tfaudit.report.charts.accuracy import accuracy_chart
 from tfaudit.report.charts.classes import class_impact_chart
-from tfaudit.report.images import inline_svg, save_charts
+from tfaudit.report.images import inline_svg
+from tfaudit.report.material import Material
 
 BEFORE, AFTER = population(1), population(2, hurt=[3])
 
@@ -106,7 +108,7 @@ def test_names_are_escaped():
 
 
 def test_save_charts(store, tmp_path):
-    files = save_charts(store, tmp_path / "new")
+    files = save_charts(Material.read(store), tmp_path / "new")
     names = {"accuracy", "difficulty", "class-impact-magnitude-0.9", "class-impact-int8"}
     names |= {
         "chance-magnitude-0.9",
@@ -131,10 +133,10 @@ def test_save_charts(store, tmp_path):
 @pytest.mark.parametrize("formats", [("gif",), "png"])
 def test_unknown_format(store, tmp_path, formats):
     with pytest.raises(InputError, match=r"formats: .*png, svg, pdf"):
-        save_charts(store, tmp_path, formats)
+        save_charts(Material.read(store), tmp_path, formats)
 
 
 def test_folder_that_is_a_file(store, tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match=r"folder: .* cannot be written"):
-        save_charts(store, tmp_path / "file", ("svg",))
+        save_charts(Material.read(store), tmp_path / "file", ("svg",))

@@ -5,7 +5,6 @@ import io
 import re
 
 import numpy as np
-import pandas as pd
 import pytest
 from PIL import Image
 
@@ -15,11 +14,10 @@ from tests.report.test_sections import cells, sections_of
 from tfaudit.audit.robustness import robustness
 from tfaudit.datasets.corruptions.registry import corrupt
 from tfaudit.errors import InputError
+from tfaudit.report.chart_files import save_charts
 from tfaudit.report.html import write_report
-from tfaudit.report.images import save_charts
-from tfaudit.report.sections.material import Material
+from tfaudit.report.material import Material
 from tfaudit.report.sections.robustness import robustness_section
-from tfaudit.report.study import read_study
 from tfaudit.variants import Pruned
 
 
@@ -30,8 +28,7 @@ def corrupted(tmp_path_factory):
 
 
 def section_of(store):
-    audit = read_study(store, permutations=0)
-    return robustness_section(Material(store, audit, "test", pd.DataFrame(index=store.examples()["example"])))
+    return robustness_section(Material.read(store, permutations=0))
 
 
 def audited(store, variant):
@@ -47,8 +44,8 @@ def pixels(source):
 
 def test_a_study_without_conditions_has_no_such_section_and_no_such_style(store, tmp_path):
     assert "robustness" not in sections_of(store)
-    audit = read_study(store, permutations=0)
-    assert "strip" not in write_report(store, tmp_path / "report.html", audit=audit).read_text()
+    written = write_report(Material.read(store, permutations=0), tmp_path / "report.html").read_text()
+    assert "strip" not in written
 
 
 def test_conditions_that_are_planned_and_not_evaluated_are_no_section(tmp_path):
@@ -107,8 +104,7 @@ def test_the_strip_shows_the_image_that_is_lost_first_as_the_models_saw_it(corru
 
 def test_the_page_escapes_names_and_holds_the_strip(corrupted, tmp_path):
     store, section = corrupted
-    audit = read_study(store, permutations=0)
-    text = write_report(store, tmp_path / "report.html", audit=audit, sections=[section]).read_text()
+    text = write_report(Material.read(store, permutations=0), tmp_path / "report.html").read_text()
     assert 'id="robustness"' in text
     assert text.count('class="strip"') == 1
     assert "<script>" not in text
@@ -118,8 +114,7 @@ def test_the_page_escapes_names_and_holds_the_strip(corrupted, tmp_path):
 
 def test_charts_are_saved(corrupted, tmp_path):
     store, section = corrupted
-    audit = read_study(store, permutations=0)
-    names = {path.stem for path in save_charts(store, tmp_path, ("svg",), audit=audit, sections=[section])}
+    names = {path.stem for path in save_charts(Material.read(store, permutations=0), tmp_path, ("svg",))}
     assert {figure.name for figure in section.figures} <= names
 
 

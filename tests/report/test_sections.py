@@ -14,10 +14,10 @@ from tfaudit.audit.groups import groups
 from tfaudit.audit.pairs import compare
 from tfaudit.audit.questions import QUESTIONS
 from tfaudit.report.html import write_report
+from tfaudit.report.material import Material
 from tfaudit.report.sections.order import study_sections
 from tfaudit.report.sections.section import column
 from tfaudit.report.sources import SOURCES
-from tfaudit.report.study import read_study
 from tfaudit.variants import Pruned
 
 EXAMPLES = 200
@@ -30,7 +30,7 @@ WRITERS = pd.DataFrame(
 
 
 def sections_of(store, **brought):
-    return {section.key: section for section in study_sections(store, read_study(store, permutations=50), **brought)}
+    return {section.key: section for section in study_sections(Material.read(store, permutations=50, **brought))}
 
 
 def cells(table):
@@ -133,17 +133,18 @@ def everything(tmp_path_factory):
     """One report with every section but the survey and the pairs."""
     variants = tuple(Pruned(s) for s in (0.5, 0.7, 0.9))
     store = make_study(tmp_path_factory.mktemp("all"), variants=variants, groups=WRITERS)
-    return store, study_sections(store, read_study(store, permutations=50))
+    material = Material.read(store, permutations=50)
+    return material, study_sections(material)
 
 
 def test_every_section_says_what_it_shows_and_cites_its_source(everything):
-    store, sections = everything
+    material, sections = everything
     assert len(sections) == 7
     for section in sections:
         assert section.says.endswith((".", "?"))
         assert section.says.count(". ") == 0
         assert set(re.findall(r"\[([A-Z]+)\]", section.source)) & SOURCES.keys()
-    text = write_report(store, sections=sections).read_text()
+    text = write_report(material).read_text()
     assert all(f'id="{section.key}"' in text for section in sections)
     assert text.count("<svg") >= sum(len(section.figures) for section in sections)
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
 
-from tfaudit.audit.chance import Chance, chance
-from tfaudit.audit.classes import ClassImpact, class_impact
-from tfaudit.audit.exemplars import Exemplars, exemplars
+from tfaudit.audit.chance import Chance
+from tfaudit.audit.classes import ClassImpact
+from tfaudit.audit.exemplars import Exemplars
+from tfaudit.audit.variant_audit import VariantAudit, audit_variant
 from tfaudit.audit.wording import listed
 from tfaudit.errors import InputError, require
 from tfaudit.predictions import Predictions
@@ -21,7 +20,7 @@ from tfaudit.stats.change import relative_change
 if TYPE_CHECKING:
     from tfaudit.report.charts.style import Drawing
 
-__all__ = ["Summary", "summary"]
+__all__ = ["Summary", "summarise", "summary"]
 
 _DESCRIPTION = ("title", "family", "sparsity", "bytes", "gzipped_bytes")
 
@@ -113,47 +112,52 @@ def summary(
         raise InputError(f"baseline: {baseline!r}, the populations are {', '.join(populations) or 'none'}")
     require(permutations >= 0, "permutations", permutations, "0 or more")
     reference = populations[baseline]
-    keys = [baseline, *(key for key in populations if key != baseline)]
-    facts = _described(keys, descriptions)
+    audits = {
+        key: audit_variant(
+            reference,
+            None if key == baseline else populations[key],
+            alpha=alpha,
+            permutations=permutations,
+            seed=seed,
+            paired=key in paired,
+        )
+        for key in (baseline, *(key for key in populations if key != baseline))
+    }
+    return summarise(audits, descriptions, alpha=alpha)
+
+
+def summarise(audits: Mapping[str, VariantAudit], descriptions: pd.DataFrame | None, *, alpha: float) -> Summary:
+    """Puts the audits of all variants together.
+
+    Args:
+        audits: of `audit_variant` by key of the variant, the baseline's first.
+        descriptions: as `summary` takes them.
+        alpha: level of the tests.
+    """
+    facts = _described(list(audits), descriptions)
     titles = {key: str(title) for key, title in facts["title"].items()}
-    by_chance = functools.partial(chance, permutations=permutations, seed=seed, alpha=alpha)
-    impacts: dict[str, ClassImpact] = {}
-    pies: dict[str, Exemplars] = {}
-    chances: dict[str, Chance] = {}
     rows: list[dict[str, Any]] = []
-    notes, accuracies, strangers = [], [], []
-    for key in keys:
-        population = reference if key == baseline else populations[key]
-        row = {"variant": key, **facts.loc[key], "members": population.num_members}
-        row["top1"] = population.accuracy().mean()
-        row["top5"] = population.accuracy(5).mean() if population.ranked.shape[2] >= 5 else np.nan
-        if key != baseline:
-            pies[key] = exemplars(reference, population)
-            row["top1_change"] = relative_change(rows[0]["top1"], row["top1"])
-            row |= {"pies": len(pies[key].index), "pie_share": len(pies[key].index) / population.num_examples}
-            if min(population.num_members, reference.num_members) > 1:
-                impacts[key] = class_impact(reference, population, alpha=alpha)
-                notes += [note for note in impacts[key].notes if note not in notes]
-                row |= {name: impacts[key].summary()[name] for name in _TESTED}
-            if key in paired and set(population.members) != set(reference.members):
-                strangers.append(titles[key])
-            elif permutations and population.num_members + reference.num_members > 2:
-                chances[key] = by_chance(reference, population, paired=key in paired)
-                row |= {name: chances[key].summary()[name] for name in _BY_CHANCE}
-        rows.append(row)
-        accuracies.append(_accuracies(key, titles[key], population))
+    for key, found in audits.items():
+        row = {"variant": key, **facts.loc[key], **found.row()}
+        rows.append(row | ({"top1_change": relative_change(rows[0]["top1"], row["top1"])} if rows else {}))
+    impacts = {key: found.impact for key, found in audits.items() if found.impact}
+    pies = {key: found.exemplars for key, found in audits.items() if found.exemplars}
+    chances = {key: found.chance for key, found in audits.items() if found.chance}
+    notes = list(dict.fromkeys(note for impact in impacts.values() for note in impact.notes))
     if len(impacts) < len(pies):
         single = listed([row["title"] for row in rows if row["members"] == 1])
         notes.append(
             f"No tests of populations where one has a single member: {single}; `tfaudit.compare` tests single models."
         )
-    if strangers and permutations:
+    strangers = [titles[key] for key, found in audits.items() if found.parentless]
+    if strangers:
         notes.append(f"No figures by chance where a member's parent is missing: {listed(strangers)}.")
     notes += _chance_notes({titles[key]: found for key, found in chances.items()}, alpha)
     table = pd.DataFrame(rows).reindex(columns=[*_COLUMNS]).astype(_COLUMNS)
-    return Summary(
-        baseline, table, impacts, pies, chances, pd.concat(accuracies, ignore_index=True), alpha, tuple(notes)
-    )
+    accuracies = pd.concat(
+        [found.accuracies().assign(variant=key, title=titles[key]) for key, found in audits.items()], ignore_index=True
+    )[["variant", "title", "member", "k", "accuracy"]]
+    return Summary(next(iter(audits)), table, impacts, pies, chances, accuracies, alpha, tuple(notes))
 
 
 def _chance_notes(chances: Mapping[str, Chance], alpha: float) -> list[str]:
@@ -169,8 +173,6 @@ def _chance_notes(chances: Mapping[str, Chance], alpha: float) -> list[str]:
     return notes
 
 
-_TESTED = ("significant", "expected_by_chance", "significant_holm", "significant_bh", "harmed", "favoured")
-_BY_CHANCE = ("significant_p", "pies_by_chance", "pies_p")
 _COLUMNS = {
     "variant": "str",
     "title": "str",
@@ -203,12 +205,3 @@ def _described(keys: list[str], descriptions: pd.DataFrame | None) -> pd.DataFra
     facts["title"] = facts["title"].where(facts["title"].notna(), facts.index)
     facts["family"] = facts["family"].where(facts["family"].notna(), "")
     return facts.astype(object).where(facts.notna(), None)
-
-
-def _accuracies(key: str, title: str, population: Predictions) -> pd.DataFrame:
-    return pd.concat(
-        pd.DataFrame({"variant": key, "title": title, "member": population.members, "k": k, "accuracy": accuracy})
-        for k in (1, 5)
-        if k <= population.ranked.shape[2]
-        for accuracy in [population.accuracy(k)]
-    )

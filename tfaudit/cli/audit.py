@@ -117,12 +117,13 @@ def audit(
     if directory:
         from tfaudit.cli.report import show
         from tfaudit.given import write_given
+        from tfaudit.report.material import Material
 
         title = name or directory.absolute().name
         store = write_given(
             directory, reference, populations, name=title, dataset=labels.name, paired=pairs, groups=columns
         )
-        show(store, alpha=alpha, permutations=permutations, table=not single)
+        show(Material.read(store, alpha=alpha, permutations=permutations), table=not single)
     elif not single:
         everything = {"": reference, **populations}  # no variant can have the name ""
         titles = pd.DataFrame({"title": "baseline"}, index=[""])

@@ -205,6 +205,7 @@ def _write_study(directory: Path, found: ModelPredictions, baseline: Path, data:
 
     from tfaudit.cli.report import show
     from tfaudit.given import write_given
+    from tfaudit.report.material import Material
 
     store = write_given(
         directory,
@@ -218,4 +219,4 @@ def _write_study(directory: Path, found: ModelPredictions, baseline: Path, data:
         paired=list(found.compressed),
     )
     out.print()
-    show(store, alpha=alpha, table=False)
+    show(Material.read(store, alpha=alpha), table=False)

@@ -10,11 +10,7 @@ import typer
 from tfaudit.cli.console import Directory, app, out
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from tfaudit.audit.summary import Summary
-    from tfaudit.report.sections.section import Section
-    from tfaudit.store import Store
+    from tfaudit.report.material import Material
 
 __all__ = ["report", "show"]
 
@@ -39,7 +35,8 @@ def report(
 ) -> None:
     """Prints the table of a study and writes its report.html anew."""
     from tfaudit.prediction_files import read_beside, read_table
-    from tfaudit.report.images import save_charts
+    from tfaudit.report.chart_files import save_charts
+    from tfaudit.report.material import Material
     from tfaudit.store import open_store
 
     store = open_store(directory)
@@ -48,46 +45,31 @@ def report(
         ids = store.examples(images=False, groups=False)["example"].to_numpy()
         beside = read_beside(groups, ids, len(ids), str(directory), id_name=id_column)
     told = read_table(answers).frame() if answers else None
-    audit, sections = show(store, alpha=alpha, permutations=permutations, groups=beside, answers=told)
+    material = Material.read(store, alpha=alpha, permutations=permutations, groups=beside, answers=told)
+    show(material)
     if charts:
-        for path in save_charts(store, charts, audit=audit, sections=sections):
+        for path in save_charts(material, charts):
             out.print(path, soft_wrap=True)
 
 
-def show(
-    store: Store,
-    *,
-    alpha: float = 0.05,
-    permutations: int = 1000,
-    groups: pd.DataFrame | None = None,
-    answers: pd.DataFrame | None = None,
-    table: bool = True,
-) -> tuple[Summary, tuple[Section, ...]]:
-    """Prints the table, unless it is not wanted, writes the report and returns what both show.
-
-    See `read_study` and `study_sections` for the options.
-    """
+def show(material: Material, *, table: bool = True) -> None:
+    """Prints the table, unless it is not wanted, and writes the report."""
     from tfaudit.report.html import write_report
-    from tfaudit.report.sections.order import study_sections
-    from tfaudit.report.study import read_study
     from tfaudit.report.tables import terminal_table
 
-    audit = read_study(store, alpha=alpha, permutations=permutations)
-    sections = study_sections(store, audit, groups=groups, answers=answers)
+    audit = material.audit
     if table and audit.table["members"].max() == 1 and audit.exemplars:
-        _show_pairs(store, audit)
+        _show_pairs(material)
     elif table:
         out.print(terminal_table(audit))
-    out.print(f"report: {write_report(store, audit=audit, sections=sections)}", soft_wrap=True)
-    return audit, sections
+    out.print(f"report: {write_report(material)}", soft_wrap=True)
 
 
-def _show_pairs(store: Store, audit: Summary) -> None:
+def _show_pairs(material: Material) -> None:
     """The table of `tfaudit compare`: populations of one have no tests of populations."""
-    from tfaudit.audit.pairs import compare
     from tfaudit.cli.compare import show_pairs
 
-    baseline, titles = store.predictions(audit.baseline), audit.table.set_index("variant")["title"]
-    pairs = {titles[key]: compare(baseline, store.predictions(key), alpha=audit.alpha) for key in audit.exemplars}
+    audit, titles = material.audit, material.titles
+    pairs = {titles[key]: material.pair(key) for key in material.compressed_keys}
     sizes = audit.table.set_index("title")["bytes"].rename({titles[audit.baseline]: "baseline"}).dropna()
     show_pairs(pairs, alpha=audit.alpha, sizes={str(name): int(size) for name, size in sizes.items()})

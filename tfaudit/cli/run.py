@@ -33,6 +33,7 @@ def run(
     from tfaudit.datasets.catalogue import is_here
     from tfaudit.population.progress import progress_for
     from tfaudit.population.run import run as run_study
+    from tfaudit.report.material import Material
 
     study = recipe_study(recipe)
     if model is not None and model.endswith(".keras"):
@@ -54,7 +55,7 @@ def run(
     failures = {f"member {variant}/{member:03d}": text for (variant, member), text in store.failures().items()}
     failures |= {f"condition {split}": text for split, text in store.evaluations.failures().items()}
     if "dense" in store.variants:
-        show(store)
+        show(Material.read(store))
     for what, traceback in failures.items():
         err.print(f"{what} failed: {traceback.strip().splitlines()[-1]}", markup=False, style="red", soft_wrap=True)
     if failures:

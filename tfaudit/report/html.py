@@ -13,63 +13,57 @@ from markupsafe import Markup
 
 from tfaudit.audit.summary import Summary
 from tfaudit.errors import InputError
-from tfaudit.report.gallery import gallery
+from tfaudit.report.chart_files import study_charts
+from tfaudit.report.gallery import Card, by_decisiveness, cards
 from tfaudit.report.headlines import headlines
-from tfaudit.report.images import inline_svg, study_charts
+from tfaudit.report.images import inline_svg
+from tfaudit.report.material import Material
 from tfaudit.report.sections.order import study_sections
 from tfaudit.report.sections.section import Section
 from tfaudit.report.sources import cited
-from tfaudit.report.study import read_study
 from tfaudit.report.tables import html_table
 from tfaudit.store import Store
 
-__all__ = ["write_report"]
+__all__ = ["PAGES", "write_report"]
 
 CLASS_LIMIT = 100  # classes in the table of a variant; with more, the significant ones only, up to so many
 
-_PAGES = jinja2.Environment(
+GALLERY = 24  # cards of a variant
+
+PAGES = jinja2.Environment(
     loader=jinja2.PackageLoader("tfaudit.report", ""),
     autoescape=True,
     undefined=jinja2.StrictUndefined,
     trim_blocks=True,
     lstrip_blocks=True,
 )
+"""The templates; what they are given is text, not markup."""
 
 
-def write_report(
-    store: Store,
-    out: str | Path | None = None,
-    *,
-    split: str = "test",
-    audit: Summary | None = None,
-    sections: Sequence[Section] | None = None,
-) -> Path:
+def write_report(material: Material, out: str | Path | None = None) -> Path:
     """Writes the report of a study and returns where it is.
 
     Args:
-        store: of the study.
+        material: of the study.
         out: the file; `report.html` in the study's directory by default.
-        split: whose predictions to report.
-        audit: what `read_study` gave for this split, where it is at hand; read now by default.
-        sections: what `study_sections` gave, where they are at hand; made now by default.
 
     Raises:
-        InputError: nothing to report yet, damaged files, or a place that cannot be written.
+        InputError: damaged files, or a place that cannot be written.
     """
-    audit = audit or read_study(store, split)
-    page = _page(store, audit, study_sections(store, audit, split=split) if sections is None else sections, split)
-    place = store.directory.absolute() / "report.html" if out is None else Path(out).absolute()
+    page = _page(material)
+    place = material.store.directory.absolute() / "report.html" if out is None else Path(out).absolute()
     try:
-        store.write(str(place), page.encode())
+        material.store.write(str(place), page.encode())
     except OSError as problem:
         raise InputError(f"out: {place} cannot be written ({problem.strerror})") from None
     return place
 
 
-def _page(store: Store, audit: Summary, sections: Sequence[Section], split: str) -> str:
-    examples = store.examples(split, groups=False)
-    charts = study_charts(audit)
-    return _PAGES.get_template("report.html.j2").render(
+def _page(material: Material) -> str:
+    store, split, audit = material.store, material.split, material.audit
+    examples = store.examples(split, images=False, groups=False)
+    sections, charts = study_sections(material), study_charts(audit)
+    return PAGES.get_template("report.html.j2").render(
         study=store.study,
         class_limit=CLASS_LIMIT,
         split=split,
@@ -90,8 +84,16 @@ def _page(store: Store, audit: Summary, sections: Sequence[Section], split: str)
             for figure in section.figures
         },
         classes={key: _class_rows(audit, key) for key in audit.impacts},
-        galleries={key: gallery(found, examples["image"]) for key, found in audit.exemplars.items()},
+        galleries=_galleries(material),
     )
+
+
+def _galleries(material: Material) -> dict[str, list[Card]]:
+    """The most decisive exemplars of every variant; images that several show are read once."""
+    shown = {key: by_decisiveness(found.frame()).head(GALLERY) for key, found in material.audit.exemplars.items()}
+    positions = sorted({position for rows in shown.values() for position in rows["index"]})
+    images = dict(zip(positions, material.store.images(material.split, positions), strict=True))
+    return {key: cards(rows, [images[position] for position in rows["index"]]) for key, rows in shown.items()}
 
 
 def _sheets(sections: Sequence[Section]) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from tfaudit.report.charts.costs import cost_chart
-from tfaudit.report.sections.material import Material
+from tfaudit.report.material import Material
 from tfaudit.report.sections.section import Figure, Section, Table, column
 
 __all__ = ["costs_section"]
@@ -15,14 +15,11 @@ COUNTED = ("parameters", "zeros", "flops", "effective_flops", "bytes", "gzipped_
 
 def costs_section(material: Material) -> Section | None:
     """Parameters, zeros, operations and bytes, means over the members; latency where `tfaudit cost` measured it."""
-    store = material.store
-    rows = []
-    for key, title in material.titles.items():
-        records = pd.DataFrame([store.record(key, member) for member in store.members(key)])
-        counted = records.reindex(columns=list(COUNTED)).apply(pd.to_numeric).mean()
-        rows.append({"variant": key, "title": title, **counted})
-    table = pd.DataFrame(rows)
-    measured = store.table("costs")
+    table = pd.DataFrame(
+        {"variant": key, "title": title, **material.inputs.means(key, COUNTED)}
+        for key, title in material.titles.items()
+    )
+    measured = material.store.table("costs")
     if measured is not None:
         latency = [str(name) for name in measured if str(name).startswith("latency")]
         first = measured.set_index("variant").reindex(table["variant"]).reset_index(drop=True)
@@ -60,5 +57,5 @@ def costs_section(material: Material) -> Section | None:
         if timed
         else (),
         (Table("Costs", tuple(columns)),),
-        () if timed else (f"Latency was not measured; `tfaudit cost {store.directory.name}` does.",),
+        () if timed else (f"Latency was not measured; `tfaudit cost {material.store.directory.name}` does.",),
     )

@@ -7,13 +7,13 @@ from typing import TypeAlias
 
 import pandas as pd
 
-from tfaudit.audit.distortion import Distortion, distortion
+from tfaudit.audit.distortion import Distortion
 from tfaudit.audit.slope_tables import level_table, p_table, variance_table
 from tfaudit.audit.slope_tests import slope_tests
 from tfaudit.audit.slopes import balances, pooled, slope_frame, slope_intervals
 from tfaudit.report.charts.distortion import balance_chart
 from tfaudit.report.charts.slopes import interval_chart, slope_chart, tradeoff_chart
-from tfaudit.report.sections.material import Material
+from tfaudit.report.material import Material
 from tfaudit.report.sections.section import Figure, Section, Table, column, grid
 from tfaudit.variants import Pruned
 
@@ -26,12 +26,8 @@ Place: TypeAlias = tuple[str, float | str]
 
 def distortion_section(material: Material) -> Section | None:
     """Slopes of the normalised recall balances of every variant whose members carry the numbers of dense ones."""
-    places = {key: _place(material, key) for key in material.compressed}
-    found = {
-        places[key]: distortion(material.baseline, population)
-        for key, population in material.compressed.items()
-        if set(population.members) & set(material.baseline.members)
-    }
+    places = {key: _place(material, key) for key in material.compressed_keys}
+    found = {places[key]: material.distortion(key) for key in places if material.shares_members(key)}
     found = {key: each for key, each in found.items() if each.alpha.size and pd.notna(each.alpha).any()}
     if not found:
         return None
@@ -111,7 +107,7 @@ def _tests(material: Material, slopes: pd.DataFrame) -> tuple[Table, ...]:
         return ()
     paired = all(
         material.study.variant(key).parent
-        for key in material.compressed
+        for key in material.compressed_keys
         if isinstance(material.study.variant(key), Pruned)
     )
     kind = "paired" if paired else "independent"
@@ -134,7 +130,7 @@ def _tests(material: Material, slopes: pd.DataFrame) -> tuple[Table, ...]:
 
 def _apart(material: Material) -> list[str]:
     """Which variants have no dense parent."""
-    names = [material.titles[key] for key in material.compressed if material.study.variant(key).parent is None]
+    names = [material.titles[key] for key in material.compressed_keys if material.study.variant(key).parent is None]
     if not names or material.study.training is None:
         return []
     return [

@@ -9,7 +9,9 @@ import pandas as pd
 from tfaudit.audit.class_table import class_table
 from tfaudit.audit.factors import Factors, factors, factors_glm
 from tfaudit.errors import InputError
-from tfaudit.report.sections.material import Material
+from tfaudit.predictions import Predictions
+from tfaudit.report.evidence import BASELINE
+from tfaudit.report.material import Material
 from tfaudit.report.sections.section import Figure, Section, Table, column
 from tfaudit.variants import Pruned
 
@@ -21,7 +23,8 @@ LEVELS = 3
 
 def factors_section(material: Material) -> Section | None:
     """The regression of [P], where a study prunes to three sparsities or more."""
-    pruned = {key: variant for key in material.compressed if isinstance(variant := material.study.variant(key), Pruned)}
+    variants = {key: material.study.variant(key) for key in material.compressed_keys}
+    pruned = {key: variant for key, variant in variants.items() if isinstance(variant, Pruned)}
     if len({variant.level for variant in pruned.values()}) < LEVELS:
         return None
     reached = material.audit.table.set_index("variant")["sparsity"]
@@ -36,10 +39,15 @@ def factors_section(material: Material) -> Section | None:
         },
         orient="index",
     )
-    chosen = {material.audit.baseline: material.baseline} | {key: material.unpaired(key) for key in pruned}
-    table = class_table(chosen, described, material.store.table("classes"), baseline=material.audit.baseline)
-    fits = _fits(table, 1 - material.alpha)
-    if fits is None:
+
+    def compute() -> tuple[Factors, ...]:
+        chosen = {BASELINE: material.baseline} | {key: _unpaired(material, key) for key in pruned}
+        table = class_table(chosen, described, material.store.table("classes"), baseline=BASELINE)
+        return _fits(table, 1 - material.alpha)
+
+    by = [material.inputs.classes, material.alpha]
+    fits = material.keep("factors", tuple[Factors, ...], compute, of=(BASELINE, *pruned), by=by)
+    if not fits:
         return None
     least_squares, counts = fits
     return Section(
@@ -59,7 +67,21 @@ def factors_section(material: Material) -> Section | None:
     )
 
 
-def _fits(table: pd.DataFrame, confidence: float) -> tuple[Factors, Factors] | None:
+def _unpaired(material: Material, key: str) -> Predictions:
+    """A variant's predictions; where it has no dense parents, its members do not bear the names of dense ones."""
+    population = material.populations[key]
+    if material.study.variant(key).parent is not None:
+        return population
+    return Predictions(
+        population.labels,
+        population.ranked,
+        class_names=population.class_names,
+        example_ids=population.example_ids,
+        members=[f"{key}/{member}" for member in population.members],
+    )
+
+
+def _fits(table: pd.DataFrame, confidence: float) -> tuple[Factors, ...]:
     """Both models; of few classes without the quartiles, of too few not at all."""
     for without in ((), ("accuracy0_quartile", "accuracy0:accuracy0_quartile")):
         with contextlib.suppress(InputError):  # covariates that cannot be told apart, too few rows, separation
@@ -67,7 +89,7 @@ def _fits(table: pd.DataFrame, confidence: float) -> tuple[Factors, Factors] | N
                 factors(table, without=without, confidence=confidence),
                 factors_glm(table, without=without, confidence=confidence),
             )
-    return None
+    return ()
 
 
 def _table(found: Factors, title: str) -> Table:

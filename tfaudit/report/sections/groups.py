@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import pandas as pd
-
-from tfaudit.audit.attributes import MANY, Attributes, attributes
-from tfaudit.audit.groups import Groups, groups
-from tfaudit.report.sections.material import Material
+from tfaudit.audit.attributes import MANY, Attributes
+from tfaudit.audit.groups import Groups
+from tfaudit.report.material import Material
 from tfaudit.report.sections.section import Figure, Section, Table, column
 
 __all__ = ["attributes_section", "groups_section"]
@@ -20,15 +18,9 @@ def groups_section(material: Material) -> Section | None:
     names, people = material.group_columns, material.individuals
     if not names and people is None:
         return None
-    everybody = pd.Series("all", index=material.groups.index, name="group")
-    found = {
-        (key, str(column.name)): groups(
-            material.baseline, population, column, individuals=people if first else None, alpha=material.alpha
-        )
-        for key, population in material.compressed.items()
-        for first, column in [(i == 0, material.groups[name]) for i, name in enumerate(names)] or [(True, everybody)]
-    }
-    first = names[0] if names else "group"
+    columns: list[str | None] = [*names] or [None]
+    found = {(key, name): material.group_impact(key, name) for key in material.compressed_keys for name in columns}
+    first = {key: each for (key, name), each in found.items() if name == columns[0]}
     figures = [
         Figure(
             f"groups-{key}",
@@ -36,11 +28,10 @@ def groups_section(material: Material) -> Section | None:
             "Accuracy of every group before and after; a point per individual where they are known.",
             material.titles[key],
         )
-        for (key, name), each in found.items()
-        if name == first
+        for key, each in first.items()
     ]
     tables = [_table(each, material.titles[key]) for (key, _), each in found.items()]
-    tables += [_hardest_hit(each, material.titles[key]) for (key, _), each in found.items() if len(each.individuals)]
+    tables += [_hardest_hit(each, material.titles[key]) for key, each in first.items() if len(each.individuals)]
     return Section(
         "groups",
         "Groups",
@@ -57,11 +48,7 @@ def attributes_section(material: Material) -> Section | None:
     """Which groups the exemplars come from more often than other images do."""
     if not material.group_columns or not material.audit.exemplars:
         return None
-    shown = material.groups[material.group_columns]
-    found = {
-        key: attributes(material.baseline, each, shown, alpha=material.alpha)
-        for key, each in material.compressed.items()
-    }
+    found = {key: material.attributes(key) for key in material.compressed_keys}
     found = {key: each for key, each in found.items() if each.pies and each.others}
     if not found:
         return None

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from tfaudit.audit.operating_points import OperatingPoints, operating_points
-from tfaudit.audit.trade_offs import trade_offs
-from tfaudit.report.sections.material import Material
+from tfaudit.report.material import Material
 from tfaudit.report.sections.section import Figure, Section, Table, column
 
 __all__ = ["operating_points_section"]
@@ -16,13 +15,11 @@ AXES = {SIZE: ("size", "min"), "sparsity": ("sparsity", "max")}
 
 def operating_points_section(material: Material) -> Section | None:
     """The Pareto set of size (or sparsity), unfairness and accuracy."""
-    facts = material.audit.table.set_index("variant").rename(columns={"family": "technique"})
-    facts[SIZE] = facts["gzipped_bytes"] / 1000
-    known = [name for name in AXES if facts[name].notna().sum() > 2]
+    table = material.trade_offs()
+    known = [name for name in AXES if table.loc[table[name].notna(), "variant"].nunique() > 2]
     if not known:
         return None
     axis, (word, goal) = known[0], AXES[known[0]]
-    table = trade_offs(material.populations, facts[["title", "technique", axis]])
     objectives = {axis: goal, "unfairness": "min", "accuracy": "max"}
     found = operating_points(table, objectives=objectives)
     return Section(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from tfaudit.audit.pairs import PairComparison, compare
-from tfaudit.report.sections.material import Material
+from tfaudit.audit.pairs import PairComparison
+from tfaudit.report.material import Material
 from tfaudit.report.sections.section import Figure, Section, Table, column
 
 __all__ = ["pairs_section"]
@@ -16,12 +16,9 @@ CLASS_LIMIT = 40
 
 def pairs_section(material: Material) -> Section | None:
     """Where the baseline and variants are one model each: what was lost and won, tested on the same images."""
-    if material.baseline.num_members != 1:
+    found = {key: material.pair(key) for key in material.compressed_keys if material.single(key)}
+    if not found:
         return None
-    single = {key: population for key, population in material.compressed.items() if population.num_members == 1}
-    if not single:
-        return None
-    found = {key: compare(material.baseline, population, alpha=material.alpha) for key, population in single.items()}
     figures = [
         Figure(
             f"pair-{key}",

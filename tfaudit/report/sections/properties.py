@@ -2,43 +2,18 @@
 
 from __future__ import annotations
 
-import io
-
-import numpy as np
-import pandas as pd
-from PIL import Image
-
-from tfaudit.audit.trends import Trends, trends
-from tfaudit.report.sections.material import Material
+from tfaudit.audit.trends import Trends
+from tfaudit.report.material import Material
 from tfaudit.report.sections.section import Figure, Section, Table, column
-from tfaudit.stats.image_properties import mean_activation, tilt
 
 __all__ = ["properties_section"]
-
-EDGE = 64
-"""Tilt and activation mean something for small grey images: digits, letters, drawings. Larger ones are not measured."""
 
 
 def properties_section(material: Material) -> Section | None:
     """Accuracy against tilt and activation of small grey images, where the data name groups or individuals."""
-    if material.groups.empty:
+    if not len(material.groups.columns):
         return None
-    images = _grey(material.store.examples(material.split, groups=False)["image"])
-    if images is None:
-        return None
-    measured = [
-        pd.Series(np.abs(tilt(images)), name="absolute tilt"),
-        pd.Series(mean_activation(images), name="mean activation"),
-    ]
-    group = material.groups[material.group_columns[0]] if material.group_columns else None
-    found = {
-        (key, i): trends(
-            material.baseline, population, values, column=group, individuals=material.individuals, alpha=material.alpha
-        )
-        for key, population in material.compressed.items()
-        for i, values in enumerate(measured)
-        if values.nunique() > 1
-    }
+    found = {(key, i): each for key in material.compressed_keys for i, each in enumerate(material.trends(key))}
     if not found:
         return None
     return Section(
@@ -61,19 +36,6 @@ def _figures(found: Trends, name: str, material: Material) -> list[Figure]:
         points = f"Accuracy of every individual after against before, coloured by {found.property}."
         figures.append(Figure(f"{name}-individuals", found.scatter(), points, f"{title}, by individual"))
     return figures
-
-
-def _grey(pngs: pd.Series) -> np.ndarray | None:
-    """The images `(N, H, W)`, or None where they are coloured, large, missing or of several sizes."""
-    images: list[np.ndarray] = []
-    for png in pngs:
-        if not png:
-            return None
-        with Image.open(io.BytesIO(png)) as image:
-            if image.mode != "L" or max(image.size) > EDGE or (images and image.size[::-1] != images[0].shape):
-                return None
-            images.append(np.asarray(image))
-    return np.stack(images)
 
 
 def _table(found: Trends, title: str) -> Table:

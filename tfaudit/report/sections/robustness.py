@@ -6,14 +6,13 @@ from collections.abc import Iterator, Mapping
 
 import pandas as pd
 
-from tfaudit.audit.robustness import Robustness, robustness, robustness_table
+from tfaudit.audit.robustness import Robustness, robustness_table
 from tfaudit.audit.wording import listed
-from tfaudit.conditions import Condition
-from tfaudit.predictions import Predictions
 from tfaudit.report.charts.class_corruptions import class_corruption_chart, largest_change
 from tfaudit.report.charts.corruptions import relative_change_chart, severity_chart
+from tfaudit.report.evidence import BASELINE
+from tfaudit.report.material import Material
 from tfaudit.report.sections.corruption_tables import cells_table, corruptions_table, flips_table, means_table
-from tfaudit.report.sections.material import Material
 from tfaudit.report.sections.section import Figure, Section, Table, grid
 from tfaudit.report.sections.strip import strip
 
@@ -22,21 +21,10 @@ __all__ = ["robustness_section"]
 
 def robustness_section(material: Material) -> Section | None:
     """Every variant that was evaluated under the study's conditions, against the baseline."""
-    variants = [key for key in material.compressed if any(material.evaluated(key, c) for c in material.conditions)]
-    conditions = tuple(c for c in material.conditions if all(material.evaluated(key, c) for key in variants))
-    if not variants or not conditions:
+    variants, conditions = material.corrupted_keys, material.conditions
+    if not conditions:
         return None
-    baseline = _Conditions(material, material.audit.baseline, conditions)
-    found = {
-        key: robustness(
-            baseline,
-            _Conditions(material, key, conditions),
-            clean=(material.baseline, material.compressed[key]),
-            paired=material.study.variant(key).parent == material.audit.baseline,
-            alpha=material.alpha,
-        )
-        for key in variants
-    }
+    found = {key: material.robustness(key) for key in variants}
     titled = {material.titles[key]: each for key, each in found.items()}
     return Section(
         "robustness",
@@ -47,35 +35,19 @@ def robustness_section(material: Material) -> Section | None:
         tuple(_figures(material, found, titled)),
         tuple(_tables(material, titled)),
         (
-            *_missing(material, variants, conditions),
-            *_pairs(material, variants),
+            *_missing(material),
+            *_pairs(material),
             *dict.fromkeys(n for each in found.values() for n in each.notes),
         ),
-        strip(material, found, conditions),
+        strip(material, found),
     )
 
 
-def _pairs(material: Material, variants: list[str]) -> list[str]:
-    made = [material.titles[key] for key in variants if material.study.variant(key).parent == material.audit.baseline]
-    if not made or material.baseline.num_members == 1:
+def _pairs(material: Material) -> list[str]:
+    made = [material.titles[key] for key in material.corrupted_keys if material.paired(key)]
+    if not made or len(material.inputs.members[BASELINE]) == 1:
         return []
     return [f"Members of {listed(made)} are tested in pairs with the baseline's members that they are made from."]
-
-
-class _Conditions(Mapping[tuple[str, int], Predictions]):
-    """Read when asked for and not kept, so that memory does not grow with the number of conditions."""
-
-    def __init__(self, material: Material, key: str, conditions: tuple[Condition, ...]) -> None:
-        self.store, self.key, self.conditions = material.store, key, conditions
-
-    def __getitem__(self, condition: tuple[str, int]) -> Predictions:
-        return self.store.predictions(self.key, Condition(*condition).split)
-
-    def __iter__(self) -> Iterator[tuple[str, int]]:
-        return iter(self.conditions)
-
-    def __len__(self) -> int:
-        return len(self.conditions)
 
 
 def _figures(material: Material, found: Mapping[str, Robustness], titled: dict[str, Robustness]) -> Iterator[Figure]:
@@ -90,7 +62,7 @@ def _figures(material: Material, found: Mapping[str, Robustness], titled: dict[s
     if (first.severities["severity"] > 0).any():
         yield Figure(
             "robustness-severity",
-            severity_chart(titled, baseline=material.titles[material.audit.baseline]),
+            severity_chart(titled, baseline=material.titles[BASELINE]),
             "Accuracy over severity, a panel per corruption, a line per variant.",
             "Accuracy over severity",
         )
@@ -113,7 +85,7 @@ def _tables(material: Material, titled: dict[str, Robustness]) -> Iterator[Table
     relative.columns = pd.Index([", ".join(names) for names in relative.columns])
     yield grid("Relative change of accuracy, % of the baseline's ([F] table 3)", relative, "+.2f")
     yield corruptions_table(titled, material.level)
-    yield _severities(titled, material.titles[material.audit.baseline])
+    yield _severities(titled, material.titles[BASELINE])
     yield from cells_table(titled)
     yield from flips_table(titled)
 
@@ -131,21 +103,24 @@ def _severities(titled: dict[str, Robustness], baseline: str) -> Table:
     return Table(table.title, table.columns, folded=True)
 
 
-def _missing(material: Material, variants: list[str], conditions: tuple[Condition, ...]) -> Iterator[str]:
+def _missing(material: Material) -> Iterator[str]:
     """What was asked for and is not there."""
-    asked = material.study.corrupted_variants
+    study, variants, conditions = material.study, material.corrupted_keys, material.conditions
+    asked = study.corrupted_variants
     absent = [
-        material.titles[key] for key in material.compressed if key not in variants and (asked is None or key in asked)
+        material.titles[key]
+        for key in material.compressed_keys
+        if key not in variants and (asked is None or key in asked)
     ]
     if absent:
         yield f"Not evaluated under corruption: {listed(absent)}."
-    gone = [condition.title for condition in material.study.conditions if condition not in conditions]
+    gone = [condition.title for condition in study.conditions if condition not in conditions]
     if gone:
         yield f"Left out, for not every variant was evaluated there: {listed(gone)}."
-    expected = min(material.study.corrupted_members or material.study.population, material.study.population)
-    for key in (material.audit.baseline, *variants):
+    expected = min(study.corrupted_members or study.population, study.population)
+    for key in (BASELINE, *variants):
         counts = [material.evaluated(key, condition) for condition in conditions]
-        members = material.populations[key].num_members
+        members = len(material.inputs.members[key])
         few = sum(count < min(expected, members) for count in counts)
         if few:
             yield f"{material.titles[key]}: fewer than {expected} members under {few} of {len(conditions)} conditions."

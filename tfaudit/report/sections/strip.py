@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import io
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 from PIL import Image
@@ -12,8 +12,9 @@ from PIL import Image
 from tfaudit.audit.robustness import Robustness
 from tfaudit.conditions import Condition
 from tfaudit.predictions import Predictions
+from tfaudit.report.evidence import BASELINE
 from tfaudit.report.gallery import data_uri
-from tfaudit.report.sections.material import Material
+from tfaudit.report.material import Material
 
 __all__ = ["Answer", "Lane", "Strip", "Voices", "strip"]
 
@@ -86,7 +87,7 @@ class Strip:
     says: str
 
 
-def strip(material: Material, found: Mapping[str, Robustness], conditions: tuple[Condition, ...]) -> Strip | None:
+def strip(material: Material, found: Mapping[str, Robustness]) -> Strip | None:
     """The image that compression loses to corruption most often while the baseline still holds it.
 
     It is right when clean by the modes of the baseline and of the compressed population, counted over the variants and
@@ -95,30 +96,37 @@ def strip(material: Material, found: Mapping[str, Robustness], conditions: tuple
     Args:
         material: of the report.
         found: results by variant.
-        conditions: that they are about.
 
     Returns:
         None where no image is lost so, or none is stored.
     """
-    computed = [condition for condition in conditions if condition.is_computed]
+    keys = (BASELINE, *found)
+    evaluated = [material.conditions, *(material.inputs.evaluations[key] for key in keys)]
+    made = material.keep("strip", tuple[Strip, ...], lambda: tuple(_strips(material, found)), of=keys, by=evaluated)
+    return made[0] if made else None
+
+
+def _strips(material: Material, found: Mapping[str, Robustness]) -> Iterator[Strip]:
+    """One, or none."""
+    computed = [condition for condition in material.conditions if condition.is_computed]
     totals = {
         corruption: np.sum([each.lost_first[corruption] for each in found.values()], axis=0, dtype=int)
         for corruption in dict.fromkeys(condition.corruption for condition in computed)
     }
     if not totals:
-        return None
+        return
     position = int(np.argmax(sum(totals.values())))
     lost = {corruption: int(counts[position]) for corruption, counts in totals.items() if counts[position]}
-    examples = material.store.examples(material.split, groups=False)
-    png = examples["image"].iloc[position]
+    (png,) = material.store.images(material.split, [position])
     if not lost or not png:
-        return None
+        return
+    examples = material.store.examples(material.split, images=False, groups=False)
     picture = _pixels(png)
     shown = sorted(lost, key=lambda corruption: -lost[corruption])[:LANES]
     severities = sorted({condition.severity for condition in computed})
-    variants = [material.audit.baseline, *found]
+    variants = [BASELINE, *found]
     label = examples.attrs["class_names"][examples["label"].iloc[position]]
-    return Strip(
+    yield Strip(
         example=str(examples["example"].iloc[position]),
         headings=("clean", *(f"severity {severity}" for severity in severities)),
         lanes=tuple(
@@ -165,7 +173,7 @@ def _answer(population: Predictions | None, position: int) -> Answer | None:
 
 
 def _says(material: Material, example: str, label: str, picture: np.ndarray, more: int) -> str:
-    kind = "modal answers with their share of the votes" if material.baseline.num_members > 1 else "answers"
+    kind = "modal answers with their share of the votes" if len(material.inputs.members[BASELINE]) > 1 else "answers"
     sentence = (
         f"Image {example}, of class {label}: right when clean, and the one that compressed models lose to corruption "
         f"most often while the baseline still holds it. Below the pictures stand the {kind}."

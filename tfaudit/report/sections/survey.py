@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tfaudit.audit.survey import survey
-from tfaudit.report.sections.material import Material
+from tfaudit.report.material import Material
 from tfaudit.report.sections.section import Figure, Section, Table, column
 
 __all__ = ["survey_section"]

@@ -1,0 +1,55 @@
+"""The charts of a study as files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from tfaudit.audit.summary import Summary
+from tfaudit.errors import InputError
+from tfaudit.report.charts.exemplars import difficulty_chart
+from tfaudit.report.charts.style import Drawing
+from tfaudit.report.images import FORMS, chart_bytes
+from tfaudit.report.material import Material
+from tfaudit.report.sections.order import study_sections
+
+__all__ = ["save_charts", "study_charts"]
+
+
+def study_charts(audit: Summary) -> dict[str, Drawing]:
+    """The charts of a study by file name: `accuracy`, `difficulty` and `class-impact-VARIANT`."""
+    charts: dict[str, Drawing] = {"accuracy": audit.chart()}
+    titles = audit.table.set_index("variant")["title"]
+    if audit.exemplars:
+        tables = [found.difficulty.assign(title=titles[key]) for key, found in audit.exemplars.items()]
+        charts["difficulty"] = difficulty_chart(pd.concat(tables, ignore_index=True))
+    return charts | {f"class-impact-{key}": impact.chart() for key, impact in audit.impacts.items()}
+
+
+def save_charts(material: Material, folder: str | Path, formats: Sequence[str] = FORMS) -> list[Path]:
+    """Writes every chart of a study in every format; returns the files.
+
+    Args:
+        material: of the study.
+        folder: where to; made if need be.
+        formats: any of "png", "svg", "pdf".
+
+    Raises:
+        InputError: an unknown format, a folder that cannot be written, or damaged files in the study.
+    """
+    if isinstance(formats, str) or not set(formats) <= set(FORMS):
+        raise InputError(f"formats: {formats!r}, allowed is a sequence of {', '.join(FORMS)}")
+    figures = [figure for section in study_sections(material) for figure in section.figures]
+    charts = study_charts(material.audit) | {figure.name: figure.chart for figure in figures}
+    files = []
+    for name, chart in charts.items():
+        for form in formats:
+            file = Path(folder).absolute() / f"{name}.{form}"
+            try:
+                material.store.write(str(file), chart_bytes(chart, form))
+            except OSError as problem:
+                raise InputError(f"folder: {file} cannot be written ({problem.strerror})") from None
+            files.append(file)
+    return files

@@ -1,0 +1,133 @@
+"""The files that the audits of a study rest on, as they are now: cheap enough to look at before every page."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import pandas as pd
+import pyarrow.parquet as pq
+
+from tfaudit.conditions import Condition
+from tfaudit.parquet import DAMAGED
+from tfaudit.report.kept import digest
+from tfaudit.store import Store
+
+__all__ = ["Inputs"]
+
+
+class Inputs:
+    """The members of a study and what identifies the files of a split, read once.
+
+    A prediction file is known by the SHA-256 that its member's record holds, and by its size, so that a truncated one
+    is noticed. A file of examples by the checksums in its footer, of ids, labels, class names and groups, and by its
+    size. An evaluation under a condition by its size and time: its checksum stands inside it, and there may be twenty
+    thousand.
+
+    Args:
+        store: of the study.
+        split: whose predictions.
+    """
+
+    def __init__(self, store: Store, split: str) -> None:
+        self._store, self._split = store, split
+        self._conditions = store.study.conditions
+        self._listings: dict[tuple[str, str], Mapping[int, list[int]]] = {}
+
+    @cached_property
+    def records(self) -> Mapping[str, Mapping[int, Mapping[str, Any]]]:
+        """What is recorded of the members that are there, complete or failed, by variant and number."""
+        study = self._store.study
+        found = {
+            variant.key: {member: self._store.record(variant.key, member) for member in range(study.population)}
+            for variant in study.all_variants
+        }
+        return {key: {member: record for member, record in each.items() if record} for key, each in found.items()}
+
+    @cached_property
+    def members(self) -> Mapping[str, tuple[int, ...]]:
+        """Numbers of the members that have answered, by variant; no variant without any."""
+        found = {}
+        for key, records in self.records.items():
+            complete = [member for member, record in records.items() if record.get("status") == "complete"]
+            if any(self._split == condition.split for condition in self._conditions):
+                complete = [member for member in complete if member in self._evaluations(key, self._split)]
+            if complete:
+                found[key] = tuple(complete)
+        return found
+
+    def means(self, key: str, facts: Sequence[str]) -> pd.Series:
+        """Means over the members of a variant of what their records hold; NaN where none holds it."""
+        records = pd.DataFrame([self.records[key][member] for member in self.members[key]])
+        return records.reindex(columns=list(facts)).apply(pd.to_numeric).mean()
+
+    def evaluated(self, key: str, condition: Condition) -> int:
+        """How many members of a variant were evaluated under a condition."""
+        return len(set(self.members[key]) & self._evaluations(key, condition.split).keys())
+
+    @cached_property
+    def study(self) -> str:
+        """Digest of the study and of the examples of the split."""
+        return digest([self._store.read("study.json").decode(), self._footer(f"examples/{self._split}.parquet")])
+
+    @cached_property
+    def predictions(self) -> Mapping[str, str]:
+        """Digest of the records and the predictions of the split, by variant."""
+        return {key: digest([self._predictions(key, member) for member in self.members[key]]) for key in self.members}
+
+    @cached_property
+    def evaluations(self) -> Mapping[str, str]:
+        """Digest of the evaluations under all conditions, by variant."""
+        sets = [self._footer(f"examples/{c.split}.parquet") for c in self._conditions if not c.is_computed]
+        splits = [condition.split for condition in self._conditions]
+        return {
+            key: digest([sets, [sorted(self._evaluations(key, split).items()) for split in splits]])
+            for key in self.members
+        }
+
+    @cached_property
+    def classes(self) -> str:
+        """Digest of what is known of the classes' training data."""
+        return digest(self._footer("examples/classes.parquet"))
+
+    def _predictions(self, key: str, member: int) -> object:
+        record = self.records[key][member]
+        path = self._store.prediction_path(key, member, self._split)
+        facts = _facts(self._store.directory / path)
+        return [member, record, facts[:1] if path in record["files"] else facts]
+
+    def _evaluations(self, key: str, split: str) -> Mapping[int, list[int]]:
+        """Sizes and times of the evaluations of a variant, by member."""
+        if (key, split) not in self._listings:
+            self._listings[key, split] = self._listing(key, split)
+        return self._listings[key, split]
+
+    def _listing(self, key: str, split: str) -> Mapping[int, list[int]]:
+        folder = os.path.dirname(self._store.directory / self._store.prediction_path(key, 0, split))  # noqa: PTH120
+        try:
+            with os.scandir(folder) as entries:
+                named = {entry.name.removesuffix(".parquet"): entry for entry in entries}
+        except OSError:
+            return {}
+        return {int(name): _facts(entry) for name, entry in named.items() if name.isdigit()}
+
+    def _footer(self, path: str) -> object:
+        place = self._store.directory / path
+        if not place.exists():
+            return None
+        try:
+            notes = pq.read_schema(place).metadata or {}
+        except DAMAGED:
+            notes = {}  # whoever reads it says so
+        return [sorted((key.decode(), text.decode()) for key, text in notes.items()), _facts(place)[:1]]
+
+
+def _facts(place: os.PathLike[str]) -> list[int]:
+    """Size and time of a file; nothing where there is none."""
+    try:
+        found = os.stat(place)  # noqa: PTH116
+    except OSError:
+        return []
+    return [found.st_size, found.st_mtime_ns]
