@@ -101,6 +101,7 @@ class Server:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, 9)
         self.process.wait()
+        self.process.stderr.close()
 
 
 @pytest.fixture(scope="session")
