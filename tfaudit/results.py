@@ -189,14 +189,15 @@ def _table_bytes(table: pd.DataFrame) -> bytes:
         shown.isetitem(i, [json.dumps(_plain(cell)) for cell in table.iloc[:, i]])
     written = pa.Table.from_pandas(shown)
     written = written.replace_schema_metadata({**(written.schema.metadata or {}), "mixed": json.dumps(mixed)})
+    whole = [column.combine_chunks() for column in written.columns]
     buffer = io.BytesIO()
-    with pa.ipc.new_file(buffer, written.schema) as file:
-        file.write_table(written)
+    with pa.ipc.new_file(buffer, written.schema) as file:  # one batch, even of no rows: it holds the categories
+        file.write_batch(pa.RecordBatch.from_arrays(whole, schema=written.schema))
     return buffer.getvalue()
 
 
 def _table(content: bytes) -> pd.DataFrame:
-    written = pa.ipc.open_file(pa.BufferReader(content)).read_all()
+    written = pa.ipc.open_file(pa.BufferReader(content)).get_batch(0)
     table = written.to_pandas()
     for i in json.loads(written.schema.metadata[b"mixed"]):
         cells = [json.loads(cell) for cell in table.iloc[:, i]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -23,8 +24,8 @@ class Inputs:
 
     A prediction file is known by the SHA-256 that its member's record holds, and by its size, so that a truncated one
     is noticed. A file of examples by the checksums in its footer, of ids, labels, class names and groups, and by its
-    size. An evaluation under a condition by its size and time: its checksum stands inside it, and there may be twenty
-    thousand.
+    size. Evaluations under conditions, whose checksums stand inside them and of which there may be twenty thousand, by
+    the times of their folders: the store only ever renames files into these, which changes the time.
 
     Args:
         store: of the study.
@@ -34,7 +35,7 @@ class Inputs:
     def __init__(self, store: Store, split: str) -> None:
         self._store, self._split = store, split
         self._conditions = store.study.conditions
-        self._listings: dict[tuple[str, str], Mapping[int, list[int]]] = {}
+        self._listings: dict[tuple[str, str], frozenset[int]] = {}
 
     @cached_property
     def records(self) -> Mapping[str, Mapping[int, Mapping[str, Any]]]:
@@ -53,7 +54,7 @@ class Inputs:
         for key, records in self.records.items():
             complete = [member for member, record in records.items() if record.get("status") == "complete"]
             if any(self._split == condition.split for condition in self._conditions):
-                complete = [member for member in complete if member in self._evaluations(key, self._split)]
+                complete = [member for member in complete if member in self._evaluated(key, self._split)]
             if complete:
                 found[key] = tuple(complete)
         return found
@@ -65,7 +66,7 @@ class Inputs:
 
     def evaluated(self, key: str, condition: Condition) -> int:
         """How many members of a variant were evaluated under a condition."""
-        return len(set(self.members[key]) & self._evaluations(key, condition.split).keys())
+        return len(set(self.members[key]) & self._evaluated(key, condition.split))
 
     @cached_property
     def study(self) -> str:
@@ -82,10 +83,7 @@ class Inputs:
         """Digest of the evaluations under all conditions, by variant."""
         sets = [self._footer(f"examples/{c.split}.parquet") for c in self._conditions if not c.is_computed]
         splits = [condition.split for condition in self._conditions]
-        return {
-            key: digest([sets, [sorted(self._evaluations(key, split).items()) for split in splits]])
-            for key in self.members
-        }
+        return {key: digest([sets, [_facts(self._folder(key, split)) for split in splits]]) for key in self.members}
 
     @cached_property
     def classes(self) -> str:
@@ -98,20 +96,16 @@ class Inputs:
         facts = _facts(self._store.directory / path)
         return [member, record, facts[:1] if path in record["files"] else facts]
 
-    def _evaluations(self, key: str, split: str) -> Mapping[int, list[int]]:
-        """Sizes and times of the evaluations of a variant, by member."""
+    def _evaluated(self, key: str, split: str) -> frozenset[int]:
+        """Numbers of the members of a variant that have an evaluation."""
         if (key, split) not in self._listings:
-            self._listings[key, split] = self._listing(key, split)
-        return self._listings[key, split]
+            with contextlib.suppress(FileNotFoundError):
+                names = [name.removesuffix(".parquet") for name in os.listdir(self._folder(key, split))]  # noqa: PTH208
+                self._listings[key, split] = frozenset(int(name) for name in names if name.isdigit())
+        return self._listings.get((key, split), frozenset())
 
-    def _listing(self, key: str, split: str) -> Mapping[int, list[int]]:
-        folder = os.path.dirname(self._store.directory / self._store.prediction_path(key, 0, split))  # noqa: PTH120
-        try:
-            with os.scandir(folder) as entries:
-                named = {entry.name.removesuffix(".parquet"): entry for entry in entries}
-        except OSError:
-            return {}
-        return {int(name): _facts(entry) for name, entry in named.items() if name.isdigit()}
+    def _folder(self, key: str, split: str) -> str:
+        return os.path.dirname(self._store.directory / self._store.prediction_path(key, 0, split))  # noqa: PTH120
 
     def _footer(self, path: str) -> object:
         place = self._store.directory / path
@@ -124,8 +118,8 @@ class Inputs:
         return [sorted((key.decode(), text.decode()) for key, text in notes.items()), _facts(place)[:1]]
 
 
-def _facts(place: os.PathLike[str]) -> list[int]:
-    """Size and time of a file; nothing where there is none."""
+def _facts(place: str | os.PathLike[str]) -> list[int]:
+    """Size and time of a file or folder; nothing where there is none."""
     try:
         found = os.stat(place)  # noqa: PTH116
     except OSError:
