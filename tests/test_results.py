@@ -105,8 +105,8 @@ def drawn(chart):
 
 
 def require_equal(one, other):
-    """All the way down, types included; NumPy's numbers come back as Python's."""
-    one = one.item() if isinstance(one, np.generic) else one
+    """All the way down, types included, but that NumPy's numbers come back as Python's."""
+    one, other = (each.item() if isinstance(each, np.generic) else each for each in (one, other))
     assert type(one) is type(other)
     if dataclasses.is_dataclass(one):
         for field in dataclasses.fields(one):
