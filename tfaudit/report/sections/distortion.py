@@ -17,7 +17,12 @@ from tfaudit.report.material import Material
 from tfaudit.report.sections.section import Figure, Section, Table, column, grid
 from tfaudit.variants import Pruned
 
-__all__ = ["distortion_section"]
+__all__ = ["BY", "SAYS", "distortion_notes", "distortion_section", "distortions", "places", "slope_questions"]
+
+SAYS = (
+    "Whether the recalls of the classes drift apart (slope above 1) or together (below 1) when a model is compressed: "
+    "the slope of each class's recall balance after compression on the one before."
+)
 
 BY = ("method", "level")
 Place: TypeAlias = tuple[str, float | str]
@@ -26,23 +31,47 @@ Place: TypeAlias = tuple[str, float | str]
 
 def distortion_section(material: Material) -> Section | None:
     """Slopes of the normalised recall balances of every variant whose members carry the numbers of dense ones."""
-    places = {key: _place(material, key) for key in material.compressed_keys}
-    found = {places[key]: material.distortion(key) for key in places if material.shares_members(key)}
-    found = {key: each for key, each in found.items() if each.alpha.size and pd.notna(each.alpha).any()}
-    if not found:
+    by_key, there = distortions(material), places(material)
+    if not by_key:
         return None
+    found = {there[key]: each for key, each in by_key.items()}
     slopes = slope_frame(found, by=BY)
     intervals = slope_intervals(slopes, alpha=material.alpha)
     return Section(
         "distortion",
         "Recall distortion",
-        "Whether the recalls of the classes drift apart (slope above 1) or together (below 1) when a model is "
-        "compressed: the slope of each class's recall balance after compression on the one before.",
+        SAYS,
         "[R] 5 and 6",
         _figures(found, slopes, intervals),
-        (_table(found, intervals, {places[key]: material.titles[key] for key in places}), *_tests(material, slopes)),
-        tuple(dict.fromkeys((*_apart(material), *(note for each in found.values() for note in each.notes)))),
+        (
+            _table(found, intervals, {place: material.titles[key] for key, place in there.items()}),
+            *(grid(*question) for question in slope_questions(material, slopes)),
+        ),
+        distortion_notes(material, by_key),
     )
+
+
+def distortions(material: Material) -> dict[str, Distortion]:
+    """The audit of every variant that has slopes, by key."""
+    found = {key: material.distortion(key) for key in material.compressed_keys if material.shares_members(key)}
+    return {key: each for key, each in found.items() if each.alpha.size and pd.notna(each.alpha).any()}
+
+
+def places(material: Material) -> dict[str, Place]:
+    """Where each variant stands among the methods and their levels, by key."""
+    found: dict[str, Place] = {}
+    for key in material.compressed_keys:
+        variant = material.study.variant(key)
+        if isinstance(variant, Pruned):
+            found[key] = variant.technique(*material.study.telling), variant.level
+        else:
+            found[key] = variant.family, material.titles[key]
+    return found
+
+
+def distortion_notes(material: Material, found: Mapping[str, Distortion]) -> tuple[str, ...]:
+    """What a reader has to know of these audits."""
+    return tuple(dict.fromkeys((*_apart(material), *(note for each in found.values() for note in each.notes))))
 
 
 def _figures(found: Mapping[Place, Distortion], slopes: pd.DataFrame, intervals: pd.DataFrame) -> tuple[Figure, ...]:
@@ -93,15 +122,16 @@ def _table(found: Mapping[Place, Distortion], intervals: pd.DataFrame, titles: M
     )
 
 
-def _place(material: Material, key: str) -> Place:
-    variant = material.study.variant(key)
-    if isinstance(variant, Pruned):
-        return variant.technique(*material.study.telling), variant.level
-    return variant.family, material.titles[key]
+def slope_questions(material: Material, slopes: pd.DataFrame) -> tuple[tuple[str, pd.DataFrame, str], ...]:
+    """[R] 7: does the slope grow with the level, and do methods differ at a level? For pruned variants.
 
+    Args:
+        material: of the study.
+        slopes: of all its variants, by method and level.
 
-def _tests(material: Material, slopes: pd.DataFrame) -> tuple[Table, ...]:
-    """[R] 7: does the slope grow with the level, and do methods differ at a level? For pruned variants."""
+    Returns:
+        For each question its words, the answers, and the format of their numbers.
+    """
     pruned = slopes[slopes["level"].map(lambda level: not isinstance(level, str))]
     if pruned.empty:
         return ()
@@ -111,21 +141,21 @@ def _tests(material: Material, slopes: pd.DataFrame) -> tuple[Table, ...]:
         if isinstance(material.study.variant(key), Pruned)
     )
     kind = "paired" if paired else "independent"
-    tables = []
+    found = []
     if pruned.groupby("method")["level"].nunique().max() > 1:
         rising = slope_tests(pruned, "level", paired=paired, alternative="less")
         if rising["p"].notna().any():
             title = (
                 f"Does the slope grow from one level to the next? p, {kind}, one-sided, Bonferroni by column ([R] 1-4)"
             )
-            tables.append(grid(title, p_table(rising, columns="method"), ".2g"))
+            found.append((title, p_table(rising, columns="method"), ".2g"))
     if pruned["method"].nunique() > 1:
         apart = slope_tests(pruned, "method", paired=paired, pairs="all")
         if apart["p"].notna().any():
             title = f"Do methods differ at a level? p, {kind}, two-sided, Bonferroni by column ([R] table 8)"
-            tables.append(grid(title, p_table(apart, columns="level"), ".2g"))
-    tables.append(grid("Variance of recall over the classes ([R] table 11)", variance_table(pruned), ".4f"))
-    return tuple(tables)
+            found.append((title, p_table(apart, columns="level"), ".2g"))
+    found.append(("Variance of recall over the classes ([R] table 11)", variance_table(pruned), ".4f"))
+    return tuple(found)
 
 
 def _apart(material: Material) -> list[str]:

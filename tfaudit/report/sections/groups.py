@@ -7,7 +7,13 @@ from tfaudit.audit.groups import Groups
 from tfaudit.report.material import Material
 from tfaudit.report.sections.section import Figure, Section, Table, column
 
-__all__ = ["attributes_section", "groups_section"]
+__all__ = ["SAYS", "attributes_section", "groups_section"]
+
+SAYS = (
+    "Accuracy before and after for every group of examples that the data name, tested against the change of the "
+    "overall accuracy, and for every individual with a line per group: whom the average hides."
+)
+"""Of the section on groups."""
 
 HARDEST_HIT = 10
 """Individuals in the table of those who lose most."""
@@ -35,8 +41,7 @@ def groups_section(material: Material) -> Section | None:
     return Section(
         "groups",
         "Groups",
-        "Accuracy before and after for every group of examples that the data name, tested against the change of the "
-        "overall accuracy, and for every individual with a line per group: whom the average hides.",
+        SAYS,
         "[P] 4.1",
         tuple(figures),
         tuple(tables),

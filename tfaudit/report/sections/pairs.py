@@ -8,7 +8,12 @@ from tfaudit.audit.pairs import PairComparison
 from tfaudit.report.material import Material
 from tfaudit.report.sections.section import Figure, Section, Table, column
 
-__all__ = ["pairs_section"]
+__all__ = ["SAYS", "pairs_section"]
+
+SAYS = (
+    "What each compressed model loses and wins on the very same images: McNemar's exact test asks whether chance alone "
+    "would part lost and won so far, Tango's interval says how large the change may be."
+)
 
 CLASS_LIMIT = 40
 """Rows of a variant's table: the classes that changed, by p."""
@@ -32,8 +37,7 @@ def pairs_section(material: Material) -> Section | None:
     return Section(
         "pairs",
         "One model against one",
-        "What each compressed model loses and wins on the very same images: McNemar's exact test asks whether chance "
-        "alone would part lost and won so far, Tango's interval says how large the change may be.",
+        SAYS,
         "[M] [T]",
         tuple(figures),
         tuple(table for table in tables if table),

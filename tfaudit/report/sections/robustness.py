@@ -16,31 +16,41 @@ from tfaudit.report.sections.corruption_tables import cells_table, corruptions_t
 from tfaudit.report.sections.section import Figure, Section, Table, grid
 from tfaudit.report.sections.strip import strip
 
-__all__ = ["robustness_section"]
+__all__ = ["SAYS", "robustness_levels", "robustness_notes", "robustness_section"]
+
+SAYS = (
+    "What compression costs where images are corrupted or from elsewhere, which corruptions and classes pay, and "
+    "whether it is more than compression costs on clean images."
+)
 
 
 def robustness_section(material: Material) -> Section | None:
     """Every variant that was evaluated under the study's conditions, against the baseline."""
-    variants, conditions = material.corrupted_keys, material.conditions
-    if not conditions:
+    found = robustness_levels(material)
+    if not found:
         return None
-    found = {key: material.robustness(key) for key in variants}
     titled = {material.titles[key]: each for key, each in found.items()}
     return Section(
         "robustness",
         "Robustness",
-        "What compression costs where images are corrupted or from elsewhere, which corruptions and classes pay, and "
-        "whether it is more than compression costs on clean images.",
+        SAYS,
         "[F] 4 and D, [HD]",
         tuple(_figures(material, found, titled)),
         tuple(_tables(material, titled)),
-        (
-            *_missing(material),
-            *_pairs(material),
-            *dict.fromkeys(n for each in found.values() for n in each.notes),
-        ),
+        robustness_notes(material, found),
         strip(material, found),
     )
+
+
+def robustness_levels(material: Material) -> dict[str, Robustness]:
+    """The audit of every variant that was evaluated under conditions, by key; none where there is no condition."""
+    return {key: material.robustness(key) for key in material.corrupted_keys} if material.conditions else {}
+
+
+def robustness_notes(material: Material, found: Mapping[str, Robustness]) -> tuple[str, ...]:
+    """What a reader has to know of these audits, and of what is missing."""
+    told = dict.fromkeys(note for each in found.values() for note in each.notes)
+    return (*_missing(material), *_pairs(material), *told)
 
 
 def _pairs(material: Material) -> list[str]:

@@ -8,7 +8,7 @@ from collections.abc import Hashable
 import pandas as pd
 
 from tfaudit.report.charts.style import Drawing
-from tfaudit.report.sections.strip import Strip
+from tfaudit.report.image_strip import Strip
 from tfaudit.report.tables import Column
 
 __all__ = ["Figure", "Section", "Table", "column", "grid"]
