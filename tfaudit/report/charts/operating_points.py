@@ -16,7 +16,13 @@ CHOSEN, OPTIMAL, DOMINATED, REJECTED = "chosen", "Pareto set", "dominated", "bel
 LABELLED = 40  # up to so many points, those of the Pareto set bear their names; beyond, the chosen alone
 DRAWN = 2000  # up to so many points of the Pareto set, and as many others, are drawn
 CURVED = 200  # up to so many points, those of one technique are joined
-UNITS = {"accuracy": "%", "sparsity": "%", "unfairness": "points"}  # shares, drawn times 100
+UNITS = {  # of shares, which are drawn times 100
+    "accuracy": "%",
+    "sparsity": "%",
+    "unfairness": "points",
+    "size": "% of the baseline's",
+    "time": "% of the baseline's",
+}
 
 
 def operating_points_chart(frame: pd.DataFrame, objectives: Mapping[str, str], floor: float | None) -> Drawing:

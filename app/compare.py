@@ -1,0 +1,152 @@
+"""One model against one: what it lost and won on the very same images, class by class and image by image."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from tfaudit.app.cards import show_cards
+from tfaudit.app.choosing import choose_among
+from tfaudit.app.panels import show_panels
+from tfaudit.app.showing import choose_class, choose_variant, plain, prose, show_notes, show_table
+from tfaudit.audit.pairs import PairComparison
+from tfaudit.report.gallery import Card, data_uri, is_tiny
+from tfaudit.report.sections.pairs import SAYS
+
+if TYPE_CHECKING:
+    from tfaudit.report.material import Material
+
+__all__ = ["page"]
+
+PAGE = 24
+"""Images on one page of the gallery."""
+
+TILE = 172
+"""Pixels of a figure: two stand in a row of a narrow window."""
+
+KINDS = ("all", "lost", "won", "other wrong")
+
+_number = st.column_config.NumberColumn
+CLASSES = {
+    "class": st.column_config.TextColumn(pinned=True),
+    "examples": _number("images"),
+    "recall_before": _number("recall before", format="percent"),
+    "recall_after": _number("after", format="percent"),
+    "difference_pp": _number("change", format="%+.1f", help="Percentage points"),
+    "low_pp": _number("from", format="%+.1f", help="Lower end of its interval, points"),
+    "high_pp": _number("to", format="%+.1f", help="Upper end, points"),
+    "lost": _number(help="Right before, wrong after"),
+    "won": _number(help="Wrong before, right after"),
+    "p": _number(format="%.2g", help="McNemar's exact test"),
+    "p_holm": _number("p, Holm", format="%.2g"),
+    "p_bh": _number("p, BH", format="%.2g"),
+    "direction": st.column_config.TextColumn(),
+}
+FLIPS = {
+    "example": st.column_config.TextColumn(pinned=True),
+    "kind": st.column_config.TextColumn(),
+    "label": st.column_config.TextColumn("true class"),
+    "before": st.column_config.TextColumn(),
+    "after": st.column_config.TextColumn(),
+    "probability_before": _number("probability before", format="percent", help="For its own answer"),
+    "probability_after": _number("after", format="percent", help="For its own answer"),
+}
+
+
+def page(material: Material) -> None:
+    """Draws the page."""
+    st.title("Compare two models")
+    if not material.compressed_keys:
+        st.info("The study holds no compressed model to compare with; `tfaudit run` goes on where it stopped.")
+        return
+    st.markdown(prose(SAYS))
+    key = choose_variant(material)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        before = _choose_member(material, material.audit.baseline, "before")
+        after = _choose_member(material, key, "after")
+    found = material.pair(key) if material.single(key) else material.member_pair(key, before, after)
+    name = f"pair-{key}-{before}-{after}"
+    _whole(found)
+    st.subheader("Classes")
+    show_panels(
+        found.chart(), name, "Share of each class's images lost and won, with the change of recall and its interval."
+    )
+    _classes(found, name)
+    st.subheader("Images whose answer flipped")
+    _flips(material, found, name)
+    show_notes(found.notes)
+
+
+def _choose_member(material: Material, key: str, name: str) -> int:
+    """Which member stands for a variant; nothing to choose where there is one."""
+    members = material.inputs.members[key]
+    if len(members) == 1:
+        return members[0]
+    return st.selectbox(f"Member of {plain(material.titles[key])}", members, key=name, bind="query-params")
+
+
+def _whole(found: PairComparison) -> None:
+    told = found.summary()
+    change = (
+        f"{told['accuracy_before']:.2%} before; the change lies in {told['low_pp']:+.2f} to {told['high_pp']:+.2f} "
+        f"points, p = {told['p']:.2g} by McNemar's exact test."
+    )
+    tiles = (
+        ("lost", f"{told['negative_flips']:,}", "Images right before, wrong after"),
+        ("won", f"{told['positive_flips']:,}", "Images wrong before, right after"),
+        ("otherwise wrong", f"{told['wrong_to_other_wrong']:,}", "Images wrong before, and wrong after in another way"),
+        ("agreement", f"{told['agreement']:.2%}", "Images to which both give the same answer"),
+        ("BTC", f"{told['btc']:.2%}", "Backward trust compatibility: of what was right before, still right"),
+        ("BEC", f"{told['bec']:.2%}", "Backward error compatibility: of what was wrong before, still wrong"),
+        ("kappa", f"{told['kappa']:.3f}", "Cohen's kappa: agreement beyond chance"),
+    )
+    with st.container(horizontal=True):
+        st.metric(
+            "top-1 after",
+            f"{told['accuracy_after']:.2%}",
+            f"{told['difference_pp']:+.2f} points",
+            border=True,
+            help=prose(change),
+            width=TILE,
+        )
+        for label, value, meaning in tiles:
+            st.metric(label, value, border=True, help=meaning, width=TILE)
+
+
+def _classes(found: PairComparison, name: str) -> None:
+    """The table; a row that is selected becomes the class of the images below."""
+    frame = found.frame().sort_values(["p", "difference_pp"], kind="stable")
+    row = show_table(frame, name, CLASSES, key="pair classes", select=True)
+    if row != st.session_state.get("pair row"):  # a click, not the same row of an earlier run
+        st.session_state["pair row"] = row
+        if row is not None:
+            st.session_state["class"] = int(frame.index[row])
+
+
+def _flips(material: Material, found: PairComparison, name: str) -> None:
+    rows = found.flips_frame()
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        kind = choose_among("Kind", KINDS, "kind")
+        chosen = choose_class(found.class_names)
+    if kind != KINDS[0]:
+        rows = rows[rows["kind"] == kind]
+    if chosen is not None:
+        rows = rows[material.tally(material.audit.baseline).labels[rows["index"]] == chosen]
+    if {"probability_before", "probability_after"} <= set(rows):  # the surest of their different answers first
+        surest = rows["probability_before"] * rows["probability_after"]
+        rows = rows.loc[surest.sort_values(ascending=False, kind="stable").index]
+    st.caption(f"{len(rows):,} images of {found.overall.examples:,}")
+    if rows.empty:
+        return
+    page = st.pagination(-(-len(rows) // PAGE), key="flips", bind="query-params") - 1
+    shown = rows.iloc[page * PAGE : (page + 1) * PAGE]
+    images = material.store.images(material.split, shown["index"].to_list())
+    show_cards([_card(row, image) for row, image in zip(shown.to_dict("records"), images, strict=True)], (1, 1))
+    show_table(rows, f"{name}-flips", {column: how for column, how in FLIPS.items() if column in rows})
+
+
+def _card(row: dict[Hashable, Any], image: bytes) -> Card:
+    texts = {name: str(row[name]) for name in ("example", "label", "before", "after")}
+    return Card(**texts, before_share=1, after_share=1, source=data_uri(image), tiny=is_tiny(image))

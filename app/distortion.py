@@ -1,0 +1,152 @@
+"""Do the classes drift apart? Recall distortion, [R]: slopes, their intervals, accuracy meanwhile, class by class."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import pandas as pd
+import streamlit as st
+
+from tfaudit.app.choosing import choose_variants
+from tfaudit.app.panels import show_panels
+from tfaudit.app.showing import choose_variant, plain, prose, show_chart, show_notes, show_table
+from tfaudit.audit.distortion import Distortion
+from tfaudit.audit.slope_tables import level_table
+from tfaudit.audit.slopes import pooled, slope_frame, slope_intervals
+from tfaudit.report.charts.distortion import MOST_POINTS, balance_chart
+from tfaudit.report.charts.slopes import interval_chart, slope_chart, tradeoff_chart
+from tfaudit.report.sections.distortion import BY, SAYS, distortion_notes, distortions, places, slope_questions
+
+if TYPE_CHECKING:
+    from tfaudit.report.material import Material
+
+__all__ = ["page"]
+
+_number = st.column_config.NumberColumn
+_slope = functools.partial(_number, format="%.3f")
+_variance = functools.partial(_number, format="%.5f", help="Over the classes, mean over members")
+SLOPES = {
+    "title": st.column_config.TextColumn("variant", pinned=True),
+    "members": _number(),
+    "mark": st.column_config.TextColumn(help="< classes closer together, > further apart, ? no evidence"),
+    "alpha": _slope("slope", help="Mean over the members"),
+    "low": _slope("from", help="Interval of the mean; those of a family hold together"),
+    "high": _slope("to", help="Upper end"),
+    "slope_between_dense": _slope("two dense", help="Slope of one dense model on another"),
+    "accuracy_before": _number("top-1 before", format="percent"),
+    "accuracy_after": _number("after", format="percent"),
+    "variance_before": _variance("variance before"),
+    "variance_after": _variance("after"),
+}
+CLASSES = {
+    "class": st.column_config.TextColumn(pinned=True),
+    "examples": _number("images"),
+    "rate_before": _number("recall before", format="percent"),
+    "rate_after": _number("after", format="percent"),
+    "balance_before_pp": _number("balance before", format="%+.2f", help="Recall less accuracy, points"),
+    "balance_after_pp": _number("balance after", format="%+.2f", help="Recall less accuracy, points"),
+    "normalised_before": _number("normalised before", format="percent", help="Balance as a share of the accuracy"),
+    "normalised_after": _number("normalised after", format="percent", help="Balance as a share of the accuracy"),
+    "intensification": _number(format="%.2f", help="Normalised after / before: wild where it is near 0 before"),
+}
+
+
+def page(material: Material) -> None:
+    """Draws the page."""
+    st.title("Recall distortion")
+    found = distortions(material)
+    if not found:
+        st.info(
+            "No compressed member carries the number of a dense one, so none can be set against its parent; "
+            "`tfaudit run` goes on where it stopped."
+        )
+        return
+    st.markdown(prose(SAYS))
+    views = {"Slopes": _slopes, "Classes": _classes, "Questions": _questions}
+    for tab, draw in zip(st.tabs(list(views), key="distortion", bind="query-params"), views.values(), strict=True):
+        if tab.open:  # the others wait until they are opened
+            with tab:
+                draw(material, found)
+    show_notes(distortion_notes(material, found))
+
+
+def _slopes(material: Material, found: Mapping[str, Distortion]) -> None:
+    slopes, intervals = _tables(material, found)
+    chosen = choose_variants(material, list(found))
+    if not chosen:
+        st.caption("Choose at least one variant.")
+        return
+    there = places(material)
+    shown = [there[key] for key in chosen]
+    slopes, intervals = (
+        rows[pd.MultiIndex.from_frame(rows[list(BY)]).isin(shown)].reset_index(drop=True)
+        for rows in (slopes, intervals)
+    )
+    left, right = st.columns(2)
+    with left:
+        if slopes.groupby(list(BY)).size().max() > 1:
+            st.subheader("Slopes")
+            show_chart(slope_chart(slopes, intervals), "slopes", "A box and a dot per model for every variant.")
+            st.subheader("Mean slopes")
+            show_chart(interval_chart(intervals), "slope-intervals", "Mean slope with its interval.")
+    with right:
+        st.subheader("Accuracy against intensification")
+        show_panels(
+            tradeoff_chart(level_table(slopes)),
+            "accuracy-slope",
+            "Mean accuracy and mean slope of every variant with standard errors.",
+        )
+    rows = pd.DataFrame(
+        [{"title": material.titles[key], **_placed(there[key]), **found[key].summary()} for key in chosen]
+    )
+    show_table(rows.drop(columns="mark").merge(intervals[[*BY, "low", "high", "mark"]], on=list(BY)), "slopes", SLOPES)
+
+
+def _classes(material: Material, found: Mapping[str, Distortion]) -> None:
+    key = choose_variant(material)
+    if key not in found:
+        st.info(
+            f"{plain(material.titles[key])} has no slope: its members have no dense partners, or get nothing right."
+        )
+        return
+    each = found[key]
+    points = each.frame()
+    means = each.classes_frame()
+    many = len(points) > MOST_POINTS
+    st.caption(
+        f"Each point is a class, mean over {len(each.members)} members: one per member would be {len(points):,}."
+        if many
+        else "Each point is a class in one member."
+    )
+    show_chart(
+        balance_chart((means.assign(member="mean") if many else points).assign(level=""), pooled({"": each})),
+        f"balances-{key}",
+        "A point per class: normalised recall balance after against before, with the pooled slope.",
+    )
+    show_table(means.sort_values("balance_after_pp", kind="stable"), f"balances-{key}", CLASSES)
+
+
+def _questions(material: Material, found: Mapping[str, Distortion]) -> None:
+    slopes, _ = _tables(material, found)
+    asked = slope_questions(material, slopes)
+    if not asked:
+        st.info("The questions of [R] 7 are about pruned variants, and this study has none.")
+    for i, (title, answers, form) in enumerate(asked):
+        st.markdown(f"**{plain(title)}**")
+        flat = answers.reset_index().rename(columns=str)
+        config = {
+            name: _number(format="%" + form) if pd.api.types.is_float_dtype(flat[name]) else None for name in flat
+        }
+        show_table(flat, f"slope-questions-{i + 1}", config)
+
+
+def _tables(material: Material, found: Mapping[str, Distortion]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    there = places(material)
+    slopes = slope_frame({there[key]: each for key, each in found.items()}, by=BY)
+    return slopes, slope_intervals(slopes, alpha=material.alpha)
+
+
+def _placed(place: tuple[str, float | str]) -> dict[str, float | str]:
+    return dict(zip(BY, place, strict=True))

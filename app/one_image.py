@@ -1,0 +1,87 @@
+"""One image through the severities of a corruption, with what baseline and variant answer: where it is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from tfaudit.app.showing import choose_variant, plain, prose
+from tfaudit.audit.robustness import Robustness
+from tfaudit.audit.tally import Tally, tally
+from tfaudit.report.html import PAGES
+from tfaudit.report.image_strip import image_strip
+
+if TYPE_CHECKING:
+    from tfaudit.report.material import Material
+
+__all__ = ["one_image"]
+
+OFFERED = 500
+"""Images in the list, those that are lost most first."""
+
+STYLE = """
+.strip { --ground: transparent; --soft: color-mix(in srgb, currentColor 70%, transparent); }
+.strip { --line: color-mix(in srgb, currentColor 15%, transparent); border-collapse: collapse; }
+.strip th { text-align: left; font-weight: 600; }
+.strip th:first-child { backdrop-filter: blur(1rem); }
+.strip .right { color: #1aa37c; } .strip .wrong { color: #c077b8; }
+.wide { overflow-x: auto; }
+"""
+
+
+def one_image(material: Material, found: Mapping[str, Robustness]) -> None:
+    """Draws the choices and the image.
+
+    Args:
+        material: of the study.
+        found: results by variant.
+    """
+    key = choose_variant(material)
+    if key not in found:
+        st.info(f"{plain(material.titles[key])} was not evaluated under corruption.")
+        return
+    lost = found[key].lost_first
+    names = [name for name in dict.fromkeys(c.corruption for c in material.conditions if c.is_computed) if name in lost]
+    if not names:
+        st.info("The study was not evaluated on its own images under corruption, only on sets of other images.")
+        return
+    left, right = st.columns(2)
+    most = max(names, key=lambda name: lost[name].sum())
+    corruption = left.selectbox("Corruption", names, index=names.index(most), key="corruption", bind="query-params")
+    counts = lost[corruption]
+    examples = material.store.examples(material.split, images=False, groups=False)
+    ids, classes = examples["example"].to_numpy(), examples.attrs["class_names"]
+    labels = examples["label"].to_numpy()
+
+    def named(position: int) -> str:
+        times = f", lost {counts[position]} ×" if counts[position] else ""
+        return f"{ids[position]}, {classes[labels[position]]}{times}"
+
+    order = np.argsort(-counts, kind="stable")[:OFFERED].tolist()
+    position = right.selectbox(
+        "Image",
+        order,
+        format_func=named,
+        key="picture",
+        bind="query-params",
+        help=f"The {len(order):,} that {prose(material.titles[key])} loses at most severities come first.",
+    )
+    shown = image_strip(
+        material, position, (corruption,), (material.audit.baseline, key), answers=lambda *at: _answers(material, *at)
+    )
+    macro = PAGES.get_template("strip.html.j2").module.strip_table  # type: ignore[attr-defined]
+    style = (files("tfaudit.report") / "strip.css").read_text() + STYLE
+    st.html(f"<style>{style}</style>{macro(shown)}")
+
+
+def _answers(material: Material, key: str, split: str) -> Tally:
+    return _counted(material.fingerprint, key, split, material)
+
+
+@st.cache_resource(max_entries=100, show_spinner="Reading answers")
+def _counted(fingerprint: str, key: str, split: str, _material: Material) -> Tally:
+    return tally(_material.store.predictions(key, split))

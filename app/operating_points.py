@@ -1,0 +1,115 @@
+"""Which variant to ship: the Pareto set, an accuracy floor, and what fairness, accuracy and size are worth. [P] 4.2."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import pandas as pd
+import streamlit as st
+
+from tfaudit.app.choosing import choose_among
+from tfaudit.app.panels import show_panels
+from tfaudit.app.showing import prose, show_notes, show_table
+from tfaudit.audit.operating_points import OperatingPoints, operating_points
+from tfaudit.report.choices import COSTS, choice_in_words, known_costs, weighed
+
+if TYPE_CHECKING:
+    from tfaudit.report.material import Material
+
+__all__ = ["page"]
+
+SAYS = (
+    "Which variants are worth a choice between cost, accuracy and unfairness, the gap between the best and the worst "
+    "recall of a class: those that no other beats in one of the three without losing in another. Say how accurate a "
+    "model must be, and what a point of each is worth to you; the variant of the highest value is chosen."
+)
+
+WORTHS = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
+"""Of a point, as people weigh: each about twice the one before."""
+
+_number = st.column_config.NumberColumn
+_text = st.column_config.TextColumn
+POINTS = {
+    "title": _text("variant", pinned=True),
+    "size": _number(format="percent", help="Gzipped, of the baseline's"),
+    "sparsity": _number(format="percent", help="Zeros among the prunable weights"),
+    "time": _number(format="percent", help="Latency of one image, of the baseline's, on this machine"),
+    "accuracy": _number(format="percent", help="Top-1, mean over members"),
+    "unfairness": _number("unfairness", format="percent", help="Gap between recalls of classes, mean over members"),
+    "above_floor": st.column_config.CheckboxColumn("above the floor"),
+    "pareto": st.column_config.CheckboxColumn("Pareto set", help="No other point is as good in all and better in one"),
+    "value": _number(format="%.3f", help="Sum of worth times objective, in points"),
+    "chosen": st.column_config.CheckboxColumn(),
+}
+
+
+def page(material: Material) -> None:
+    """Draws the page."""
+    st.title("Operating points")
+    table = weighed(material)
+    axes = known_costs(table)
+    if not axes:
+        st.info(
+            "Fewer than three variants are known by their size, their sparsity or their latency: there is no trade-off "
+            "to choose from. `tfaudit run` records sizes, `tfaudit cost` measures latency."
+        )
+        return
+    st.markdown(prose(SAYS))
+    axis = choose_among("Set against", axes, "against") if len(axes) > 1 else axes[0]
+    objectives = {axis: COSTS[axis], "unfairness": "min", "accuracy": "max"}
+    floor = _choose_floor(table)
+    weights = _choose_weights(axis)
+    found = operating_points(table, objectives=objectives, floor=floor, weights=weights)
+    _say(material, found)
+    show_panels(found.chart(), "operating-points", f"Unfairness and accuracy against {axis}, a point per variant.")
+    frame = found.frame().assign(value=lambda rows: 100 * rows["value"])
+    show_table(frame, "operating-points", {name: how for name, how in POINTS.items() if name in frame})
+    show_notes(found.notes)
+
+
+def _choose_floor(table: pd.DataFrame) -> float | None:
+    """The lowest accuracy that is acceptable, a share; None at the left end of the slider."""
+    means = 1000 * table.groupby("variant")["accuracy"].mean()
+    low, high = math.floor(means.min()), math.ceil(means.max())
+    tenths = st.slider(
+        "Accuracy floor, %",
+        low / 10,
+        max(high, low + 1) / 10,
+        low / 10,
+        step=0.1,
+        format="%.1f",
+        key="floor",
+        bind="query-params",
+        help="Variants whose mean accuracy lies below are out of the question.",
+    )
+    return tenths / 100 if tenths > low / 10 else None
+
+
+def _choose_weights(axis: str) -> dict[str, float]:
+    """The worth of a point of each objective; all are shares, so that one point is one hundredth of any."""
+    asked = {
+        axis: ("a point more sparsity" if axis == "sparsity" else f"a percent less {axis}", 1.0),
+        "unfairness": ("a point less unfairness", 10.0),
+        "accuracy": ("a point more accuracy", 10.0),
+    }
+    weights = {}
+    for place, (objective, (words, first)) in zip(st.columns(3), asked.items(), strict=True):
+        weights[objective] = place.select_slider(
+            f"Worth of {words}",
+            WORTHS,
+            value=first,
+            format_func="{:g}".format,
+            key="worth" if objective == axis else f"worth-{objective}",
+            bind="query-params",
+        )
+    return weights
+
+
+def _say(material: Material, found: OperatingPoints) -> None:
+    """What is chosen, and what it costs."""
+    points = found.frame()
+    if not points["chosen"].any():
+        st.warning("No variant reaches the accuracy floor.")
+    for variant in points.loc[points["chosen"], "variant"]:
+        st.success(prose(f"Chosen: {choice_in_words(material, points, variant)}"), icon=":material/check_circle:")

@@ -1,0 +1,84 @@
+"""Page 9: two models on the same images, whether the study holds one model a variant or many."""
+
+import numpy as np
+import pytest
+
+from tests.report.conftest import NAMES, make_study
+from tfaudit.audit.pairs import compare
+from tfaudit.store import Store
+
+
+@pytest.fixture(scope="module")
+def singles(tmp_path_factory):
+    return make_study(tmp_path_factory.mktemp("singles"), members=1)
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory):
+    return make_study(tmp_path_factory.mktemp("many"))
+
+
+def metrics(app):
+    return {metric.label: metric.value for metric in app.metric}
+
+
+def test_single_models_are_compared_at_once(open_page, singles):
+    app = open_page(singles.directory, "compare")
+    assert not app.error
+    told = compare(singles.predictions("dense"), singles.predictions("magnitude-0.9")).summary()
+    assert metrics(app)["lost"] == str(told["negative_flips"])
+    assert metrics(app)["BTC"] == f"{told['btc']:.2%}"
+    assert metrics(app)["top-1 after"] == f"{told['accuracy_after']:.2%}"
+    assert [box.key for box in app.selectbox] == ["class"]
+
+
+def test_members_of_populations_are_chosen(open_page, many):
+    app = open_page(many.directory, "compare", variant="fixed-point int8")
+    assert [box.options for box in app.selectbox[:2]] == [["0", "1", "2", "3"]] * 2
+    app.selectbox(key="before").set_value(1)
+    app.selectbox(key="after").set_value(3).run()
+    sides = many.predictions("dense", members=[1]), many.predictions("int8", members=[3])
+    expected = compare(*sides).frame().sort_values(["p", "difference_pp"], kind="stable")
+    shown = app.dataframe[0].value
+    assert list(shown["class"]) == list(expected["class"])
+    np.testing.assert_allclose(shown["p"], expected["p"])
+    again = open_page(many.directory, "compare", variant="fixed-point int8", before="1", after="3")
+    assert again.dataframe[0].value.equals(shown)
+
+
+def test_flips_are_filtered_by_kind_and_class(open_page, singles):
+    flips = compare(singles.predictions("dense"), singles.predictions("magnitude-0.9")).flips_frame()
+    app = open_page(singles.directory, "compare")
+    assert set(app.dataframe[1].value["example"]) == set(flips["example"])
+    app.segmented_control(key="kind").set_value("lost").run()
+    app.selectbox(key="class").set_value(3).run()
+    wanted = flips[(flips["kind"] == "lost") & (flips["label"] == NAMES[3])]
+    assert len(wanted) > 0
+    assert set(app.dataframe[1].value["example"]) == set(wanted["example"])
+    surest = wanted["probability_before"] * wanted["probability_after"]
+    assert app.dataframe[1].value["example"].iloc[0] == wanted["example"][surest.idxmax()]
+    pictures = "".join(html.value if hasattr(html, "value") else html.proto.body for html in app.html)
+    assert pictures.count("<img") == min(24, len(wanted))
+    assert "<script>" not in pictures
+
+
+def test_the_url_opens_the_same_view(open_page, singles):
+    app = open_page(singles.directory, "compare", kind="won", **{"class": NAMES[1]})
+    shown = app.dataframe[1].value if len(app.dataframe) > 1 else []
+    flips = compare(singles.predictions("dense"), singles.predictions("magnitude-0.9")).flips_frame()
+    assert len(shown) == ((flips["kind"] == "won") & (flips["label"] == NAMES[1])).sum()
+
+
+def test_without_a_compressed_model(open_page, tmp_path):
+    missing = {(key, member) for key in ("magnitude-0.9", "int8") for member in range(4)}
+    app = open_page(make_study(tmp_path, missing=missing).directory, "compare")
+    assert "no compressed model" in app.info[0].value
+
+
+def test_no_image_stored(open_page, tmp_path):
+    store = make_study(tmp_path, members=1)
+    examples = store.examples()
+    labels, ids = examples["label"].to_numpy(), list(examples["example"])
+    Store.save_examples(store, "test", labels, ids, NAMES, [b""] * len(ids))
+    app = open_page(store.directory, "compare")
+    assert not app.error

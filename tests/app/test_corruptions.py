@@ -1,0 +1,116 @@
+"""Page 4: changes, severities, classes, exemplars and one image under corruption; numbers are those of the audit."""
+
+import numpy as np
+import pytest
+
+from tests.report.conftest import NAMES, make_study
+from tests.report.corrupted import corrupted_study
+from tfaudit.report.material import Material
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    return corrupted_study(tmp_path_factory.mktemp("corrupted"), benchmarks=("imagenet_a",))
+
+
+@pytest.fixture(scope="module")
+def found(store):
+    return Material.read(store).robustness("magnitude-0.9")
+
+
+def drawn(app):
+    return "".join(each.proto.body for each in app.html)
+
+
+def test_means_over_severities_and_one_severity(open_page, store, found):
+    app = open_page(store.directory, "corruptions")
+    means, rows = (each.value for each in app.dataframe)
+    assert list(means["title"]) == ["magnitude 90 %", "fixed-point int8"]
+    assert means["mce"].iloc[0] == pytest.approx(found.summary()["mce"])
+    ours = rows[rows["title"] == "magnitude 90 %"]
+    np.testing.assert_allclose(ours["relative_change"], found.frame().query("k == 1")["relative_change"])
+    app.segmented_control(key="severity").set_value(3)
+    app.segmented_control(key="rank").set_value(5).run()
+    rows = app.dataframe[1].value
+    expected = found.severity_frame().query("k == 5 and severity == 3")
+    np.testing.assert_allclose(rows[rows["title"] == "magnitude 90 %"]["difference_pp"], expected["difference_pp"])
+    again = open_page(store.directory, "corruptions", severity="3", rank="top-5")
+    assert again.dataframe[1].value.equals(rows)
+
+
+def test_severities_of_chosen_corruptions_and_variants(open_page, store, found):
+    app = open_page(store.directory, "corruptions", corruptions="Severities")
+    assert app.multiselect(key="panels").value == ["fog", "gaussian_noise"]
+    app.multiselect(key="panels").set_value(["fog"])
+    app.multiselect(key="variants").set_value(["magnitude-0.9"]).run()
+    rows = app.dataframe[0].value
+    expected = found.severity_frame().query("k == 1 and corruption == 'fog'")
+    np.testing.assert_allclose(rows["accuracy_after"], expected["accuracy_after"])
+    app.multiselect(key="panels").set_value([]).run()
+    assert "Choose at least one" in app.caption[0].value
+
+
+def test_classes_are_found_by_name(open_page, store, found):
+    app = open_page(store.directory, "corruptions", corruptions="Classes")
+    assert len(app.dataframe[0].value) == len(found.class_frame())
+    assert app.dataframe[0].value["p"].is_monotonic_increasing
+    app.multiselect(key="hit").set_value([NAMES[3]]).run()
+    rows = app.dataframe[0].value
+    assert set(rows["class"]) == {NAMES[3]}
+    expected = found.class_frame()[found.class_frame()["class"] == NAMES[3]]
+    assert sorted(rows["normalised_pp"]) == sorted(expected["normalised_pp"])
+
+
+def test_exemplars_among_flips(open_page, store, found):
+    app = open_page(store.directory, "corruptions", corruptions="Exemplars")
+    rows = app.dataframe[0].value
+    assert list(rows[rows["title"] == "magnitude 90 %"]["flips"]) == list(found.flip_frame()["flips"])
+
+
+def test_one_image_is_the_one_that_is_lost_most_and_another_can_be_chosen(open_page, store, found):
+    app = open_page(store.directory, "corruptions", corruptions="One image", corruption="fog")
+    lost = found.lost_first["fog"]
+    box = app.selectbox(key="picture")
+    assert box.value == int(np.argmax(lost))
+    page = drawn(app)
+    assert page.count("<img") == 3
+    assert "<script>" not in page
+    population = store.predictions("magnitude-0.9", "fog-3")
+    votes = np.bincount(population.top1[:, box.value], minlength=5)
+    assert f"{25 * votes.max()}\u00a0%" in page
+    app.selectbox(key="picture").set_value(0).run()
+    assert drawn(app) != page
+    assert "test-0" in drawn(app)
+
+
+def test_a_variant_that_was_not_evaluated(open_page, tmp_path):
+    conditions = ("fog 1", "fog 3")
+    store = corrupted_study(tmp_path, corruptions=("fog",), without=[("int8", each) for each in conditions])
+    for view in ("Classes", "One image"):
+        app = open_page(store.directory, "corruptions", corruptions=view, variant="fixed-point int8")
+        assert "was not evaluated under corruption" in app.info[0].value
+        assert any("Not evaluated under corruption" in note.value for note in app.caption)
+
+
+def test_other_images_alone_have_no_strip_and_no_exemplars(open_page, tmp_path):
+    store = corrupted_study(tmp_path, corruptions=(), benchmarks=("imagenet_a",))
+    for view in ("Severities", "One image", "Exemplars"):
+        app = open_page(store.directory, "corruptions", corruptions=view)
+        assert not app.error
+        assert app.info
+    assert not open_page(store.directory, "corruptions").error
+
+
+def test_no_image_stored(open_page, tmp_path):
+    store = corrupted_study(tmp_path, corruptions=("fog",))
+    examples = store.examples()
+    ids = list(examples["example"])
+    store.save_examples("test", examples["label"].to_numpy(), ids, NAMES, [b""] * len(ids))
+    app = open_page(store.directory, "corruptions", corruptions="One image")
+    assert not app.error
+    assert "<img" not in drawn(app)
+
+
+def test_without_conditions_it_says_how_to_get_them(open_page, tmp_path):
+    app = open_page(make_study(tmp_path).directory, "corruptions")
+    assert "`corruptions`" in app.info[0].value

@@ -1,0 +1,76 @@
+"""Page 5: slopes of the chosen variants, classes of one, the questions of [R]; numbers are those of the audits."""
+
+import numpy as np
+import pytest
+
+from tests.report.conftest import make_study
+from tfaudit.audit.distortion import distortion
+from tfaudit.variants import Pruned
+
+RATIOS = tuple(
+    Pruned(ratio=ratio, method=method, treatment="finetune") for method in ("magnitude", "random") for ratio in (2, 10)
+)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    return make_study(tmp_path_factory.mktemp("ratios"), variants=RATIOS)
+
+
+def test_slopes_of_the_chosen_variants(open_page, store):
+    app = open_page(store.directory, "distortion")
+    shown = app.dataframe[0].value
+    assert len(shown) == 4
+    alphas = [distortion(store.predictions("dense"), store.predictions(v.key)).alpha.mean() for v in RATIOS]
+    np.testing.assert_allclose(shown["alpha"], alphas)
+    app.multiselect(key="variants").set_value([RATIOS[3].key]).run()
+    fewer = app.dataframe[0].value
+    assert list(fewer["title"]) == ["random ratio 10"]
+    np.testing.assert_allclose(fewer[["alpha", "low", "high"]], shown[["alpha", "low", "high"]].iloc[3:])
+    again = open_page(store.directory, "distortion", variants=["random ratio 10"])
+    assert list(again.dataframe[0].value["title"]) == ["random ratio 10"]
+
+
+def test_no_variant_chosen(open_page, store):
+    app = open_page(store.directory, "distortion")
+    app.multiselect(key="variants").set_value([]).run()
+    assert not app.error
+    assert "at least one variant" in app.caption[0].value
+
+
+def test_classes_of_one_variant(open_page, store):
+    app = open_page(store.directory, "distortion", distortion="Classes", variant="random ratio 10")
+    found = distortion(store.predictions("dense"), store.predictions(RATIOS[3].key))
+    shown = app.dataframe[0].value.set_index("class")
+    np.testing.assert_allclose(
+        shown["rate_after"], found.classes_frame().set_index("class").loc[shown.index, "rate_after"]
+    )
+    assert any("class in one member" in note.value for note in app.caption)
+
+
+def test_many_points_are_means(open_page, store, monkeypatch):
+    monkeypatch.setattr("tfaudit.app.distortion.MOST_POINTS", 10)
+    app = open_page(store.directory, "distortion", distortion="Classes")
+    assert not app.error
+    assert any("mean over 4 members" in note.value for note in app.caption)
+
+
+def test_questions_about_levels_and_methods(open_page, store):
+    app = open_page(store.directory, "distortion", distortion="Questions")
+    rising, apart, variance = (frame.value for frame in app.dataframe)
+    assert list(rising) == ["pair", "magnitude", "random"]
+    assert list(apart["pair"]) == ["magnitude vs random"]
+    assert list(variance) == ["method", "before", "2", "10"]
+
+
+def test_single_members_have_slopes_and_no_boxes(open_page, tmp_path):
+    app = open_page(make_study(tmp_path, members=1).directory, "distortion")
+    assert not app.error
+    assert [each.value for each in app.subheader] == ["Accuracy against intensification"]
+
+
+def test_quantized_variants_alone_answer_no_questions(open_page, tmp_path):
+    from tfaudit.variants import Quantized
+
+    app = open_page(make_study(tmp_path, variants=(Quantized("int8"),)).directory, "distortion", distortion="Questions")
+    assert "this study has none" in app.info[0].value

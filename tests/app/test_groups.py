@@ -1,0 +1,72 @@
+"""Page 7: groups, individuals, the groups of exemplars, properties of images; numbers are those of the audits."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.report.conftest import make_study
+from tests.report.test_sections import WRITERS
+from tfaudit.audit.attributes import attributes
+from tfaudit.audit.groups import groups
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    facts = WRITERS.assign(light=np.where(np.arange(len(WRITERS)) % 3, "day", ":night: <b>"))
+    return make_study(tmp_path_factory.mktemp("groups"), groups=facts)
+
+
+def sides(store, key="magnitude-0.9"):
+    return store.predictions("dense"), store.predictions(key)
+
+
+def test_a_column_is_chosen_and_kept_in_the_url(open_page, store):
+    app = open_page(store.directory, "groups")
+    assert app.selectbox(key="by").options == ["series", "light"]
+    app.selectbox(key="by").set_value("light").run()
+    expected = groups(*sides(store), store.examples()["light"]).frame().sort_values("difference_pp", kind="stable")
+    shown = app.dataframe[0].value
+    assert list(shown["group"]) == list(expected["group"])
+    np.testing.assert_allclose(shown["p"], expected["p"])
+    assert list(open_page(store.directory, "groups", by="light").dataframe[0].value["group"]) == list(shown["group"])
+
+
+def test_individuals_stand_by_their_loss(open_page, store):
+    app = open_page(store.directory, "groups", groups="Individuals")
+    people, fits = app.dataframe[0].value, app.dataframe[1].value
+    found = groups(*sides(store), WRITERS["series"], individuals=WRITERS["writer"])
+    assert len(people) == len(found.individuals)
+    assert people["difference_pp"].is_monotonic_increasing
+    assert people["difference_pp"].iloc[0] == found.individuals["difference_pp"].min()
+    np.testing.assert_allclose(fits["slope"], found.fits["slope"])
+
+
+def test_groups_of_the_exemplars(open_page, store):
+    app = open_page(store.directory, "groups", groups="Exemplars", variant="fixed-point int8")
+    expected = attributes(*sides(store, "int8"), store.examples()[["series", "light"]]).frame()
+    assert set(app.dataframe[0].value["ratio"]) == set(expected["ratio"])
+
+
+def test_properties_of_small_images(open_page, store):
+    app = open_page(store.directory, "groups", groups="Images")
+    assert not app.error
+    assert len(app.dataframe[0].value) > 0 or app.info
+
+
+def test_individuals_alone_are_one_group(open_page, tmp_path):
+    app = open_page(make_study(tmp_path, groups=WRITERS[["writer"]]).directory, "groups")
+    assert list(app.dataframe[0].value["group"]) == ["all"]
+    assert "by" not in [box.key for box in app.selectbox]
+    app = open_page(tmp_path, "groups", groups="Exemplars")
+    assert "No column" in app.info[0].value
+
+
+def test_without_groups_it_says_how_to_give_them(open_page, tmp_path):
+    app = open_page(make_study(tmp_path).directory, "groups")
+    assert "--groups FILE" in app.info[0].value
+    app = open_page(
+        make_study(tmp_path / "b", groups=pd.DataFrame({"a": np.arange(200) % 2})).directory,
+        "groups",
+        groups="Individuals",
+    )
+    assert "No column" in app.info[0].value

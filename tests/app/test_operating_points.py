@@ -1,0 +1,93 @@
+"""Page 6: the floor and the worths choose a point, and the URL holds them."""
+
+import pandas as pd
+import pytest
+
+from tests.report.conftest import make_study
+from tfaudit.audit.operating_points import operating_points
+from tfaudit.report.choices import weighed
+from tfaudit.report.material import Material
+from tfaudit.variants import Pruned
+
+LEVELS = tuple(Pruned(sparsity) for sparsity in (0.3, 0.5, 0.7, 0.9))
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    return make_study(tmp_path_factory.mktemp("levels"), variants=LEVELS)
+
+
+def table_of(app):
+    return app.dataframe[0].value
+
+
+def expected(store, **options):
+    objectives = {"size": "min", "unfairness": "min", "accuracy": "max"}
+    return operating_points(weighed(Material.read(store)), objectives=objectives, **options).frame()
+
+
+def test_points_are_those_of_the_audit(open_page, store):
+    app = open_page(store.directory, "operating_points")
+    weights = {"size": 1, "unfairness": 10, "accuracy": 10}
+    found = expected(store, weights=weights)
+    assert list(table_of(app)["chosen"]) == list(found["chosen"])
+    assert list(table_of(app)["pareto"]) == list(found["pareto"])
+    assert table_of(app)["value"].to_numpy() == pytest.approx(100 * found["value"].to_numpy())
+    title = found["title"][found["chosen"]].iloc[0]
+    said = app.success[0].value.replace("\\", "").replace("\N{WORD JOINER}", "")
+    assert said.startswith(f"Chosen: {title}: {100 * found['accuracy'][found['chosen']].iloc[0]:.2f} % accurate")
+    assert "kB gzipped" in said
+
+
+def test_the_floor_shuts_out_and_the_url_remembers_it(open_page, store):
+    accuracy = expected(store)["accuracy"].sort_values()
+    floor = round(100 * (accuracy.iloc[1] + accuracy.iloc[2]) / 2, 1)
+    app = open_page(store.directory, "operating_points")
+    app.slider(key="floor").set_value(floor).run()
+    assert list(table_of(app)["above_floor"]) == list(expected(store)["accuracy"] >= floor / 100)
+    again = open_page(store.directory, "operating_points", floor=str(floor))
+    pd.testing.assert_frame_equal(table_of(again), table_of(app))
+
+
+def test_worths_move_the_choice(open_page, store):
+    app = open_page(store.directory, "operating_points")
+    for only, best in (
+        ("worth", lambda rows: rows["size"].idxmin()),
+        ("worth-accuracy", lambda rows: rows["accuracy"].idxmax()),
+    ):
+        for key in ("worth", "worth-unfairness", "worth-accuracy"):
+            app.select_slider(key=key).set_value(1.0 if key == only else 0.0)
+        app.run()
+        rows = table_of(app)
+        assert rows["chosen"].idxmax() == best(rows)
+        assert rows["chosen"].sum() == 1
+
+
+def test_sparsity_can_take_the_place_of_size(open_page, store):
+    app = open_page(store.directory, "operating_points", against="sparsity")
+    assert "sparsity" in table_of(app)
+    assert "size" not in table_of(app)
+
+
+def test_a_floor_that_nothing_reaches(open_page, store):
+    app = open_page(store.directory, "operating_points")
+    app.slider(key="floor").set_value(app.slider(key="floor").max).run()
+    if not table_of(app)["above_floor"].any():
+        assert "No variant reaches" in app.warning[0].value
+
+
+def test_too_few_variants_for_a_trade_off(open_page, tmp_path):
+    app = open_page(make_study(tmp_path, variants=LEVELS[:1]).directory, "operating_points")
+    assert "Fewer than three variants" in app.info[0].value
+
+
+def test_measured_time_is_an_axis_and_part_of_the_cost(open_page, tmp_path):
+    store = make_study(tmp_path, variants=LEVELS)
+    keys = [variant.key for variant in store.study.all_variants]
+    times = [2.0, 1.9, 1.7, 1.2, 0.5]
+    store.save_table(
+        "costs", pd.DataFrame({"variant": keys, "latency_1_ms": times, "latency_1_ratio": [t / 2 for t in times]})
+    )
+    app = open_page(tmp_path, "operating_points", against="time")
+    assert list(table_of(app)["time"]) == [t / 2 for t in times]
+    assert "ms" in app.success[0].value
