@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tfaudit.cli.console import Directory, app, out
+from tfaudit.cli.console import Directory, app, err, out
 
 if TYPE_CHECKING:
     from tfaudit.report.material import Material
@@ -57,6 +57,8 @@ def show(material: Material, *, table: bool = True) -> None:
     from tfaudit.report.html import write_report
     from tfaudit.report.tables import terminal_table
 
+    with err.status("Auditing") as status:
+        material.prepare(lambda share, words: status.update(words))
     audit = material.audit
     if table and audit.table["members"].max() == 1 and audit.exemplars:
         _show_pairs(material)
