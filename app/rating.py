@@ -1,0 +1,193 @@
+"""One rater, one image, one question at a time: what a rater of the human study sees.
+
+Six questions with three answers each would need eighteen keys; one question at a time needs three, and hands and eyes
+stay where they are. An answer is kept before the next question shows.
+"""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+import streamlit as st
+from PIL import Image
+
+from tfaudit.app.showing import plain, prose
+from tfaudit.audit.questions import CATEGORIES, QUESTIONS
+from tfaudit.errors import InputError
+from tfaudit.report.gallery import data_uri
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from tfaudit.answers import Answers, Given
+    from tfaudit.report.material import Material
+
+__all__ = ["rate"]
+
+CHOICES = (("Yes", "Y", 1), ("No", "N", 0), ("Cannot say", "U", None))
+"""What a button says, its key, and the answer that is kept."""
+
+TINY = 96
+"""Pixels of width below which the pixels of an image stay crisp when it is enlarged."""
+
+_BOX = "width:100%;max-height:min(60vh,32rem,62vw);"  # on a telephone the buttons are in sight, too
+
+
+@st.fragment
+def rate(material: Material, answers: Answers, study: int, rater: str) -> None:
+    """Shows the first question that the rater has not answered, or an earlier one to look at again.
+
+    Args:
+        material: of the study whose images are shown.
+        answers: where they are kept.
+        study: number of the human study.
+        rater: a name.
+    """
+    for said in st.session_state.pop("said", []):
+        try:
+            answers.record(*said)
+        except InputError as problem:
+            st.error(prose(str(problem)))  # and the question shows again
+    try:
+        _show(material, answers, study, rater)
+    except InputError as problem:
+        st.error(prose(str(problem)))
+
+
+def _show(material: Material, answers: Answers, study: int, rater: str) -> None:
+    sheet, first = answers.sheet(study), answers.next(study, rater)
+    last = len(sheet) * len(QUESTIONS)
+    step = front = last if first is None else first * len(QUESTIONS) + _open(answers, study, rater, sheet, first)
+    if (back := st.session_state.get(_back(study, rater))) is not None:
+        step = min(back, front)
+    st.session_state["asked"] = study, rater, step
+    place = step // len(QUESTIONS)
+    share = (len(sheet) if first is None else first) / len(sheet)
+    st.progress(share, f"Image {min(place + 1, len(sheet))} of {len(sheet)}")
+    if step == last:
+        st.success(f"All {len(sheet)} images are answered. Thank you!", icon=":material/check:")
+    else:
+        image = sheet.iloc[place]
+        left, right = st.columns([3, 2], gap="medium")
+        with left:
+            _picture(material, int(image["position"]))
+        with right:
+            st.markdown("  \n".join(f"Label {i}: **{plain(image[f'label_{i}'])}**" for i in (1, 2, 3)))
+            given = answers.given(study, rater, image["example"])
+            _question((study, rater, image["example"]), given, step)
+            _categories((study, rater, image["example"]), given, place)
+    _moves(study, rater, step, front)
+    _others(answers, study, rater)
+
+
+def _open(answers: Answers, study: int, rater: str, sheet: pd.DataFrame, place: int) -> int:
+    """Which question of an image lacks an answer."""
+    given = answers.given(study, rater, sheet["example"].iloc[place]).answers
+    return next(i for i, question in enumerate(QUESTIONS) if question.key not in given)
+
+
+def _question(image: tuple[int, str, str], given: Given, step: int) -> None:
+    number = step % len(QUESTIONS)
+    question = QUESTIONS[number]
+    text = st.container()  # filled after the buttons: as soon as a question can be read, its keys answer it
+    with st.container(horizontal=True, gap="small"):
+        for words, shortcut, value in CHOICES:
+            chosen = question.key in given.answers and given.answers[question.key] == value
+            st.button(
+                words,
+                key=f"{words} {step}",
+                type="primary" if chosen else "secondary",
+                shortcut=shortcut,
+                width="stretch",
+                on_click=_answer,
+                args=(image, question.key, value, step),
+            )
+    with text:
+        st.caption(f"Question {number + 1} of {len(QUESTIONS)}")
+        st.markdown(prose(question.text))
+
+
+def _answer(image: tuple[int, str, str], question: str, value: int | None, step: int) -> None:
+    if (*image[:2], step) != st.session_state["asked"]:
+        return  # while a button gives way to the next one, browsers let one key press both
+    _say((*image, {question: value}))
+    back = _back(*image[:2])
+    if st.session_state.get(back) is not None:
+        st.session_state[back] = step + 1
+
+
+def _moves(study: int, rater: str, step: int, front: int) -> None:
+    place = step // len(QUESTIONS)
+    targets = [
+        ("Back", "Left", step - 1, step > 0),
+        ("Forward", "Right", step + 1, step < front),
+        ("Previous image", "Shift+Left", (place - 1) * len(QUESTIONS), place > 0),
+        ("Where I stopped", "Shift+Right", front, step < front),
+    ]
+    with st.container(horizontal=True, gap="small"):
+        for words, shortcut, target, possible in targets:
+            st.button(
+                words,
+                key=f"{words} {step}",
+                type="tertiary",
+                shortcut=shortcut,
+                disabled=not possible,
+                on_click=_go,
+                args=(study, rater, step, None if target == front else target),
+            )
+
+
+def _go(study: int, rater: str, step: int, target: int | None) -> None:
+    if (study, rater, step) == st.session_state["asked"]:
+        st.session_state[_back(study, rater)] = target
+
+
+def _categories(image: tuple[int, str, str], given: Given, place: int) -> None:
+    key = f"categories {image[0]} {image[1]} {place}"
+    meanings = "\n".join(f"- **{name}**: {prose(meaning)}" for name, meaning in CATEGORIES.items())
+    st.pills(
+        "Categories, if any",
+        list(CATEGORIES),
+        selection_mode="multi",
+        default=list(given.categories),
+        key=key,
+        help=meanings,
+        wrap=True,
+        on_change=_choose,
+        args=(image, key),
+    )
+
+
+def _choose(image: tuple[int, str, str], key: str) -> None:
+    _say((*image, {}, list(st.session_state[key])))
+
+
+def _say(said: tuple[object, ...]) -> None:
+    """Keeps it for the run that follows: what goes wrong in a callback could not be told on the page."""
+    st.session_state.setdefault("said", []).append(said)
+
+
+def _back(study: int, rater: str) -> str:
+    return f"looks back at {study} {rater}"
+
+
+def _picture(material: Material, position: int) -> None:
+    (png,) = material.store.images(material.split, [position])
+    if not png:
+        st.html(
+            f'<div role="img" aria-label="No image stored" style="{_BOX}aspect-ratio:4/3;display:grid;'
+            'place-items:center;border:1px dashed currentColor;border-radius:.5rem;opacity:.6">no image stored</div>'
+        )
+        return
+    with Image.open(io.BytesIO(png)) as opened:
+        crisp = "image-rendering:pixelated;" if opened.width < TINY else ""
+    st.html(f'<img src="{data_uri(png)}" alt="The image to judge" style="{_BOX}object-fit:contain;{crisp}">')
+
+
+def _others(answers: Answers, study: int, rater: str) -> None:
+    progress = answers.progress(study)
+    others = progress[progress["rater"].str.casefold() != rater.casefold()]
+    if len(others):
+        done = ", ".join(f"{plain(name)} {count:,}" for name, count in others[["rater", "complete"]].to_numpy())
+        st.caption(f"Images that others have answered: {done}")

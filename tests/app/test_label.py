@@ -1,0 +1,280 @@
+"""The human study's page: begin, rate by questions, look back, resume, stay blind, analyse."""
+
+import re
+
+import pandas as pd
+import pytest
+
+from tests.report.conftest import make_study
+from tfaudit.answers import open_answers
+from tfaudit.audit.questions import CATEGORIES, QUESTIONS
+from tfaudit.audit.survey import survey
+from tfaudit.store import open_store
+
+KEYS = [question.key for question in QUESTIONS]
+
+
+@pytest.fixture
+def directory(tmp_path):
+    return make_study(tmp_path).directory
+
+
+def press(app, words):
+    """A button by what it says; the page has only one such."""
+    (button,) = [button for button in app.button if button.label == words]
+    assert not button.disabled
+    app = button.click().run()
+    assert not app.exception
+    return app
+
+
+def begin(open_page, directory, images=4, seed=0):
+    app = open_page(directory, "label")
+    app.number_input("seed of sample").set_value(seed)
+    next(box for box in app.number_input if box.label == "Images").set_value(images)
+    return press(app, "Begin")
+
+
+def start(app, name="ann"):
+    app.text_input[0].set_value(name)
+    return press(app, "Start")
+
+
+def pages_text(app):
+    """All words that the page shows."""
+    kinds = (app.markdown, app.caption, app.info, app.success, app.warning, app.error, app.subheader)
+    return " ".join(str(element.value) for kind in kinds for element in kind)
+
+
+def unescaped(element):
+    return element.value.replace("\\", "").replace("\N{WORD JOINER}", "")
+
+
+def bar(app):
+    return app.get("progress")[0].proto.text
+
+
+def asked(app):
+    """Number of the image and of the question that are shown."""
+    image = re.match(r"Image (\d+) of", bar(app)).group(1)
+    question = next(re.match(r"Question (\d) of 6", c.value) for c in app.caption if c.value.startswith("Question"))
+    return int(image), int(question.group(1))
+
+
+def test_a_session_from_beginning_to_analysis(open_page, directory):
+    app = start(begin(open_page, directory))
+    answers = open_answers(directory)
+    images = answers.sheet(1)["example"]
+    said = {}
+    for image, words in zip(images, (["Yes"] * 6, ["No"] * 6, ["Cannot say"] * 6, ["Yes", "No"] * 3), strict=True):
+        for question, word in zip(QUESTIONS, words, strict=True):
+            assert any(question.text[:30] in each.value for each in app.markdown)
+            app = press(app, word)
+            said.setdefault(image, {})[question.key] = {"Yes": 1, "No": 0, "Cannot say": None}[word]
+            assert answers.given(1, "ann", image).answers == said[image]  # kept at once
+    assert app.success[0].value == "All 4 images are answered. Thank you!"
+    app.segmented_control("part").set_value("Progress and analysis").run()
+    assert app.dataframe[0].value[["rater", "complete"]].values.tolist() == [["ann", 4]]
+    assert len(app.dataframe) == 1
+    app = press(app, "Unblind and analyse")
+    expected = survey(answers.answers(1)).frame()
+    shown = app.dataframe[1].value
+    pd.testing.assert_frame_equal(shown.reset_index(drop=True), expected[list(shown)], check_dtype=False)
+    assert list(app.dataframe[2].value["example"]) == list(images)
+    assert "no image has two raters" in pages_text(app)
+    assert "stays as drawn" not in pages_text(app)
+    app.segmented_control("part").set_value("Rate").run()
+    assert "not blind" in app.warning[0].value
+
+
+def test_looking_back_and_changing_an_answer(open_page, directory):
+    app = start(begin(open_page, directory))
+    for _ in range(8):
+        app = press(app, "Yes")
+    assert asked(app) == (2, 3)
+    app = press(app, "Back")
+    assert asked(app) == (2, 2)
+    app = press(app, "Previous image")
+    assert asked(app) == (1, 1)
+    app = press(press(app, "Forward"), "No")
+    assert asked(app) == (1, 3)
+    app = press(app, "Where I stopped")
+    assert asked(app) == (2, 3)
+    app = press(app, "Yes")
+    assert asked(app) == (2, 4)
+    answers = open_answers(directory)
+    first, second = answers.sheet(1)["example"][:2]
+    assert answers.given(1, "ann", first).answers == dict.fromkeys(KEYS, 1) | {"single_object": 0}
+    assert answers.given(1, "ann", second).answers == dict.fromkeys(KEYS[:3], 1)
+
+
+def test_the_way_back_ends_at_the_first_question(open_page, directory):
+    app = start(begin(open_page, directory))
+    possible = {button.label: not button.disabled for button in app.button}
+    assert not any(possible[words] for words in ("Back", "Forward", "Previous image", "Where I stopped"))
+    app = press(press(app, "Yes"), "Back")
+    assert asked(app) == (1, 1)
+    assert {button.label: button.proto.type for button in app.button}["Yes"] == "primary"
+    assert {button.label: not button.disabled for button in app.button}["Back"] is False
+
+
+def test_a_button_that_has_gone_answers_nothing(open_page, directory):
+    """Browsers let one key press a button and the one that replaces it; the page asks the next question by then."""
+    app = start(begin(open_page, directory))
+    app.session_state["asked"] = (1, "ann", 1)
+    app = press(app, "Yes")
+    assert open_answers(directory).progress(1).empty
+    assert asked(app) == (1, 1)
+    app = press(app, "No")
+    assert asked(app) == (1, 2)
+
+
+def test_the_last_image_can_be_looked_at_again(open_page, directory):
+    app = start(begin(open_page, directory, images=2))
+    for _ in range(12):
+        app = press(app, "No")
+    app = press(press(app, "Back"), "Yes")
+    assert app.success
+    answers = open_answers(directory)
+    assert answers.given(1, "ann", answers.sheet(1)["example"][1]).answers["typical"] == 1
+
+
+def test_categories_are_kept_for_their_image(open_page, directory):
+    app = start(begin(open_page, directory))
+    pills = app.get("button_group")[-1]
+    assert pills.options == list(CATEGORIES)
+    pills.set_value(["atypical", "abstract"]).run()
+    answers = open_answers(directory)
+    images = answers.sheet(1)["example"]
+    assert answers.given(1, "ann", images[0]).categories == ("abstract", "atypical")
+    for _ in range(6):
+        app = press(app, "Yes")
+    assert app.get("button_group")[-1].value == []
+    app = press(app, "Previous image")
+    assert app.get("button_group")[-1].value == ["abstract", "atypical"]
+    app.get("button_group")[-1].set_value(["atypical"]).run()
+    assert answers.given(1, "ann", images[0]).categories == ("atypical",)
+    assert set(answers.labels("test").query("kind == 'category'")["label"]) == {"atypical"}
+
+
+def test_each_rater_has_a_place(open_page, directory):
+    app = start(begin(open_page, directory))
+    for _ in range(7):
+        app = press(app, "Yes")
+    assert asked(app) == (2, 2)
+    bob = open_page(directory, "label", rater="bob")
+    assert asked(bob) == (1, 1)
+    assert "Images that others have answered: ann 1" in pages_text(bob)
+    again = open_page(directory, "label", rater=" ANN ")
+    assert asked(again) == (2, 2)
+    assert "others" not in pages_text(again)
+    again = press(again, "Not you?")
+    assert again.text_input[0].label == "Your name"
+    assert "rater" not in again.query_params
+
+
+def test_two_studies_are_kept_apart(open_page, directory):
+    app = begin(open_page, directory)
+    app = start(begin(open_page, directory, seed=5))
+    for _ in range(6):
+        app = press(app, "No")
+    assert app.selectbox("series").value == 2
+    app.selectbox("series").set_value(1).run()
+    assert asked(app) == (1, 1)
+    assert open_answers(directory).progress(1).empty
+
+
+def test_nothing_tells_which_images_are_pies(open_page, directory):
+    """Pages of two images differ in the image, its three labels and its place, whichever kind it is of."""
+    app = start(begin(open_page, directory, images=8))
+    answers, seen = open_answers(directory), set()
+    for place, image in enumerate(answers.sheet(1)["example"]):
+        app.run()
+        assert asked(app) == (place + 1, 1)
+        labelled, *others = [each.value for each in app.markdown if not each.value.startswith("**")]
+        assert labelled.startswith("Label 1: ")
+        picture = re.sub('base64,[^"]*', "", app.get("html")[0].proto.body)
+        words = [button.label for button in app.button] + [caption.value for caption in app.caption]
+        seen.add((*others, picture, *words, bar(app).replace(f"Image {place + 1} ", ""), str(app.query_params)))
+        answers.record(1, "ann", image, dict.fromkeys(KEYS, 1))
+    assert len(seen) == 1
+    assert "pie" not in str(seen).lower()
+
+
+def test_the_number_of_pies_is_not_told(open_page, directory):
+    app = open_page(directory, "label")
+    box = next(box for box in app.number_input if box.label == "Images")
+    assert box.max is None or box.max > 200
+    for wrong in (1000, 3):
+        box.set_value(wrong)
+        app = press(app, "Begin")
+        (error,) = app.error
+        assert unescaped(error).startswith(f"images: {wrong}, allowed is an even number")
+        assert not set(re.findall(r"\d+", error.value)) - {str(wrong)}
+        box = next(box for box in app.number_input if box.label == "Images")
+    assert not (directory / "answers.sqlite").exists()
+
+
+@pytest.mark.parametrize("name", ["<script>alert(1)</script>", "*a* :cat: $x$ [l](u)", "👩‍🔬, Zoë"])
+def test_hostile_raters_are_text(open_page, directory, name):
+    app = start(begin(open_page, directory), name)
+    app = press(app, "Yes")
+    assert open_answers(directory).progress(1)["rater"].tolist() == [name]
+    assert f"Rater: {name}" in [unescaped(caption) for caption in app.caption]
+    assert "<script>" not in pages_text(app)
+    other = open_page(directory, "label", rater="bob")
+    assert "<script>" not in pages_text(other)
+
+
+def test_a_name_that_is_no_name_is_one_line(open_page, directory):
+    begin(open_page, directory)
+    app = open_page(directory, "label", rater="x" * 61)
+    assert "rater: a name of 61 characters, allowed are 1 to 60" in unescaped(app.error[0])
+    assert app.text_input[0].label == "Your name"
+
+
+def test_a_missing_image_can_be_judged(open_page, directory):
+    store = open_store(directory)
+    examples = store.examples("test")
+    store.save_examples(
+        "test", examples["label"].to_numpy(), examples["example"], examples.attrs["class_names"], [b""] * len(examples)
+    )
+    app = start(begin(open_page, directory))
+    assert "no image stored" in app.get("html")[0].proto.body
+    assert asked(press(app, "Yes")) == (1, 2)
+
+
+def test_a_damaged_file_is_one_line_and_stays(open_page, directory):
+    (directory / "answers.sqlite").write_bytes(b"no database" * 500)
+    app = open_page(directory, "label")
+    (error,) = app.error
+    assert "is no SQLite file; move it away" in error.value
+    assert (directory / "answers.sqlite").read_bytes() == b"no database" * 500
+
+
+def test_a_file_that_fails_meanwhile_is_one_line(open_page, directory):
+    app = start(begin(open_page, directory))
+    (directory / "answers.sqlite").write_bytes(b"no database" * 500)
+    app = press(app, "Yes")
+    assert all("is no SQLite file" in error.value for error in app.error)
+    assert app.error
+
+
+def test_no_exemplars_nothing_to_label(open_page, tmp_path):
+    from tests.audit.populations import population
+    from tfaudit.given import write_given
+
+    store = write_given(tmp_path, population(1), {"same": population(1)}, name="same")
+    app = open_page(store.directory, "label")
+    assert "nothing to label" in app.info[0].value
+    assert not app.button
+
+
+def test_other_pies_since_the_study_was_drawn(open_page, directory):
+    app = start(begin(open_page, directory, images=20))
+    press(app, "Yes")
+    grown = make_study(directory, members=9)
+    assert grown.directory == directory
+    app = open_page(directory, "label", rater="ann", part="Progress and analysis")
+    app = press(app, "Unblind and analyse")
+    assert "it stays as drawn" in pages_text(app)
