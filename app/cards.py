@@ -105,4 +105,5 @@ def _end(example: str) -> str:
 def _votes(share: float, members: int, right: bool) -> Markup:
     bar = Markup('<div class="tfa-bar"><span class="{}" style="width: {:.0f}%"></span></div>')
     drawn = bar.format("right" if right else "", 100 * share)
-    return Markup('<div class="tfa-votes">{}{} of {}</div>').format(drawn, round(share * members), members)
+    count = f"{round(share * members)} of {members}" if members > 1 else ""  # one model has no votes to count
+    return Markup('<div class="tfa-votes">{}{}</div>').format(drawn, count)

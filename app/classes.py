@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["page"]
 
 CORRECTED = {"none": "uncorrected", "holm": "Holm", "bh": "Benjamini-Hochberg"}
-CENTRED = {"member": "member's accuracy", "population": "population's accuracy", "none": "nothing"}
+CENTRED = {"member": "member", "population": "population", "none": "nothing"}
 
 ORDERS = {
     "normalised difference": ("normalised_pp", True),
@@ -65,7 +65,7 @@ def page(material: Material) -> None:
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
         correction = choose_among("Significance", CORRECTIONS, "correction", CORRECTED.__getitem__)
-        centering = choose_among("Recall is centred on", CENTERINGS, "centering", CENTRED.__getitem__)
+        centering = choose_among("Centred on the accuracy of the", CENTERINGS, "centering", CENTRED.__getitem__)
         order = st.selectbox("Sort by", list(ORDERS), key="sort", bind="query-params", width=220)
         search = st.text_input("Search", placeholder="Part of a name", key="search", bind="query-params", width=220)
     impact = material.impact(variant, centering)
@@ -138,10 +138,9 @@ def _in_range(ranked: pd.DataFrame, order: str, variant: str) -> pd.DataFrame:
 
 def _range(text: str, count: int) -> tuple[int, int]:
     """Two ranks such as "12-40"; all of them where the text says nothing that can be meant."""
-    ends = [int(end) for end in text.split("-") if end.isdecimal()]
-    if len(ends) == 2 and 1 <= ends[0] <= ends[1] <= count:
-        return ends[0], ends[1]
-    return 1, count
+    low, _, high = text.partition("-")
+    known = low.isdecimal() and high.isdecimal() and 1 <= int(low) <= int(high) <= count
+    return (int(low), int(high)) if known else (1, count)
 
 
 def _choose(shown: pd.DataFrame, table: str) -> None:

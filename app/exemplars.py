@@ -12,10 +12,11 @@ from tfaudit.answers import open_answers
 from tfaudit.app.cards import show_cards
 from tfaudit.app.choosing import choose_among
 from tfaudit.app.image_history import chosen_image, show_image
-from tfaudit.app.showing import choose_class, choose_variant, labels, show_chart, show_notes, show_table
+from tfaudit.app.showing import choose_class, choose_variant, labels, prose, show_chart, show_notes, show_table
 from tfaudit.audit.chance import Chance
 from tfaudit.audit.exemplars import Exemplars
-from tfaudit.report.charts.exemplars import difficulty_chart
+from tfaudit.errors import InputError
+from tfaudit.report.charts.exemplars import difficulty_bars
 from tfaudit.report.charts.pie_counts import pie_count_chart
 from tfaudit.report.gallery import by_decisiveness, cards
 
@@ -38,6 +39,15 @@ COLUMNS = {
     "decisiveness": _number(format="percent", help="Chance that two members, one from each side, answer so"),
     "baseline_entropy": _number("entropy before", format="%.2f", help="Of the votes, bits"),
     "compressed_entropy": _number("after", format="%.2f"),
+}
+DIFFICULTY = {
+    "population": st.column_config.TextColumn(),
+    "group": st.column_config.TextColumn(),
+    "k": _number("guesses"),
+    "examples": _number("images"),
+    "accuracy": _number(format="percent"),
+    "low": _number("from", format="percent", help="Lower end of the 95 % interval over the members"),
+    "high": _number("to", format="percent", help="Upper end"),
 }
 COUNTS = {
     "title": st.column_config.TextColumn("variant", pinned=True),
@@ -123,9 +133,12 @@ def _choose_attribute(material: Material, found: Exemplars) -> pd.Series | None:
         for column in material.group_columns
         for value in groups[column].dropna().unique()
     }
-    seen = open_answers(material.store.directory).labels(material.split)
     examples = found.pies["example"].astype(str)
-    masks |= {f"seen: {name}": examples.isin(rows["example"]) for name, rows in seen.groupby("label")}
+    try:
+        seen = open_answers(material.store.directory).labels(material.split).groupby("label")
+        masks |= {f"seen: {name}": examples.isin(rows["example"]) for name, rows in seen}
+    except InputError as problem:  # the gallery needs no answers
+        st.warning(prose(str(problem)))
     if not masks:
         return None
     names = sorted(masks)
@@ -145,11 +158,11 @@ def _choose_attribute(material: Material, found: Exemplars) -> pd.Series | None:
 def _difficulty(material: Material, variant: str, found: Exemplars) -> None:
     st.markdown("Mean accuracy on the PIEs, on the other images and on all, with an interval over the members.")
     show_chart(
-        difficulty_chart(found.difficulty.assign(title=material.titles[variant])),
+        difficulty_bars(found.difficulty),
         f"difficulty-{variant}",
         "Accuracy on PIEs, on the other images and on all, of baseline and compressed members.",
     )
-    show_table(found.difficulty, f"difficulty-{variant}")
+    show_table(found.difficulty, f"difficulty-{variant}", DIFFICULTY)
 
 
 def _levels(material: Material, variant: str, found: Exemplars) -> None:

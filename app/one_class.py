@@ -10,7 +10,7 @@ import streamlit as st
 from tfaudit.app.cards import show_cards
 from tfaudit.app.showing import labels, link_to, plain, prose, show_chart, show_table
 from tfaudit.report.charts.class_recall import class_recall_chart
-from tfaudit.report.charts.classes import class_impact_chart
+from tfaudit.report.charts.classes import named_classes, ranked_classes
 from tfaudit.report.charts.confusion import confusion_chart
 from tfaudit.report.gallery import by_decisiveness, cards
 
@@ -121,7 +121,7 @@ def _corruptions(material: Material, variant: str, label: int) -> None:
     known = rows.rename(columns=renamed).assign(**{"class": rows["corruption"]})
     if known["p"].notna().any():
         show_chart(
-            class_impact_chart(known),
+            named_classes(ranked_classes(known), columns=2),
             f"corruptions-{variant}-class-{label}",
             "A line per corruption: a bar for the change of the class's recall, a point for the normalised one.",
         )

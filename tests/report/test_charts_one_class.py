@@ -11,11 +11,13 @@ import pytest
 
 from tests.audit.populations import population
 from tfaudit.audit.classes import class_impact
+from tfaudit.audit.exemplars import exemplars
 from tfaudit.audit.tally import tally
 from tfaudit.report.charts.class_choice import CLASS, RANGE, class_choice_chart, range_choice_chart
 from tfaudit.report.charts.class_recall import class_recall_chart
 from tfaudit.report.charts.classes import ranked_classes
 from tfaudit.report.charts.confusion import confusion_chart
+from tfaudit.report.charts.exemplars import difficulty_bars
 from tfaudit.report.charts.pie_counts import pie_count_chart
 from tfaudit.report.charts.votes import OTHERS, votes_chart
 from tfaudit.report.images import inline_svg
@@ -38,6 +40,7 @@ def votes(position=3):
     return pd.concat(tables).rename(columns={"class": "name"})
 
 
+FOUND = exemplars(population(1), population(2, hurt=[3]))
 COUNTS = pd.DataFrame(
     {"title": ["a", "b"], "pies": [3, 40], "low": [1, np.nan], "expected": [3.3, np.nan], "high": [6, np.nan]}
 )
@@ -53,6 +56,7 @@ def charts():
         "confusion": confusion_chart(ANSWERS),
         "votes": votes_chart(votes(), "3"),
         "counts": pie_count_chart(COUNTS),
+        "difficulty": difficulty_bars(FOUND.difficulty),
     }
 
 
@@ -69,7 +73,7 @@ def table_of(chart):
     return pd.concat(pd.DataFrame(rows) for rows in chart.to_dict()["datasets"].values())
 
 
-@pytest.mark.parametrize("name", ["range", "choice", "recall", "confusion", "votes", "counts"])
+@pytest.mark.parametrize("name", ["range", "choice", "recall", "confusion", "votes", "counts", "difficulty"])
 def test_charts_fit_a_page_and_a_dark_one(name):
     svg = inline_svg(charts()[name], "")
     assert float(re.search(r'viewBox="0 0 ([\d.]+)', svg)[1]) <= 560
@@ -151,6 +155,21 @@ def test_the_true_class_is_green_also_where_nobody_answers_it():
 def test_counts_without_figures_by_chance_have_no_band():
     assert marks(charts()["counts"], PLUM) == 2
     assert marks(charts()["counts"], GREY) == 2  # a band and its middle
+
+
+def test_difficulty_has_three_bars_per_population_and_k():
+    drawn = charts()["difficulty"]
+    shown = table_of(drawn).set_index(["panel", "group"])["accuracy"]
+    for row in FOUND.difficulty.to_dict("records"):
+        assert shown[f"{row['population']}, top-{row['k']}", row["group"]] == pytest.approx(100 * row["accuracy"])
+    assert [marks(drawn, colour) for colour in (PLUM, GREEN, GREY)] == [5, 5, 5]  # with the legend
+    order = [text for text in texts(drawn) if "top-" in text]
+    assert order == ["baseline, top-1", "compressed, top-1", "baseline, top-5", "compressed, top-5"]
+
+
+def test_difficulty_without_pies_has_two():
+    nobody = exemplars(population(1), population(1)).difficulty
+    assert marks(difficulty_bars(nobody), PLUM) == 1
 
 
 @pytest.mark.parametrize("name", ["<script>alert(1)</script>", "x" * 300, "🐈, a:b[0]", 'it\'s "quoted" \\'])

@@ -13,6 +13,10 @@ __all__ = ["CLASS", "RANGE", "class_choice_chart", "range_choice_chart"]
 RANGE, CLASS = "range", "chosen"
 """Names of the charts' parameters."""
 
+COLUMNS = 2  # of the legend, so that it fits a telephone
+HEIGHT, STEP = 280, 18
+"""Pixels: of the overview, into which the viewer fits legend and title, and of a line."""
+
 
 def range_choice_chart(ranked: pd.DataFrame, order: str, chosen: tuple[float, float] | None = None) -> Drawing:
     """All classes side by side; dragging over them chooses a range of ranks, in the parameter `RANGE`.
@@ -26,7 +30,7 @@ def range_choice_chart(ranked: pd.DataFrame, order: str, chosen: tuple[float, fl
     brush = alt.selection_interval(
         name=RANGE, encodings=["x"], mark=mark, value={"x": chosen} if chosen else alt.Undefined
     )
-    return all_classes(ranked, order).add_params(brush)
+    return all_classes(ranked, order, columns=COLUMNS).add_params(brush).properties(height=HEIGHT)
 
 
 def class_choice_chart(ranked: pd.DataFrame, chosen: int | None = None) -> Drawing:
@@ -39,8 +43,8 @@ def class_choice_chart(ranked: pd.DataFrame, chosen: int | None = None) -> Drawi
     click = alt.selection_point(name=CLASS, fields=["position"], on="click", clear=False)
     colour = alt.when(alt.datum.position == (-1 if chosen is None else chosen)).then(alt.value(AMBER))
     lines = (
-        alt.Chart(ranked, width=WIDTH, height=alt.Step(18))
-        .mark_bar(opacity=0.22, cursor="pointer", height=alt.RelativeBandSize(1))
+        alt.Chart(ranked, width=WIDTH, height=alt.Step(STEP))
+        .mark_bar(opacity=0.22, cursor="pointer", height=STEP)
         .encode(
             y=row_axis(ranked["name"], limit=130),
             x=alt.value(0),
@@ -49,4 +53,4 @@ def class_choice_chart(ranked: pd.DataFrame, chosen: int | None = None) -> Drawi
             tooltip=class_tooltip(),
         )
     )
-    return alt.layer(lines.add_params(click), named_classes(ranked))
+    return alt.layer(lines.add_params(click), named_classes(ranked, columns=COLUMNS))

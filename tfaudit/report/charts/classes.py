@@ -60,12 +60,12 @@ def ranked_classes(frame: pd.DataFrame, by: str = "normalised_pp", *, ascending:
     return shown
 
 
-def _colours() -> alt.Color:
+def _colours(columns: int) -> alt.Color:
     return alt.Color(
         "kind:N",
         title=None,
         scale=alt.Scale(domain=[SIGNIFICANT, UNDECIDED, NORMALISED], range=[PLUM, GREY, GREEN]),
-        legend=alt.Legend(orient="top", symbolType="square", labelLimit=200, columns=3),
+        legend=alt.Legend(orient="top", symbolType="square", labelLimit=200, columns=columns, symbolStrokeWidth=0),
     )
 
 
@@ -81,18 +81,19 @@ def class_tooltip() -> list[alt.Tooltip]:
     ]
 
 
-def named_classes(ranked: pd.DataFrame) -> alt.LayerChart | alt.FacetChart:
+def named_classes(ranked: pd.DataFrame, *, columns: int = 3) -> alt.LayerChart | alt.FacetChart:
     """A line per class with its name, in the order of the rows.
 
     Args:
         ranked: rows of `ranked_classes`.
+        columns: of the legend.
     """
     base = alt.Chart(ranked, width=WIDTH, height=alt.Step(18))
     y = row_axis(ranked["name"], limit=130)
     bars = base.mark_bar(height=11).encode(
         x=alt.X("difference_pp:Q", title="change of recall, percentage points", axis=alt.Axis(tickCount=6)),
         y=y,
-        color=_colours(),
+        color=_colours(columns),
         tooltip=class_tooltip(),
     )
     intervals = base.mark_rule(color=GREEN, strokeWidth=1.5).encode(
@@ -104,12 +105,15 @@ def named_classes(ranked: pd.DataFrame) -> alt.LayerChart | alt.FacetChart:
     return alt.layer(bars, intervals, points)
 
 
-def all_classes(ranked: pd.DataFrame, order: str = "normalised difference") -> alt.LayerChart | alt.FacetChart:
+def all_classes(
+    ranked: pd.DataFrame, order: str = "normalised difference", *, columns: int = 3
+) -> alt.LayerChart | alt.FacetChart:
     """All classes side by side, too many to be named.
 
     Args:
         ranked: of `ranked_classes`.
         order: what they are sorted by, for the title of the axis.
+        columns: of the legend.
     """
     base = alt.Chart(ranked, width=WIDTH + 100, height=150)
     x = alt.X("rank:Q", title=f"classes, by {order}", scale=alt.Scale(nice=False), axis=alt.Axis(grid=False))
@@ -117,7 +121,7 @@ def all_classes(ranked: pd.DataFrame, order: str = "normalised difference") -> a
         x=x,
         y=alt.Y("difference_pp:Q", title="change of recall, points"),
         y2=alt.datum(0),
-        color=_colours(),
+        color=_colours(columns),
         tooltip=class_tooltip(),
     )
     points = base.mark_circle(size=6, opacity=0.9).encode(x=x, y="normalised_pp:Q", color=alt.ColorDatum(NORMALISED))

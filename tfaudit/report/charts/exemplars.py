@@ -5,9 +5,11 @@ from __future__ import annotations
 import altair as alt
 import pandas as pd
 
-from tfaudit.report.charts.style import GREEN, GREY, PLUM, Drawing
+from tfaudit.report.charts.style import AMBER, GREEN, GREY, PLUM, WIDTH, Drawing, row_axis
 
-__all__ = ["difficulty_chart"]
+__all__ = ["difficulty_bars", "difficulty_chart"]
+
+GROUPS, HUES = ["PIE", "non-PIE", "all"], [PLUM, GREEN, GREY]
 
 
 def difficulty_chart(difficulty: pd.DataFrame) -> Drawing:
@@ -27,12 +29,10 @@ def difficulty_chart(difficulty: pd.DataFrame) -> Drawing:
         "group:N",
         title=None,
         sort=None,
-        scale=alt.Scale(domain=["PIE", "non-PIE", "all"], range=[PLUM, GREEN, GREY]),
+        scale=alt.Scale(domain=GROUPS, range=HUES),
         legend=alt.Legend(orient="top"),
     )
-    shape = alt.Shape(
-        "group:N", title=None, scale=alt.Scale(domain=["PIE", "non-PIE", "all"], range=["circle", "square", "diamond"])
-    )
+    shape = alt.Shape("group:N", title=None, scale=alt.Scale(domain=GROUPS, range=["circle", "square", "diamond"]))
     y = alt.Y("title:N", sort=order, title=None, axis=alt.Axis(labelLimit=150))
     base = alt.Chart(width=170, height=alt.Step(26))
     x = alt.X("accuracy:Q", title="accuracy, %", scale=alt.Scale(domain=[0, 100]), axis=alt.Axis(tickCount=5))
@@ -49,3 +49,34 @@ def difficulty_chart(difficulty: pd.DataFrame) -> Drawing:
     return alt.layer(interval, points, data=table).facet(
         facet=alt.Facet("panel:N", sort=panels, title=None), columns=2, spacing=20
     )
+
+
+def difficulty_bars(difficulty: pd.DataFrame) -> Drawing:
+    """The same of one variant: three bars for each population and k, in a width that fits any page.
+
+    Args:
+        difficulty: of an `Exemplars`.
+    """
+    table = difficulty.assign(panel=difficulty["population"] + ", top-" + difficulty["k"].astype(str))
+    for column in ("accuracy", "low", "high"):
+        table[column] = 100 * table[column]
+    colour = alt.Color(
+        "group:N", title=None, scale=alt.Scale(domain=GROUPS, range=HUES), legend=alt.Legend(orient="top")
+    )
+    y = row_axis(table.sort_values(["k"], kind="stable")["panel"].drop_duplicates(), limit=150)
+    base = alt.Chart(table, width=WIDTH, height=alt.Step(16, **{"for": "offset"})).encode(
+        y=y,
+        yOffset=alt.YOffset("group:N", sort=GROUPS),
+        tooltip=[
+            "panel",
+            "group",
+            "examples",
+            *(alt.Tooltip(f"{name}:Q", format=".2f") for name in ("accuracy", "low", "high")),
+        ],
+    )
+    x = alt.X("accuracy:Q", title="accuracy, %", scale=alt.Scale(domain=[0, 100]), axis=alt.Axis(tickCount=5))
+    bars = base.mark_bar().encode(x=x, color=colour)
+    intervals = base.mark_rule(strokeWidth=2, color=AMBER, clip=True).encode(
+        x=alt.X("low:Q", title="accuracy, %"), x2="high:Q"
+    )
+    return alt.layer(bars, intervals)

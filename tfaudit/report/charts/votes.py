@@ -42,7 +42,7 @@ def votes_chart(votes: pd.DataFrame, truth: str) -> Drawing:
                 "answer:N",
                 title=None,
                 scale=alt.Scale(domain=answers, range=colours),
-                legend=alt.Legend(orient="top", columns=3, labelLimit=130),
+                legend=alt.Legend(orient="top", columns=2, labelLimit=130),
             ),
             order="place:Q",
             tooltip=["title", "answer", alt.Tooltip("percent:Q", title="votes, %", format=".0f")],

@@ -1,0 +1,132 @@
+"""Classes and exemplars as a person sees them: clicks, brushes, filters, and links that show the same again."""
+
+import re
+import shutil
+
+import pytest
+
+from tests.app.conftest import settled
+from tests.app.many_classes import make_study_of_many_classes
+from tfaudit.report.material import Material
+from tfaudit.store import open_store
+
+pytestmark = pytest.mark.slow
+
+HARMED = "variant=magnitude+90+%25"
+
+
+@pytest.fixture(scope="module")
+def many(serve, tmp_path_factory):
+    server = serve(make_study_of_many_classes(tmp_path_factory.mktemp("many")).directory)
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def material(viewer):
+    return Material.read(open_store(viewer.directory))
+
+
+def chart(page, key):
+    drawn = page.locator(f".st-key-{key}").get_by_test_id("stVegaLiteChart")
+    drawn.locator("canvas, svg").first.wait_for()
+    drawn.scroll_into_view_if_needed()
+    page.wait_for_timeout(300)
+    return drawn.bounding_box()
+
+
+def names(page):
+    return page.locator(".tfa-card .tfa-name:first-of-type").all_inner_texts()
+
+
+def test_a_click_on_a_class_shows_its_exemplars(viewer, visit, material):
+    page = visit(f"{viewer.url}/classes?{HARMED}")
+    found = material.exemplars("magnitude-0.9")
+    order = material.impact("magnitude-0.9").frame().sort_values("normalised_pp", kind="stable").index
+    line = next(i for i, c in enumerate(order) if (found.labels[found.index] == c).any())
+    lines = page.locator(".st-key-lines path[aria-roledescription=bar]")
+    chart(page, "lines")
+    lines.nth(line).click(force=True)
+    page.wait_for_url(f"**class={order[line]}*")
+    page.get_by_text("Recall of every member").wait_for()
+    settled(page)
+    expected = (found.labels[found.index] == order[line]).sum()
+    assert page.get_by_text(f"{expected} of its images change their modal label").count() == 1
+    cards = page.locator(".tfa-card")
+    assert cards.count() == min(expected, 6)
+    assert all(text.startswith("true") for text in cards.all_inner_texts())
+    page.get_by_role("link", name=re.compile("exemplars of this class")).click()
+    page.wait_for_url("**/exemplars?*")
+    settled(page)
+    assert page.get_by_text(f"{expected} of the {len(found.index)} PIEs").count() == 1
+
+
+def test_brushing_narrows_the_classes_and_the_link_shows_the_same(many, visit):
+    page = visit(f"{many.url}/classes?{HARMED}")
+    box = chart(page, "overview")
+    page.mouse.move(box["x"] + 0.4 * box["width"], box["y"] + 0.4 * box["height"])
+    page.mouse.down()
+    for share in (0.45, 0.5, 0.55):
+        page.mouse.move(box["x"] + share * box["width"], box["y"] + 0.5 * box["height"])
+    page.mouse.up()
+    page.get_by_text("Click in the chart beside the range").wait_for()
+    settled(page)
+    low, high = map(int, re.search(r"range=(\d+)-(\d+)", page.url).groups())
+    assert 10 < low < high < 35
+    told = page.get_by_text(f"Classes {low} to {high} by normalised difference")
+    assert told.count() == 1
+    shared = visit(page.url)
+    assert shared.get_by_text(f"Classes {low} to {high} by normalised difference").count() == 1
+    box = chart(page, "overview")
+    page.mouse.dblclick(box["x"] + 0.9 * box["width"], box["y"] + 0.5 * box["height"])
+    page.get_by_text("Drag over the chart").wait_for()
+    settled(page)
+    assert "range=" not in page.url
+
+
+def test_filters_change_the_gallery_and_the_link_shows_the_same(viewer, visit, material):
+    found = material.exemplars("magnitude-0.9")
+    page = visit(f"{viewer.url}/exemplars?{HARMED}")
+    assert page.locator(".tfa-card").count() == min(len(found.index), 24)
+    page.get_by_role("radio", name="wrong").click()
+    page.wait_for_url("**baseline=wrong*")
+    settled(page)
+    wrong = (found.baseline_mode != found.labels)[found.index].sum()
+    assert page.get_by_text(f"{wrong} of the {len(found.index)} PIEs").count() == 1
+    assert page.locator(".tfa-card").count() == wrong
+    alike = visit(page.url)
+    assert alike.locator(".tfa-card").all_inner_texts() == page.locator(".tfa-card").all_inner_texts()
+
+
+def test_an_image_opens_over_all_levels_and_closes(viewer, visit):
+    page = visit(f"{viewer.url}/exemplars?{HARMED}")
+    page.locator(".st-key-cards button:visible").first.click()
+    page.get_by_role("dialog").wait_for()
+    settled(page)
+    assert page.get_by_role("dialog").get_by_role("img").count() >= 1
+    assert re.search(r"image=\d+", page.url)
+    shared = visit(page.url, width=400, scheme="dark")
+    shared.get_by_role("dialog").wait_for()
+    page.keyboard.press("Escape")
+    page.get_by_role("dialog").wait_for(state="detached")
+    settled(page)
+    assert "image=" not in page.url
+
+
+def test_hostile_names_show_as_they_are(many, visit):
+    page = visit(f"{many.url}/classes?{HARMED}&class=*a*+:cat:+$x$+[l](u)")
+    assert page.get_by_role("heading", name="*a* :\N{WORD JOINER}cat:\N{WORD JOINER} $x$ [l](u)").count() == 1
+
+
+def test_a_study_that_loses_its_images_stays_usable(serve, visit, viewer, tmp_path):
+    directory = tmp_path / "digits"
+    shutil.copytree(viewer.directory, directory)
+    server = serve(directory)
+    content = (directory / "examples/test.parquet").read_bytes()
+    page = visit(f"{server.url}/exemplars?{HARMED}")
+    (directory / "examples/test.parquet").write_bytes(content[:200])
+    page.get_by_role("radio", name="wrong").click()
+    settled(page)
+    assert page.get_by_text("is damaged").count() == 1
+    assert page.get_by_test_id("stException").count() == 0
+    server.stop()

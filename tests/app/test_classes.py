@@ -1,0 +1,142 @@
+"""The page Classes shows what the audit of the store gives, for any choice, and names as the text they are."""
+
+import re
+
+import numpy as np
+import pytest
+
+from tests.app.many_classes import HOSTILE, NAMES, make_study_of_many_classes
+from tests.report.conftest import make_study
+from tests.report.corrupted import corrupted_study
+from tfaudit.app.classes import _range
+from tfaudit.app.showing import plain
+from tfaudit.audit.classes import class_impact
+from tfaudit.audit.robustness import robustness
+from tfaudit.audit.tally import tally
+
+HARMED = {"variant": "magnitude 90 %"}
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    return make_study(tmp_path_factory.mktemp("small"))
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory):
+    return make_study_of_many_classes(tmp_path_factory.mktemp("many"))
+
+
+def impact(store, **options):
+    return class_impact(store.predictions("dense"), store.predictions("magnitude-0.9"), **options)
+
+
+def said(app):
+    return "\n".join(each.value for each in [*app.markdown, *app.caption, *app.info])
+
+
+@pytest.mark.parametrize(
+    ("shown", "correction"), [("uncorrected", "none"), ("Holm", "holm"), ("Benjamini-Hochberg", "bh")]
+)
+def test_significance_is_that_of_the_correction(open_page, small, shown, correction):
+    app = open_page(small.directory, "classes", correction=shown, **HARMED)
+    expected = impact(small).frame(correction)
+    table = app.dataframe[0].value.set_index("class")
+    assert dict(table["direction"]) == dict(zip(expected["class"], expected["direction"], strict=True))
+    count = (expected["direction"] != "no evidence").sum()
+    assert f"{count} of 5 classes change significantly ({shown}".replace("-", "\\-") in said(app).replace("-", "\\-")
+
+
+@pytest.mark.parametrize("centering", ["member", "population", "none"])
+def test_differences_are_centred_as_chosen(open_page, small, centering):
+    app = open_page(small.directory, "classes", centering={"none": "nothing"}.get(centering, centering), **HARMED)
+    table = app.dataframe[0].value.set_index("class").loc[list(impact(small).class_names)]
+    expected = impact(small, centering=centering)
+    np.testing.assert_allclose(table["p"], expected.test.p)
+    np.testing.assert_allclose(table["normalised_pp"], 100 * expected.test.difference)
+
+
+def test_sorting_and_searching(open_page, many):
+    app = open_page(many.directory, "classes", sort="name", search="SPECIES 1", **HARMED)
+    shown = list(app.dataframe[0].value["class"])
+    assert shown == sorted(name for name in NAMES if "species 1" in name)
+    app = open_page(many.directory, "classes", sort="p", **HARMED)
+    assert app.dataframe[0].value["p"].is_monotonic_increasing
+    app.text_input[0].set_value("[").run()
+    assert list(app.dataframe[0].value["class"]) == [HOSTILE[1]]
+    app.text_input[0].set_value("nowhere").run()
+    assert not app.exception
+    assert "No class that was tested has such a name" in said(app)
+
+
+def test_a_range_in_the_url_narrows_chart_and_table(open_page, many):
+    whole = open_page(many.directory, "classes", **HARMED).dataframe[0].value
+    assert len(whole) == 50
+    app = open_page(many.directory, "classes", range="11-14", **HARMED)
+    assert list(app.dataframe[0].value["class"]) == list(whole["class"][10:14])
+    assert "Classes 11 to 14 by normalised difference" in said(app)
+
+
+@pytest.mark.parametrize("text", ["", "4", "9-3", "0-3", "3-51", "a-b", "1-2-3", "-1-3", "²-3", "1.5-3"])
+def test_a_range_that_cannot_be_meant_is_the_whole(text):
+    assert _range(text, 50) == (1, 50)
+
+
+def test_one_class(open_page, small):
+    app = open_page(small.directory, "classes", **{"class": "dog & co"}, **HARMED)
+    before, after = (tally(small.predictions(key)).confusion(1) for key in ("dense", "magnitude-0.9"))
+    table = app.dataframe[1].value.set_index("name")
+    assert dict(table["before"]) == pytest.approx(
+        dict.fromkeys(table.index, 0) | dict(zip(before["class"], before["share"], strict=True))
+    )
+    assert dict(table["after"]) == pytest.approx(
+        dict.fromkeys(table.index, 0) | dict(zip(after["class"], after["share"], strict=True))
+    )
+    modes = [tally(small.predictions(key)).mode() for key in ("dense", "magnitude-0.9")]
+    pies = (modes[0] != modes[1])[small.predictions("dense").labels == 1].sum()
+    assert f"{pies} of its images change" in said(app)
+    assert len(app.get("html")) == min(pies, 6) + 1  # and the style
+
+
+def test_a_class_that_is_not_there_is_none(open_page, small):
+    app = open_page(small.directory, "classes", **{"class": "unicorn"}, **HARMED)
+    assert "Choose a class here" in said(app)
+
+
+def test_hostile_names_are_text(open_page, many):
+    for name in (*HOSTILE[:2], HOSTILE[3]):
+        app = open_page(many.directory, "classes", **{"class": name}, **HARMED)
+        assert f"#### {plain(name)}" in said(app)
+        assert not re.search(r"(?<!\\)<script|:cat:", said(app))
+        drawn = [html.proto.body for html in app.get("html")]
+        assert all("<script" not in body for body in drawn)
+        assert all("no image stored" in body for body in drawn if "<figure" in body)
+    assert "crane (4)" in app.selectbox[-1].options
+    assert "crane (5)" in app.selectbox[-1].options
+
+
+def test_corruptions_of_a_class(open_page, tmp_path):
+    store = corrupted_study(tmp_path)
+    app = open_page(store.directory, "classes", **{"class": "élan"}, **HARMED)
+    read = [
+        {(c.corruption, c.severity): store.predictions(key, c.split) for c in store.study.conditions}
+        for key in ("dense", "magnitude-0.9")
+    ]
+    expected = robustness(*read).classes.query("`class` == 'élan'").set_index("corruption")
+    shown = app.dataframe[2].value.set_index("corruption")
+    assert list(shown.index) == ["fog", "gaussian_noise"]
+    np.testing.assert_allclose(shown["difference_pp"], expected["difference_pp"])
+    np.testing.assert_allclose(shown["p"], expected["p"])
+
+
+def test_single_members_are_told_where_to_go(open_page, tmp_path):
+    store = make_study(tmp_path, members=1)
+    app = open_page(store.directory, "classes", **{"class": "dog & co"})
+    assert "two members or more" in app.info[0].value
+    assert "of its images change" in said(app)
+
+
+def test_no_compressed_variant(open_page, tmp_path):
+    store = make_study(tmp_path, missing=[(key, member) for key in ("magnitude-0.9", "int8") for member in range(4)])
+    app = open_page(store.directory, "classes")
+    assert "no compressed variant" in app.info[0].value

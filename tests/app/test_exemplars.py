@@ -1,0 +1,187 @@
+"""The page Exemplars: filters against masks, pages, missing images, one image over all levels."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.app.many_classes import make_study_of_many_classes
+from tests.report.conftest import make_study
+from tfaudit.answers import open_answers
+from tfaudit.audit.chance import chance
+from tfaudit.audit.exemplars import exemplars
+from tfaudit.audit.questions import QUESTIONS
+from tfaudit.audit.survey_sample import survey_sample
+from tfaudit.audit.tally import tally
+from tfaudit.store import Store
+
+HARMED = {"variant": "magnitude 90 %"}
+GROUPS = pd.DataFrame({"age": ["old", "young", None, "young"] * 50, "writer": range(200)})
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    return make_study(tmp_path_factory.mktemp("small"), groups=GROUPS)
+
+
+@pytest.fixture(scope="module")
+def found(store):
+    return exemplars(store.predictions("dense"), store.predictions("magnitude-0.9"))
+
+
+def cards(app):
+    return [
+        html.proto.body for html in app.get("html") if "tfa-card" in html.proto.body and "<figure" in html.proto.body
+    ]
+
+
+def said(app):
+    return "\n".join(each.value for each in [*app.markdown, *app.caption, *app.info, *app.warning])
+
+
+def ids(app):
+    return list(app.dataframe[0].value["example"])
+
+
+def test_the_gallery_shows_the_surest_first(open_page, store, found):
+    app = open_page(store.directory, "exemplars", **HARMED)
+    surest = found.pies.sort_values("decisiveness", ascending=False, kind="stable")
+    assert ids(app) == list(surest["example"])
+    assert len(cards(app)) == 24
+    for card, row in zip(cards(app), surest.head(24).to_dict("records"), strict=True):
+        assert f'alt="Image {row["example"]}, of class' in card
+        assert f"{round(4 * row['baseline_share'])} of 4" in card
+        assert "<script" not in card
+        assert "<b>cat" not in card
+    assert f"{len(surest)} of the {len(surest)} PIEs among 200 images" in said(app)
+
+
+def test_pages_follow_each_other_and_read_their_images_alone(open_page, store, found, monkeypatch):
+    read = []
+    images = Store.images
+    monkeypatch.setattr(Store, "images", lambda self, split, at: (read.append(list(at)), images(self, split, at))[1])
+    monkeypatch.setattr(
+        Store, "examples", lambda *_, **options: pytest.fail("all were read") if options["images"] else None
+    )
+    surest = found.pies.sort_values("decisiveness", ascending=False, kind="stable")["index"].tolist()
+    open_page(store.directory, "exemplars", page="2", **HARMED)
+    assert read == [surest[24:48]]
+    read.clear()
+    open_page(store.directory, "exemplars", page="99", **HARMED)
+    assert read == [surest[:24]]
+
+
+def test_filters_equal_masks(open_page, store, found):
+    labels, position = found.labels[found.index], found.pies["index"]
+    right = (found.baseline_mode == found.labels)[found.index]
+    young = GROUPS["age"].to_numpy()[position] == "young"
+    cases = [
+        ({"class": "<script>alert(1)</script>"}, labels == 3),
+        ({"baseline": "right"}, right),
+        ({"baseline": "wrong"}, ~right),
+        ({"attribute": "age: young"}, young),
+        (
+            {"class": "<script>alert(1)</script>", "baseline": "right", "attribute": "age: young"},
+            (labels == 3) & right & young,
+        ),
+    ]
+    for choices, mask in cases:
+        app = open_page(store.directory, "exemplars", **choices, **HARMED)
+        assert 0 < mask.sum() < len(found.index)
+        assert set(ids(app)) == set(found.pies["example"][mask])
+        assert f"{mask.sum()} of the {len(found.index)} PIEs" in said(app)
+
+
+def test_another_filter_begins_at_the_first_page(open_page, store, found):
+    app = open_page(store.directory, "exemplars", page="2", **HARMED)
+    second = cards(app)
+    assert app.session_state["page"] == 2
+    app.selectbox(key="class").set_value(3).run()
+    assert app.session_state["page"] == 1
+    assert len(cards(app)) == min(24, (found.labels[found.index] == 3).sum())
+    assert cards(app) != second
+
+
+def test_what_raters_saw_filters(open_page, tmp_path):
+    store = make_study(tmp_path)
+    found = exemplars(store.predictions("dense"), store.predictions("magnitude-0.9"))
+    answers = open_answers(store.directory)
+    sample = survey_sample(found, 20, seed=1)
+    study = answers.begin(
+        sample, variant="magnitude-0.9", split="test", seed=1, example_ids=store.examples()["example"].tolist()
+    )
+    seen = []
+    for place, example in enumerate(answers.sheet(study)["example"]):
+        holds = place % 3 == 0
+        seen += [example] * holds
+        value = QUESTIONS[0].holds if holds else 1 - QUESTIONS[0].holds
+        answers.record(study, "ann", example, {QUESTIONS[0].key: value}, [])
+    app = open_page(store.directory, "exemplars", attribute=f"seen: {QUESTIONS[0].attribute}", **HARMED)
+    assert set(ids(app)) == set(seen) & set(found.pies["example"]) != set()
+
+
+def test_answers_that_cannot_be_read_do_not_hide_the_gallery(open_page, tmp_path):
+    store = make_study(tmp_path)
+    (tmp_path / "answers.sqlite").write_text("no database" * 100)
+    app = open_page(store.directory, "exemplars", **HARMED)
+    assert "SQLite" in app.warning[0].value
+    assert len(cards(app)) == 24
+
+
+def test_nothing_left_by_the_filters(open_page, store, found):
+    labels, right = found.labels[found.index], (found.baseline_mode == found.labels)[found.index]
+    young = GROUPS["age"].to_numpy()[found.index] == "young"
+    label = next(c for c in range(5) if not (young & right & (labels == c)).any())
+    choices = {"class": found.class_names[label], "baseline": "right", "attribute": "age: young"}
+    app = open_page(store.directory, "exemplars", **choices, **HARMED)
+    assert not cards(app)
+    assert "No PIE is left by these filters" in app.info[0].value
+
+
+def test_a_variant_without_pies(open_page, tmp_path):
+    twins = make_study(tmp_path, members=1)
+    dense = (twins.directory / twins.prediction_path("dense", 0)).read_bytes()
+    twins.save_member("int8", 0, {twins.prediction_path("int8", 0): dense}, {"bytes": 1, "gzipped_bytes": 1})
+    app = open_page(twins.directory, "exemplars", variant="fixed-point int8")
+    assert "This variant has no PIEs" in app.info[0].value
+
+
+def test_one_image_over_all_levels(open_page, store):
+    app = open_page(store.directory, "exemplars", image="17", **HARMED)
+    shown = app.dataframe[-1].value
+    for key, title in store.study.titles.items():
+        votes = tally(store.predictions(key)).image(17)
+        assert dict(shown[shown["title"] == title].set_index("name")["votes"]) == dict(
+            zip(votes["class"], votes["votes"], strict=True)
+        )
+    assert "age: young" in said(app).replace("\\", "").replace("\N{WORD JOINER}", "")
+    assert 'alt="Image test-17, of class' in app.get("html")[-1].proto.body
+
+
+@pytest.mark.parametrize("image", ["200", "-1", "x", "1.5", "<b>"])
+def test_an_image_that_is_not_there(open_page, store, image):
+    app = open_page(store.directory, "exemplars", image=image, **HARMED)
+    assert "allowed are 0 to 199" in app.warning[0].value
+    assert len(cards(app)) == 24
+
+
+def test_missing_images_are_boxes_with_their_ids(open_page, tmp_path):
+    app = open_page(make_study_of_many_classes(tmp_path).directory, "exemplars", **HARMED)
+    assert all("no image stored" in card and "&lt;i&gt;" in card and "<img" not in card for card in cards(app))
+    assert len(cards(app)) == 24
+
+
+def test_difficulty(open_page, store, found):
+    app = open_page(store.directory, "exemplars", exemplars="Difficulty", **HARMED)
+    pd.testing.assert_frame_equal(app.dataframe[0].value, found.difficulty, check_dtype=False, check_column_type=False)
+
+
+def test_counts_of_every_level(open_page, store, found):
+    app = open_page(store.directory, "exemplars", exemplars="Levels", **HARMED)
+    table = app.dataframe[0].value.set_index("title")
+    assert table.loc["magnitude 90 %", "pies"] == len(found.index)
+    null = chance(store.predictions("dense"), store.predictions("magnitude-0.9")).frame().iloc[0]
+    np.testing.assert_allclose(
+        table.loc["magnitude 90 %", ["low", "expected", "high", "p"]].astype(float),
+        null[["low", "expected", "high", "p"]].astype(float),
+    )
+    assert list(table.index) == ["magnitude 90 %", "fixed-point int8"]
