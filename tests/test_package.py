@@ -80,6 +80,7 @@ MAY_IMPORT = {
     "audit": {"errors", "predictions", "stats", "audit"},
     "results": {"errors"},
     "report": {
+        "answers",
         "conditions",
         "errors",
         "variants",

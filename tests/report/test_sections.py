@@ -8,11 +8,14 @@ import pytest
 from scipy import stats
 
 from tests.report.conftest import make_study
+from tfaudit.answers import open_answers
 from tfaudit.audit.chance import chance
 from tfaudit.audit.distortion import distortion
+from tfaudit.audit.exemplars import exemplars
 from tfaudit.audit.groups import groups
 from tfaudit.audit.pairs import compare
 from tfaudit.audit.questions import QUESTIONS
+from tfaudit.audit.survey_sample import survey_sample
 from tfaudit.report.html import write_report
 from tfaudit.report.material import Material
 from tfaudit.report.sections.order import study_sections
@@ -126,6 +129,21 @@ def test_a_human_study(store):
         answers[question.key] = random.integers(0, 2, len(answers))
     found = sections_of(store, answers=answers)["survey"]
     assert len(cells(found.tables[0])["attribute"]) == len(QUESTIONS)
+
+
+def test_the_human_study_of_the_viewer(tmp_path):
+    store = make_study(tmp_path)
+    assert "survey" not in sections_of(store)
+    sample = survey_sample(exemplars(store.predictions("dense"), store.predictions("int8")), 4, seed=1)
+    stored = open_answers(store.directory)
+    ids = store.examples()["example"]
+    study = stored.begin(sample, variant="int8", split="test", seed=1, example_ids=ids)
+    assert "survey" not in sections_of(store)
+    for example in stored.sheet(study)["example"]:
+        stored.record(study, "ann", example, {question.key: question.holds for question in QUESTIONS})
+    found = sections_of(store)["survey"]
+    assert cells(found.tables[0])["of PIEs, %"][0] == "100.0"
+    assert found.notes[0] == "The images are of fixed-point int8, 4 of them."
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pandas as pd
+
+from tfaudit.answers import open_answers
 from tfaudit.audit.survey import survey
 from tfaudit.report.material import Material
 from tfaudit.report.sections.section import Figure, Section, Table, column
@@ -10,10 +13,11 @@ __all__ = ["survey_section"]
 
 
 def survey_section(material: Material) -> Section | None:
-    """The human study, where answers were brought along."""
-    if material.answers is None:
+    """The human study, where answers were brought along; else the last one that raters have begun in the viewer."""
+    answers, notes = (material.answers, ()) if material.answers is not None else _stored(material)
+    if answers is None:
         return None
-    found = survey(material.answers, alpha=material.alpha)
+    found = survey(answers, alpha=material.alpha)
     frame = found.frame()
     return Section(
         "survey",
@@ -35,5 +39,17 @@ def survey_section(material: Material) -> Section | None:
                 ),
             ),
         ),
-        found.notes,
+        (*notes, *found.notes),
     )
+
+
+def _stored(material: Material) -> tuple[pd.DataFrame | None, tuple[str, ...]]:
+    """The answers, and which study they are of."""
+    stored = open_answers(material.store.directory)
+    studies = stored.studies(material.split).query("raters > 0").to_dict("records")
+    if not studies:
+        return None, ()
+    shown = studies[-1]
+    more = f"; the last of {len(studies)} studies" if len(studies) > 1 else ""
+    title = material.study.titles.get(shown["variant"], shown["variant"])
+    return stored.answers(shown["study"]), (f"The images are of {title}, {shown['images']} of them{more}.",)
