@@ -79,6 +79,8 @@ def _show(material: Material, answers: Answers, study: int, rater: str) -> None:
             _categories((study, rater, image["example"]), given, place)
     _moves(study, rater, step, front)
     _others(answers, study, rater)
+    if place + 1 < len(sheet):
+        _image(material, int(sheet["position"].iloc[place + 1]))  # at hand when the rater comes to it
 
 
 def _open(answers: Answers, study: int, rater: str, sheet: pd.DataFrame, place: int) -> int:
@@ -173,7 +175,7 @@ def _back(study: int, rater: str) -> str:
 
 
 def _picture(material: Material, position: int) -> None:
-    (png,) = material.store.images(material.split, [position])
+    png = _image(material, position)
     if not png:
         st.html(
             f'<div role="img" aria-label="No image stored" style="{_BOX}aspect-ratio:4/3;display:grid;'
@@ -183,6 +185,15 @@ def _picture(material: Material, position: int) -> None:
     with Image.open(io.BytesIO(png)) as opened:
         crisp = "image-rendering:pixelated;" if opened.width < TINY else ""
     st.html(f'<img src="{data_uri(png)}" alt="The image to judge" style="{_BOX}object-fit:contain;{crisp}">')
+
+
+def _image(material: Material, position: int) -> bytes:
+    return _read(material, str(material.store.directory), material.split, material.fingerprint, position)
+
+
+@st.cache_data(max_entries=200, show_spinner=False)  # six questions show one image
+def _read(_material: Material, directory: str, split: str, fingerprint: str, position: int) -> bytes:
+    return _material.store.images(split, [position])[0]
 
 
 def _others(answers: Answers, study: int, rater: str) -> None:
