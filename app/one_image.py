@@ -29,6 +29,7 @@ STYLE = """
 .strip th { text-align: left; font-weight: 600; }
 .strip th:first-child { backdrop-filter: blur(1rem); }
 .strip .right { color: #1aa37c; } .strip .wrong { color: #c077b8; }
+.strip img { width: 8rem; height: 8rem; }
 .wide { overflow-x: auto; }
 """
 
@@ -75,6 +76,8 @@ def one_image(material: Material, found: Mapping[str, Robustness]) -> None:
     )
     macro = PAGES.get_template("strip.html.j2").module.strip_table  # type: ignore[attr-defined]
     style = (files("tfaudit.report") / "strip.css").read_text() + STYLE
+    truth = labels[position]
+    st.caption(prose(f"Of class {classes[truth]}. Below the pictures stand the modal answers. {shown.says}"))
     st.html(f"<style>{style}</style>{macro(shown)}")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import altair as alt
+import streamlit as st
 
 from tfaudit.app.showing import show_chart
 from tfaudit.report.charts.style import Drawing
@@ -30,4 +31,6 @@ def show_panels(chart: Drawing, name: str, description: str) -> None:
             panel = panel.properties(data=chart.data)  # Altair keeps once what all panels share
         if isinstance(panel, (alt.Chart, alt.LayerChart)):
             panel = panel.properties(width=WIDE, autosize=FIT)
+        else:
+            st.html("<style>[data-testid=stVegaLiteChart] { overflow-x: auto; max-width: 100%; }</style>")  # of facets
         show_chart(panel, name if len(panels) == 1 else f"{name}-{i + 1}", description)

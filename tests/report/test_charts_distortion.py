@@ -120,3 +120,11 @@ def test_single_members_and_undefined_slopes_still_draw():
         for chart in (slope_chart(slopes, intervals), interval_chart(intervals), tradeoff_chart(level_table(slopes))):
             assert "2 ?" in texts(chart) or "2" in texts(chart)
     inline_svg(nothing.chart(), "")
+
+
+def test_numbers_and_names_of_levels_stand_in_one_chart_without_a_column_of_both():
+    found = {**STUDY, ("quantization", "int8"): distortion(DENSE, population(40))}
+    slopes = slope_frame(found, by=BY)
+    for chart in (slope_chart(slopes, slope_intervals(slopes)), interval_chart(slope_intervals(slopes))):
+        assert all(len(set(map(type, table_of(chart)[name].dropna()))) <= 1 for name in table_of(chart))
+    assert any("int8" in text for text in texts(tradeoff_chart(level_table(slopes))))

@@ -125,5 +125,5 @@ def _levels(titles: list[str], hues: list[str]) -> alt.Color:
         "level:N",
         title=None,
         scale=scale,
-        legend=alt.Legend(orient="top", columns=2 if len(titles) > 3 else 3, symbolOpacity=1, labelLimit=130),
+        legend=alt.Legend(orient="top", columns=2, symbolOpacity=1, labelLimit=130),
     )

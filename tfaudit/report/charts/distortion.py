@@ -54,12 +54,14 @@ def balance_chart(points: pd.DataFrame, panels: pd.DataFrame) -> Drawing:
         base.transform_filter("datum.kind == 'equal'").mark_line(color=GREY, strokeDash=[4, 4], strokeWidth=1.5),
         base.transform_filter("datum.kind == 'slope'").mark_line(color=AMBER, strokeWidth=2),
     )
-    header = alt.Header(labelExpr="split(datum.label, '|')", labelAnchor="start", labelLimit=WIDTH if single else 180)
+    some = [] if len(drawn) == len(known) else [f"{len(drawn):,} of {len(known):,} points drawn"]
+    chart = alt.layer(*layers, data=table)
+    if single:
+        return chart.properties(title=[*panels["panel"].iloc[0].split("|"), *some])
+    header = alt.Header(labelExpr="split(datum.label, '|')", labelAnchor="start", labelLimit=180)
     facet = alt.Facet("panel:N", sort=list(panels["panel"]), title=None, header=header)
-    chart = alt.layer(*layers, data=table).facet(facet=facet, columns=1 if single else 2, spacing=14)
-    if len(drawn) == len(known):
-        return chart
-    return chart.properties(title=f"{len(drawn):,} of {len(known):,} points drawn")
+    chart = chart.facet(facet=facet, columns=2, spacing=14)
+    return chart.properties(title=some) if some else chart
 
 
 def group_names(frame: pd.DataFrame, factors: list[str]) -> list[str]:

@@ -50,7 +50,7 @@ def _colour() -> alt.Color:
         "kind:N",
         title=None,
         scale=alt.Scale(domain=[LOST, WON, CHANGE], range=[PLUM, GREEN, AMBER]),
-        legend=alt.Legend(orient="top", symbolType="square", columns=3),
+        legend=alt.Legend(orient="top", symbolType="square", columns=2),
     )
 
 

@@ -99,13 +99,16 @@ def _factors(intervals: pd.DataFrame) -> list[str]:
 
 
 def _named(frame: pd.DataFrame, factors: list[str]) -> pd.DataFrame:
-    """With `name`, of the level and its mark, `group`, of all other factors, and what the mark means."""
+    """With `name`, of the level and its mark, `group`, of all other factors, and what the mark means.
+
+    Without the level itself: it may be a number here and a name there, which not every table can hold.
+    """
     named = frame.assign(
         name=group_names(frame, ["level"]), group=group_names(frame, [name for name in factors if name != "level"])
     )
-    if "mark" not in named:
-        return named
-    return named.assign(name=group_names(named, ["level", "mark"]), meaning=named["mark"].map(MARKS))
+    if "mark" in named:
+        named = named.assign(name=group_names(named, ["level", "mark"]), meaning=named["mark"].map(MARKS))
+    return named.drop(columns="level")
 
 
 def _levels(table: pd.DataFrame) -> alt.Y:
@@ -114,7 +117,9 @@ def _levels(table: pd.DataFrame) -> alt.Y:
 
 def _colours() -> alt.Color:
     scale = alt.Scale(domain=list(MARKS.values()), range=[GREEN, PLUM, GREY])
-    return alt.Color("meaning:N", title="classes are", scale=scale, legend=alt.Legend(orient="top", symbolOpacity=1))
+    return alt.Color(
+        "meaning:N", title="classes are", scale=scale, legend=alt.Legend(orient="top", columns=2, symbolOpacity=1)
+    )
 
 
 def _one() -> alt.Chart:
