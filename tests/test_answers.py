@@ -6,6 +6,7 @@ import os
 import signal
 import sqlite3
 import subprocess
+import sys
 import threading
 import time
 
@@ -249,7 +250,17 @@ def test_two_processes_and_threads_write_at_once(answers, tmp_path):
     ]
 
 
-def test_many_begin_at_once(tmp_path):
+@pytest.fixture
+def restless():
+    """Threads take turns after every few instructions."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.mark.parametrize("attempt", range(10))
+def test_many_begin_at_once(tmp_path, restless, attempt):
     found = []
     threads = [threading.Thread(target=lambda: found.append(begun(open_answers(tmp_path)))) for _ in range(12)]
     for thread in threads:

@@ -92,7 +92,15 @@ class AnswerFile:
         Raises:
             InputError: the file cannot be used.
         """
-        with self._one_line(), contextlib.closing(self._reader()) as database:
+        with self._one_line(), contextlib.ExitStack() as opened:
+            if self.place.exists() or self.place.is_symlink():
+                database = opened.enter_context(contextlib.closing(self._connect(self._reading_mode())))
+                database.execute("BEGIN")  # one look at the file, whoever writes it meanwhile
+                if not self._is_new(database):
+                    yield database
+                    return
+            database = opened.enter_context(contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)))
+            _create(database)
             yield database
 
     @contextlib.contextmanager
@@ -103,7 +111,10 @@ class AnswerFile:
             InputError: the file cannot be used.
         """
         with self._one_line(), contextlib.closing(self._connect("rwc")) as database:
-            if self._is_new(database):
+            database.execute("BEGIN")  # one look, as above
+            new = self._is_new(database)
+            database.execute("COMMIT")
+            if new:
                 # Fails where another process does it just now; that is as good.
                 with contextlib.suppress(sqlite3.OperationalError):
                     database.execute("PRAGMA journal_mode = WAL")
@@ -118,17 +129,10 @@ class AnswerFile:
                     database.execute("ROLLBACK")
                 raise
 
-    def _reader(self) -> sqlite3.Connection:
-        if self.place.exists() or self.place.is_symlink():
-            # Where SQLite cannot put its files beside this one, nobody writes, and it may do without them.
-            alone = not os.access(self.place.parent, os.W_OK) and not self._beside("-wal").exists()
-            database = self._connect("ro&immutable=1" if alone else "rw")
-            if not self._is_new(database):
-                return database
-            database.close()
-        database = sqlite3.connect(":memory:", isolation_level=None)
-        _create(database)
-        return database
+    def _reading_mode(self) -> str:
+        # Where SQLite cannot put its files beside this one, nobody writes, and it may do without them.
+        alone = not os.access(self.place.parent, os.W_OK) and not self._beside("-wal").exists()
+        return "ro&immutable=1" if alone else "rw"
 
     def _connect(self, mode: str) -> sqlite3.Connection:
         self._require_inside()
