@@ -50,13 +50,15 @@ def size_chart(table: pd.DataFrame) -> Drawing:
         ],
     )
     shown["side"] = _sides(shown)
-    names = [
-        alt.Chart(shown[shown["side"] == side])
-        .mark_text(align=side, dx=dx, dy=-12, limit=200)
-        .encode(x="megabytes:Q", y="top1:Q", text="title:N")
-        for side, dx in (("right", -6), ("left", 6))
-    ]
-    return alt.layer(points, *names)
+    left, right = (
+        alt.Chart(shown[shown["side"] == side]).encode(x="megabytes:Q", y="top1:Q", text="title:N")
+        for side in ("left", "right")
+    )
+    return alt.layer(
+        points,
+        left.mark_text(align="left", dx=6, dy=-12, limit=200),
+        right.mark_text(align="right", dx=-6, dy=-12, limit=200),
+    )
 
 
 def _sides(shown: pd.DataFrame) -> pd.Series:
