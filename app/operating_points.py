@@ -72,7 +72,7 @@ def _choose_floor(table: pd.DataFrame) -> float | None:
     """The lowest accuracy that is acceptable, a share; None at the left end of the slider."""
     means = 1000 * table.groupby("variant")["accuracy"].mean()
     low, high = math.floor(means.min()), math.ceil(means.max())
-    tenths = st.slider(
+    percent = st.slider(
         "Accuracy floor, %",
         low / 10,
         max(high, low + 1) / 10,
@@ -83,7 +83,7 @@ def _choose_floor(table: pd.DataFrame) -> float | None:
         bind="query-params",
         help="Variants whose mean accuracy lies below are out of the question.",
     )
-    return tenths / 100 if tenths > low / 10 else None
+    return percent / 100 if percent > low / 10 else None
 
 
 def _choose_weights(axis: str) -> dict[str, float]:

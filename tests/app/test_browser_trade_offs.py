@@ -1,0 +1,101 @@
+"""The trade-off pages in a real browser: sliders move the choice, the URL holds it, downloads and narrow windows."""
+
+import io
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from tests.app.conftest import settled
+from tfaudit.audit.operating_points import operating_points
+from tfaudit.report.choices import weighed
+from tfaudit.report.material import Material
+from tfaudit.store import open_store
+
+pytestmark = pytest.mark.slow
+
+FLOOR = "Accuracy floor, %"
+VIEWS = {
+    "corruptions": ("Corruptions", "Severities", "Classes", "One image", "Exemplars"),
+    "distortion": ("Slopes", "Classes", "Questions"),
+}
+
+
+@pytest.fixture(scope="module")
+def table(viewer):
+    return weighed(Material.read(open_store(viewer.directory)))
+
+
+def chosen(page):
+    return page.get_by_test_id("stMain").get_by_text("Chosen:").inner_text()
+
+
+def slide(page, label, key, times):
+    page.get_by_role("slider", name=label).focus()
+    for _ in range(times):
+        page.keyboard.press(key)
+    page.wait_for_timeout(300)  # a slider waits for a pause before it tells the server
+    settled(page)
+
+
+def test_the_floor_moves_the_choice_and_a_link_brings_both_back(viewer, visit, table):
+    page = visit(f"{viewer.url}/operating_points?worth-unfairness=0&worth-accuracy=0")
+    points = table.groupby("title", sort=False)[["size", "accuracy"]].mean()
+    smallest = points["size"].idxmin()
+    assert smallest in chosen(page)
+    low = float(page.get_by_role("slider", name=FLOOR).get_attribute("min"))
+    steps = int(1000 * points["accuracy"][smallest] - 10 * low) + 1  # just above what the smallest reaches
+    slide(page, FLOOR, "ArrowRight", steps)
+    floor = round(low + steps / 10, 1)
+    assert f"floor={floor:g}" in page.url
+    said = chosen(page)
+    assert points["size"][points["accuracy"] >= floor / 100].idxmin() in said
+    again = visit(page.url)
+    assert chosen(again) == said
+    assert float(again.get_by_role("slider", name=FLOOR).input_value()) == floor
+
+
+def test_worths_move_the_choice(viewer, visit, table):
+    page = visit(f"{viewer.url}/operating_points")
+    slide(page, "Worth of a point less unfairness", "Home", 1)
+    slide(page, "Worth of a point more accuracy", "Home", 1)
+    smallest = table.groupby("title")["size"].mean().idxmin()
+    assert smallest in chosen(page)
+    assert "worth-accuracy=0" in page.url
+    assert chosen(visit(page.url)) == chosen(page)
+
+
+def test_the_csv_holds_the_table(viewer, visit, table):
+    page = visit(f"{viewer.url}/operating_points?against=sparsity")
+    with page.expect_download() as download:
+        page.get_by_test_id("stMain").get_by_role("button", name="CSV", exact=True).click()
+    rows = pd.read_csv(io.BytesIO(Path(download.value.path()).read_bytes()))
+    assert download.value.suggested_filename == "operating-points.csv"
+    objectives = {"sparsity": "max", "unfairness": "min", "accuracy": "max"}
+    weights = {"sparsity": 1, "unfairness": 10, "accuracy": 10}
+    expected = operating_points(table, objectives=objectives, weights=weights).frame()
+    assert list(rows["title"]) == list(expected["title"])
+    assert list(rows["accuracy"]) == pytest.approx(list(expected["accuracy"]))
+    assert list(rows["chosen"]) == list(expected["chosen"])
+
+
+@pytest.mark.parametrize(("page", "view"), [(name, view) for name, views in VIEWS.items() for view in views])
+def test_every_view_fits_a_narrow_window(viewer, visit, page, view):
+    opened = visit(f"{viewer.url}/{page}?{page}={view.replace(' ', '+')}", width=400, scheme="dark")
+    main = opened.get_by_test_id("stMain")
+    last = main.locator(".strip") if view == "One image" else main.get_by_role("button", name="CSV", exact=True)
+    last.first.wait_for()
+    assert main.get_by_role("tab", selected=True).inner_text() == view
+    assert opened.get_by_test_id("stAlertContentError").count() == 0
+    assert main.evaluate("main => main.scrollWidth") <= 400
+
+
+def test_a_tab_is_part_of_the_link(viewer, visit):
+    page = visit(f"{viewer.url}/corruptions")
+    page.get_by_role("tab", name="One image").click()
+    settled(page)
+    assert "corruptions=One+image" in page.url
+    pictures = page.get_by_test_id("stMain").locator(".strip img")
+    assert pictures.count() > 2
+    assert all(pictures.nth(i).evaluate("image => image.naturalWidth") == 8 for i in range(pictures.count()))
+    assert set(page.get_by_test_id("stMain").locator(".strip td.right").all_inner_texts())
