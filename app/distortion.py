@@ -134,10 +134,13 @@ def _questions(material: Material, found: Mapping[str, Distortion]) -> None:
     if not asked:
         st.info("The questions of [R] 7 are about pruned variants, and this study has none.")
     for i, (title, answers, form) in enumerate(asked):
-        st.markdown(f"**{plain(title)}**")
+        st.markdown(f"**{prose(title)}**")
         flat = answers.reset_index().rename(columns=str)
         config = {
-            name: _number(format="%" + form) if pd.api.types.is_float_dtype(flat[name]) else None for name in flat
+            name: _number(format="%" + form)
+            if pd.api.types.is_float_dtype(flat[name])
+            else st.column_config.TextColumn(pinned=True)
+            for name in flat
         }
         show_table(flat, f"slope-questions-{i + 1}", config)
 

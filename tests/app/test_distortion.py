@@ -1,5 +1,7 @@
 """Page 5: slopes of the chosen variants, classes of one, the questions of [R]; numbers are those of the audits."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -61,6 +63,8 @@ def test_questions_about_levels_and_methods(open_page, store):
     assert list(rising) == ["pair", "magnitude", "random"]
     assert list(apart["pair"]) == ["magnitude vs random"]
     assert list(variance) == ["method", "before", "2", "10"]
+    for frame in app.dataframe:
+        assert not any(how.get("hidden") for name, how in json.loads(frame.proto.columns).items() if name != "_index")
 
 
 def test_single_members_have_slopes_and_no_boxes(open_page, tmp_path):
