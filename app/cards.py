@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 from markupsafe import Markup
 
-from tfaudit.app.showing import plain
+from tfaudit.app.text import plain
 from tfaudit.report.gallery import Card
 
 __all__ = ["picture", "show_cards"]

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import streamlit as st
 
-from tfaudit.app.showing import labels
+from tfaudit.app.text import labels, plain
 
 if TYPE_CHECKING:
     from tfaudit.report.material import Material
 
-__all__ = ["choose_among", "choose_variants"]
+__all__ = ["choose_among", "choose_class", "choose_variant", "choose_variants", "clicked"]
 
 T = TypeVar("T")
+
+BUTTONS = 12
+"""Up to so many variants each one has a button; more are a list."""
 
 MOST = 10
 """Variants that are shown side by side before anybody chooses: a chart has no more hues."""
@@ -34,6 +37,41 @@ def choose_among(label: str, options: Sequence[T], key: str, named: Callable[[T]
     )
 
 
+def choose_variant(material: Material, *, baseline: bool = False) -> str:
+    """Which variant the page is about; the URL calls it `variant`.
+
+    Args:
+        material: of the study.
+        baseline: whether the baseline can be chosen, too.
+    """
+    keys = [key for key in material.titles if baseline or key != material.audit.baseline]
+    named = dict(zip(keys, labels([material.titles[key] for key in keys]), strict=True))
+    if len(keys) > BUTTONS:
+        return st.selectbox("Variant", keys, format_func=named.__getitem__, key="variant", bind="query-params")
+    return st.segmented_control(
+        "Variant",
+        keys,
+        default=keys[0],
+        required=True,
+        format_func=lambda key: plain(named[key]),
+        key="variant",
+        bind="query-params",
+    )
+
+
+def choose_class(names: Sequence[str]) -> int | None:
+    """Which class the page is about, found by typing; the URL calls it `class`. None until one is chosen."""
+    return st.selectbox(
+        "Class",
+        range(len(names)),
+        index=None,
+        format_func=labels(names).__getitem__,
+        placeholder="Type to search",
+        key="class",
+        bind="query-params",
+    )
+
+
 def choose_variants(material: Material, keys: Sequence[str]) -> list[str]:
     """Which variants a chart compares, in their order; the URL calls them `variants`.
 
@@ -46,3 +84,17 @@ def choose_variants(material: Material, keys: Sequence[str]) -> list[str]:
         "Variants", keys, default=keys[:MOST], format_func=named.__getitem__, key="variants", bind="query-params"
     )
     return [key for key in keys if key in chosen]
+
+
+def clicked(key: str, name: str) -> Any:
+    """What a reader has just selected in a chart or table, or unselected; None where nothing happened there.
+
+    A selection stays while the page runs again for other reasons; only a new one is a click.
+
+    Args:
+        key: of the chart or table.
+        name: of the chart's parameter, or "rows".
+    """
+    now = st.session_state.get(key, {}).get("selection", {}).get(name)
+    before, st.session_state[f"{key} before"] = st.session_state.get(f"{key} before"), now
+    return None if now == before or (before is None and not now) else now

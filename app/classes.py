@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import streamlit as st
 
-from tfaudit.app.choosing import choose_among
+from tfaudit.app.choosing import choose_among, choose_class, choose_variant, clicked
 from tfaudit.app.one_class import show_class
-from tfaudit.app.showing import choose_class, choose_variant, prose, show_chart, show_notes, show_table
+from tfaudit.app.showing import show_chart, show_notes, show_table
+from tfaudit.app.text import prose
 from tfaudit.audit.classes import CENTERINGS, CORRECTIONS, ClassImpact
 from tfaudit.report.charts.class_choice import CLASS, RANGE, class_choice_chart, range_choice_chart
 from tfaudit.report.charts.classes import ALL_NAMED, ranked_classes
@@ -112,7 +113,7 @@ def _counted(impact: ClassImpact, correction: str) -> str:
 
 def _in_range(ranked: pd.DataFrame, order: str, variant: str) -> pd.DataFrame:
     """The classes of the ranks that were brushed in the overview; the URL calls them `range`."""
-    brushed = _selected("overview", RANGE)
+    brushed = clicked("overview", RANGE)
     if brushed is not None:
         st.query_params.pop("range", None)
         if ranks := brushed.get("rank"):
@@ -145,11 +146,9 @@ def _range(text: str, count: int) -> tuple[int, int]:
 
 def _choose(shown: pd.DataFrame, table: str) -> None:
     """Takes the class that was clicked in the chart or in the table."""
-    clicked = _selected("lines", CLASS)
-    if clicked:
-        st.session_state["class"] = clicked[0]["position"]
-    rows = _selected(table, "rows")
-    if rows:
+    if lines := clicked("lines", CLASS):
+        st.session_state["class"] = lines[0]["position"]
+    if rows := clicked(table, "rows"):
         st.session_state["class"] = int(shown["position"].iloc[rows[0]])
 
 
@@ -169,10 +168,3 @@ def _draw(shown: pd.DataFrame, variant: str, chosen: int | None, table: str) -> 
         key="lines",
     )
     show_table(shown, f"classes-{variant}", COLUMNS, key=table, select=True)
-
-
-def _selected(key: str, name: str) -> Any:
-    """What a reader has just selected in a chart or table, or unselected; None where nothing happened there."""
-    now = st.session_state.get(key, {}).get("selection", {}).get(name)
-    before, st.session_state[f"{key} before"] = st.session_state.get(f"{key} before"), now
-    return None if now == before or (before is None and not now) else now

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from tfaudit.app.cards import show_cards
-from tfaudit.app.choosing import choose_among
-from tfaudit.app.panels import show_panels
-from tfaudit.app.showing import choose_class, choose_variant, plain, prose, show_notes, show_table
+from tfaudit.app.choosing import choose_among, choose_class, choose_variant, clicked
+from tfaudit.app.showing import show_chart, show_notes, show_table
+from tfaudit.app.text import plain, prose
 from tfaudit.audit.pairs import PairComparison
 from tfaudit.report.gallery import Card, data_uri, is_tiny
 from tfaudit.report.sections.pairs import SAYS
@@ -70,7 +70,7 @@ def page(material: Material) -> None:
     name = f"pair-{key}-{before}-{after}"
     _whole(found)
     st.subheader("Classes")
-    show_panels(
+    show_chart(
         found.chart(), name, "Share of each class's images lost and won, with the change of recall and its interval."
     )
     _classes(found, name)
@@ -118,11 +118,9 @@ def _whole(found: PairComparison) -> None:
 def _classes(found: PairComparison, name: str) -> None:
     """The table; a row that is selected becomes the class of the images below."""
     frame = found.frame().sort_values(["p", "difference_pp"], kind="stable")
-    row = show_table(frame, name, CLASSES, key="pair classes", select=True)
-    if row != st.session_state.get("pair row"):  # a click, not the same row of an earlier run
-        st.session_state["pair row"] = row
-        if row is not None:
-            st.session_state["class"] = int(frame.index[row])
+    if rows := clicked("pair classes", "rows"):
+        st.session_state["class"] = int(frame.index[rows[0]])
+    show_table(frame, name, CLASSES, key="pair classes", select=True)
 
 
 def _flips(material: Material, found: PairComparison, name: str) -> None:

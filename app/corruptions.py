@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import streamlit as st
 
-from tfaudit.app.choosing import choose_among, choose_variants
+from tfaudit.app.choosing import choose_among, choose_variant, choose_variants
 from tfaudit.app.one_image import one_image
-from tfaudit.app.panels import show_panels
-from tfaudit.app.showing import choose_variant, labels, plain, prose, show_chart, show_notes, show_table
+from tfaudit.app.showing import show_chart, show_notes, show_table
+from tfaudit.app.text import labels, plain, prose
 from tfaudit.audit.robustness import Robustness
 from tfaudit.report.charts.class_corruptions import class_corruption_chart, largest_change, told_apart
 from tfaudit.report.charts.corruptions import relative_change_chart, severity_chart
@@ -161,7 +161,7 @@ def _severities(material: Material, found: Mapping[str, Robustness]) -> None:
         return
     levels = {material.titles[key]: found[key] for key in chosen}
     baseline = material.titles[material.audit.baseline]
-    show_panels(
+    show_chart(
         severity_chart(levels, baseline=baseline, k=k, corruptions=shown, side=200),
         f"severities-top{k}",
         "Accuracy over severity, a panel per corruption, a line per variant.",
@@ -194,7 +194,7 @@ def _classes(material: Material, found: Mapping[str, Robustness]) -> None:
     if shown["difference_pp"].isna().all():
         st.info("These classes have no images under corruption.")
         return
-    show_panels(
+    show_chart(
         class_corruption_chart(shown, material.alpha, reach=largest_change(cells), most=MOST_CLASSES),
         f"class-corruptions-{key}",
         "Change of recall by class and corruption; a dot where it is significant.",

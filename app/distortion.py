@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import streamlit as st
 
-from tfaudit.app.choosing import choose_variants
-from tfaudit.app.panels import show_panels
-from tfaudit.app.showing import choose_variant, plain, prose, show_notes, show_table
+from tfaudit.app.choosing import choose_variant, choose_variants
+from tfaudit.app.showing import show_chart, show_notes, show_table
+from tfaudit.app.text import plain, prose
 from tfaudit.audit.distortion import Distortion
 from tfaudit.audit.slope_tables import level_table
 from tfaudit.audit.slopes import pooled, slope_frame, slope_intervals
@@ -88,12 +88,12 @@ def _slopes(material: Material, found: Mapping[str, Distortion]) -> None:
     with left:
         if slopes.groupby(list(BY)).size().max() > 1:
             st.subheader("Slopes")
-            show_panels(slope_chart(slopes, intervals), "slopes", "A box and a dot per model for every variant.")
+            show_chart(slope_chart(slopes, intervals), "slopes", "A box and a dot per model for every variant.")
             st.subheader("Mean slopes")
-            show_panels(interval_chart(intervals), "slope-intervals", "Mean slope with its interval.")
+            show_chart(interval_chart(intervals), "slope-intervals", "Mean slope with its interval.")
     with right:
         st.subheader("Accuracy against intensification")
-        show_panels(
+        show_chart(
             tradeoff_chart(level_table(slopes)),
             "accuracy-slope",
             "Mean accuracy and mean slope of every variant with standard errors.",
@@ -120,7 +120,7 @@ def _classes(material: Material, found: Mapping[str, Distortion]) -> None:
         if many
         else "Each point is a class in one member."
     )
-    show_panels(
+    show_chart(
         balance_chart((means.assign(member="mean") if many else points).assign(level=""), pooled({"": each})),
         f"balances-{key}",
         "A point per class: normalised recall balance after against before, with the pooled slope.",

@@ -10,9 +10,10 @@ import streamlit as st
 
 from tfaudit.answers import open_answers
 from tfaudit.app.cards import show_cards
-from tfaudit.app.choosing import choose_among
+from tfaudit.app.choosing import choose_among, choose_class, choose_variant
 from tfaudit.app.image_history import chosen_image, show_image
-from tfaudit.app.showing import choose_class, choose_variant, labels, prose, show_chart, show_notes, show_table
+from tfaudit.app.showing import show_chart, show_notes, show_table
+from tfaudit.app.text import labels, prose
 from tfaudit.audit.chance import Chance
 from tfaudit.audit.exemplars import Exemplars
 from tfaudit.errors import InputError

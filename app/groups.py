@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from tfaudit.app.choosing import choose_among
-from tfaudit.app.panels import show_panels
-from tfaudit.app.showing import choose_variant, labels, plain, prose, show_chart, show_notes, show_table
+from tfaudit.app.choosing import choose_among, choose_variant
+from tfaudit.app.showing import show_chart, show_notes, show_table
+from tfaudit.app.text import labels, plain, prose
 from tfaudit.report.charts.groups import groups_chart, individuals_chart
 from tfaudit.report.sections.groups import SAYS
 
@@ -120,7 +120,7 @@ def _individuals(material: Material, key: str, column: str | None) -> None:
     found = material.group_impact(key, column)
     left, right = st.columns(2)
     with left:
-        show_panels(
+        show_chart(
             individuals_chart(found.individuals, found.fits, found.name),
             f"individuals-{key}",
             "Accuracy of every individual after against before, with a line per group.",
@@ -155,10 +155,10 @@ def _properties(material: Material, key: str, _: str | None) -> None:
     left, right = st.columns(2)
     with left:
         lines = f"Accuracy against {found.property}, before and after, with lines."
-        show_panels(found.chart(), f"property-{key}", lines)
+        show_chart(found.chart(), f"property-{key}", lines)
     with right:
         if material.individuals is not None:
             points = f"Accuracy of every individual after against before, coloured by {found.property}."
-            show_panels(found.scatter(), f"property-{key}-individuals", points)
+            show_chart(found.scatter(), f"property-{key}-individuals", points)
     show_table(found.frame(), f"property-{key}", PROPERTIES)
     show_notes(found.notes)

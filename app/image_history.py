@@ -8,7 +8,8 @@ import pandas as pd
 import streamlit as st
 
 from tfaudit.app.cards import picture
-from tfaudit.app.showing import labels, plain, prose, show_chart, show_table
+from tfaudit.app.showing import show_chart, show_table
+from tfaudit.app.text import labels, plain, prose
 from tfaudit.report.charts.votes import votes_chart
 from tfaudit.report.gallery import data_uri, is_tiny
 

@@ -11,7 +11,8 @@ import streamlit as st
 from tfaudit.answers import Answers, open_answers, rater_name
 from tfaudit.app.choosing import choose_among
 from tfaudit.app.rating import rate
-from tfaudit.app.showing import labels, plain, prose, show_chart, show_notes, show_table
+from tfaudit.app.showing import show_chart, show_notes, show_table
+from tfaudit.app.text import labels, plain, prose
 from tfaudit.audit.survey import survey
 from tfaudit.audit.survey_sample import survey_sample
 from tfaudit.errors import InputError
@@ -134,9 +135,8 @@ def _rate(material: Material, answers: Answers, study: int) -> None:
     if not rater:
         _ask_name()
         return
-    st.session_state["rater"] = st.query_params["rater"] = (
-        rater  # in the session, too: other pages drop it from the URL
-    )
+    # In the session, too: other pages drop it from the URL.
+    st.session_state["rater"] = st.query_params["rater"] = rater
     if study in st.session_state.get("unblinded", set()):
         st.warning("You have seen the analysis of this study: what you answer from now on is not blind.")
     rate(material, answers, study, rater)

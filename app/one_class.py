@@ -8,7 +8,8 @@ import pandas as pd
 import streamlit as st
 
 from tfaudit.app.cards import show_cards
-from tfaudit.app.showing import labels, link_to, plain, prose, show_chart, show_table
+from tfaudit.app.showing import link_to, show_chart, show_table
+from tfaudit.app.text import labels, plain, prose
 from tfaudit.report.charts.class_recall import class_recall_chart
 from tfaudit.report.charts.classes import named_classes, ranked_classes
 from tfaudit.report.charts.confusion import confusion_chart

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from tfaudit.app.showing import choose_variant, plain, prose
+from tfaudit.app.choosing import choose_variant
+from tfaudit.app.text import plain, prose
 from tfaudit.audit.robustness import Robustness
 from tfaudit.audit.tally import Tally, tally
 from tfaudit.report.html import PAGES

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from tfaudit.app.showing import labels, prose
+from tfaudit.app.text import labels, prose
 from tfaudit.errors import InputError
 from tfaudit.files import leads_outside
 from tfaudit.report.material import Material
@@ -76,8 +76,12 @@ def _shared(directory: str, split: str, fingerprint: str) -> _Shared:
 
 def _prepare(shared: _Shared) -> None:
     bar = st.progress(0.0, "Auditing the study; what is found is kept beside it")
+
+    def progress(share: float, words: str) -> None:
+        bar.progress(min(share, 1.0), prose(words))
+
     with shared.lock:
         if not shared.ready:
-            shared.material.prepare(lambda share, words: bar.progress(min(share, 1.0), prose(words)))
+            shared.material.prepare(progress)
         shared.ready = True
     bar.empty()

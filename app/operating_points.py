@@ -9,8 +9,8 @@ import pandas as pd
 import streamlit as st
 
 from tfaudit.app.choosing import choose_among
-from tfaudit.app.panels import show_panels
-from tfaudit.app.showing import prose, show_notes, show_table
+from tfaudit.app.showing import show_chart, show_notes, show_table
+from tfaudit.app.text import prose
 from tfaudit.audit.operating_points import OperatingPoints, operating_points
 from tfaudit.report.choices import COSTS, choice_in_words, known_costs, weighed
 
@@ -62,7 +62,7 @@ def page(material: Material) -> None:
     weights = _choose_weights(axis)
     found = operating_points(table, objectives=objectives, floor=floor, weights=weights)
     _say(material, found)
-    show_panels(found.chart(), "operating-points", f"Unfairness and accuracy against {axis}, a point per variant.")
+    show_chart(found.chart(), "operating-points", f"Unfairness and accuracy against {axis}, a point per variant.")
     frame = found.frame().assign(value=lambda rows: 100 * rows["value"])
     show_table(frame, "operating-points", {name: how for name, how in POINTS.items() if name in frame})
     show_notes(found.notes)

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import streamlit as st
 
-from tfaudit.app.showing import choose_variant, link_to, plain, prose, show_chart, show_notes, show_table
+from tfaudit.app.choosing import choose_variant, clicked
+from tfaudit.app.showing import link_to, show_chart, show_notes, show_table
+from tfaudit.app.text import plain, prose
 from tfaudit.report.charts.sizes import size_chart
 from tfaudit.report.headlines import headlines
 
@@ -49,8 +51,12 @@ def page(material: Material) -> None:
         )
     )
     shown = {name: how for name, how in COLUMNS.items() if audit.table[name].notna().any()}
-    row = show_table(audit.frame(), f"{study.name}-variants", shown, key="variants", select=True)
-    _details(material, audit.table, row)
+    if rows := clicked("summary", "rows"):
+        chosen = audit.table["variant"].iloc[rows[0]]
+        if chosen != audit.baseline:
+            st.session_state["variant"] = chosen
+    show_table(audit.frame(), f"{study.name}-variants", shown, key="summary", select=True)
+    _details(material, audit.table)
     left, right = st.columns(2)
     with left:
         st.subheader("Accuracy of every member")
@@ -66,14 +72,10 @@ def page(material: Material) -> None:
     show_notes(audit.notes)
 
 
-def _details(material: Material, table: pd.DataFrame, row: int | None) -> None:
+def _details(material: Material, table: pd.DataFrame) -> None:
     if not material.audit.exemplars:
         st.info("No compressed variant has members yet; `tfaudit run` goes on where it stopped.")
         return
-    if row != st.session_state.get("row shown"):  # a click, not the same row of an earlier run
-        st.session_state["row shown"] = row
-        if row is not None and table["variant"].iloc[row] != material.audit.baseline:
-            st.session_state["variant"] = table["variant"].iloc[row]
     key = choose_variant(material)
     facts = table.set_index("variant").loc[key]
     baseline = table.set_index("variant").loc[material.audit.baseline]

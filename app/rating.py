@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 from PIL import Image
 
-from tfaudit.app.showing import plain, prose
+from tfaudit.app.text import plain, prose
 from tfaudit.audit.questions import CATEGORIES, QUESTIONS
 from tfaudit.errors import InputError
 from tfaudit.report.gallery import data_uri

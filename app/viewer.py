@@ -11,7 +11,7 @@ from pathlib import Path
 import streamlit as st
 
 from tfaudit.app.opening import open_material
-from tfaudit.app.showing import prose
+from tfaudit.app.text import prose
 from tfaudit.errors import InputError, one_line
 
 __all__ = ["show", "view"]

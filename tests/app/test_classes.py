@@ -9,7 +9,7 @@ from tests.app.many_classes import HOSTILE, NAMES, make_study_of_many_classes
 from tests.report.conftest import make_study
 from tests.report.corrupted import corrupted_study
 from tfaudit.app.classes import _range
-from tfaudit.app.showing import plain
+from tfaudit.app.text import plain
 from tfaudit.audit.classes import class_impact
 from tfaudit.audit.robustness import robustness
 from tfaudit.audit.tally import tally

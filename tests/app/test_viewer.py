@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from tests.report.conftest import make_study
-from tfaudit.app.showing import labels, plain, prose
+from tfaudit.app.text import labels, plain, prose
 from tfaudit.app.viewer import PAGES
 from tfaudit.store import Store
 from tfaudit.study import Study, Training

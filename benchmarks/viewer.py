@@ -1,0 +1,190 @@
+"""How long the viewer takes on a study of ImageNet's size, in a real browser, beside audits that nobody keeps.
+
+    pip install playwright   # and Debian's chromium
+    python benchmarks/viewer.py [--store DIR] [--members 30] [--images 50000] [--classes 1000]
+
+A study is simulated (see `simulated_study.py`): a dense population and 8 variants. `tfaudit view` serves it, Chromium
+opens it.
+
+1. The first visit ever, when nothing is audited yet: seconds until something is painted, and until the table is there.
+2. A new server on the study that has been audited: seconds from the request until the table is there, three times, the
+   median. Goal 3 s. Beside it the peer: the audit alone, read from the predictions and computed anew, as every new
+   session of a viewer without kept audits would have to; the ratio is printed.
+3. Clicks on every page: seconds from the click until the page is drawn anew, the worst of three. Goal 1 s.
+"""
+
+import argparse
+import contextlib
+import os
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from playwright.sync_api import Page, sync_playwright
+from simulated_study import make_store
+
+from tfaudit.report.study import read_study
+from tfaudit.store import open_store
+
+DONE = "[data-testid=stApp][data-test-script-state=notRunning]"
+
+
+@contextlib.contextmanager
+def served(directory: Path) -> Iterator[str]:
+    """A viewer of the study; gives its URL."""
+    with socket.socket() as probe:
+        probe.bind(("localhost", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "tfaudit.cli", "view", str(directory), "--port", str(port)]
+    quiet = {**os.environ, "STREAMLIT_SERVER_HEADLESS": "true"}
+    with subprocess.Popen(command, env=quiet, stdout=subprocess.DEVNULL) as server:
+        url = f"http://localhost:{port}"
+        try:
+            while True:
+                with contextlib.suppress(OSError), urllib.request.urlopen(f"{url}/_stcore/health", timeout=1):
+                    break
+                time.sleep(0.05)
+            yield url
+        finally:
+            server.kill()
+
+
+def drawn(page: Page) -> None:
+    """Waits until Streamlit has run the page and the browser has painted it."""
+    page.wait_for_selector(DONE, timeout=300_000)
+    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+def click_seconds(page: Page, click: Callable[[], None]) -> float:
+    """From a click until the page is drawn anew."""
+    page.evaluate(
+        """() => { window.ran = false; const app = document.querySelector('[data-testid=stApp]');
+        new MutationObserver(() => { window.ran = true; }).observe(app, {attributes: true,
+        attributeFilter: ['data-test-script-state']}); }"""
+    )
+    start = time.perf_counter()
+    click()
+    page.wait_for_function("window.ran", timeout=60_000)
+    drawn(page)
+    return time.perf_counter() - start
+
+
+def first_visit(url: str, page: Page) -> tuple[float, float]:
+    """Seconds until the first word is there, and until the table is."""
+    start = time.perf_counter()
+    page.goto(url)
+    words = "document.querySelector('[data-testid=stMain]')?.innerText.trim()"
+    page.wait_for_function(words, timeout=60_000)
+    painted = time.perf_counter() - start
+    page.get_by_test_id("stDataFrame").first.wait_for(timeout=600_000)
+    return painted, time.perf_counter() - start
+
+
+def pick(page: Page, label: str) -> Callable[[], None]:
+    """Clicks one of the buttons of a choice."""
+    return lambda: page.get_by_test_id("stMain").get_by_role("radio", name=label, exact=True).first.click()
+
+
+def choose(page: Page, label: str, option: str) -> Callable[[], None]:
+    """Types into a list and takes what is found."""
+
+    def act() -> None:
+        box = page.get_by_test_id("stMain").get_by_role("combobox", name=label).first
+        box.fill(option)
+        page.get_by_role("option", name=option, exact=True).first.click()
+
+    return act
+
+
+def turn(page: Page, number: int) -> Callable[[], None]:
+    """Turns to a page of the gallery."""
+    return lambda: page.get_by_test_id("stMain").get_by_role("button", name=f"Page {number}", exact=True).first.click()
+
+
+def push(page: Page, label: str) -> Callable[[], None]:
+    """Moves a slider by one step to the right."""
+
+    def act() -> None:
+        slider = page.get_by_role("slider", name=label).first
+        slider.focus()
+        slider.press("ArrowRight")
+
+    return act
+
+
+def clicks(page: Page, url: str) -> Iterator[tuple[str, float]]:
+    """Each kind of click, and the worst of three."""
+    todo = {
+        "": [("another variant", [pick(page, f"magnitude {p} %") for p in (30, 50, 70)])],
+        "classes": [
+            ("another variant", [pick(page, f"magnitude {p} %") for p in (30, 50, 70)]),
+            ("another correction", [pick(page, name) for name in ("Holm", "Benjamini-Hochberg", "uncorrected")]),
+            (
+                "another centering",
+                [pick(page, name) for name in ("nothing", "population", "member")],
+            ),
+            ("one class of 1,000", [choose(page, "Class", f"class {c}") for c in (7, 420, 980)]),
+        ],
+        "exemplars": [
+            ("another variant", [pick(page, f"magnitude {p} %") for p in (30, 50, 70)]),
+            ("baseline right or wrong", [pick(page, name) for name in ("right", "wrong", "all")]),
+            ("next page", [turn(page, number) for number in (2, 3, 4)]),
+            ("one class of 1,000", [choose(page, "Class", f"class {c}") for c in (7, 420, 980)]),
+        ],
+        "operating_points": [("the accuracy floor", [push(page, "Accuracy floor, %")] * 3)],
+    }
+    for name, kinds in todo.items():
+        page.goto(f"{url}/{name}")
+        drawn(page)
+        for kind, acts in kinds:
+            yield f"{name or 'overview'}: {kind}", max(click_seconds(page, act) for act in acts)
+
+
+def main() -> None:
+    """Prints the figures."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--store", type=Path, help="folder of the study; made if it is not there")
+    parser.add_argument("--members", type=int, default=30)
+    parser.add_argument("--images", type=int, default=50_000)
+    parser.add_argument("--classes", type=int, default=1000)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary, sync_playwright() as playwright:
+        directory = options.store or Path(temporary)
+        make_store(directory, options.members, options.images, options.classes)
+        chromium = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+
+        def new_page() -> Page:
+            return chromium.new_context(viewport={"width": 1280, "height": 900}).new_page()
+
+        shutil.rmtree(directory / "audit", ignore_errors=True)
+        with served(directory) as url:
+            painted, whole = first_visit(url, new_page())
+            print(f"first visit ever: {painted:.1f} s to the first words, {whole:.1f} s to the table")
+        kept, anew = [], []
+        for _ in range(3):
+            with served(directory) as url:
+                kept.append(first_visit(url, new_page())[1])
+            shutil.move(directory / "audit", directory / "audit.away")
+            start = time.perf_counter()
+            read_study(open_store(directory))
+            anew.append(time.perf_counter() - start)
+            shutil.rmtree(directory / "audit")
+            shutil.move(directory / "audit.away", directory / "audit")
+        first, peer = statistics.median(kept), statistics.median(anew)
+        print(f"a new server and visitor: {first:.2f} s to the table, goal 3; the audit made anew: {peer:.1f} s")
+        with served(directory) as url:
+            page = new_page()
+            first_visit(url, page)
+            for what, took in clicks(page, url):
+                print(f"{what}: {took:.2f} s, goal 1")
+
+
+if __name__ == "__main__":
+    main()
