@@ -22,8 +22,11 @@ WIDE = 640
 FIT = alt.AutoSizeParams(type="fit-x", contains="padding")
 """Streamlit's own way squeezes a chart of fixed height until its legend fits in."""
 
+NARROW = 240
+"""Pixels of a panel among several that share a chart: those neither stretch nor shrink, and a telephone has 370."""
+
 SCROLL = "<style>[data-testid=stVegaLiteChart] { overflow-x: auto; max-width: 100%; }</style>"
-"""Facets neither stretch nor shrink."""
+"""For panels that stand side by side, and are wider than a telephone however narrow each of them is."""
 
 _MIME = {"png": "image/png", "svg": "image/svg+xml"}
 
@@ -55,6 +58,9 @@ def show_chart(
             panel = panel.properties(width=WIDE, autosize=FIT)
         else:
             st.html(SCROLL)
+            if isinstance(panel, alt.FacetChart) and panel.spec.width > NARROW:
+                panel = panel.copy(deep=["spec"])
+                panel.spec.width = NARROW
         _show_panel(panel, name if len(panels) == 1 else f"{name}-{i + 1}", description, on_select, selection, key)
 
 

@@ -62,15 +62,17 @@ def drawn(page: Page) -> None:
     page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
-def click_seconds(page: Page, click: Callable[[], None]) -> float:
-    """From a click until the page is drawn anew."""
+def click_seconds(page: Page, click: Callable[[], Callable[[], None] | None]) -> float:
+    """From a click until the page is drawn anew; what comes before it, such as typing, is not counted."""
     page.evaluate(
         """() => { window.ran = false; const app = document.querySelector('[data-testid=stApp]');
         new MutationObserver(() => { window.ran = true; }).observe(app, {attributes: true,
         attributeFilter: ['data-test-script-state']}); }"""
     )
     start = time.perf_counter()
-    click()
+    if last := click():
+        start = time.perf_counter()
+        last()
     page.wait_for_function("window.ran", timeout=60_000)
     drawn(page)
     return time.perf_counter() - start
@@ -92,13 +94,16 @@ def pick(page: Page, label: str) -> Callable[[], None]:
     return lambda: page.get_by_test_id("stMain").get_by_role("radio", name=label, exact=True).first.click()
 
 
-def choose(page: Page, label: str, option: str) -> Callable[[], None]:
-    """Types into a list and takes what is found."""
+def choose(page: Page, label: str, option: str) -> Callable[[], Callable[[], None]]:
+    """Types into a list, and then takes what is found."""
 
-    def act() -> None:
+    def act() -> Callable[[], None]:
         box = page.get_by_test_id("stMain").get_by_role("combobox", name=label).first
-        box.fill(option)
-        page.get_by_role("option", name=option, exact=True).first.click()
+        box.click()
+        box.press_sequentially(option)
+        found = page.get_by_role("option", name=option, exact=True).first
+        found.wait_for()
+        return found.click
 
     return act
 

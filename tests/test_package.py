@@ -141,7 +141,7 @@ def test_a_wheel_works_outside_the_checkout(tmp_path):
     assert tops == {"tfaudit", f"tfaudit-{tfaudit.__version__}.dist-info"}
     subprocess.run([*pip, "install", "--no-deps", "--target", tmp_path / "site", wheel], check=True)
     environment = {**os.environ, "PYTHONPATH": str(tmp_path / "site")}
-    code = "import tfaudit.app.viewer as v, tfaudit.cli as c; print(c.__file__, v.__file__)"
+    code = "import tfaudit.app.viewer as v, tfaudit.cli as c; assert v.ICON.exists(); print(c.__file__, v.__file__)"
     where = subprocess.run(
         [sys.executable, "-c", code], env=environment, cwd=tmp_path, capture_output=True, text=True, check=True
     )

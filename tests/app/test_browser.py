@@ -3,11 +3,14 @@
 import io
 import os
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pandas as pd
 import pytest
 
 from tests.app.conftest import settled
+from tests.app.many_classes import HOSTILE, make_study_of_many_classes
+from tfaudit.app.text import labels
 from tfaudit.app.viewer import PAGES
 from tfaudit.report.material import Material
 from tfaudit.store import open_store
@@ -37,6 +40,20 @@ def test_every_page(viewer, visit, name, width, scheme):
     page.screenshot(path=PICTURES / f"{name}-{width}-{scheme}.png")
 
 
+def test_hostile_names_and_missing_images(serve, visit, tmp_path):
+    server = serve(make_study_of_many_classes(tmp_path / "<b>study").directory)
+    for place in PAGES:
+        page = visit(f"{server.url}/{place.replace('overview', '')}")
+        assert page.get_by_test_id("stAlertContentError").count() == 0
+        assert page.get_by_test_id("stMain").locator("script, a[href=u]").count() == 0
+        assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+    for name in HOSTILE[:4]:
+        (label,) = labels([name])
+        page = visit(f"{server.url}/classes?{urlencode({'class': label})}")
+        heading = page.get_by_test_id("stMain").get_by_role("heading", level=4)
+        assert heading.inner_text().replace("\N{WORD JOINER}", "") == label
+
+
 def saved(page, button):
     with page.expect_download() as download:
         button.click()
@@ -47,14 +64,14 @@ def test_downloads_hold_what_is_shown(viewer, visit):
     page = visit(viewer.url)
     audit = Material.read(open_store(viewer.directory)).audit
     main = page.get_by_test_id("stMain")
-    name, content = saved(page, main.get_by_role("button", name="CSV").first)
+    name, content = saved(page, main.get_by_role("button", name="CSV", exact=True).first)
     table = pd.read_csv(io.BytesIO(content))
     assert name == "digits-variants.csv"
     assert list(table["title"]) == list(audit.table["title"])
     assert list(table["top1"]) == pytest.approx(list(audit.table["top1"]))
-    name, content = saved(page, main.get_by_role("button", name="PNG").first)
+    name, content = saved(page, main.get_by_role("button", name="PNG", exact=True).first)
     assert (name, content[:8]) == ("accuracy.png", b"\x89PNG\r\n\x1a\n")
-    name, content = saved(page, main.get_by_role("button", name="SVG").first)
+    name, content = saved(page, main.get_by_role("button", name="SVG", exact=True).first)
     assert name == "accuracy.svg"
     assert content.startswith(b"<svg")
     assert b"magnitude 90 %" in content

@@ -1,12 +1,15 @@
 """`tfaudit view`: what it opens, and what it says when it cannot."""
 
+import os
 import socket
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from tests.report.conftest import make_study
+from tfaudit.cli import main
 
 
 def view(*arguments, cwd=None):
@@ -34,3 +37,41 @@ def test_a_port_that_cannot_be_had_is_one_line(tmp_path, port):
     assert done.returncode == 2
     assert done.stderr.startswith("tfaudit: port: ")
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+@pytest.fixture
+def commands(monkeypatch, tmp_path):
+    """What would be started in the place of this process; the working directory is empty."""
+    found = []
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(os, "execv", lambda program, command: found.append(command))
+    return found
+
+
+def main_view(monkeypatch, *arguments):
+    monkeypatch.setattr("sys.argv", ["tfaudit", "view", *arguments])
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert not left.value.code
+
+
+def test_without_a_directory_the_digits_study_is_made_once(monkeypatch, commands, capsys):
+    made = []
+    monkeypatch.setattr("tfaudit.cli.run.run", lambda recipe, place: made.append((recipe, make_study(place).directory)))
+    main_view(monkeypatch)
+    assert made == [("digits", Path("runs/digits"))]
+    assert "runs/digits is made for you first" in capsys.readouterr().err
+    main_view(monkeypatch)
+    assert len(made) == 1
+    assert [command[-1] for command in commands] == ["runs/digits"] * 2
+
+
+def test_only_this_machine_is_served_unless_told_otherwise(monkeypatch, commands):
+    make_study(Path("folder/first"))
+    main_view(monkeypatch, "folder")
+    main_view(monkeypatch, "folder", "--address", "0.0.0.0")
+    assert [word for command in commands for word in command if "address" in word] == [
+        "--server.address=localhost",
+        "--server.address=0.0.0.0",
+    ]
+    assert all(Path(command[4]).name == "viewer.py" for command in commands)

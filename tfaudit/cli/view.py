@@ -53,11 +53,12 @@ def view(
         "server.fileWatcherType": "none",
         "browser.gatherUsageStats": "false",  # predictions and images are nobody else's business
         "client.toolbarMode": "minimal",
+        "global.disableWidgetStateDuplicationWarning": "true",  # a click in a chart sets what a widget also may
         "theme.light.primaryColor": "#8e4585",
         "theme.dark.primaryColor": "#c983c0",
     }
     flags = [f"--{name}={value}" for name, value in options.items()]
-    command = [sys.executable, "-m", "streamlit", "run", str(viewer), *flags, "--", str(directory)]
+    command = [sys.executable, "-m", "tfaudit.app", "run", str(viewer), *flags, "--", str(directory)]
     out.file.flush()
     os.execv(sys.executable, command)  # Streamlit in our place: it alone is interrupted, or ended from outside
 

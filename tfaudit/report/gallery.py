@@ -9,9 +9,7 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from tfaudit.audit.exemplars import Exemplars
-
-__all__ = ["Card", "by_decisiveness", "cards", "data_uri", "gallery", "is_tiny"]
+__all__ = ["Card", "by_decisiveness", "cards", "data_uri", "is_tiny"]
 
 _PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -41,20 +39,8 @@ class Card:
     tiny: bool
 
 
-def gallery(found: Exemplars, images: pd.Series, count: int = 24) -> list[Card]:
-    """The most decisive exemplars first: those where both populations are surest of their different answers.
-
-    Args:
-        found: the PIEs.
-        images: `(N,)` PNG bytes, in the order of the examples.
-        count: at most so many.
-    """
-    rows = by_decisiveness(found.frame()).head(count)
-    return cards(rows, images.iloc[rows["index"]])
-
-
 def by_decisiveness(pies: pd.DataFrame) -> pd.DataFrame:
-    """The surest first.
+    """The most decisive exemplars first: those where both populations are surest of their different answers.
 
     Args:
         pies: rows of an `Exemplars`' frame.

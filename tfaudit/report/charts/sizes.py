@@ -56,8 +56,8 @@ def size_chart(table: pd.DataFrame) -> Drawing:
     )
     return alt.layer(
         points,
-        left.mark_text(align="left", dx=6, dy=-12, limit=200),
-        right.mark_text(align="right", dx=-6, dy=-12, limit=200),
+        left.mark_text(align="left", dx=12, dy=-12, limit=200),
+        right.mark_text(align="right", dx=-12, dy=-12, limit=200),
     )
 
 

@@ -1,0 +1,10 @@
+"""`python -m tfaudit.app run ...`: Streamlit with the viewer's libraries at hand, so that no visitor waits for them."""
+
+from streamlit.web import cli
+
+from tfaudit.app import opening, overview
+
+__all__ = ["opening", "overview"]
+
+if __name__ == "__main__":
+    cli.main(prog_name="streamlit")
