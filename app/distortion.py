@@ -11,7 +11,7 @@ import streamlit as st
 
 from tfaudit.app.choosing import choose_variant, choose_variants
 from tfaudit.app.showing import show_chart, show_notes, show_table
-from tfaudit.app.text import plain, prose
+from tfaudit.app.text import labels, plain, prose
 from tfaudit.audit.distortion import Distortion
 from tfaudit.audit.slope_tables import level_table
 from tfaudit.audit.slopes import pooled, slope_frame, slope_intervals
@@ -52,6 +52,9 @@ CLASSES = {
     "intensification": _number(format="%.2f", help="Normalised after / before: wild where it is near 0 before"),
 }
 
+PANELS = 4
+"""Of the scatter matrix, side by side."""
+
 
 def page(material: Material) -> None:
     """Draws the page."""
@@ -64,7 +67,7 @@ def page(material: Material) -> None:
         )
         return
     st.markdown(prose(SAYS))
-    views = {"Slopes": _slopes, "Classes": _classes, "Questions": _questions}
+    views = {"Slopes": _slopes, "Scatter matrix": _matrix, "Classes": _classes, "Questions": _questions}
     for tab, draw in zip(st.tabs(list(views), key="distortion", bind="query-params"), views.values(), strict=True):
         if tab.open:  # the others wait until they are opened
             with tab:
@@ -102,6 +105,28 @@ def _slopes(material: Material, found: Mapping[str, Distortion]) -> None:
         [{"title": material.titles[key], **_placed(there[key]), **found[key].summary()} for key in chosen]
     )
     show_table(rows.drop(columns="mark").merge(intervals[[*BY, "low", "high", "mark"]], on=list(BY)), "slopes", SLOPES)
+
+
+def _matrix(material: Material, found: Mapping[str, Distortion]) -> None:
+    """[R] figures 5-8: a panel per variant."""
+    chosen = choose_variants(material, list(found))
+    if not chosen:
+        st.caption("Choose at least one variant.")
+        return
+    titles = dict(zip(chosen, labels([material.titles[key] for key in chosen]), strict=True))
+    panels = {titles[key]: found[key] for key in chosen}
+    points = {title: each.frame() for title, each in panels.items()}
+    many = sum(map(len, points.values())) > MOST_POINTS
+    if many:
+        points = {title: each.classes_frame().assign(member="mean") for title, each in panels.items()}
+    st.caption(f"Each point is a class{', mean over the members' if many else ' in one member'}; a panel per variant.")
+    show_chart(
+        balance_chart(
+            pd.concat([each.assign(level=title) for title, each in points.items()]), pooled(panels), columns=PANELS
+        ),
+        "balances",
+        "A panel per variant, a point per class: recall balance after against before, with the pooled slope.",
+    )
 
 
 def _classes(material: Material, found: Mapping[str, Distortion]) -> None:

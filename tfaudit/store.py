@@ -9,6 +9,7 @@ DIR/examples/classes.parquet                                  class, and what is
 DIR/costs.parquet                                             what each variant costs on this machine
 DIR/failures/SPLIT.txt                                        why a condition was not evaluated
 DIR/audit/SPLIT.NAME.FINGERPRINT.zip                          results of audits, kept: `tfaudit.report.kept`
+DIR/answers.sqlite                                            what raters said of the images: `tfaudit.answers`
 ```
 `member.json` is written last and holds the SHA-256 of every other file of the member: without it, or where a checksum
 does not match, the member does not count and is made again. Predictions under a condition, whose split is called

@@ -33,6 +33,15 @@ def test_slopes_of_the_chosen_variants(open_page, store):
     assert list(again.dataframe[0].value["title"]) == ["random ratio 10"]
 
 
+def test_a_panel_for_every_chosen_variant(open_page, store):
+    app = open_page(store.directory, "distortion", distortion="Scatter matrix", variants=["random ratio 10"])
+    assert not app.error
+    drawn = json.loads(app.get("vega_lite_chart")[0].proto.spec)
+    assert "facet" not in drawn
+    app.multiselect(key="variants").set_value([v.key for v in RATIOS[:3]]).run()
+    assert "facet" in json.loads(app.get("vega_lite_chart")[0].proto.spec)
+
+
 def test_no_variant_chosen(open_page, store):
     app = open_page(store.directory, "distortion")
     app.multiselect(key="variants").set_value([]).run()

@@ -1,6 +1,8 @@
 """The frame of the viewer, run by Streamlit's own harness: what it opens, and what it says when it cannot."""
 
 import shutil
+import subprocess
+import sys
 
 import pytest
 
@@ -42,6 +44,20 @@ def test_every_page_of_a_study_in_progress(open_page, tmp_path, name):
     missing = {("magnitude-0.9", member) for member in range(4)} | {("int8", 2), ("dense", 3)}
     app = open_page(make_study(tmp_path, missing=missing).directory, name)
     assert not [error.value for error in app.error]
+
+
+def test_no_page_needs_tensorflow(digits):
+    code = f"""
+import sys
+sys.modules |= dict.fromkeys(("tensorflow", "keras", "tensorflow_datasets"))  # whoever imports them fails
+from streamlit.testing.v1 import AppTest
+from tests.app.conftest import draw
+for name in {NAMES}:
+    app = AppTest.from_function(draw, args=({str(digits)!r}, name), default_timeout=60).run()
+    assert app.title and not app.error and not app.exception, (name, app.error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert not done.returncode, done.stderr
 
 
 def read(element):

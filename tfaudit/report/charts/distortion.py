@@ -12,7 +12,7 @@ __all__ = ["balance_chart", "group_names"]
 MOST_POINTS = 4500  # with the lines of a hundred panels Altair takes no more than 5,000 rows
 
 
-def balance_chart(points: pd.DataFrame, panels: pd.DataFrame) -> Drawing:
+def balance_chart(points: pd.DataFrame, panels: pd.DataFrame, *, columns: int = 2) -> Drawing:
     """[R] figures 5-8: a point per class and member, the pooled slope in amber, equality dashed; a panel per level.
 
     Two methods (or models) at the same levels stand side by side, more of them one after the other. Of more than 4,500
@@ -21,6 +21,7 @@ def balance_chart(points: pd.DataFrame, panels: pd.DataFrame) -> Drawing:
     Args:
         points: of `tfaudit.audit.slopes.balances`.
         panels: of `tfaudit.audit.slopes.pooled`.
+        columns: how many panels stand side by side.
     """
     factors = list(panels.columns[: list(panels.columns).index("metric")])
     panels = panels.assign(group=group_names(panels, [name for name in factors if name != "level"]))
@@ -38,14 +39,14 @@ def balance_chart(points: pd.DataFrame, panels: pd.DataFrame) -> Drawing:
         for kind, gradient in (("equal", 1.0), ("slope", row["pooled_slope"]))
         for x in ends
     ]
-    columns = ["panel", "kind", "x", "y", "class", "member", "rate_before", "rate_after"]
-    table = pd.concat([pd.DataFrame(lines), drawn], ignore_index=True)[columns]
+    shown = ["panel", "kind", "x", "y", "class", "member", "rate_before", "rate_after"]
+    table = pd.concat([pd.DataFrame(lines), drawn], ignore_index=True)[shown]
     single = len(panels) == 1
     base = alt.Chart(width=WIDTH if single else 150, height=WIDTH * 2 // 3 if single else 120).encode(
         x=alt.X("x:Q", title="balance before, % of accuracy", axis=alt.Axis(tickCount=5)),
         y=alt.Y("y:Q", title="balance after, % of accuracy", axis=alt.Axis(tickCount=5)),
     )
-    tooltip = [*columns[4:6], *(alt.Tooltip(f"{name}:Q", format=".3f") for name in columns[6:])]
+    tooltip = [*shown[4:6], *(alt.Tooltip(f"{name}:Q", format=".3f") for name in shown[6:])]
     opacity = 0.6 if len(drawn) / len(panels) < 300 else 0.25
     layers = (
         base.transform_filter("datum.kind == 'class'")
@@ -60,7 +61,7 @@ def balance_chart(points: pd.DataFrame, panels: pd.DataFrame) -> Drawing:
         return chart.properties(title=[*panels["panel"].iloc[0].split("|"), *some])
     header = alt.Header(labelExpr="split(datum.label, '|')", labelAnchor="start", labelLimit=180)
     facet = alt.Facet("panel:N", sort=list(panels["panel"]), title=None, header=header)
-    chart = chart.facet(facet=facet, columns=2, spacing=14)
+    chart = chart.facet(facet=facet, columns=columns, spacing=14)
     return chart.properties(title=some) if some else chart
 
 
