@@ -5,7 +5,7 @@ import pytest
 import tensorflow_datasets as tfds
 
 from tfaudit.conditions import PARENTS, benchmark_condition
-from tfaudit.datasets.benchmarks import check_benchmark, load_benchmark, named_sets
+from tfaudit.datasets.benchmarks import Trained, check_benchmark, load_benchmark, named_sets
 from tfaudit.datasets.catalogue import load_dataset
 from tfaudit.datasets.known import test_split as split_to_test
 from tfaudit.datasets.mock import MOCK_EXAMPLES
@@ -28,11 +28,11 @@ SETS = {
 
 
 def loaded(name, trained, **options):
-    names, shape = TRAINED[trained]
+    model = Trained(trained, *TRAINED[trained])
     if trained == "imagenet2012":
-        options |= {"image_size": 40, "crop": 32}
-    check_benchmark(name, trained, names, shape, image_size=options.get("image_size"), crop=options.get("crop"))
-    return load_benchmark(name, trained, names, shape, **options)
+        model = model._replace(image_size=40, crop=32)
+    check_benchmark(name, model)
+    return load_benchmark(name, model, **options)
 
 
 def test_every_set_with_a_parent_is_tested():
@@ -69,14 +69,14 @@ def test_the_classes_that_may_be_answered_are_those_of_the_whole_set():
 def test_a_model_of_folders_by_wordnet_id_takes_the_set_by_names():
     """In another order, and with classes of its own."""
     names = ("aeroplane", *reversed(IMAGENET))
-    found = load_benchmark("mock:imagenet_a", "photographs", names, (32, 32, 3), image_size=32)
+    found = load_benchmark("mock:imagenet_a", Trained("photographs", names, (32, 32, 3), image_size=32))
     assert found.labels.tolist()[:3] == [1000, 999, 998]
     assert found.classes.tolist() == list(range(993, 1001))
 
 
 def test_classes_of_a_set_with_fewer_of_them_are_all_that_may_be_answered():
     names = ("blank", *"9876543210")
-    found = load_benchmark("mock:mnist_corrupted/fog", "folder", names, (28, 28, 1))
+    found = load_benchmark("mock:mnist_corrupted/fog", Trained("folder", names, (28, 28, 1)))
     assert found.labels.tolist()[:3] == [10, 9, 8]
     assert found.classes.tolist() == list(range(1, 11))
 
@@ -84,10 +84,10 @@ def test_classes_of_a_set_with_fewer_of_them_are_all_that_may_be_answered():
 def test_images_of_the_models_shape_are_not_scaled():
     """ImageNet-C was cut to 224 pixels when it was made."""
     as_they_are = load_dataset("mock:imagenet2012_corrupted/fog_3", "validation").images
-    options = {"image_size": 256, "crop": 224}
-    found = load_benchmark("mock:imagenet2012_corrupted/fog_3", "imagenet2012", IMAGENET, (224, 224, 3), **options)
+    model = Trained("imagenet2012", IMAGENET, (224, 224, 3), image_size=256, crop=224)
+    found = load_benchmark("mock:imagenet2012_corrupted/fog_3", model)
     np.testing.assert_array_equal(found.dataset.images, as_they_are)
-    cut = load_benchmark("mock:imagenet_v2/topimages", "imagenet2012", IMAGENET, (224, 224, 3), **options, limit=2)
+    cut = load_benchmark("mock:imagenet_v2/topimages", model, limit=2)
     assert cut.dataset.image_shape == (224, 224, 3)
 
 
@@ -130,9 +130,9 @@ def test_images_that_do_not_become_the_models_are_refused():
     names = TRAINED["mnist"][0]
     for options in ({}, {"image_size": 30}):
         with pytest.raises(InputError, match=r"has images \(28, 28, 1\), and the model takes \(32, 32, 3\)"):
-            check_benchmark("mock:mnist_corrupted/fog", "mnist", names, (32, 32, 3), **options)
+            check_benchmark("mock:mnist_corrupted/fog", Trained("mnist", names, (32, 32, 3), **options))
     with pytest.raises(InputError, match=r"has images \(None, None, 3\), and the model takes"):
-        check_benchmark("mock:imagenet_a", "imagenet2012", IMAGENET, (224, 224, 3))
+        check_benchmark("mock:imagenet_a", Trained("imagenet2012", IMAGENET, (224, 224, 3)))
 
 
 def test_a_set_without_configurations_has_no_wildcard():

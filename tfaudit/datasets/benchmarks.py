@@ -17,7 +17,7 @@ from tfaudit.datasets.mock import MOCK_PREFIX
 from tfaudit.datasets.prepared import open_builder
 from tfaudit.errors import InputError
 
-__all__ = ["Benchmark", "check_benchmark", "load_benchmark", "named_sets"]
+__all__ = ["Benchmark", "Trained", "check_benchmark", "load_benchmark", "named_sets"]
 
 _SPARSE = ("imagenet_a", "imagenet_r")
 """Sets that are numbered as ImageNet's 1,000 classes and show 200 of them."""
@@ -39,6 +39,24 @@ class Benchmark(NamedTuple):
     dataset: Dataset
     labels: np.ndarray
     classes: np.ndarray | None
+
+
+class Trained(NamedTuple):
+    """What a model was trained on, as far as it must fit a benchmark set.
+
+    Attributes:
+        dataset: name of the set.
+        class_names: of that.
+        image_shape: `(H, W, C)` that the model takes.
+        image_size: pixels that the shorter side of other images is scaled to; None where they are not scaled.
+        crop: edge of the middle square that is cut out then; None where none is.
+    """
+
+    dataset: str
+    class_names: Sequence[str]
+    image_shape: tuple[int, int, int]
+    image_size: int | None = None
+    crop: int | None = None
 
 
 def named_sets(names: Sequence[str]) -> tuple[str, ...]:
@@ -67,24 +85,12 @@ def _configurations(name: str) -> list[str]:
     return here
 
 
-def check_benchmark(
-    name: str,
-    dataset: str,
-    class_names: Sequence[str],
-    image_shape: tuple[int, int, int],
-    *,
-    image_size: int | None = None,
-    crop: int | None = None,
-) -> None:
+def check_benchmark(name: str, model: Trained) -> None:
     """Refuses a set that a model cannot be tested on, without reading its images.
 
     Args:
         name: of the benchmark set.
-        dataset: name of the set that the model was trained on.
-        class_names: of that.
-        image_shape: `(H, W, C)` that the model takes.
-        image_size: pixels that the shorter side of other images is scaled to.
-        crop: edge of the middle square that is cut out then.
+        model: what it was trained on.
 
     Raises:
         InputError: it is not prepared here, its classes are not the model's, or its images do not become such ones.
@@ -93,34 +99,21 @@ def check_benchmark(
         raise InputError(f"benchmarks: {name!r} is not prepared in {data_folder()}; get it with: {command_for(name)}")
     features = open_builder(name).info.features
     chosen = choose_features(name, features)
-    _places(name, chosen.class_names, dataset, class_names)
-    own, edge = tuple(value_of(features, chosen.image).shape), crop or image_size
-    if own != image_shape and (own if edge is None else (edge, edge, own[2])) != image_shape:
-        raise InputError(f"benchmarks: {name!r} has images {own}, and the model takes {image_shape}")
+    _places(name, chosen.class_names, model)
+    own, edge = tuple(value_of(features, chosen.image).shape), model.crop or model.image_size
+    if own != model.image_shape and (own if edge is None else (edge, edge, own[2])) != model.image_shape:
+        raise InputError(f"benchmarks: {name!r} has images {own}, and the model takes {model.image_shape}")
 
 
-def load_benchmark(
-    name: str,
-    dataset: str,
-    class_names: Sequence[str],
-    image_shape: tuple[int, int, int],
-    *,
-    image_size: int | None = None,
-    crop: int | None = None,
-    limit: int | None = None,
-) -> Benchmark:
+def load_benchmark(name: str, model: Trained, *, limit: int | None = None) -> Benchmark:
     """A benchmark set for a model.
 
     Images that have the shape which the model takes are not touched: those of ImageNet-C were cut when it was made. All
     others are scaled and cut as the images that the model was trained on.
 
     Args:
-        name: as `check_benchmark` takes it, as all that follows.
-        dataset: see there.
-        class_names: see there.
-        image_shape: see there.
-        image_size: see there.
-        crop: see there.
+        name: of the benchmark set.
+        model: what it was trained on.
         limit: the first so many examples; all by default.
 
     Raises:
@@ -128,22 +121,23 @@ def load_benchmark(
     """
     features = open_builder(name).info.features
     chosen = choose_features(name, features)
-    if tuple(value_of(features, chosen.image).shape) == image_shape:
-        image_size = crop = None
-    images = load_dataset(name, test_split(name), image_size=image_size, crop=crop)
-    places = _places(name, images.class_names, dataset, class_names)
+    as_they_are = tuple(value_of(features, chosen.image).shape) == model.image_shape
+    size, crop = (None, None) if as_they_are else (model.image_size, model.crop)
+    images = load_dataset(name, test_split(name), image_size=size, crop=crop)
+    places = _places(name, images.class_names, model)
     classes = None
     if name.removeprefix(MOCK_PREFIX) in _SPARSE:
         classes = np.unique(places[images.labels])  # of the whole set, whatever the limit leaves of it
-    elif len(places) < len(class_names):
+    elif len(places) < len(model.class_names):
         classes = np.sort(places)
     if limit is not None:
         images = images.take(limit)
     return Benchmark(images, places[images.labels], classes)
 
 
-def _places(name: str, own: Sequence[str], dataset: str, known: Sequence[str]) -> np.ndarray:
+def _places(name: str, own: Sequence[str], model: Trained) -> np.ndarray:
     """The model's number of every class of the set, int64."""
+    dataset, known = model.dataset, model.class_names
     parent = dataset.removeprefix(MOCK_PREFIX).partition(":")[0]
     if parent_set(name) == parent and len(own) == len(known):
         return np.arange(len(own))

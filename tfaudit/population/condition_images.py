@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tfaudit.conditions import Condition
-from tfaudit.datasets.benchmarks import Benchmark, check_benchmark, load_benchmark
+from tfaudit.datasets.benchmarks import Benchmark, Trained, check_benchmark, load_benchmark
 from tfaudit.datasets.corruptions.registry import corrupt
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.errors import InputError
@@ -48,14 +48,7 @@ def check_conditions(study: Study, test: Dataset) -> None:
         corrupt(np.zeros((1, *shape), np.uint8), study.corruptions[0], study.severities[0], seed=study.seed)
     for condition in study.conditions:
         if not condition.is_computed:
-            check_benchmark(
-                condition.dataset,
-                study.dataset,
-                test.class_names,
-                shape,
-                image_size=study.image_size,
-                crop=study.crop,
-            )
+            check_benchmark(condition.dataset, _trained(study, test))
 
 
 def condition_images(study: Study, test: Dataset, condition: Condition) -> ConditionImages:
@@ -75,16 +68,12 @@ def condition_images(study: Study, test: Dataset, condition: Condition) -> Condi
             return corrupt(images, condition.corruption, condition.severity, seed=study.seed, first=first)
 
         return ConditionImages(_all_images(test, corrupted))
-    benchmark = load_benchmark(
-        condition.dataset,
-        study.dataset,
-        test.class_names,
-        test.fixed_shape(),
-        image_size=study.image_size,
-        crop=study.crop,
-        limit=study.limit,
-    )
+    benchmark = load_benchmark(condition.dataset, _trained(study, test), limit=study.limit)
     return ConditionImages(_all_images(benchmark.dataset, lambda images, _: images), benchmark.classes, benchmark)
+
+
+def _trained(study: Study, test: Dataset) -> Trained:
+    return Trained(study.dataset, test.class_names, test.fixed_shape(), study.image_size, study.crop)
 
 
 def _all_images(dataset: Dataset, change: Callable[[np.ndarray, int], np.ndarray]) -> np.ndarray:
