@@ -1,9 +1,9 @@
 """What does a small convnet on real digits forget? Two pruning levels, three quantizations, K = 10.
 
 The first study to run, and the one that `tfaudit view` shows to those who have none: the data (1,797 real digits of 8x8
-pixels) comes with scikit-learn, and the whole study takes about a minute on two cores. Its design is that of [F] 2.4 in small: K independently trained members per pruning level,
-quantized variants made from the dense members, Welch tests per class, pruning identified exemplars; and four
-corruptions at three severities.
+pixels) comes with scikit-learn, and the whole study takes about a minute on two cores. Its design is that of [F] 2.4 in
+small: K independently trained members per pruning level, quantized variants made from the dense members, Welch tests
+per class, pruning identified exemplars; and four corruptions at three severities.
 
     tfaudit run digits
 
