@@ -12,7 +12,7 @@ from tfaudit.app.text import labels, plain
 if TYPE_CHECKING:
     from tfaudit.report.material import Material
 
-__all__ = ["choose_among", "choose_class", "choose_variant", "choose_variants", "clicked"]
+__all__ = ["choose_among", "choose_class", "choose_variant", "choose_variants", "clicked", "has_variants"]
 
 T = TypeVar("T")
 
@@ -84,6 +84,17 @@ def choose_variants(material: Material, keys: Sequence[str]) -> list[str]:
         "Variants", keys, default=keys[:MOST], format_func=named.__getitem__, key="variants", bind="query-params"
     )
     return [key for key in keys if key in chosen]
+
+
+def has_variants(material: Material) -> bool:
+    """Whether anything can be compared with the baseline; where not, the page says so.
+
+    Args:
+        material: of the study.
+    """
+    if not material.compressed_keys:
+        st.info("The study holds no compressed variant to compare with; `tfaudit run` goes on where it stopped.")
+    return bool(material.compressed_keys)
 
 
 def clicked(key: str, name: str) -> Any:

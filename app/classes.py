@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import streamlit as st
 
-from tfaudit.app.choosing import choose_among, choose_class, choose_variant, clicked
+from tfaudit.app.choosing import choose_among, choose_class, choose_variant, clicked, has_variants
 from tfaudit.app.one_class import show_class
 from tfaudit.app.showing import show_chart, show_notes, show_table
 from tfaudit.app.text import prose
@@ -53,8 +53,7 @@ COLUMNS = {
 def page(material: Material) -> None:
     """Draws the page."""
     st.title("Classes")
-    if not material.compressed_keys:
-        st.info("The study holds no compressed variant to compare with; `tfaudit run` goes on where it stopped.")
+    if not has_variants(material):
         return
     variant = choose_variant(material)
     if variant not in material.audit.impacts:

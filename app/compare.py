@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from tfaudit.app.cards import show_cards
-from tfaudit.app.choosing import choose_among, choose_class, choose_variant, clicked
+from tfaudit.app.choosing import choose_among, choose_class, choose_variant, clicked, has_variants
 from tfaudit.app.showing import show_chart, show_notes, show_table
 from tfaudit.app.text import plain, prose
 from tfaudit.audit.pairs import PairComparison
@@ -58,8 +58,7 @@ FLIPS = {
 def page(material: Material) -> None:
     """Draws the page."""
     st.title("Compare two models")
-    if not material.compressed_keys:
-        st.info("The study holds no compressed model to compare with; `tfaudit run` goes on where it stopped.")
+    if not has_variants(material):
         return
     st.markdown(prose(SAYS))
     key = choose_variant(material)

@@ -10,7 +10,7 @@ import streamlit as st
 
 from tfaudit.answers import open_answers
 from tfaudit.app.cards import show_cards
-from tfaudit.app.choosing import choose_among, choose_class, choose_variant
+from tfaudit.app.choosing import choose_among, choose_class, choose_variant, has_variants
 from tfaudit.app.image_history import chosen_image, show_image
 from tfaudit.app.showing import show_chart, show_notes, show_table
 from tfaudit.app.text import labels, prose
@@ -66,8 +66,7 @@ COUNTS = {
 def page(material: Material) -> None:
     """Draws the page."""
     st.title("Exemplars")
-    if not material.compressed_keys:
-        st.info("The study holds no compressed variant to compare with; `tfaudit run` goes on where it stopped.")
+    if not has_variants(material):
         return
     st.markdown("PIEs: images whose modal label, what most members answer, changes with compression, right or wrong.")
     variant = choose_variant(material)

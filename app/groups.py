@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from tfaudit.app.choosing import choose_among, choose_variant
+from tfaudit.app.choosing import choose_among, choose_variant, has_variants
 from tfaudit.app.showing import show_chart, show_notes, show_table
 from tfaudit.app.text import labels, plain, prose
 from tfaudit.report.charts.groups import groups_chart, individuals_chart
@@ -87,6 +87,8 @@ def page(material: Material) -> None:
         )
         return
     st.markdown(prose(SAYS))
+    if not has_variants(material):
+        return
     with st.container(horizontal=True, vertical_alignment="bottom"):
         key = choose_variant(material)
         column = None

@@ -4,9 +4,12 @@ import shutil
 import subprocess
 import sys
 
+import numpy as np
+import pandas as pd
 import pytest
 
-from tests.report.conftest import make_study
+from tests.audit.populations import population
+from tests.report.conftest import TWO, make_study
 from tfaudit.app.text import labels, plain, prose
 from tfaudit.app.viewer import PAGES
 from tfaudit.store import Store
@@ -43,6 +46,14 @@ def test_every_page_of_single_members(open_page, tmp_path, name):
 def test_every_page_of_a_study_in_progress(open_page, tmp_path, name):
     missing = {("magnitude-0.9", member) for member in range(4)} | {("int8", 2), ("dense", 3)}
     app = open_page(make_study(tmp_path, missing=missing).directory, name)
+    assert not [error.value for error in app.error]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_page_of_a_study_with_the_baseline_alone(open_page, tmp_path, name):
+    missing = {(variant.key, member) for variant in TWO for member in range(4)}
+    groups = pd.DataFrame({"series": np.where(np.arange(len(population(0).labels)) % 2, "a", "b")})
+    app = open_page(make_study(tmp_path, missing=missing, groups=groups).directory, name)
     assert not [error.value for error in app.error]
 
 
