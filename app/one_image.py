@@ -17,6 +17,7 @@ from tfaudit.report.html import PAGES
 from tfaudit.report.image_strip import image_strip
 
 if TYPE_CHECKING:
+    from tfaudit.conditions import Condition
     from tfaudit.report.material import Material
 
 __all__ = ["one_image"]
@@ -82,10 +83,10 @@ def one_image(material: Material, found: Mapping[str, Robustness]) -> None:
     st.html(f"<style>{style}</style>{macro(shown)}")
 
 
-def _answers(material: Material, key: str, split: str) -> Tally:
-    return _counted(material.fingerprint, key, split, material)
+def _answers(material: Material, key: str, condition: Condition) -> Tally:
+    return _counted(material.fingerprint, key, condition, material)
 
 
 @st.cache_resource(max_entries=100, show_spinner="Reading answers")
-def _counted(fingerprint: str, key: str, split: str, _material: Material) -> Tally:
-    return tally(_material.store.predictions(key, split))
+def _counted(fingerprint: str, key: str, condition: Condition, _material: Material) -> Tally:
+    return tally(_material.under_condition(key, condition))

@@ -63,8 +63,24 @@ def lock(directory: str | Path) -> Iterator[None]:
 
 
 def leads_outside(place: Path, directory: Path) -> Path | None:
-    """A symbolic link in a folder, or the folder itself, that leads out of the directory; None where none does."""
-    root = directory.resolve()
-    within = (Path(folder, name) for folder, folders, files in os.walk(place) for name in (*folders, *files))
-    links = (found for found in (place, *within) if found.is_symlink())
-    return next((link for link in links if not link.resolve().is_relative_to(root)), None)
+    """A symbolic link in a folder to what is not in it, or the folder itself where it is no folder of the directory's.
+
+    None where nothing leads outside.
+    """
+    root = os.path.realpath(place)
+    if not _is_within(root, os.path.realpath(directory)):
+        return place
+    folders = [root]
+    while folders:
+        with os.scandir(folders.pop()) as entries:
+            for entry in entries:
+                if entry.is_symlink():
+                    if not _is_within(os.path.realpath(entry.path), root):
+                        return Path(entry.path)
+                elif entry.is_dir(follow_symlinks=False):
+                    folders.append(entry.path)
+    return None
+
+
+def _is_within(place: str, folder: str) -> bool:
+    return os.path.commonpath([place, folder]) == folder

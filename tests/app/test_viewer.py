@@ -115,6 +115,26 @@ def test_nothing_is_served_from_elsewhere(open_page, small, tmp_path, inside):
     assert "is a link out of" in only_error(open_page(tmp_path / "copy", "overview"))
 
 
+def test_no_chain_of_links_leads_out(open_page, small, tmp_path):
+    """Out of the folder, by way of a study that is not shown."""
+    for name in ("folder/first", "folder/second"):
+        shutil.copytree(small, tmp_path / name)
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "folder/first/examples").rename(tmp_path / "elsewhere/examples")
+    (tmp_path / "folder/second/stash").symlink_to(tmp_path / "elsewhere/examples")
+    (tmp_path / "folder/first/examples").symlink_to(tmp_path / "folder/second/stash")
+    assert "is a link out of" in only_error(open_page(tmp_path / "folder", "overview"))
+
+
+def test_links_in_a_circle_are_one_line(open_page, small, tmp_path):
+    shutil.copytree(small, tmp_path / "copy")
+    place = tmp_path / "copy" / "examples" / "test.parquet"
+    place.unlink()
+    place.symlink_to(place.with_name("other"))
+    place.with_name("other").symlink_to(place)
+    assert "test.parquet cannot be read" in only_error(open_page(tmp_path / "copy", "overview"))
+
+
 def test_a_link_within_the_study_is_fine(open_page, small, tmp_path):
     shutil.copytree(small, tmp_path / "copy")
     place = tmp_path / "copy" / "examples" / "test.parquet"

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
 
 from tests.report.conftest import make_study
 from tfaudit.cli import main
@@ -48,21 +49,29 @@ def commands(monkeypatch, tmp_path):
     return found
 
 
-def main_view(monkeypatch, *arguments):
+def main_view(monkeypatch, *arguments, code=0):
     monkeypatch.setattr("sys.argv", ["tfaudit", "view", *arguments])
     with pytest.raises(SystemExit) as left:
         main()
-    assert not left.value.code
+    assert (left.value.code or 0) == code
 
 
 def test_without_a_directory_the_digits_study_is_made_once(monkeypatch, commands, capsys):
     made = []
-    monkeypatch.setattr("tfaudit.cli.run.run", lambda recipe, place: made.append((recipe, make_study(place).directory)))
+
+    def run(recipe, place):
+        made.append((recipe, make_study(place).directory))
+        if len(made) == 1:
+            raise typer.Exit(130)  # as `tfaudit run` ends when it is interrupted
+        (place / "report.html").touch()
+
+    monkeypatch.setattr("tfaudit.cli.run.run", run)
+    main_view(monkeypatch, code=130)
     main_view(monkeypatch)
-    assert made == [("digits", Path("runs/digits"))]
+    assert made == [("digits", Path("runs/digits"))] * 2
     assert "runs/digits is made for you first" in capsys.readouterr().err
     main_view(monkeypatch)
-    assert len(made) == 1
+    assert len(made) == 2
     assert [command[-1] for command in commands] == ["runs/digits"] * 2
 
 
@@ -74,4 +83,13 @@ def test_only_this_machine_is_served_unless_told_otherwise(monkeypatch, commands
         "--server.address=localhost",
         "--server.address=0.0.0.0",
     ]
-    assert all(Path(command[4]).name == "viewer.py" for command in commands)
+    assert all(Path(command[5]).name == "viewer.py" for command in commands)
+
+
+@pytest.mark.parametrize("address", ["", "no.such.host.invalid", "203.0.113.1"])
+def test_an_address_that_is_not_ours_is_one_line(tmp_path, address):
+    make_study(tmp_path)
+    done = view(tmp_path, "--address", address)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"tfaudit: address: {address!r} is ")
+    assert len(done.stderr.strip().splitlines()) == 1

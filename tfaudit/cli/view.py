@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import itertools
 import os
@@ -39,11 +40,12 @@ def view(
 
     if directory is None:
         directory = Path("runs") / BUNDLED
-        if not (directory / "study.json").exists():
+        if not (directory / "report.html").exists():  # a run writes it last
             _make(directory)
     find_studies(directory)
-    port = next(filter(_free, itertools.count(FIRST_PORT))) if port is None else port
-    if not _free(port):
+    if port is None:
+        port = next(each for each in itertools.count(FIRST_PORT) if _is_free(address, each))
+    if not _is_free(address, port):
         raise InputError(f"port: {port} is taken, or this user may not open it; another one, or none for a free one")
     viewer = Path(importlib.import_module("tfaudit.app").__path__[0]) / "viewer.py"
     options = {
@@ -58,8 +60,9 @@ def view(
         "theme.dark.primaryColor": "#c983c0",
     }
     flags = [f"--{name}={value}" for name, value in options.items()]
-    command = [sys.executable, "-m", "tfaudit.app", "run", str(viewer), *flags, "--", str(directory)]
+    command = [sys.executable, "-P", "-m", "tfaudit.app", "run", str(viewer), *flags, "--", str(directory)]
     out.file.flush()
+    # -P: modules come from where they are installed, not from the folder in which somebody stands.
     os.execv(sys.executable, command)  # Streamlit in our place: it alone is interrupted, or ended from outside
 
 
@@ -71,13 +74,19 @@ def _make(directory: Path) -> None:
     run(BUNDLED, directory)
 
 
-def _free(port: int) -> bool:
+def _is_free(address: str, port: int) -> bool:
     if not 0 < port < 65536:
         raise InputError(f"port: {port}, allowed are 1 to 65535")
-    with socket.socket() as probe:
+    try:
+        family, kind, protocol, _, place = socket.getaddrinfo(address or "-", port, type=socket.SOCK_STREAM)[0]
+    except OSError:
+        raise InputError(f"address: {address!r} is not known here; localhost, 0.0.0.0 or one of this machine") from None
+    with socket.socket(family, kind, protocol) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind(("localhost", port))
-        except OSError:
+            probe.bind(place)
+        except OSError as problem:
+            if problem.errno == errno.EADDRNOTAVAIL:
+                raise InputError(f"address: {address!r} is none of this machine's") from None
             return False
     return True

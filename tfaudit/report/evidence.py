@@ -110,7 +110,11 @@ class Evidence:
 
     def under_conditions(self, key: str) -> Mapping[tuple[str, int], Predictions]:
         """Predictions of a variant by condition, each read when it is asked for."""
-        return Populations(self.conditions, lambda each: self.store.predictions(key, Condition(*each).split))
+        return Populations(self.conditions, lambda each: self.under_condition(key, Condition(*each)))
+
+    def under_condition(self, key: str, condition: Condition) -> Predictions:
+        """Predictions of the members of a variant that were evaluated under a condition when the study was opened."""
+        return self.store.predictions(key, condition.split, members=self.inputs.evaluated(key, condition))
 
     def single(self, key: str) -> bool:
         """Are the variant and the baseline one model each?"""
@@ -129,8 +133,11 @@ class Evidence:
         """One row per example in the order of the study, columns of groups; of the store and of the caller."""
         stored = self.store.examples(self.split, images=False)
         stored = stored[stored.attrs["groups"]]
-        brought = self._brought
-        return stored if brought is None else pd.concat([stored, brought.set_axis(stored.index)], axis=1)
+        if self._brought is None:
+            return stored
+        twice = [str(name) for name in self._brought if name in stored]
+        require(not twice, "groups", ", ".join(twice), "columns that the study does not hold already")
+        return pd.concat([stored, self._brought.set_axis(stored.index)], axis=1)
 
     @cached_property
     def group_columns(self) -> list[str]:
@@ -158,7 +165,7 @@ class Evidence:
 
     def evaluated(self, key: str, condition: Condition) -> int:
         """How many members of a variant were evaluated under a condition."""
-        return self.inputs.evaluated(key, condition)
+        return len(self.inputs.evaluated(key, condition))
 
     def keep(
         self, name: str, kind: type[T], compute: Callable[[], T], *, of: Sequence[str] | None = None, by: object = None
@@ -185,7 +192,7 @@ class Evidence:
         with self._lock:
             if key not in self._read:
                 self._read = {BASELINE: self._read[BASELINE]} if BASELINE in self._read else {}
-                self._read[key] = self.store.predictions(key, self.split)
+                self._read[key] = self.store.predictions(key, self.split, members=self.inputs.members[key])
             return self._read[key]
 
     @cached_property

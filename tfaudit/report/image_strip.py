@@ -89,7 +89,7 @@ def image_strip(
     variants: Sequence[str],
     *,
     says: str = "",
-    answers: Callable[[str, str], Tally] | None = None,
+    answers: Callable[[str, Condition], Tally] | None = None,
 ) -> Strip:
     """The stored picture, corrupted anew as it was for the models, and the modal answers to it.
 
@@ -99,11 +99,11 @@ def image_strip(
         corruptions: computed ones, a block of rows each.
         variants: keys, in the order of the rows.
         says: which image it is; that the models saw a larger one is added here.
-        answers: those of a variant under the split of a condition, counted; read from the store by default.
+        answers: those of a variant under a condition, counted; read from the store by default.
     """
 
-    def read(key: str, split: str) -> Tally:
-        return tally(material.store.predictions(key, split))
+    def read(key: str, condition: Condition) -> Tally:
+        return tally(material.under_condition(key, condition))
 
     examples = material.store.examples(material.split, images=False, groups=False)
     (png,) = material.store.images(material.split, [position])
@@ -128,7 +128,7 @@ def _lane(
     position: int,
     variants: Sequence[str],
     lane: list[Condition],
-    answers: Callable[[str, str], Tally],
+    answers: Callable[[str, Condition], Tally],
 ) -> Lane:
     from tfaudit.datasets.corruptions.registry import corrupt  # OpenCV is loaded where a picture is needed
 
@@ -141,7 +141,7 @@ def _lane(
             changed = _picture(corrupt(picture[None], *condition, seed=material.study.seed, first=position)[0])
         pictures.append(changed)
         for key in variants:
-            given[key].append(_answer(answers(key, condition.split), position) if known else None)
+            given[key].append(_answer(answers(key, condition), position) if known else None)
     voices = tuple(Voices(material.titles[key], tuple(each)) for key, each in given.items())
     return Lane(lane[0].corruption, tuple(pictures), voices)
 

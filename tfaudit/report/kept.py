@@ -8,13 +8,10 @@ import hashlib
 import json
 import re
 from collections.abc import Callable
+from importlib.metadata import version
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any, TypeVar
-
-import numpy as np
-import pandas as pd
-import pyarrow as pa
 
 from tfaudit.errors import InputError
 from tfaudit.results import pack, unpack
@@ -27,8 +24,14 @@ T = TypeVar("T")
 ROOM = "audit"
 """The folder of a study that holds them; whoever deletes it loses time and nothing else."""
 
-_MADE_BY = ("audit", "stats", "report/sections", "report/material.py", "predictions.py", "results.py", "conditions.py")
+_MADE_BY = (
+    *("audit", "stats", "predictions.py", "results.py", "conditions.py", "variants.py", "study.py", "store.py"),
+    *("parquet.py", "datasets/corruptions", "report/sections", "report/material.py", "report/evidence.py"),
+    *("report/properties.py", "report/image_strip.py", "report/gallery.py"),
+)
 """Sources of this package that decide what a result is."""
+
+_LIBRARIES = ("numpy", "pandas", "pyarrow", "scipy", "statsmodels", "pillow", "opencv-python-headless")
 
 
 def keep(store: Store, name: str, inputs: object, kind: type[T], compute: Callable[[], T]) -> T:
@@ -79,7 +82,7 @@ def _sources() -> list[str]:
     for place in _MADE_BY:
         for file in _files(files("tfaudit").joinpath(place)):
             sources.update(file.read_bytes())
-    return [sources.hexdigest(), *(library.__version__ for library in (np, pd, pa))]
+    return [sources.hexdigest(), *map(version, _LIBRARIES)]
 
 
 def _files(place: Traversable) -> list[Traversable]:

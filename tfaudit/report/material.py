@@ -28,7 +28,7 @@ from tfaudit.report.described import described, remarks
 from tfaudit.report.evidence import BASELINE, Evidence
 from tfaudit.report.kept import digest
 from tfaudit.report.preparing import prepare
-from tfaudit.report.properties import image_properties
+from tfaudit.report.properties import can_be_measured, image_properties
 from tfaudit.store import Store
 
 __all__ = ["Material"]
@@ -146,13 +146,8 @@ class Material(Evidence):
             after: number of the variant's.
         """
         sides = ((BASELINE, before), (key, after))
-
-        def compute() -> PairComparison:
-            models = (self.store.predictions(each, self.split, members=[member]) for each, member in sides)
-            return compare(*models, alpha=self.alpha)
-
-        name = f"pair-{before}-{after}.{key}"
-        return self.keep(name, PairComparison, compute, of=(BASELINE, key), by=self.alpha)
+        models = (self.store.predictions(each, self.split, members=[member]) for each, member in sides)
+        return compare(*models, alpha=self.alpha)  # quickly made, and too many to be kept
 
     def group_impact(self, key: str, column: str | None = None) -> Groups:
         """What it does to the groups of a column, and to individuals where they are known.
@@ -236,6 +231,9 @@ class Material(Evidence):
 
     @cached_property
     def _properties(self) -> tuple[pd.Series, ...]:
+        (first,) = self.store.images(self.split, [0])
+        if not can_be_measured(first):  # nor can the others: they need not be read
+            return ()
         return image_properties(self.store.examples(self.split, groups=False)["image"])
 
     def _compared(

@@ -11,7 +11,7 @@ from PIL import Image
 
 from tfaudit.stats.image_properties import mean_activation, tilt
 
-__all__ = ["image_properties"]
+__all__ = ["can_be_measured", "image_properties"]
 
 EDGE = 64
 """Pixels. Tilt and activation mean something for small grey images; larger ones are not measured."""
@@ -32,14 +32,22 @@ def image_properties(pngs: Iterable[bytes]) -> tuple[pd.Series, ...]:
     return tuple(values for values in measured if values.nunique() > 1)
 
 
+def can_be_measured(png: bytes) -> bool:
+    """Whether an image is grey and small."""
+    if not png:
+        return False
+    with Image.open(io.BytesIO(png)) as image:
+        return image.mode == "L" and max(image.size) <= EDGE
+
+
 def _grey(pngs: Iterable[bytes]) -> np.ndarray | None:
     """The images `(N, H, W)`."""
     images: list[np.ndarray] = []
     for png in pngs:
-        if not png:
+        if not can_be_measured(png):
             return None
         with Image.open(io.BytesIO(png)) as image:
-            if image.mode != "L" or max(image.size) > EDGE or (images and image.size[::-1] != images[0].shape):
+            if images and image.size[::-1] != images[0].shape:
                 return None
             images.append(np.asarray(image))
     return np.stack(images)
