@@ -87,13 +87,16 @@ def _slopes(material: Material, found: Mapping[str, Distortion]) -> None:
         rows[pd.MultiIndex.from_frame(rows[list(BY)]).isin(shown)].reset_index(drop=True)
         for rows in (slopes, intervals)
     )
-    left, right = st.columns(2)
-    with left:
-        if slopes.groupby(list(BY)).size().max() > 1:
+    if slopes.groupby(list(BY)).size().max() > 1:
+        left, right = st.columns(2)
+        with left:
             st.subheader("Slopes")
             show_chart(slope_chart(slopes, intervals), "slopes", "A box and a dot per model for every variant.")
             st.subheader("Mean slopes")
             show_chart(interval_chart(intervals), "slope-intervals", "Mean slope with its interval.")
+    else:
+        st.caption("No variant here has two members with slopes, which boxes and intervals need.")
+        right = st.container()
     with right:
         st.subheader("Accuracy against intensification")
         show_chart(

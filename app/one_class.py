@@ -109,7 +109,8 @@ def _exemplars(material: Material, variant: str, label: int) -> None:
     images = material.store.images(material.split, shown["index"].tolist())
     members = len(material.tally(material.audit.baseline).members), len(material.tally(variant).members)
     show_cards(cards(shown, images), members)
-    link_to("exemplars", f"All {len(pies):,} exemplars of this class", ":material/photo_library:")
+    all_of_them = "The one exemplar" if len(pies) == 1 else f"All {len(pies):,} exemplars"
+    link_to("exemplars", f"{all_of_them} of this class", ":material/photo_library:")
 
 
 def _corruptions(material: Material, variant: str, label: int) -> None:

@@ -67,8 +67,9 @@ def show_chart(
 def _show_panel(
     panel: Any, name: str, description: str, on_select: bool, selection: str | None, key: str | None
 ) -> None:
-    ink = "#fafafa" if st.context.theme.type == "dark" else "#31333f"  # Streamlit's own; it leaves marks of text black
-    drawn = panel.configure_text(color=ink)
+    ink = "#fafafa" if st.context.theme.type == "dark" else "#31333f"  # Streamlit's own
+    # It leaves black what has no colour of the chart's: marks of text, symbols of a legend of shapes.
+    drawn = panel.configure_text(color=ink).configure_legend(symbolBaseFillColor=ink, symbolBaseStrokeColor=ink)
     if on_select:
         st.altair_chart(drawn, width="stretch", key=key, on_select="rerun", selection_mode=selection, alt=description)
     else:

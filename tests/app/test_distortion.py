@@ -80,6 +80,8 @@ def test_single_members_have_slopes_and_no_boxes(open_page, tmp_path):
     app = open_page(make_study(tmp_path, members=1).directory, "distortion")
     assert not app.error
     assert [each.value for each in app.subheader] == ["Accuracy against intensification"]
+    assert any("boxes and intervals need" in note.value for note in app.caption)
+    assert not app.columns
 
 
 def test_quantized_variants_alone_answer_no_questions(open_page, tmp_path):

@@ -88,6 +88,14 @@ def test_scales_are_shared_unless_that_would_squeeze_the_populations():
     assert any("own scale" in (text or "") for text in texts(apart))
 
 
+def test_single_members_share_a_scale_without_idle_decimals():
+    one = accuracies(0.5).query("member == 0")
+    assert "facet" not in accuracy_chart(one).to_dict()
+    lone = texts(accuracy_chart(one.head(1)))
+    assert "90" in lone
+    assert "90.000000" not in lone
+
+
 def test_difficulty_without_pies_draws():
     assert "non-PIE" in texts(exemplars(BEFORE, BEFORE).chart())
 

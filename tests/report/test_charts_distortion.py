@@ -111,6 +111,24 @@ def test_the_middle_of_both_axes_is_no_change():
     assert middles == {1.0, round(100 * DENSE.accuracy().mean(), 9)}
 
 
+def test_no_accuracy_beyond_all_or_nothing_and_no_level_without_its_name():
+    names = [f"quantized to {i} bits" for i in range(12)]
+    levels = pd.DataFrame(
+        {
+            "level": ["dense", *names],
+            "members": 2,
+            "accuracy": np.linspace(0.95, 0.1, 13),
+            "accuracy_se": 0.01,
+            "alpha": [np.nan, *np.linspace(1, 9, 12)],
+            "alpha_se": 0.1,
+        }
+    )
+    drawn = texts(tradeoff_chart(levels))
+    assert {"dense", *names} <= set(drawn)
+    assert {"0", "100"} <= set(drawn)
+    assert not {"120", "150", "200", "−50"} & set(drawn)
+
+
 def test_single_members_and_undefined_slopes_still_draw():
     one = slope_frame({2: distortion(population(1, members=1), population(2, members=1))})
     nothing = distortion(DENSE, Predictions.from_top1(DENSE.labels, (DENSE.labels + 1) % 5, class_names=range(5)))

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from tfaudit.audit.operating_points import operating_points
+from tfaudit.report.charts.operating_points import operating_points_chart
 from tfaudit.report.images import inline_svg
 
 TABLE = pd.DataFrame(
@@ -38,6 +39,23 @@ def test_marks_follow_the_frame():
     assert {"b", "c"} <= set(texts)
     assert not {"a", "d"} & set(texts)
     assert {"sparsity, %", "unfairness, points", "accuracy, %"} <= set(texts)
+
+
+def test_names_that_would_cover_each_other_are_left_out_but_never_that_of_the_choice():
+    crowd = pd.DataFrame(
+        {
+            "variant": [f"a name of many letters, {i}" for i in range(5)] + ["far", "away"],
+            "sparsity": [0.5, 0.501, 0.502, 0.503, 0.504, 0.3, 0.9],
+            "unfairness": [0.050, 0.051, 0.052, 0.053, 0.054, 0.01, 0.3],
+        }
+    )
+    found = operating_points(crowd, floor=None, weights={"sparsity": 1, "unfairness": 0.9})
+    assert found.frame()["pareto"].all()
+    for choice in crowd["variant"]:
+        frame = found.frame().assign(chosen=crowd["variant"] == choice)
+        texts, _ = drawn(operating_points_chart(frame, found.objectives, None))
+        shown = {choice if choice.startswith("a name") else crowd["variant"][0], "far", "away"}
+        assert set(texts) & set(crowd["variant"]) == shown
 
 
 def test_the_floor_is_drawn_where_accuracy_is():

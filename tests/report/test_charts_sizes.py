@@ -1,6 +1,7 @@
 """Size against accuracy against harm: what is drawn, and which points bear names."""
 
 import pandas as pd
+import pytest
 
 from tfaudit.report.charts.sizes import size_chart
 
@@ -27,7 +28,21 @@ def test_points_and_names():
     assert [row["megabytes"] for row in points] == [4, 4, 1, 1.01]
     assert [round(row["changed"], 6) for row in points] == [0, 5, 9, 2]
     assert [row["what"] for row in points] == ["baseline", "compressed", "compressed", "compressed"]
-    assert set(names) == {"dense", "a", "b"}  # c lies upon b, which harms more
+    assert set(names) == {"dense", "a", "b", "c"}  # b and c lie upon each other: a name on each side of them
+
+
+def test_a_name_gives_way_to_that_of_more_harm():
+    _, names = drawn(size_chart(table(title=["dense", "a", "the one with harm", "the other of the two"])))
+    assert set(names) == {"dense", "a", "the one with harm"}
+
+
+@pytest.mark.parametrize("smallest", [1e3, 1e6, 3.9e6])
+def test_the_axis_of_sizes_does_not_go_below_nothing(smallest):
+    low, high = size_chart(table(gzipped_bytes=[4e6, 4e6, smallest, 2e6])).to_dict()["layer"][0]["encoding"]["x"][
+        "scale"
+    ]["domain"]
+    assert 0 <= low < smallest / 1e6
+    assert high > 4
 
 
 def test_unknown_sizes_are_left_out():

@@ -52,7 +52,7 @@ def choice_in_words(material: Material, points: pd.DataFrame, variant: str) -> s
         size, dense = float(sizes[name][variant]), float(sizes[name][BASELINE])
         if not np.isnan(size):
             share = f" ({100 * size / dense:.0f} % of {material.titles[BASELINE]})" if dense > 0 else ""
-            words.append(f"{size / 1000:,.4g} kB {what}{share}")
+            words.append(f"{_size(size)} {what}{share}")
     time = _latency(material, "ms").get(variant)
     if time is not None and pd.notna(time):
         words.append(f"{time:.3g} ms an image on the machine that measured it")
@@ -60,6 +60,19 @@ def choice_in_words(material: Material, points: pd.DataFrame, variant: str) -> s
 
 
 _MEASURED = {"accuracy": "% accurate", "unfairness": "points of unfairness"}
+
+
+def _size(size: float) -> str:
+    """Of so many bytes: three digits, and never an exponent.
+
+    Example:
+        >>> _size(34_570), _size(999_600), _size(21_660_000), _size(2.5e12)
+        ('34.6 kB', '1 MB', '21.7 MB', '2,500 GB')
+    """
+    for unit, scale in (("kB", 1e3), ("MB", 1e6)):
+        if size < 999.5 * scale:
+            return f"{size / scale:.3g} {unit}"
+    return f"{size / 1e9:.3g} GB" if size < 999.5e9 else f"{size / 1e9:,.0f} GB"
 
 
 def _beside(rows: pd.DataFrame, name: str, variant: str) -> str:

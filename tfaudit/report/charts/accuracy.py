@@ -13,19 +13,19 @@ __all__ = ["accuracy_chart"]
 def accuracy_chart(accuracies: pd.DataFrame) -> Drawing:
     """[F] table 1: one line per variant, one dot per member, a bar at the mean.
 
-    The lines share one scale unless the differences between variants would squeeze every population into a dot.
+    The lines share one scale unless the differences between variants would squeeze every population into a dot that
+    is not one already.
 
     Args:
         accuracies: of a `Summary`; top-1 is drawn.
     """
     top1 = accuracies[accuracies["k"] == 1].assign(percent=lambda rows: 100 * rows["accuracy"])
     order = list(dict.fromkeys(top1["title"]))
-    x = alt.X(
-        "percent:Q", title="top-1 accuracy, %", scale=alt.Scale(zero=False, nice=True), axis=alt.Axis(tickCount=5)
-    )
+    axis = alt.Axis(tickCount=5, format=".6~g")  # of a lone value the ticks would have six decimals
+    x = alt.X("percent:Q", title="top-1 accuracy, %", scale=alt.Scale(zero=False, nice=True), axis=axis)
     tooltip = ["title", "member", alt.Tooltip("percent:Q", format=".2f")]
     spans = top1.groupby("title")["percent"].agg(lambda values: values.max() - values.min())
-    if top1["percent"].max() - top1["percent"].min() <= 12 * spans.median() or len(order) == 1:
+    if top1["percent"].max() - top1["percent"].min() <= 12 * spans.median() or not spans.any():
         y = alt.Y("title:N", sort=order, title=None, axis=alt.Axis(labelLimit=150))
         base = alt.Chart(top1, width=WIDTH, height=alt.Step(30))
         dots = base.mark_circle(size=55, opacity=0.7, color=BLUE).encode(x=x, y=y, tooltip=tooltip)

@@ -8,14 +8,16 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
+from tfaudit.report.charts.names import name_sides
 from tfaudit.report.charts.style import AMBER, BLUE, GREY, PLUM, WIDTH, Drawing
 
 __all__ = ["operating_points_chart"]
 
 CHOSEN, OPTIMAL, DOMINATED, REJECTED = "chosen", "Pareto set", "dominated", "below the floor"
-LABELLED = 40  # up to so many points, those of the Pareto set bear their names; beyond, the chosen alone
+LABELLED = 40  # up to so many points, those of the Pareto set bear names where there is room; beyond, the chosen alone
 DRAWN = 2000  # up to so many points of the Pareto set, and as many others, are drawn
 CURVED = 200  # up to so many points, those of one technique are joined
+PANEL, HEIGHT = WIDTH - 20, 200
 UNITS = {  # of shares, which are drawn times 100
     "accuracy": "%",
     "sparsity": "%",
@@ -77,17 +79,18 @@ def _panel(rows: pd.DataFrame, x: str, y: str, front: bool, floor: float | None)
     size, opacity = (50, 1.0) if len(rows) <= 300 else (15, 0.6)
     layers.append(others.mark_point(filled=True, opacity=opacity, size=size).encode(**looks))
     layers.append(optimal.mark_point(filled=True, opacity=1, size=80).encode(**looks))
-    return alt.layer(*layers).properties(width=WIDTH - 20, height=200)
+    return alt.layer(*layers).properties(width=PANEL, height=HEIGHT)
 
 
 def _names(rows: pd.DataFrame, x: str, y: str) -> list[alt.Chart]:
-    """Names beside points: to the left of those that stand on the right, so that none leaves the panel."""
-    named = rows[rows["chosen"] | (rows["pareto"] & (len(rows) <= LABELLED))]
-    right = named[x] > (rows[x].min() + rows[x].max()) / 2
+    """Names beside points, that of the chosen one first."""
+    ordered = rows.sort_values("chosen", ascending=False, kind="stable")
+    ordered["name"] = ordered["name"].where(ordered["chosen"] | (ordered["pareto"] & (len(rows) <= LABELLED)), "")
+    sides = name_sides(ordered, x, y, "name", width=PANEL, height=HEIGHT)
     encoding = {"x": _axis(alt.X, x), "y": _axis(alt.Y, y), "text": "name:N", "color": _status(rows)["color"]}
     return [
-        alt.Chart(named[~right]).mark_text(align="left", dx=9, dy=-9).encode(**encoding),
-        alt.Chart(named[right]).mark_text(align="right", dx=-9, dy=-9).encode(**encoding),
+        alt.Chart(ordered[sides == "right"]).mark_text(align="left", dx=9, dy=-9).encode(**encoding),
+        alt.Chart(ordered[sides == "left"]).mark_text(align="right", dx=-9, dy=-9).encode(**encoding),
     ]
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import altair as alt
 import pandas as pd
 
+from tfaudit.report.charts.names import name_sides
 from tfaudit.report.charts.style import GREY, PLUM, WIDTH, Drawing
 
 __all__ = ["size_chart"]
 
 BASELINE, COMPRESSED = "baseline", "compressed"
+HEIGHT = 300
 
 
 def size_chart(table: pd.DataFrame) -> Drawing:
@@ -30,8 +32,13 @@ def size_chart(table: pd.DataFrame) -> Drawing:
             "changed": 100 * known["pie_share"].astype(float).fillna(0),
         }
     )
-    base = alt.Chart(shown, width=WIDTH, height=300).encode(
-        x=alt.X("megabytes:Q", title="size of the gzipped model file, MB", scale=alt.Scale(zero=False, padding=30)),
+    first = shown.sort_values(["what", "changed"], ascending=[True, False], kind="stable")
+    shown["side"] = name_sides(first, "megabytes", "top1", "title", width=WIDTH, height=HEIGHT)
+    least, most = shown["megabytes"].min(), shown["megabytes"].max()
+    margin = (most - least or most) / 8
+    sizes = alt.Scale(domain=[max(least - margin, 0.0), most + margin], nice=False)  # Vega's own padding passes 0
+    base = alt.Chart(shown, width=WIDTH, height=HEIGHT).encode(
+        x=alt.X("megabytes:Q", title="size of the gzipped model file, MB", scale=sizes),
         y=alt.Y("top1:Q", title="top-1 accuracy, %", scale=alt.Scale(zero=False, padding=20)),
     )
     points = base.mark_point(filled=True, opacity=0.75).encode(
@@ -49,25 +56,12 @@ def size_chart(table: pd.DataFrame) -> Drawing:
             alt.Tooltip("changed:Q", format=".2f", title="images changed, %"),
         ],
     )
-    shown["side"] = _sides(shown)
-    left, right = (
+    right, left = (
         alt.Chart(shown[shown["side"] == side]).encode(x="megabytes:Q", y="top1:Q", text="title:N")
-        for side in ("left", "right")
+        for side in ("right", "left")
     )
     return alt.layer(
         points,
-        left.mark_text(align="left", dx=12, dy=-12, limit=200),
-        right.mark_text(align="right", dx=-12, dy=-12, limit=200),
+        right.mark_text(align="left", dx=12, dy=-12, limit=200),
+        left.mark_text(align="right", dx=-12, dy=-12, limit=200),
     )
-
-
-def _sides(shown: pd.DataFrame) -> pd.Series:
-    """To which side of its point each name is aligned; none where it would cover that of a point with more harm."""
-    spans = [max(shown[name].max() - shown[name].min(), 1e-9) for name in ("megabytes", "top1")]
-    x, y = (shown[name] / span for name, span in zip(("megabytes", "top1"), spans, strict=True))
-    sides = pd.Series("", index=shown.index)
-    for i in shown.sort_values(["what", "changed"], ascending=[True, False]).index:
-        others = sides.ne("")
-        if not (others & ((x - x[i]).abs() < 0.3) & ((y - y[i]).abs() < 0.07)).any():
-            sides[i] = "right" if x[i] > (x.min() + x.max()) / 2 else "left"
-    return sides

@@ -67,7 +67,8 @@ def tradeoff_chart(levels: pd.DataFrame) -> Drawing:
 
 def _tradeoff(rows: pd.DataFrame) -> alt.LayerChart | alt.FacetChart:
     middle = float(rows["accuracy"].iloc[0])
-    accuracy = _curve(rows, "accuracy", "accuracy, %", middle, BLUE, alt.Axis(orient="left"))
+    shares = alt.Axis(orient="left", labelExpr="datum.value < 0 || datum.value > 100 ? '' : datum.label")
+    accuracy = _curve(rows, "accuracy", "accuracy, %", middle, BLUE, shares)
     slope = _curve(rows, "alpha", "slope", 1.0, AMBER, alt.Axis(orient="right"))
     return alt.layer(accuracy, slope).resolve_scale(y="independent")
 
@@ -77,13 +78,14 @@ def _curve(rows: pd.DataFrame, name: str, title: str, centre: float, colour: str
     margin = rows[f"{name}_se"].fillna(0)
     known = rows.assign(low=rows[name] - margin, high=rows[name] + margin).dropna(subset=[name])
     reach = float(((rows[name] - centre).abs() + margin).max()) * 1.1 or 1.0
-    axis = alt.Axis(**axis.to_dict(), titleColor=colour, labelColor=colour, tickCount=5, grid=False)
+    axis = alt.Axis(**axis.to_dict(), titleColor=colour, labelColor=colour, tickCount=5, ticks=False, grid=False)
     scale = alt.Scale(domain=[centre - reach, centre + reach], nice=False, zero=False)
-    angle = -35 if rows["name"].str.len().max() > 5 else 0  # long names would cover each other
+    crowded = rows["name"].str.len().max() > 5 or len(rows) > 8  # names would cover each other
+    levels = alt.Axis(
+        labelAngle=-35 if crowded else 0, labelLimit=130, labelOverlap=False, labelFlush=False, grid=False
+    )
     base = alt.Chart(known, width=WIDTH - 40, height=180).encode(
-        x=alt.X(
-            "name:N", sort=list(rows["name"]), title=None, axis=alt.Axis(labelAngle=angle, labelLimit=110, grid=False)
-        )
+        x=alt.X("name:N", sort=list(rows["name"]), title=None, axis=levels)
     )
     tooltip = ["name", *(alt.Tooltip(f"{column}:Q", format=".3f") for column in (name, f"{name}_se"))]
     y = alt.Y(f"{name}:Q", title=title, scale=scale, axis=axis)
