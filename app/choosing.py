@@ -12,7 +12,16 @@ from tfaudit.app.text import labels, plain
 if TYPE_CHECKING:
     from tfaudit.report.material import Material
 
-__all__ = ["choose_among", "choose_class", "choose_variant", "choose_variants", "clicked", "has_variants"]
+__all__ = [
+    "choose_among",
+    "choose_class",
+    "choose_variant",
+    "choose_variants",
+    "clicked",
+    "has_variants",
+    "times_chosen",
+    "variant_labels",
+]
 
 T = TypeVar("T")
 
@@ -37,6 +46,11 @@ def choose_among(label: str, options: Sequence[T], key: str, named: Callable[[T]
     )
 
 
+def variant_labels(material: Material) -> dict[str, str]:
+    """What the variants are called in choices and in the URL, by their keys, the baseline too."""
+    return dict(zip(material.titles, labels(list(material.titles.values())), strict=True))
+
+
 def choose_variant(material: Material, *, baseline: bool = False) -> str:
     """Which variant the page is about; the URL calls it `variant`.
 
@@ -44,32 +58,75 @@ def choose_variant(material: Material, *, baseline: bool = False) -> str:
         material: of the study.
         baseline: whether the baseline can be chosen, too.
     """
-    keys = [key for key in material.titles if baseline or key != material.audit.baseline]
-    named = dict(zip(keys, labels([material.titles[key] for key in keys]), strict=True))
-    if len(keys) > BUTTONS:
-        return st.selectbox("Variant", keys, format_func=named.__getitem__, key="variant", bind="query-params")
-    return st.segmented_control(
-        "Variant",
-        keys,
-        default=keys[0],
-        required=True,
-        format_func=lambda key: plain(named[key]),
-        key="variant",
-        bind="query-params",
-    )
+    named = {label: key for key, label in variant_labels(material).items()}
+    compressed = [label for label, key in named.items() if key != material.audit.baseline]
+    options = list(named) if baseline else compressed
+    _take_up("variant", options)
+    if len(options) > BUTTONS:
+        chosen = st.selectbox(
+            "Variant",
+            options,
+            index=options.index(compressed[0]),
+            key="variant",
+            bind="query-params",
+            on_change=_count,
+            args=("variant",),
+        )
+    else:
+        chosen = st.segmented_control(
+            "Variant",
+            options,
+            default=compressed[0],
+            required=True,
+            format_func=plain,
+            key="variant",
+            bind="query-params",
+            on_change=_count,
+            args=("variant",),
+        )
+    st.session_state["last variant"] = chosen
+    return named[chosen]
 
 
 def choose_class(names: Sequence[str]) -> int | None:
     """Which class the page is about, found by typing; the URL calls it `class`. None until one is chosen."""
-    return st.selectbox(
+    options = labels(names)
+    _take_up("class", options)
+    chosen = st.selectbox(
         "Class",
-        range(len(names)),
+        options,
         index=None,
-        format_func=labels(names).__getitem__,
         placeholder="Type to search",
         key="class",
         bind="query-params",
+        on_change=_count,
+        args=("class",),
     )
+    st.session_state["last class"] = chosen
+    return None if chosen is None else options.index(chosen)
+
+
+def times_chosen(key: str) -> int:
+    """How often a reader has used this choice: what was selected elsewhere before is no longer what they look at.
+
+    Args:
+        key: of the choice.
+    """
+    return st.session_state.get(f"times {key}", 0)
+
+
+def _count(key: str) -> None:
+    st.session_state[f"times {key}"] = times_chosen(key) + 1
+
+
+def _take_up(key: str, options: Sequence[str]) -> None:
+    """Chooses what another page had: what came with the URL is lost on the way from page to page.
+
+    Options are text, not positions, so that a choice that another study does not know is none.
+    """
+    last = st.session_state.get(f"last {key}")
+    if key not in st.query_params and last in options and st.session_state.get(key, last) == last:
+        st.session_state[key] = last  # said anew, for a bound choice that is not in the URL is forgotten
 
 
 def choose_variants(material: Material, keys: Sequence[str]) -> list[str]:
@@ -79,11 +136,10 @@ def choose_variants(material: Material, keys: Sequence[str]) -> list[str]:
         material: of the study.
         keys: of the variants that can be shown.
     """
-    named = dict(zip(keys, labels([material.titles[key] for key in keys]), strict=True))
-    chosen = st.multiselect(
-        "Variants", keys, default=keys[:MOST], format_func=named.__getitem__, key="variants", bind="query-params"
-    )
-    return [key for key in keys if key in chosen]
+    named = variant_labels(material)
+    options = [named[key] for key in keys]
+    chosen = st.multiselect("Variants", options, default=options[:MOST], key="variants", bind="query-params")
+    return [key for key in keys if named[key] in chosen]
 
 
 def has_variants(material: Material) -> bool:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import streamlit as st
 
-from tfaudit.app.choosing import choose_among, choose_class, choose_variant, clicked, has_variants
+from tfaudit.app.choosing import choose_among, choose_class, choose_variant, clicked, has_variants, times_chosen
 from tfaudit.app.one_class import show_class
-from tfaudit.app.showing import show_chart, show_notes, show_table
-from tfaudit.app.text import prose
+from tfaudit.app.showing import link_to, show_chart, show_notes, show_table
+from tfaudit.app.text import labels, prose
 from tfaudit.audit.classes import CENTERINGS, CORRECTIONS, ClassImpact
 from tfaudit.report.charts.class_choice import CLASS, RANGE, class_choice_chart, range_choice_chart
 from tfaudit.report.charts.classes import ALL_NAMED, ranked_classes
@@ -59,8 +59,9 @@ def page(material: Material) -> None:
     if variant not in material.audit.impacts:
         st.info(
             "Welch's test per class compares populations of two members or more: train more with "
-            "`tfaudit run RECIPE --population`. The page “Compare two models” tests one model against one."
+            "`tfaudit run RECIPE --population`. One model against one is tested on a page of its own."
         )
+        link_to("compare", "Compare two models", ":material/compare_arrows:")
         _one_class(material, variant)
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -72,18 +73,20 @@ def page(material: Material) -> None:
     st.markdown(prose(_counted(impact, correction)))
     column, ascending = ORDERS[order]
     ranked = ranked_classes(impact.frame(correction), column, ascending=ascending)
-    shown = _in_range(ranked, order, variant) if len(ranked) > ALL_NAMED else ranked
+    shown = _in_range(ranked, order, material, variant) if len(ranked) > ALL_NAMED else ranked
     shown = shown[shown["class"].str.contains(search, case=False, regex=False)]
     if shown.empty:
         st.info("No class that was tested has such a name in this range.")
     # Rows are selected by their place: another choice of rows, or another order, is another table.
-    table = f"table {variant} {correction} {centering} {order} {search} {st.query_params.get('range', '')}"
-    _choose(shown, table)
+    state = f"{material.store.directory} {variant} {times_chosen('class')}"
+    table = f"table {state} {correction} {centering} {order} {search} {st.query_params.get('range', '')}"
+    lines = f"lines {state}"
+    _choose(shown, labels(material.tally(variant).class_names), table, lines)
     classes, one = st.container(), st.container()
     with one:
         chosen = _one_class(material, variant)
     with classes:
-        _draw(shown, variant, chosen, table)
+        _draw(shown, variant, chosen, table, lines)
         show_notes(impact.notes)
 
 
@@ -92,7 +95,7 @@ def _one_class(material: Material, variant: str) -> int | None:
     st.subheader("One class")
     chosen = choose_class(material.tally(variant).class_names)
     if chosen is None:
-        st.caption("Choose a class here, or click it above: its members, what it is taken for, its exemplars.")
+        st.caption("Choose a class to see its members, what it is taken for, and its exemplars.")
     else:
         show_class(material, variant, chosen)
     return chosen
@@ -110,11 +113,12 @@ def _counted(impact: ClassImpact, correction: str) -> str:
     )
 
 
-def _in_range(ranked: pd.DataFrame, order: str, variant: str) -> pd.DataFrame:
+def _in_range(ranked: pd.DataFrame, order: str, material: Material, variant: str) -> pd.DataFrame:
     """The classes of the ranks that were brushed in the overview; the URL calls them `range`."""
-    brushed = clicked("overview", RANGE)
+    key = f"overview {material.store.directory}"
+    brushed = clicked(key, RANGE)
     if brushed is not None:
-        st.query_params.pop("range", None)
+        _forget_range()
         if ranks := brushed.get("rank"):
             low, high = (min(max(round(rank), 1), len(ranked)) for rank in (min(ranks), max(ranks)))
             st.query_params["range"] = f"{low}-{high}"
@@ -126,14 +130,19 @@ def _in_range(ranked: pd.DataFrame, order: str, variant: str) -> pd.DataFrame:
         "All classes side by side: absolute and normalised change of recall. The table below holds the same figures.",
         on_select=True,
         selection=RANGE,
-        key="overview",
+        key=key,
     )
-    st.caption(
-        "Drag over the chart to choose a range of classes; click beside it to see all again."
-        if whole
-        else f"Classes {low:,} to {high:,} by {order}. Click in the chart beside the range to see all again."
-    )
+    if whole:
+        st.caption("Drag over the chart to choose a range of classes.")
+    else:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption(f"Classes {low:,} to {high:,} by {order}.")
+            st.button("Show all", type="tertiary", icon=":material/zoom_out_map:", on_click=_forget_range)
     return ranked[ranked["rank"].between(low, high)]
+
+
+def _forget_range() -> None:
+    st.query_params.pop("range", None)
 
 
 def _range(text: str, count: int) -> tuple[int, int]:
@@ -143,15 +152,15 @@ def _range(text: str, count: int) -> tuple[int, int]:
     return (int(low), int(high)) if known else (1, count)
 
 
-def _choose(shown: pd.DataFrame, table: str) -> None:
+def _choose(shown: pd.DataFrame, names: list[str], table: str, lines: str) -> None:
     """Takes the class that was clicked in the chart or in the table."""
-    if lines := clicked("lines", CLASS):
-        st.session_state["class"] = lines[0]["position"]
+    if chosen := clicked(lines, CLASS):
+        st.session_state["class"] = names[chosen[0]["position"]]
     if rows := clicked(table, "rows"):
-        st.session_state["class"] = int(shown["position"].iloc[rows[0]])
+        st.session_state["class"] = names[shown["position"].iloc[rows[0]]]
 
 
-def _draw(shown: pd.DataFrame, variant: str, chosen: int | None, table: str) -> None:
+def _draw(shown: pd.DataFrame, variant: str, chosen: int | None, table: str, lines: str) -> None:
     if shown.empty:
         return
     named = shown
@@ -164,6 +173,6 @@ def _draw(shown: pd.DataFrame, variant: str, chosen: int | None, table: str) -> 
         "A line per class: a bar for the change of recall, plum where significant, a point for the normalised change.",
         on_select=True,
         selection=CLASS,
-        key="lines",
+        key=lines,
     )
     show_table(shown, f"classes-{variant}", COLUMNS, key=table, select=True)

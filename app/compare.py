@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from tfaudit.app.cards import show_cards
-from tfaudit.app.choosing import choose_among, choose_class, choose_variant, clicked, has_variants
+from tfaudit.app.choosing import choose_among, choose_class, choose_variant, clicked, has_variants, times_chosen
 from tfaudit.app.showing import show_chart, show_notes, show_table
-from tfaudit.app.text import plain, prose
+from tfaudit.app.text import labels, plain, prose
 from tfaudit.audit.pairs import PairComparison
 from tfaudit.report.gallery import Card, data_uri, is_tiny
 from tfaudit.report.sections.pairs import SAYS
@@ -72,7 +72,7 @@ def page(material: Material) -> None:
     show_chart(
         found.chart(), name, "Share of each class's images lost and won, with the change of recall and its interval."
     )
-    _classes(found, name)
+    _classes(material, found, name)
     st.subheader("Images whose answer flipped")
     _flips(material, found, name)
     show_notes(found.notes)
@@ -114,12 +114,13 @@ def _whole(found: PairComparison) -> None:
             st.metric(label, value, border=True, help=meaning, width=TILE)
 
 
-def _classes(found: PairComparison, name: str) -> None:
+def _classes(material: Material, found: PairComparison, name: str) -> None:
     """The table; a row that is selected becomes the class of the images below."""
     frame = found.frame().sort_values(["p", "difference_pp"], kind="stable")
-    if rows := clicked("pair classes", "rows"):
-        st.session_state["class"] = int(frame.index[rows[0]])
-    show_table(frame, name, CLASSES, key="pair classes", select=True)
+    table = f"classes of {material.store.directory} {name} {times_chosen('class')}"
+    if rows := clicked(table, "rows"):
+        st.session_state["class"] = labels(found.class_names)[frame.index[rows[0]]]
+    show_table(frame, name, CLASSES, key=table, select=True)
 
 
 def _flips(material: Material, found: PairComparison, name: str) -> None:

@@ -135,24 +135,23 @@ def _choose_attribute(material: Material, found: Exemplars) -> pd.Series | None:
     }
     examples = found.pies["example"].astype(str)
     try:
-        seen = open_answers(material.store.directory).labels(material.split).groupby("label")
-        masks |= {f"seen: {name}": examples.isin(rows["example"]) for name, rows in seen}
+        seen = open_answers(material.store.directory).labels(material.split, material.inputs.examples)
+        masks |= {f"seen: {name}": examples.isin(rows["example"]) for name, rows in seen.groupby("label")}
     except InputError as problem:  # the gallery needs no answers
         st.warning(prose(str(problem)))
     if not masks:
         return None
-    names = sorted(masks)
+    named = dict(zip(labels(sorted(masks)), sorted(masks), strict=True))
     chosen = st.selectbox(
         "Attribute",
-        range(len(names)),
+        list(named),
         index=None,
-        format_func=labels(names).__getitem__,
         placeholder="Any",
         key="attribute",
         bind="query-params",
         help="A group that the data name, or what raters of the human study have seen.",
     )
-    return None if chosen is None else masks[names[chosen]]
+    return None if chosen is None else masks[named[chosen]]
 
 
 def _difficulty(material: Material, variant: str, found: Exemplars) -> None:

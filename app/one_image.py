@@ -10,7 +10,7 @@ import numpy as np
 import streamlit as st
 
 from tfaudit.app.choosing import choose_variant
-from tfaudit.app.text import plain, prose
+from tfaudit.app.text import labels, plain, prose
 from tfaudit.audit.robustness import Robustness
 from tfaudit.audit.tally import Tally, tally
 from tfaudit.report.html import PAGES
@@ -58,28 +58,27 @@ def one_image(material: Material, found: Mapping[str, Robustness]) -> None:
     counts = lost[corruption]
     examples = material.store.examples(material.split, images=False, groups=False)
     ids, classes = examples["example"].to_numpy(), examples.attrs["class_names"]
-    labels = examples["label"].to_numpy()
-
-    def named(position: int) -> str:
-        times = f", lost {counts[position]} ×" if counts[position] else ""
-        return f"{ids[position]}, {classes[labels[position]]}{times}"
+    truths = examples["label"].to_numpy()
 
     order = np.argsort(-counts, kind="stable")[:OFFERED].tolist()
-    position = right.selectbox(
+    # Text, not positions: an image that another study does not hold is none.
+    images = labels([f"{ids[each]}, {classes[truths[each]]}" for each in order])
+    chosen = right.selectbox(
         "Image",
-        order,
-        format_func=named,
+        images,
         key="picture",
         bind="query-params",
         help=f"The {len(order):,} that {prose(material.titles[key])} loses at most severities come first.",
     )
+    position = order[images.index(chosen)]
     shown = image_strip(
         material, position, (corruption,), (material.audit.baseline, key), answers=lambda *at: _answers(material, *at)
     )
     macro = PAGES.get_template("strip.html.j2").module.strip_table  # type: ignore[attr-defined]
     style = (files("tfaudit.report") / "strip.css").read_text() + STYLE
-    truth = labels[position]
-    st.caption(prose(f"Of class {classes[truth]}. Below the pictures stand the modal answers. {shown.says}"))
+    times = f"lost at {counts[position]} severities" if counts[position] else "lost at none"
+    said = f"Of class {classes[truths[position]]}, {times}. Below the pictures stand the modal answers. {shown.says}"
+    st.caption(prose(said))
     st.html(f"<style>{style}</style>{macro(shown)}")
 
 

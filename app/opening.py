@@ -34,6 +34,7 @@ def open_material(directory: Path) -> Material:
             raise InputError(f"directory: {link} is a link out of {directory}; the viewer shows nothing from elsewhere")
         store = open_store(studies[name])
         split = _choose_split(store)
+        _leave(f"{name} {split}")
         now = Material.read(store, split)
         state = f"opened {name} {split}"
         opened = st.session_state.setdefault(state, now.fingerprint)
@@ -46,6 +47,14 @@ def open_material(directory: Path) -> Material:
     if not shared.ready:
         _prepare(shared)
     return shared.material
+
+
+def _leave(study: str) -> None:
+    """Positions that the URL holds mean nothing in another study."""
+    before, st.session_state["study shown"] = st.session_state.get("study shown"), study
+    if before not in (None, study):
+        for key in ("image", "range"):
+            st.query_params.pop(key, None)
 
 
 def _choose_split(store: Store) -> str:

@@ -71,19 +71,22 @@ def page(material: Material) -> None:
 def _choose_floor(table: pd.DataFrame) -> float | None:
     """The lowest accuracy that is acceptable, a share; None at the left end of the slider."""
     means = 1000 * table.groupby("variant")["accuracy"].mean()
-    low, high = math.floor(means.min()), math.ceil(means.max())
+    low, high = math.floor(means.min()) / 10, math.ceil(means.max()) / 10
+    high = max(high, low + 0.1)
+    if not low <= st.session_state.get("floor", low) <= high:  # chosen in another study
+        del st.session_state["floor"]
     percent = st.slider(
         "Accuracy floor, %",
-        low / 10,
-        max(high, low + 1) / 10,
-        low / 10,
+        low,
+        high,
+        low,
         step=0.1,
         format="%.1f",
         key="floor",
         bind="query-params",
         help="Variants whose mean accuracy lies below are out of the question.",
     )
-    return percent / 100 if percent > low / 10 else None
+    return percent / 100 if percent > low else None
 
 
 def _choose_weights(axis: str) -> dict[str, float]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import altair as alt
 import pandas as pd
 import streamlit as st
 
-from tfaudit.app.choosing import choose_variant, clicked
+from tfaudit.app.choosing import choose_variant, clicked, times_chosen, variant_labels
 from tfaudit.app.showing import link_to, show_chart, show_notes, show_table
 from tfaudit.app.text import plain, prose
 from tfaudit.report.charts.sizes import size_chart
@@ -47,20 +48,21 @@ def page(material: Material) -> None:
     st.markdown(
         prose(
             f"{study.model} on {study.dataset}, {material.split} split: {examples:,} images, "
-            f"{len(audit.table)} variants, {audit.table['members'].max()} members each at most."
+            f"{len(audit.table)} variants, {_members(audit.table['members'].max())}."
         )
     )
     shown = {name: how for name, how in COLUMNS.items() if audit.table[name].notna().any()}
-    if rows := clicked("summary", "rows"):
-        chosen = audit.table["variant"].iloc[rows[0]]
-        if chosen != audit.baseline:
-            st.session_state["variant"] = chosen
-    show_table(audit.frame(), f"{study.name}-variants", shown, key="summary", select=True)
+    table = f"summary {material.store.directory} {times_chosen('variant')}"
+    if rows := clicked(table, "rows"):
+        st.session_state["variant"] = variant_labels(material)[audit.table["variant"].iloc[rows[0]]]
+    show_table(audit.frame(), f"{study.name}-variants", shown, key=table, select=True)
     _details(material, audit.table)
-    left, right = st.columns(2)
+    accuracies = audit.chart()
+    # Panels that each have their own scale, of variants far apart, do not shrink to half the page.
+    left, right = (st.container(), st.container()) if isinstance(accuracies, alt.FacetChart) else st.columns(2)
     with left:
         st.subheader("Accuracy of every member")
-        show_chart(audit.chart(), "accuracy", "Top-1 accuracy of every member, a line per variant.")
+        show_chart(accuracies, "accuracy", "Top-1 accuracy of every member, a line per variant.")
     with right:
         st.subheader("Size against accuracy against harm")
         if audit.table["gzipped_bytes"].notna().any():
@@ -76,30 +78,37 @@ def _details(material: Material, table: pd.DataFrame) -> None:
     if not material.audit.exemplars:
         st.info("No compressed variant has members yet; `tfaudit run` goes on where it stopped.")
         return
-    key = choose_variant(material)
+    key = choose_variant(material, baseline=True)
     facts = table.set_index("variant").loc[key]
     baseline = table.set_index("variant").loc[material.audit.baseline]
-    found = next(each for each in headlines(material.audit) if each.variant == key)
     with st.container(border=True):
-        st.markdown(f"**{plain(material.titles[key])}**, against {plain(material.titles[material.audit.baseline])}")
+        st.markdown(f"**{plain(material.titles[key])}**, {_beside(material, key)}")
         first, second, third, fourth = st.columns(4)
-        first.metric("top-1", f"{facts['top1']:.2%}", f"{100 * (facts['top1'] - baseline['top1']):+.2f} points")
+        change = "" if key == material.audit.baseline else f"{100 * (facts['top1'] - baseline['top1']):+.2f} points"
+        first.metric("top-1", f"{facts['top1']:.2%}", change or None)
         if pd.notna(facts["gzipped_bytes"]) and pd.notna(baseline["gzipped_bytes"]):
-            second.metric(
-                "gzipped size, of the baseline's", f"{facts['gzipped_bytes'] / baseline['gzipped_bytes']:.0%}"
-            )
+            share = f"{facts['gzipped_bytes'] / baseline['gzipped_bytes']:.0%}"
+            second.metric("gzipped size, of the baseline's", share)
+        if key == material.audit.baseline:
+            return
         if pd.notna(facts["harmed"]):
             third.metric("classes harmed / favoured", f"{facts['harmed']} / {facts['favoured']}")
-        fourth.metric(
-            "PIEs",
-            f"{facts['pies']:,}",
-            f"{facts['pie_share']:.1%} of the images",
-            delta_color="off",
-            delta_arrow="off",
-        )
-        for said in (found.accuracy, found.classes, found.images):
+        share = f"{facts['pie_share']:.1%} of the images"
+        fourth.metric("PIEs", f"{facts['pies']:,}", share, delta_color="off", delta_arrow="off")
+        found = next(each for each in headlines(material.audit) if each.variant == key)
+        for said in filter(None, (found.accuracy, found.classes, found.images)):
             st.markdown(prose(said))
         with st.container(horizontal=True):
             link_to("classes", "Its classes", ":material/category:")
             link_to("exemplars", "Its exemplars", ":material/photo_library:")
             link_to("corruptions", "Under corruption", ":material/foggy:")
+
+
+def _members(most: int) -> str:
+    return "one model each" if most == 1 else f"{most} members each at most"
+
+
+def _beside(material: Material, key: str) -> str:
+    if key == material.audit.baseline:
+        return "the baseline, which the others are set against"
+    return f"against {plain(material.titles[material.audit.baseline])}"

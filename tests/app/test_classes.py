@@ -100,7 +100,7 @@ def test_one_class(open_page, small):
 
 def test_a_class_that_is_not_there_is_none(open_page, small):
     app = open_page(small.directory, "classes", **{"class": "unicorn"}, **HARMED)
-    assert "Choose a class here" in said(app)
+    assert "Choose a class to see" in said(app)
 
 
 def test_hostile_names_are_text(open_page, many):

@@ -51,7 +51,7 @@ def test_flips_are_filtered_by_kind_and_class(open_page, singles):
     app = open_page(singles.directory, "compare")
     assert set(app.dataframe[1].value["example"]) == set(flips["example"])
     app.segmented_control(key="kind").set_value("lost").run()
-    app.selectbox(key="class").set_value(3).run()
+    app.selectbox(key="class").set_value(NAMES[3]).run()
     wanted = flips[(flips["kind"] == "lost") & (flips["label"] == NAMES[3])]
     assert len(wanted) > 0
     assert set(app.dataframe[1].value["example"]) == set(wanted["example"])
@@ -72,7 +72,7 @@ def test_the_url_opens_the_same_view(open_page, singles):
 def test_without_a_compressed_model(open_page, tmp_path):
     missing = {(key, member) for key in ("magnitude-0.9", "int8") for member in range(4)}
     app = open_page(make_study(tmp_path, missing=missing).directory, "compare")
-    assert "no compressed model" in app.info[0].value
+    assert "no compressed variant" in app.info[0].value
 
 
 def test_no_image_stored(open_page, tmp_path):

@@ -5,13 +5,14 @@ import pandas as pd
 import pytest
 
 from tests.app.many_classes import make_study_of_many_classes
-from tests.report.conftest import make_study
+from tests.report.conftest import NAMES, make_study
 from tfaudit.answers import open_answers
 from tfaudit.audit.chance import chance
 from tfaudit.audit.exemplars import exemplars
 from tfaudit.audit.questions import QUESTIONS
 from tfaudit.audit.survey_sample import survey_sample
 from tfaudit.audit.tally import tally
+from tfaudit.report.inputs import Inputs
 from tfaudit.store import Store
 
 HARMED = {"variant": "magnitude 90 %"}
@@ -95,7 +96,7 @@ def test_another_filter_begins_at_the_first_page(open_page, store, found):
     app = open_page(store.directory, "exemplars", page="2", **HARMED)
     second = cards(app)
     assert app.session_state["page"] == 2
-    app.selectbox(key="class").set_value(3).run()
+    app.selectbox(key="class").set_value(NAMES[3]).run()
     assert app.session_state["page"] == 1
     assert len(cards(app)) == min(24, (found.labels[found.index] == 3).sum())
     assert cards(app) != second
@@ -107,7 +108,12 @@ def test_what_raters_saw_filters(open_page, tmp_path):
     answers = open_answers(store.directory)
     sample = survey_sample(found, 20, seed=1)
     study = answers.begin(
-        sample, variant="magnitude-0.9", split="test", seed=1, example_ids=store.examples()["example"].tolist()
+        sample,
+        variant="magnitude-0.9",
+        split="test",
+        seed=1,
+        examples=Inputs(store, "test").examples,
+        example_ids=store.examples()["example"].tolist(),
     )
     seen = []
     for place, example in enumerate(answers.sheet(study)["example"]):
