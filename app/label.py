@@ -52,7 +52,9 @@ def page(material: Material) -> None:
     """Draws the page."""
     st.title("Label")
     answers = open_answers(material.store.directory)
-    rows = answers.studies(material.split).iloc[::-1].to_dict("records")
+    material.inputs.require_examples()
+    drawn_from = material.split, material.inputs.examples
+    rows = answers.studies(*drawn_from).iloc[::-1].to_dict("records")
     studies = {int(row["study"]): dict(row) for row in rows}
     table = material.audit.table
     able = table[(table["pies"] > 0) & (table["pies"] < len(material.groups))]["variant"].tolist()
@@ -65,6 +67,8 @@ def page(material: Material) -> None:
         )
     else:
         st.info("No variant has both PIEs and other images: there is nothing to compare, and nothing to label.")
+    if others := answers.of_other_examples(*drawn_from):
+        st.caption(f"Studies of images that have been replaced since: {others}. They are kept, and not shown.")
     if able:
         with st.expander("Begin another study" if studies else "Begin a study", expanded=not studies):
             _begin(material, answers, able)
@@ -114,7 +118,12 @@ def _begin(material: Material, answers: Answers, able: list[str]) -> None:
     ids = material.store.examples(material.split, images=False, groups=False)["example"]
     sample = _sample(material, variant, images, seed)
     st.session_state["begun"] = answers.begin(
-        sample, variant=variant, split=material.split, seed=seed, example_ids=ids.tolist()
+        sample,
+        variant=variant,
+        split=material.split,
+        seed=seed,
+        examples=material.inputs.examples,
+        example_ids=ids.tolist(),
     )
     st.rerun()
 
@@ -137,7 +146,7 @@ def _rate(material: Material, answers: Answers, study: int) -> None:
         return
     # In the session, too: other pages drop it from the URL.
     st.session_state["rater"] = st.query_params["rater"] = rater
-    if study in st.session_state.get("unblinded", set()):
+    if (str(material.store.directory), study) in st.session_state.get("unblinded", set()):
         st.warning("You have seen the analysis of this study: what you answer from now on is not blind.")
     rate(material, answers, study, rater)
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -174,14 +183,15 @@ def _progress(material: Material, answers: Answers, study: int, facts: Facts) ->
     }
     show_table(progress, f"progress-{study}", columns)
     unblinded = st.session_state.setdefault("unblinded", set())
-    if study not in unblinded:
+    place = str(material.store.directory), study
+    if place not in unblinded:
         st.markdown("The analysis tells which images are PIEs. Who still wants to rate must not see it.")
         st.button(
             "Unblind and analyse",
             type="primary",
             icon=":material/visibility:",
             on_click=unblinded.add,
-            args=(study,),
+            args=(place,),
         )
         return
     _analysis(material, answers, study, facts)

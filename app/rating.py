@@ -44,18 +44,20 @@ def rate(material: Material, answers: Answers, study: int, rater: str) -> None:
         study: number of the human study.
         rater: a name.
     """
-    for said in st.session_state.pop("said", []):
+    for its_answers, said in st.session_state.pop("said", []):
         try:
-            answers.record(*said)
+            its_answers.record(*said)
         except InputError as problem:
             st.error(prose(str(problem)))  # and the question shows again
     try:
+        material.inputs.require_examples()  # they may be replaced while the rater thinks
         _show(material, answers, study, rater)
     except InputError as problem:
         st.error(prose(str(problem)))
 
 
 def _show(material: Material, answers: Answers, study: int, rater: str) -> None:
+    st.session_state["rating"] = str(material.store.directory), answers
     sheet, first = answers.sheet(study), answers.next(study, rater)
     last = len(sheet) * len(QUESTIONS)
     step = front = last if first is None else first * len(QUESTIONS) + _open(answers, study, rater, sheet, first)
@@ -146,7 +148,7 @@ def _go(study: int, rater: str, step: int, target: int | None) -> None:
 
 
 def _categories(image: tuple[int, str, str], given: Given, place: int) -> None:
-    key = f"categories {image[0]} {image[1]} {place}"
+    key = f"categories {_where()} {image[0]} {image[1]} {place}"
     meanings = "\n".join(f"- **{name}**: {prose(meaning)}" for name, meaning in CATEGORIES.items())
     st.pills(
         "Categories, if any",
@@ -167,11 +169,16 @@ def _choose(image: tuple[int, str, str], key: str) -> None:
 
 def _say(said: tuple[object, ...]) -> None:
     """Keeps it for the run that follows: what goes wrong in a callback could not be told on the page."""
-    st.session_state.setdefault("said", []).append(said)
+    st.session_state.setdefault("said", []).append((st.session_state["rating"][1], said))
 
 
 def _back(study: int, rater: str) -> str:
-    return f"looks back at {study} {rater}"
+    return f"looks back at {_where()} {study} {rater}"
+
+
+def _where() -> str:
+    """The directory of the study whose images are rated: another one's human studies have the same numbers."""
+    return st.session_state["rating"][0]
 
 
 def _picture(material: Material, position: int) -> None:

@@ -3,12 +3,14 @@
 import contextlib
 import multiprocessing
 import os
+import re
 import signal
 import sqlite3
 import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import hypothesis
 import hypothesis.strategies as some
@@ -29,11 +31,12 @@ KEYS = [question.key for question in QUESTIONS]
 FOUND = exemplars(population(1), population(2, hurt=[3]))
 IDS = [f"test-{i}" for i in range(200)]
 ALL = dict.fromkeys(KEYS, 1)
+SEAL = "of these examples"
 
 
-def begun(answers, *, n=20, seed=3, variant="int8", split="test", found=FOUND):
+def begun(answers, *, n=20, seed=3, variant="int8", split="test", examples=SEAL, found=FOUND):
     sample = survey_sample(found, n, seed=seed)
-    return answers.begin(sample, variant=variant, split=split, seed=seed, example_ids=IDS)
+    return answers.begin(sample, variant=variant, split=split, seed=seed, examples=examples, example_ids=IDS)
 
 
 @pytest.fixture
@@ -42,8 +45,8 @@ def answers(tmp_path):
 
 
 def test_nothing_is_written_before_a_study_begins(answers, tmp_path):
-    assert answers.studies("test").empty
-    assert answers.labels("test").empty
+    assert answers.studies("test", SEAL).empty
+    assert answers.labels("test", SEAL).empty
     assert not list(tmp_path.iterdir())
 
 
@@ -62,7 +65,22 @@ def test_the_same_arguments_find_the_study(answers):
     assert begun(answers) == study
     others = {begun(answers, seed=4), begun(answers, n=10), begun(answers, variant="x"), begun(answers, split="train")}
     assert len({study, *others}) == 5
-    assert answers.studies("test")["images"].tolist() == [20, 20, 10, 20]
+    assert answers.studies("test", SEAL)["images"].tolist() == [20, 20, 10, 20]
+
+
+def test_studies_of_examples_that_were_replaced_are_kept_and_not_shown(answers):
+    old = begun(answers)
+    image = answers.sheet(old)["example"][0]
+    answers.record(old, "ann", image, {"corrupted": 1}, ["atypical"])
+    new = begun(answers, examples="others")
+    assert new != old
+    assert answers.studies("test", "others")["study"].tolist() == [new]
+    assert answers.studies("test", "others")["raters"].tolist() == [0]
+    assert answers.labels("test", "others").empty
+    assert [answers.of_other_examples("test", seal) for seal in ("others", SEAL, "third")] == [1, 1, 2]
+    assert answers.of_other_examples("train", "others") == 0
+    assert begun(answers) == old  # should they come back
+    assert set(answers.labels("test", SEAL)["example"]) == {image}
 
 
 def test_a_study_stays_as_drawn_when_members_are_added(answers):
@@ -220,14 +238,14 @@ def test_labels_of_images_over_all_studies(answers):
     answers.record(second, "cem", image, {"corrupted": 0}, ["atypical"])
     time.sleep(0.002)
     answers.record(second, "bob", image, {"abstract": 1})  # has thought better of it
-    table = answers.labels("test")
+    table = answers.labels("test", SEAL)
     assert table.set_index(["kind", "label"])[["raters", "judged"]].T.to_dict("list") == {
         ("attribute", "abstract representation"): [2, 2],
         ("attribute", "corrupted image"): [2, 3],
         ("category", "atypical"): [2, 3],
     }
     assert set(table["example"]) == {image}
-    assert answers.labels("train").empty
+    assert answers.labels("train", SEAL).empty
 
 
 def rate(directory, rater, study, images):
@@ -315,7 +333,7 @@ def test_a_locked_file_is_one_line(answers, tmp_path):
 def test_a_file_that_is_no_database_is_left_alone(answers, tmp_path, content):
     place = tmp_path / "answers.sqlite"
     place.write_bytes(content)
-    for call in (lambda: answers.studies("test"), lambda: begun(answers)):
+    for call in (lambda: answers.studies("test", SEAL), lambda: begun(answers)):
         with pytest.raises(InputError, match=rf"answers: {place} is (no SQLite file|damaged|another program's)[^\n]*$"):
             call()
     assert place.read_bytes() == content
@@ -332,6 +350,97 @@ def test_a_damaged_file_is_one_line(answers, tmp_path):
             call()
 
 
+def use(answers):
+    """All that pages and reports ask for."""
+    studies, labels = answers.studies("test", SEAL), answers.labels("test", SEAL)
+    assert {*labels["kind"]} <= {"attribute", "category"}
+    for study in studies["study"]:
+        images = answers.sheet(study)["example"]
+        assert answers.next(study, "ann") is not None
+        assert set(answers.progress(study)) == {"rater", "complete", "images", "last"}
+        assert set(KEYS) < set(answers.answers(study))
+        for image in images[:2]:
+            answers.given(study, "ann", image)
+            answers.record(study, "eve", image, ALL, ["atypical"])
+    begun(answers, n=6, seed=4)
+
+
+DAMAGED = r"answers: .*answers\.sqlite (is|has|cannot be) [^\n]+$"
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_a_damaged_byte_or_end_is_one_line_or_does_no_harm(answers, tmp_path, seed):
+    random, place = np.random.default_rng(seed), tmp_path / "answers.sqlite"
+    study = begun(answers, n=6)
+    for image in answers.sheet(study)["example"][:3]:
+        answers.record(study, "ann", image, ALL, ["atypical"])
+    content = np.frombuffer(place.read_bytes(), np.uint8).copy()
+    if seed % 4:
+        content[random.choice(np.flatnonzero(content))] ^= 1 << random.integers(8)
+    else:
+        content = content[: random.integers(1, len(content))]
+    place.write_bytes(content)
+    said = None
+    try:
+        use(answers)
+    except InputError as problem:
+        said = str(problem)
+    assert said is None or re.fullmatch(f"({DAMAGED})|study: .*|example: .*|rater: .*", said)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE raters SET name = CAST(x'ff61' AS TEXT)",
+        "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'label_3', 'Label_3')",
+        "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = 'CREATE TABLE x' WHERE name = 'raters'",
+        "PRAGMA foreign_keys = OFF; DROP TABLE raters",
+        "PRAGMA ignore_check_constraints = ON; UPDATE answers SET value = 7",
+    ],
+)
+def test_damage_that_sqlite_does_not_call_so(answers, tmp_path, statement):
+    study = begun(answers, n=4)
+    answers.record(study, "ann", answers.sheet(study)["example"][0], ALL)
+    with contextlib.closing(sqlite3.connect(tmp_path / "answers.sqlite")) as database:
+        database.executescript(statement)
+        database.commit()
+    with pytest.raises(InputError, match=r"answers: .* is damaged; move it away to begin anew[^\n]*$"):
+        answers.answers(study)
+
+
+def test_a_format_that_sqlite_does_not_know(answers, tmp_path):
+    study = begun(answers)
+    place = tmp_path / "answers.sqlite"
+    content = bytearray(place.read_bytes())
+    content[44:48] = b"\0\0\0\x09"
+    place.write_bytes(content)
+    with pytest.raises(InputError, match=r"is damaged; .*\(unsupported file format\)$"):
+        answers.sheet(study)
+
+
+@pytest.mark.parametrize("code", [sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_NOLFS, sqlite3.SQLITE_ERROR])
+def test_reasons_that_cannot_be_provoked(tmp_path, code):
+    problem = sqlite3.OperationalError("such is life")
+    problem.sqlite_errorcode = code
+    with pytest.raises(InputError, match=rf"{DAMAGED[:-1]}\(such is life\)$"), AnswerFile(tmp_path).reading():
+        raise problem
+
+
+def test_a_call_that_is_wrong_is_a_defect(tmp_path):
+    with pytest.raises(sqlite3.ProgrammingError), AnswerFile(tmp_path).reading() as database:
+        database.execute("SELECT ?", ())
+
+
+def test_a_directory_that_may_not_be_searched(answers, monkeypatch):
+    def refuse(*_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "exists", refuse)
+    for call in (lambda: answers.studies("test", SEAL), lambda: begun(answers)):
+        with pytest.raises(InputError, match=r"answers: .* cannot be opened; check the permissions[^\n]*$"):
+            call()
+
+
 @pytest.mark.parametrize(
     ("statement", "message"),
     [("CREATE TABLE theirs (x)", "another program's SQLite file"), ("PRAGMA application_id = 7", "another program's")],
@@ -340,7 +449,7 @@ def test_a_foreign_file_is_left_alone(answers, tmp_path, statement, message):
     with contextlib.closing(sqlite3.connect(tmp_path / "answers.sqlite")) as database:
         database.execute(statement)
     content = (tmp_path / "answers.sqlite").read_bytes()
-    for call in (lambda: answers.studies("test"), lambda: begun(answers)):
+    for call in (lambda: answers.studies("test", SEAL), lambda: begun(answers)):
         with pytest.raises(InputError, match=message):
             call()
     assert (tmp_path / "answers.sqlite").read_bytes() == content
@@ -351,12 +460,12 @@ def test_a_newer_format_is_refused(answers, tmp_path):
     with contextlib.closing(sqlite3.connect(tmp_path / "answers.sqlite")) as database:
         database.execute("PRAGMA user_version = 2")
     with pytest.raises(InputError, match="has the format 2, this tfaudit knows 1"):
-        answers.studies("test")
+        answers.studies("test", SEAL)
 
 
 def test_an_empty_file_is_a_beginning(answers, tmp_path):
     (tmp_path / "answers.sqlite").touch()
-    assert answers.studies("test").empty
+    assert answers.studies("test", SEAL).empty
     assert begun(answers) == 1
 
 
@@ -370,19 +479,30 @@ def test_links_out_of_the_study_are_refused(tmp_path, name):
     if name != "answers.sqlite":
         begun(open_answers(home))
     (home / name).symlink_to(away / "answers.sqlite")
-    for call in (lambda: open_answers(home).studies("test"), lambda: begun(open_answers(home), seed=9)):
+    for call in (lambda: open_answers(home).studies("test", SEAL), lambda: begun(open_answers(home), seed=9)):
         with pytest.raises(InputError, match=rf"answers: .*{name} leads out of the study's directory"):
             call()
     assert (away / "answers.sqlite").read_bytes() == content
     link = tmp_path / "link"  # the study itself may be reached by a link
     link.symlink_to(away)
-    assert len(open_answers(link).studies("test")) == 1
+    assert len(open_answers(link).studies("test", SEAL)) == 1
+
+
+@pytest.mark.parametrize("name", ["answers.sqlite", "answers.sqlite-wal"])
+def test_a_link_to_itself_is_one_line(tmp_path, name):
+    answers = open_answers(tmp_path)
+    if name != "answers.sqlite":
+        begun(answers)
+    (tmp_path / name).symlink_to(tmp_path / name)
+    for call in (lambda: answers.studies("test", SEAL), lambda: begun(answers)):
+        with pytest.raises(InputError, match=DAMAGED):
+            call()
 
 
 def test_a_directory_or_a_pipe_is_no_file(tmp_path):
     os.mkfifo(tmp_path / "answers.sqlite")
     with pytest.raises(InputError, match="is no file"):
-        open_answers(tmp_path).studies("test")
+        open_answers(tmp_path).studies("test", SEAL)
     with pytest.raises(InputError, match=r"directory: .*nowhere is none"):
         open_answers(tmp_path / "nowhere")
 

@@ -10,7 +10,7 @@ import pytest
 
 from tfaudit import InputError, Pruned, Study, Training, open_store
 from tfaudit.files import lock
-from tfaudit.parquet import prediction_bytes
+from tfaudit.parquet import examples_seal, prediction_bytes
 from tfaudit.store import Store
 
 STUDY = Study(
@@ -93,6 +93,37 @@ def test_a_flipped_byte_of_the_examples_is_noticed_or_changes_nothing(store):
             pd.testing.assert_frame_equal(after, before)
             assert after.attrs == before.attrs
     assert noticed > len(content) / 10
+
+
+def seal(store):
+    with (store.directory / "examples/test.parquet").open("rb") as file:
+        return examples_seal(file)
+
+
+def test_a_seal_stands_for_what_people_see(store):
+    def saved(labels=LABELS, names="abcd", image=b"png", groups=None):
+        ids = [f"e{i}" for i in range(40)]
+        store.save_examples("test", labels, ids, list(names), [*[b"png"] * 39, image], groups)
+        return seal(store)
+
+    assert saved() == saved() == saved(groups=GROUPS)
+    assert len({saved(), saved(LABELS[::-1]), saved(names="abce"), saved(image=b"jpg"), saved(image=b"")}) == 5
+
+
+def test_images_that_were_exchanged_are_noticed(store):
+    path = store.directory / "examples/test.parquet"
+    table = pq.read_table(path)
+    pq.write_table(table.set_column(2, "image", [[b"jpg"] * 40]).replace_schema_metadata(table.schema.metadata), path)
+    assert len(store.examples(images=False)) == 40
+    with pytest.raises(InputError, match=r"test.parquet is damaged"):
+        store.examples()
+
+
+def test_examples_without_notes_are_damaged(store):
+    path = store.directory / "examples/test.parquet"
+    pq.write_table(pq.read_table(path).replace_schema_metadata(), path)
+    with pytest.raises(InputError, match=r"test.parquet is damaged"):
+        store.examples()
 
 
 PHOTOGRAPHS = [bytes([i]) * 300_000 for i in range(40)]  # 12 MB: several row groups
@@ -225,6 +256,18 @@ def test_a_damaged_or_foreign_record_does_not_count(store):
     for text in ("", "[]", "{", json.dumps({"status": "complete"})):
         place.write_text(text)
         assert not store.is_complete("dense", 0)
+        assert store.members("dense") == (1, 2)
+        assert store.predictions("dense").members == (1, 2)
+
+
+@pytest.mark.parametrize("files", [None, [], "x", {"x": None}, {"x": {}, "y": 3}])
+def test_a_record_that_names_no_files_does_not_count(store, files):
+    place = store.directory / store.member_path("dense", 0, "member.json")
+    place.write_text(json.dumps(json.loads(place.read_text()) | {"files": files}))
+    assert store.members("dense") == (1, 2)
+    assert store.origin("dense", 0) == {"model": None, "seed": None}
+    place.write_text(json.dumps({"status": "failed"}))
+    assert store.failures() == {}
 
 
 def test_a_failure_is_kept_with_its_traceback_until_the_member_is_made(store, rng):

@@ -21,9 +21,9 @@ _VERSION = 1
 _TABLES = (
     """CREATE TABLE studies (
         study INTEGER PRIMARY KEY,
-        split TEXT NOT NULL, variant TEXT NOT NULL, images INTEGER NOT NULL, seed INTEGER NOT NULL,
-        begun TEXT NOT NULL,
-        UNIQUE (split, variant, images, seed)
+        split TEXT NOT NULL, examples TEXT NOT NULL, variant TEXT NOT NULL, images INTEGER NOT NULL,
+        seed INTEGER NOT NULL, begun TEXT NOT NULL,
+        UNIQUE (split, examples, variant, images, seed)
     ) STRICT""",
     """CREATE TABLE shown (
         study INTEGER NOT NULL REFERENCES studies, place INTEGER NOT NULL,
@@ -49,10 +49,11 @@ _TABLES = (
         PRIMARY KEY (study, rater, example, category),
         FOREIGN KEY (study, example) REFERENCES shown (study, example)
     ) STRICT""",
-    f"PRAGMA application_id = {_APPLICATION}",
-    f"PRAGMA user_version = {_VERSION}",
 )
 
+_MARKS = (f"PRAGMA application_id = {_APPLICATION}", f"PRAGMA user_version = {_VERSION}")
+
+_DAMAGED = "is damaged; move it away to begin anew (`sqlite3 FILE .recover` saves what is in it)"
 _REASONS = {
     sqlite3.SQLITE_BUSY: "is held by another program; try again when that has ended",
     sqlite3.SQLITE_READONLY: "cannot be written: it is read-only",
@@ -60,7 +61,11 @@ _REASONS = {
     sqlite3.SQLITE_PERM: "cannot be opened; check the permissions of the study's directory",
     sqlite3.SQLITE_FULL: "cannot be written: no space on the disk",
     sqlite3.SQLITE_IOERR: "cannot be read or written: the disk fails or is full",
-    sqlite3.SQLITE_CORRUPT: "is damaged; move it away to begin anew (`sqlite3 FILE .recover` saves what is in it)",
+    sqlite3.SQLITE_PROTOCOL: "cannot be used: its locks fail on this disk",
+    sqlite3.SQLITE_NOLFS: "cannot be used: it is too large for this disk",
+    sqlite3.SQLITE_CORRUPT: _DAMAGED,
+    sqlite3.SQLITE_ERROR: _DAMAGED,
+    sqlite3.SQLITE_CONSTRAINT: _DAMAGED,
     sqlite3.SQLITE_NOTADB: "is no SQLite file; move it away to begin anew",
 }
 
@@ -86,8 +91,11 @@ class AnswerFile:
         self._patience = patience
 
     @contextlib.contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
+    def reading(self, *, whole: bool = False) -> Iterator[sqlite3.Connection]:
         """The answers as they are now; empty tables where there is no file yet.
+
+        Args:
+            whole: looks through all of the file for damage first.
 
         Raises:
             InputError: the file cannot be used.
@@ -97,6 +105,8 @@ class AnswerFile:
                 database = opened.enter_context(contextlib.closing(self._connect(self._reading_mode())))
                 database.execute("BEGIN")  # one look at the file, whoever writes it meanwhile
                 if not self._is_new(database):
+                    if whole and database.execute("PRAGMA quick_check(1)").fetchall() != [("ok",)]:
+                        raise InputError(f"answers: {self.place} {_DAMAGED}")
                     yield database
                     return
             database = opened.enter_context(contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)))
@@ -150,7 +160,7 @@ class AnswerFile:
         """Has the file no tables yet?
 
         Raises:
-            InputError: the tables are somebody else's, or a newer version's.
+            InputError: the tables are somebody else's, a newer version's, or damaged.
         """
         application, version = (
             database.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
@@ -158,6 +168,8 @@ class AnswerFile:
         if application == _APPLICATION:
             if version != _VERSION:
                 raise InputError(f"answers: {self.place} has the format {version}, this tfaudit knows {_VERSION}")
+            if not {sql for (sql,) in database.execute("SELECT sql FROM sqlite_schema")}.issuperset(_TABLES):
+                raise InputError(f"answers: {self.place} {_DAMAGED}")
             return False
         if application or version or database.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
             raise InputError(f"answers: {self.place} is another program's SQLite file; move it away")
@@ -169,7 +181,8 @@ class AnswerFile:
     def _require_inside(self) -> None:
         home = self.place.parent.resolve()
         for path in map(self._beside, ("", "-wal", "-shm", "-journal")):
-            if path.is_symlink() and not path.resolve().is_relative_to(home):
+            # Path.resolve refuses links that lead to themselves; these are refused when they are opened.
+            if path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(home):
                 raise InputError(f"answers: {path} leads out of the study's directory, allowed is a file in it")
         if self.place.exists() and not self.place.is_file():
             raise InputError(f"answers: {self.place} is no file; move it away")
@@ -178,13 +191,23 @@ class AnswerFile:
     def _one_line(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.DatabaseError as problem:
-            reason = _REASONS.get(getattr(problem, "sqlite_errorcode", 0) & 0xFF)  # the rest tells details
+        except (sqlite3.DatabaseError, UnicodeDecodeError, OSError) as problem:
+            reason = _reason(problem)
             if reason is None:
                 raise
             raise InputError(f"answers: {self.place} {reason} ({one_line(problem)})") from problem
 
 
+def _reason(problem: Exception) -> str | None:
+    """Why a file cannot be used; None where the file is not why."""
+    if isinstance(problem, OSError):
+        return _REASONS[sqlite3.SQLITE_CANTOPEN]
+    code = getattr(problem, "sqlite_errorcode", None)
+    if code is None:  # Python's own: of text that is none, or of a call that is wrong
+        return _DAMAGED if isinstance(problem, UnicodeDecodeError | sqlite3.OperationalError) else None
+    return _REASONS.get(code & 0xFF)  # the rest tells details
+
+
 def _create(database: sqlite3.Connection) -> None:
-    for statement in _TABLES:
+    for statement in (*_TABLES, *_MARKS):
         database.execute(statement)

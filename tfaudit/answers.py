@@ -74,8 +74,10 @@ def rater_name(name: str) -> str:
 class Answers:
     """Human studies, their raters and what those answer.
 
-    A place is an image's number in the order of showing, from 0. Every method raises an InputError of one line where
-    there is no such study or image, or where the file is damaged, locked, foreign or read-only.
+    A place is an image's number in the order of showing, from 0. A study is of the examples it was drawn from, which
+    their seal stands for: `Inputs.examples`. Where a split gets other examples its studies are kept, and not found.
+    Every method raises an InputError of one line where there is no such study or image, or where the file is damaged,
+    locked, foreign or read-only.
 
     Args:
         file: that holds them.
@@ -84,14 +86,24 @@ class Answers:
     def __init__(self, file: AnswerFile) -> None:
         self._file = file
 
-    def begin(self, sample: SurveySample, *, variant: str, split: str, seed: int, example_ids: Sequence[object]) -> int:
-        """Begins a study, or finds the one of this variant, split, seed and number of images, which stays as drawn.
+    def begin(
+        self,
+        sample: SurveySample,
+        *,
+        variant: str,
+        split: str,
+        seed: int,
+        examples: str,
+        example_ids: Sequence[object],
+    ) -> int:
+        """Begins a study, or finds the one of these arguments and this number of images, which stays as drawn.
 
         Args:
             sample: that `survey_sample` drew with this seed.
             variant: key.
             split: whose examples they are.
             seed: 0 to 2^63 - 1.
+            examples: seal of the split's examples.
             example_ids: `(N,)`, of all examples of the split.
 
         Returns:
@@ -100,11 +112,11 @@ class Answers:
         require(0 <= seed < 2**63, "seed", seed, "a number from 0 to 2^63 - 1")
         rows = _rows(sample)
         with self._file.writing() as database:
-            facts = (split, variant, len(rows), seed)
-            same = "SELECT study FROM studies WHERE (split, variant, images, seed) = (?, ?, ?, ?)"
+            facts = (split, examples, variant, len(rows), seed)
+            same = "SELECT study FROM studies WHERE (split, examples, variant, images, seed) = (?, ?, ?, ?, ?)"
             if found := database.execute(same, facts).fetchone():
                 return int(found[0])
-            fields = "INSERT INTO studies (split, variant, images, seed, begun) VALUES (?, ?, ?, ?, ?)"
+            fields = "INSERT INTO studies (split, examples, variant, images, seed, begun) VALUES (?, ?, ?, ?, ?, ?)"
             study = database.execute(fields, (*facts, _now())).lastrowid
             ids = [str(example_ids[position]) for position, *_ in rows]
             database.executemany(
@@ -127,15 +139,21 @@ class Answers:
             )
             return database.execute(query, (study,)).fetchall() == _rows(sample)
 
-    def studies(self, split: str) -> pd.DataFrame:
-        """One row a study of a split, the oldest first: `study`, `variant`, `images`, `seed`, `begun`, `raters`."""
+    def studies(self, split: str, examples: str) -> pd.DataFrame:
+        """One row a study of examples, the oldest first: `study`, `variant`, `images`, `seed`, `begun`, `raters`."""
         query = (
             "SELECT study, variant, images, seed, begun, "
             "(SELECT count(DISTINCT rater) FROM answers WHERE answers.study = studies.study) AS raters "
-            "FROM studies WHERE split = ? ORDER BY study"
+            "FROM studies WHERE (split, examples) = (?, ?) ORDER BY study"
         )
         with self._file.reading() as database:
-            return _frame(database, query, split)
+            return _frame(database, query, split, examples)
+
+    def of_other_examples(self, split: str, examples: str) -> int:
+        """How many studies of a split are of examples that have been replaced by these."""
+        query = "SELECT count(*) FROM studies WHERE split = ? AND examples <> ?"
+        with self._file.reading() as database:
+            return int(database.execute(query, (split, examples)).fetchone()[0])
 
     def sheet(self, study: int) -> pd.DataFrame:
         """What raters see, a row an image in the order of showing: `example` (id), `position`, `label_1` to `label_3`.
@@ -237,7 +255,7 @@ class Answers:
             "FROM answers JOIN raters USING (rater) JOIN shown USING (study, example) "
             "JOIN membership USING (study, example) WHERE study = ? ORDER BY name, place"
         )
-        with self._file.reading() as database:
+        with self._file.reading(whole=True) as database:
             _require_study(database, study)
             long = _frame(database, query, study)
         long["value"] = long["value"].astype("Int64")
@@ -246,19 +264,20 @@ class Answers:
         rows = rows[["is_pie", "categories", *_LABELS]].assign(is_pie=rows["is_pie"].astype(bool)).join(values)
         return rows.reset_index()[["rater", "example", "is_pie", *_KEYS, "categories", *_LABELS]]
 
-    def labels(self, split: str) -> pd.DataFrame:
-        """What raters have seen in the images of a split, over all its studies: as `image_labels`."""
-        with self._file.reading() as database:
+    def labels(self, split: str, examples: str) -> pd.DataFrame:
+        """What raters have seen in these examples, over all studies of them: as `image_labels`."""
+        with self._file.reading(whole=True) as database:
             answers = _frame(
                 database,
-                "SELECT rater, example, question, value FROM answers JOIN studies USING (study) WHERE split = ? "
-                "ORDER BY answered",
-                split,
+                "SELECT rater, example, question, value FROM answers JOIN studies USING (study) "
+                "WHERE (split, examples) = (?, ?) ORDER BY answered",
+                *(split, examples),
             )
             categories = _frame(
                 database,
-                "SELECT rater, example, category FROM categories JOIN studies USING (study) WHERE split = ?",
-                split,
+                "SELECT rater, example, category FROM categories JOIN studies USING (study) "
+                "WHERE (split, examples) = (?, ?)",
+                *(split, examples),
             )
         return image_labels(answers, categories)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -21,6 +21,7 @@ from tfaudit.errors import InputError
 __all__ = [
     "DAMAGED",
     "example_bytes",
+    "examples_seal",
     "prediction_bytes",
     "read_examples",
     "read_facts",
@@ -88,7 +89,7 @@ def read_sealed_predictions(content: bytes) -> tuple[np.ndarray, np.ndarray | No
     """
     table = _read_whole(content)
     ranked, probabilities = _matrices(table)
-    notes = {key.decode(): text.decode() for key, text in (table.schema.metadata or {}).items()}
+    notes = _notes(table.schema)
     if _digest(ranked, probabilities, notes["origin"]) != notes["sha256"]:
         raise OSError("the predictions are not what was written")
     return ranked, probabilities, json.loads(notes["origin"])
@@ -116,7 +117,11 @@ def example_bytes(
             raise InputError(f"groups: {len(values)} rows for {len(labels)} examples")
     table = pa.table({**shown, **belongs})
     notes = {"class_names": json.dumps(list(class_names)), "groups": json.dumps(list(belongs))}
-    seals = {"sha256": _seal(table, _EXAMPLE[:2], notes["class_names"]), "groups_sha256": _seal(table, [*belongs])}
+    seals = {
+        "sha256": _seal(table, _EXAMPLE[:2], notes["class_names"]),
+        "images_sha256": _image_seal(images),
+        "groups_sha256": _seal(table, [*belongs]),
+    }
     parts = sum(map(len, images)) // _ROW_GROUP + 1
     # Images do not repeat: a dictionary would hold some of them twice.
     repeating = [name for name in table.column_names if name != "image"]
@@ -130,7 +135,7 @@ def read_examples(file: BinaryIO, *, images: bool, groups: bool) -> pd.DataFrame
         Exception: one of `DAMAGED`.
     """
     stored = _open(file)
-    notes = {key.decode(): text.decode() for key, text in stored.schema_arrow.metadata.items()}
+    notes = _notes(stored.schema_arrow)
     belongs = json.loads(notes.get("groups", "[]")) if groups else []
     columns = [*_EXAMPLE[: 2 + images], *belongs]
     table = stored.read(columns).select(columns)  # reading alone passes over a column that is not there
@@ -139,8 +144,20 @@ def read_examples(file: BinaryIO, *, images: bool, groups: bool) -> pd.DataFrame
     if belongs and _seal(table, belongs) != notes["groups_sha256"]:
         raise OSError("groups are not what was written")
     frame = table.to_pandas()
+    if images and "images_sha256" in notes and _image_seal(frame["image"]) != notes["images_sha256"]:
+        raise OSError("images are not what was written")
     frame.attrs = {"class_names": json.loads(notes["class_names"]), "groups": belongs}
     return frame
+
+
+def examples_seal(file: BinaryIO) -> str:
+    """Stands for the ids, labels, class names and images that `example_bytes` wrote; it reads none of them.
+
+    Raises:
+        Exception: one of `DAMAGED`.
+    """
+    notes = _notes(_open(file).schema_arrow)
+    return hashlib.sha256(f"{notes['sha256']} {notes.get('images_sha256')}".encode()).hexdigest()
 
 
 def read_images(file: BinaryIO, positions: Sequence[int]) -> list[bytes]:
@@ -209,6 +226,18 @@ def _values(column: pd.Series, argument: str) -> pa.Array:
 def _seal(table: pa.Table, columns: Sequence[str], *further: str) -> str:
     facts = [*(table[name].to_pylist() for name in columns), *further]
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
+
+
+def _image_seal(images: Iterable[bytes]) -> str:
+    digest = hashlib.sha256()
+    for image in images:
+        digest.update(len(image).to_bytes(8, "little"))
+        digest.update(image)
+    return digest.hexdigest()
+
+
+def _notes(schema: pa.Schema) -> dict[str, str]:
+    return {key.decode(): text.decode() for key, text in (schema.metadata or {}).items()}
 
 
 def _bytes(table: pa.Table, dictionaries: list[str] | bool = True, rows: int | None = None) -> bytes:

@@ -49,7 +49,7 @@ class MemberRecords:
             record = json.loads((self.directory / self.member_path(variant, member, "member.json")).read_text())
         except (OSError, ValueError):
             return {}
-        return record if isinstance(record, dict) else {}
+        return record if _is_whole(record) else {}
 
     def is_complete(self, variant: str, member: int) -> bool:
         """Does the member count: recorded as complete, its predictions as they were written, its other files there?"""
@@ -108,7 +108,7 @@ class MemberRecords:
     def origin(self, variant: str, member: int) -> dict[str, Any]:
         """Which model a member is now: the SHA-256 of its file, and its seed; None where there is none."""
         record = self.record(variant, member)
-        sums = {path.rpartition("/")[2]: facts["sha256"] for path, facts in record.get("files", {}).items()}
+        sums = {path.rpartition("/")[2]: facts.get("sha256") for path, facts in record.get("files", {}).items()}
         return {"model": sums.get("model.keras", sums.get("model.tflite")), "seed": record.get("seed")}
 
     def prediction_path(self, variant: str, member: int, split: str = "test") -> str:
@@ -135,3 +135,13 @@ class MemberRecords:
             raise InputError(
                 f"{path.split('/')[0]}: {self.directory / path} cannot be read ({problem.strerror}); {MEND}"
             ) from None
+
+
+def _is_whole(record: object) -> bool:
+    """Does a record say what one of its status must: of which files it is, or why the member failed?"""
+    if not isinstance(record, dict):
+        return False
+    if record.get("status") == "failed":
+        return isinstance(record.get("traceback"), str)
+    files = record.get("files")
+    return isinstance(files, dict) and all(isinstance(facts, dict) for facts in files.values())

@@ -24,9 +24,11 @@ def draw(directory, name):
 
 
 @pytest.fixture
-def open_page():
+def open_page(monkeypatch):
     """Runs one page of a study, `open_page(directory, "classes", variant="int8")`, and returns Streamlit's AppTest."""
     testing = pytest.importorskip("streamlit.testing.v1")
+    # Streamlit leaves its own behind, which processes that later tests spawn could not import.
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
 
     def run(directory, name, **query):
         app = testing.AppTest.from_function(draw, args=(str(directory), name), default_timeout=60)

@@ -9,6 +9,7 @@ from tests.report.conftest import make_study
 from tfaudit.answers import open_answers
 from tfaudit.audit.questions import CATEGORIES, QUESTIONS
 from tfaudit.audit.survey import survey
+from tfaudit.report.inputs import Inputs
 from tfaudit.store import open_store
 
 KEYS = [question.key for question in QUESTIONS]
@@ -17,6 +18,10 @@ KEYS = [question.key for question in QUESTIONS]
 @pytest.fixture
 def directory(tmp_path):
     return make_study(tmp_path).directory
+
+
+def seal(directory):
+    return Inputs(open_store(directory), "test").examples
 
 
 def press(app, words):
@@ -154,7 +159,7 @@ def test_categories_are_kept_for_their_image(open_page, directory):
     assert app.get("button_group")[-1].value == ["abstract", "atypical"]
     app.get("button_group")[-1].set_value(["atypical"]).run()
     assert answers.given(1, "ann", images[0]).categories == ("atypical",)
-    assert set(answers.labels("test").query("kind == 'category'")["label"]) == {"atypical"}
+    assert set(answers.labels("test", seal(directory)).query("kind == 'category'")["label"]) == {"atypical"}
 
 
 def test_each_rater_has_a_place(open_page, directory):
@@ -278,3 +283,41 @@ def test_other_pies_since_the_study_was_drawn(open_page, directory):
     app = open_page(directory, "label", rater="ann", part="Progress and analysis")
     app = press(app, "Unblind and analyse")
     assert "it stays as drawn" in pages_text(app)
+
+
+def replace_images(directory):
+    """Other data of the same ids, as a second `tfaudit audit` with the same --out brings them."""
+    store = open_store(directory)
+    examples = store.examples("test")
+    labels, names = examples["label"].to_numpy(), examples.attrs["class_names"]
+    store.save_examples("test", labels, list(examples["example"]), names, list(examples["image"])[::-1])
+
+
+def test_studies_of_images_that_were_replaced_are_not_shown(open_page, directory):
+    app = start(begin(open_page, directory))
+    app = press(app, "Yes")
+    assert "replaced" not in pages_text(app)
+    replace_images(directory)
+    app = open_page(directory, "label", rater="ann", series="1")
+    assert "Studies of images that have been replaced since: 1. They are kept, and not shown." in pages_text(app)
+    assert not [box for box in app.selectbox if box.label == "Study"]
+    app = press(app, "Begin")
+    assert app.selectbox("series").value == 2
+    assert asked(app) == (1, 1)
+    answers = open_answers(directory)
+    assert answers.studies("test", seal(directory))["study"].tolist() == [2]
+    assert answers.progress(1)["rater"].tolist() == ["ann"]
+
+
+def test_images_that_are_replaced_while_a_rater_looks(open_page, directory):
+    app = start(begin(open_page, directory))
+    replace_images(directory)
+    app = press(app, "Yes")
+    assert "has other examples now than were read; read the study again" in unescaped(app.error[0])
+    assert "Yes" not in [button.label for button in app.button]
+    begin(open_page, directory)  # another visitor
+    app = press(app, "Read it again")
+    assert not app.error
+    assert app.selectbox("series").value == 2
+    assert asked(app) == (1, 1)
+    assert "replaced since: 1" in pages_text(app)

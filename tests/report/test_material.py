@@ -1,6 +1,9 @@
 """Audits of a study are computed once, kept, and computed anew where what they rest on has changed."""
 
+import json
+import shutil
 import threading
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -18,6 +21,7 @@ from tfaudit.audit.groups import groups
 from tfaudit.audit.pairs import compare
 from tfaudit.audit.tally import tally
 from tfaudit.errors import InputError
+from tfaudit.report.inputs import Inputs
 from tfaudit.report.material import Material
 from tfaudit.report.sections.order import study_sections
 from tfaudit.report.sections.robustness import robustness_section
@@ -157,6 +161,81 @@ def test_a_file_cut_short_is_noticed(prepared):
     assert material.fingerprint != old.fingerprint
     with pytest.raises(InputError, match="does not match its checksum"):
         material.exemplars("int8")
+
+
+def test_a_flipped_byte_of_the_examples_is_no_crash(tmp_path):
+    store = make_study(tmp_path)
+    path = store.directory / "examples/test.parquet"
+    content, sound = path.read_bytes(), Inputs(store, "test")
+    footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    noticed = 0
+    for position in range(footer, len(content)):
+        path.write_bytes(content[:position] + bytes([content[position] ^ 0x80]) + content[position + 1 :])
+        inputs = Inputs(store, "test")
+        noticed += (inputs.study, inputs.examples) != (sound.study, sound.examples)
+    assert noticed > (len(content) - footer) / 4
+
+
+def test_images_that_were_replaced_count(tmp_path):
+    store = corrupted_study(tmp_path)
+    old = {split: Inputs(store, split) for split in ("test", "fog-3")}
+    before = {split: (inputs.study, inputs.examples) for split, inputs in old.items()}
+    examples = store.examples()
+    images = [*examples["image"][:-1], examples["image"][0]]
+    ids, names = list(examples["example"]), examples.attrs["class_names"]
+    store.save_examples("test", examples["label"].to_numpy(), ids, names, images)
+    for split in old:  # pictures under a computed condition are the test set's
+        inputs = Inputs(store, split)
+        assert not {inputs.study, inputs.examples} & {*before[split]}
+        inputs.require_examples()
+        with pytest.raises(InputError, match=rf"split: '{split}' has other examples now .*; read the study again"):
+            old[split].require_examples()
+
+
+@pytest.mark.parametrize("missing", [True, False])
+def test_examples_that_may_not_be_looked_at_are_not_there(tmp_path, monkeypatch, missing):
+    store = make_study(tmp_path)
+    if missing:
+        (store.directory / "examples/test.parquet").unlink()
+    else:
+
+        def refuse(*_, **__):
+            raise PermissionError(13, "Permission denied")
+
+        monkeypatch.setattr(Path, "exists", refuse)
+        monkeypatch.setattr(Path, "open", refuse)
+    assert Inputs(store, "test").examples == ""
+    assert Inputs(store, "test").classes
+
+
+def test_files_that_are_no_evaluations_do_not_count(tmp_path):
+    store = corrupted_study(tmp_path)
+    before = Material.read(store, **FEW)
+    folder = (store.directory / store.prediction_path("int8", 0, "fog-3")).parent
+    (folder / "²³.parquet").touch()
+    other = (store.directory / store.prediction_path("int8", 0, "fog-1")).parent
+    shutil.rmtree(other)
+    other.write_text("a file")
+    material = Material.read(store, **FEW)
+    assert {"fog 3"} < {each.title for each in before.conditions} - {"fog 1"} == {e.title for e in material.conditions}
+
+
+def test_a_member_whose_record_names_no_files_is_not_there(tmp_path):
+    store = make_study(tmp_path)
+    place = store.directory / store.member_path("int8", 1, "member.json")
+    for damage in ({"files": None}, {"files": []}, {"files": {"x": 1}}):
+        place.write_text(json.dumps(json.loads(place.read_text()) | damage))
+        material = Material.read(store, **FEW)
+        assert material.inputs.members["int8"] == (0, 2, 3)
+        assert material.populations["int8"].members == (0, 2, 3)
+
+
+def test_a_fact_that_is_no_number_is_not_known(tmp_path):
+    store = make_study(tmp_path)
+    place = store.directory / store.member_path("magnitude-0.9", 1, "member.json")
+    place.write_text(json.dumps(json.loads(place.read_text()) | {"sparsity": "much"}))
+    found = Material.read(store, **FEW).inputs.means("magnitude-0.9", ["sparsity", "bytes"])
+    assert found.to_list() == [pytest.approx(0.9), 5000]
 
 
 def test_an_evaluation_that_is_added_counts(tmp_path):

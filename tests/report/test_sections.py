@@ -17,6 +17,7 @@ from tfaudit.audit.pairs import compare
 from tfaudit.audit.questions import QUESTIONS
 from tfaudit.audit.survey_sample import survey_sample
 from tfaudit.report.html import write_report
+from tfaudit.report.inputs import Inputs
 from tfaudit.report.material import Material
 from tfaudit.report.sections.order import study_sections
 from tfaudit.report.sections.section import column
@@ -137,7 +138,8 @@ def test_the_human_study_of_the_viewer(tmp_path):
     sample = survey_sample(exemplars(store.predictions("dense"), store.predictions("int8")), 4, seed=1)
     stored = open_answers(store.directory)
     ids = store.examples()["example"]
-    study = stored.begin(sample, variant="int8", split="test", seed=1, example_ids=ids)
+    seal = Inputs(store, "test").examples
+    study = stored.begin(sample, variant="int8", split="test", seed=1, examples=seal, example_ids=ids)
     assert "survey" not in sections_of(store)
     for example in stored.sheet(study)["example"]:
         stored.record(study, "ann", example, {question.key: question.holds for question in QUESTIONS})

@@ -12,7 +12,8 @@ import pandas as pd
 import pyarrow.parquet as pq
 
 from tfaudit.conditions import Condition
-from tfaudit.parquet import DAMAGED
+from tfaudit.errors import InputError
+from tfaudit.parquet import DAMAGED, examples_seal
 from tfaudit.report.kept import digest
 from tfaudit.store import Store
 
@@ -23,9 +24,9 @@ class Inputs:
     """The members of a study and what identifies the files of a split, read once.
 
     A prediction file is known by the SHA-256 that its member's record holds, and by its size, so that a truncated one
-    is noticed. A file of examples by the checksums in its footer, of ids, labels, class names and groups, and by its
-    size. Evaluations under conditions, whose checksums stand inside them and of which there may be twenty thousand, by
-    the times of their folders: the store only ever renames files into these, which changes the time.
+    is noticed. A file of examples by the checksums in its footer, of ids, labels, class names, images and groups, and
+    by its size. Evaluations under conditions, whose checksums stand inside them and of which there may be twenty
+    thousand, by the times of their folders: the store only ever renames files into these, which changes the time.
 
     Args:
         store: of the study.
@@ -36,6 +37,8 @@ class Inputs:
         self._store, self._split = store, split
         self._conditions = store.study.conditions
         self._listings: dict[tuple[str, str], frozenset[int]] = {}
+        computed = any(split == condition.split and condition.is_computed for condition in self._conditions)
+        self._examples = f"examples/{'test' if computed else split}.parquet"
 
     @cached_property
     def records(self) -> Mapping[str, Mapping[int, Mapping[str, Any]]]:
@@ -62,16 +65,37 @@ class Inputs:
     def means(self, key: str, facts: Sequence[str]) -> pd.Series:
         """Means over the members of a variant of what their records hold; NaN where none holds it."""
         records = pd.DataFrame([self.records[key][member] for member in self.members[key]])
-        return records.reindex(columns=list(facts)).apply(pd.to_numeric).mean()
+        return records.reindex(columns=list(facts)).apply(pd.to_numeric, errors="coerce").mean()
 
-    def evaluated(self, key: str, condition: Condition) -> int:
-        """How many members of a variant were evaluated under a condition."""
-        return len(set(self.members[key]) & self._evaluated(key, condition.split))
+    def evaluated(self, key: str, condition: Condition) -> tuple[int, ...]:
+        """Which members of a variant were evaluated under a condition."""
+        return tuple(sorted(set(self.members[key]) & self._evaluated(key, condition.split)))
 
     @cached_property
     def study(self) -> str:
         """Digest of the study and of the examples of the split."""
-        return digest([self._store.read("study.json").decode(), self._footer(f"examples/{self._split}.parquet")])
+        return digest([self._store.read("study.json").decode(), self._footer(self._examples), self.examples])
+
+    @cached_property
+    def examples(self) -> str:
+        """Seal of the ids, labels, class names and images of the split: what a human study is drawn from.
+
+        Nothing where there is none, or a damaged one: whoever reads it says so.
+        """
+        try:
+            with (self._store.directory / self._examples).open("rb") as file:
+                return examples_seal(file)
+        except DAMAGED:
+            return ""
+
+    def require_examples(self) -> None:
+        """Refuses to go on where the examples are not those any more that were there at first.
+
+        Raises:
+            InputError: others are there.
+        """
+        if Inputs(self._store, self._split).examples != self.examples:
+            raise InputError(f"split: {self._split!r} has other examples now than were read; read the study again")
 
     @cached_property
     def predictions(self) -> Mapping[str, str]:
@@ -99,9 +123,9 @@ class Inputs:
     def _evaluated(self, key: str, split: str) -> frozenset[int]:
         """Numbers of the members of a variant that have an evaluation."""
         if (key, split) not in self._listings:
-            with contextlib.suppress(FileNotFoundError):
+            with contextlib.suppress(OSError):
                 names = [name.removesuffix(".parquet") for name in os.listdir(self._folder(key, split))]  # noqa: PTH208
-                self._listings[key, split] = frozenset(int(name) for name in names if name.isdigit())
+                self._listings[key, split] = frozenset(int(name) for name in names if name.isdecimal())
         return self._listings.get((key, split), frozenset())
 
     def _folder(self, key: str, split: str) -> str:
@@ -109,13 +133,13 @@ class Inputs:
 
     def _footer(self, path: str) -> object:
         place = self._store.directory / path
-        if not place.exists():
-            return None
         try:
+            if not place.exists():
+                return None
             notes = pq.read_schema(place).metadata or {}
+            return [sorted((key.decode(), text.decode()) for key, text in notes.items()), _facts(place)[:1]]
         except DAMAGED:
-            notes = {}  # whoever reads it says so
-        return [sorted((key.decode(), text.decode()) for key, text in notes.items()), _facts(place)[:1]]
+            return [[], _facts(place)[:1]]  # whoever reads it says so
 
 
 def _facts(place: str | os.PathLike[str]) -> list[int]:

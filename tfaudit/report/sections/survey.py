@@ -46,7 +46,7 @@ def survey_section(material: Material) -> Section | None:
 def _stored(material: Material) -> tuple[pd.DataFrame | None, tuple[str, ...]]:
     """The answers, and which study they are of."""
     stored = open_answers(material.store.directory)
-    studies = stored.studies(material.split).query("raters > 0").to_dict("records")
+    studies = stored.studies(material.split, material.inputs.examples).query("raters > 0").to_dict("records")
     if not studies:
         return None, ()
     shown = studies[-1]
