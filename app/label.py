@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import streamlit as st
 
-from tfaudit.answers import Answers, open_answers, rater_name
+from tfaudit.answers import Answers, open_answers
 from tfaudit.app.choosing import choose_among
 from tfaudit.app.rating import rate
 from tfaudit.app.showing import show_chart, show_notes, show_table
@@ -16,6 +16,7 @@ from tfaudit.app.text import labels, plain, prose
 from tfaudit.audit.survey import survey
 from tfaudit.audit.survey_sample import survey_sample
 from tfaudit.errors import InputError
+from tfaudit.raters import rater_name
 
 if TYPE_CHECKING:
     from tfaudit.audit.survey_sample import SurveySample

@@ -20,12 +20,13 @@ import pytest
 
 from tests.audit.populations import population
 from tfaudit.answer_file import AnswerFile
-from tfaudit.answers import Answers, open_answers, rater_name
+from tfaudit.answers import Answers, open_answers
 from tfaudit.audit.exemplars import exemplars
 from tfaudit.audit.questions import CATEGORIES, QUESTIONS
 from tfaudit.audit.survey import survey
 from tfaudit.audit.survey_sample import survey_sample
 from tfaudit.errors import InputError
+from tfaudit.raters import rater_name
 
 KEYS = [question.key for question in QUESTIONS]
 FOUND = exemplars(population(1), population(2, hurt=[3]))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import sqlite3
-import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,15 +19,15 @@ from tfaudit.answer_file import AnswerFile
 from tfaudit.audit.image_labels import image_labels
 from tfaudit.audit.questions import CATEGORIES, QUESTIONS
 from tfaudit.errors import InputError, require
+from tfaudit.raters import folded, rater_name
 
 if TYPE_CHECKING:
     from tfaudit.audit.survey_sample import SurveySample
 
-__all__ = ["Answers", "Given", "open_answers", "rater_name"]
+__all__ = ["Answers", "Given", "open_answers"]
 
 _KEYS = tuple(question.key for question in QUESTIONS)
 _LABELS = ["label_1", "label_2", "label_3"]
-_JOINERS = "\u200c\u200d"  # within words of some scripts, and within emoji
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,24 +50,6 @@ def open_answers(directory: str | Path) -> Answers:
         InputError: no such directory.
     """
     return Answers(AnswerFile(directory))
-
-
-def rater_name(name: str) -> str:
-    """A rater's name without the space around it. Names that differ in upper and lower case alone are one rater's.
-
-    Raises:
-        InputError: not 1 to 60 characters, or characters that do not show.
-
-    Example:
-        >>> rater_name(" Ann Lee ")
-        'Ann Lee'
-    """
-    name = unicodedata.normalize("NFC", name.strip())
-    if not 1 <= len(name) <= 60:
-        raise InputError(f"rater: a name of {len(name)} characters, allowed are 1 to 60")
-    if not all(letter.isprintable() or letter in _JOINERS for letter in name):
-        raise InputError(f"rater: {name!a}, allowed are characters that show")
-    return name
 
 
 class Answers:
@@ -193,9 +174,8 @@ class Answers:
             known = database.execute("SELECT 1 FROM shown WHERE (study, example) = (?, ?)", (study, example))
             if known.fetchone() is None:
                 raise InputError(f"example: {example!r}, allowed is an image of study {study}")
-            folded = _folded(name)
-            database.execute("INSERT OR IGNORE INTO raters (name, folded) VALUES (?, ?)", (name, folded))
-            (who,) = database.execute("SELECT rater FROM raters WHERE folded = ?", (folded,)).fetchone()
+            database.execute("INSERT OR IGNORE INTO raters (name, folded) VALUES (?, ?)", (name, folded(name)))
+            (who,) = database.execute("SELECT rater FROM raters WHERE folded = ?", (folded(name),)).fetchone()
             image, now = (study, who, example), _now()
             database.executemany(
                 "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?)",
@@ -209,7 +189,7 @@ class Answers:
 
     def given(self, study: int, rater: str, example: str) -> Given:
         """What a rater has said about an image so far."""
-        image = (study, example, _folded(rater_name(rater)))
+        image = (study, example, folded(rater_name(rater)))
         answered = (
             "SELECT question, value FROM answers JOIN raters USING (rater) WHERE (study, example, folded) = (?, ?, ?)"
         )
@@ -228,7 +208,7 @@ class Answers:
         )
         with self._file.reading() as database:
             _require_study(database, study)
-            found = database.execute(query, (study, _folded(rater_name(rater)), len(_KEYS))).fetchone()[0]
+            found = database.execute(query, (study, folded(rater_name(rater)), len(_KEYS))).fetchone()[0]
         return None if found is None else int(found)
 
     def progress(self, study: int) -> pd.DataFrame:
@@ -299,11 +279,6 @@ def _frame(database: sqlite3.Connection, query: str, *values: object) -> pd.Data
     """A query's rows; pandas' own reader hides why SQLite refuses."""
     found = database.execute(query, values)
     return pd.DataFrame(found.fetchall(), columns=[name for name, *_ in found.description])
-
-
-def _folded(name: str) -> str:
-    """What two spellings of one name have in common."""
-    return unicodedata.normalize("NFKC", name).casefold()
 
 
 def _now() -> str:

@@ -38,7 +38,7 @@ class MemberRecords:
     def members(self, variant: str) -> tuple[int, ...]:
         """Numbers of the members that are complete; `verify` also reads their files."""
         found = (path.parent for path in (self.directory / "members" / variant).glob("*/member.json"))
-        numbers = sorted(int(path.name) for path in found if path.name.isdigit())
+        numbers = sorted(int(path.name) for path in found if path.name.isdecimal())
         return tuple(
             n for n in numbers if n < self.study.population and self.record(variant, n).get("status") == "complete"
         )
