@@ -28,7 +28,7 @@ def material(viewer):
 
 
 def chart(page, key):
-    drawn = page.locator(f".st-key-{key}").get_by_test_id("stVegaLiteChart")
+    drawn = page.locator(f"[class*='st-key-{key}']").get_by_test_id("stVegaLiteChart")
     drawn.locator("canvas, svg").first.wait_for()
     drawn.scroll_into_view_if_needed()
     page.wait_for_timeout(300)
@@ -44,7 +44,7 @@ def test_a_click_on_a_class_shows_its_exemplars(viewer, visit, material):
     found = material.exemplars("magnitude-0.9")
     order = material.impact("magnitude-0.9").frame().sort_values("normalised_pp", kind="stable").index
     line = next(i for i, c in enumerate(order) if (found.labels[found.index] == c).any())
-    lines = page.locator(".st-key-lines path[aria-roledescription=bar]")
+    lines = page.locator("[class*='st-key-lines'] path[aria-roledescription=bar]")
     chart(page, "lines")
     lines.nth(line).click(force=True)
     page.wait_for_url(f"**class={order[line]}*")
@@ -69,7 +69,7 @@ def test_brushing_narrows_the_classes_and_the_link_shows_the_same(many, visit):
     for share in (0.45, 0.5, 0.55):
         page.mouse.move(box["x"] + share * box["width"], box["y"] + 0.5 * box["height"])
     page.mouse.up()
-    page.get_by_text("Click in the chart beside the range").wait_for()
+    page.get_by_role("button", name="Show all").wait_for()
     settled(page)
     low, high = map(int, re.search(r"range=(\d+)-(\d+)", page.url).groups())
     assert 10 < low < high < 35
