@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import streamlit as st
@@ -18,6 +18,7 @@ __all__ = [
     "choose_variant",
     "choose_variants",
     "clicked",
+    "draw_tabs",
     "has_variants",
     "times_chosen",
     "variant_labels",
@@ -61,48 +62,16 @@ def choose_variant(material: Material, *, baseline: bool = False) -> str:
     named = {label: key for key, label in variant_labels(material).items()}
     compressed = [label for label, key in named.items() if key != material.audit.baseline]
     options = list(named) if baseline else compressed
-    _take_up("variant", options)
     if len(options) > BUTTONS:
-        chosen = st.selectbox(
-            "Variant",
-            options,
-            index=options.index(compressed[0]),
-            key="variant",
-            bind="query-params",
-            on_change=_count,
-            args=("variant",),
-        )
-    else:
-        chosen = st.segmented_control(
-            "Variant",
-            options,
-            default=compressed[0],
-            required=True,
-            format_func=plain,
-            key="variant",
-            bind="query-params",
-            on_change=_count,
-            args=("variant",),
-        )
-    st.session_state["last variant"] = chosen
-    return named[chosen]
+        return named[_lasting(st.selectbox, "Variant", options, "variant", index=options.index(compressed[0]))]
+    buttons = {"default": compressed[0], "required": True, "format_func": plain}
+    return named[_lasting(st.segmented_control, "Variant", options, "variant", **buttons)]
 
 
 def choose_class(names: Sequence[str]) -> int | None:
     """Which class the page is about, found by typing; the URL calls it `class`. None until one is chosen."""
     options = labels(names)
-    _take_up("class", options)
-    chosen = st.selectbox(
-        "Class",
-        options,
-        index=None,
-        placeholder="Type to search",
-        key="class",
-        bind="query-params",
-        on_change=_count,
-        args=("class",),
-    )
-    st.session_state["last class"] = chosen
+    chosen = _lasting(st.selectbox, "Class", options, "class", index=None, placeholder="Type to search")
     return None if chosen is None else options.index(chosen)
 
 
@@ -115,18 +84,21 @@ def times_chosen(key: str) -> int:
     return st.session_state.get(f"times {key}", 0)
 
 
-def _count(key: str) -> None:
-    st.session_state[f"times {key}"] = times_chosen(key) + 1
-
-
-def _take_up(key: str, options: Sequence[str]) -> None:
-    """Chooses what another page had: what came with the URL is lost on the way from page to page.
+def _lasting(widget: Callable[..., Any], label: str, options: Sequence[str], key: str, **how: Any) -> Any:
+    """A choice that the next page takes up: what came with the URL is lost on the way there.
 
     Options are text, not positions, so that a choice that another study does not know is none.
     """
     last = st.session_state.get(f"last {key}")
     if key not in st.query_params and last in options and st.session_state.get(key, last) == last:
         st.session_state[key] = last  # said anew, for a bound choice that is not in the URL is forgotten
+    chosen = widget(label, options, key=key, bind="query-params", on_change=_count, args=(key,), **how)
+    st.session_state[f"last {key}"] = chosen
+    return chosen
+
+
+def _count(key: str) -> None:
+    st.session_state[f"times {key}"] = times_chosen(key) + 1
 
 
 def choose_variants(material: Material, keys: Sequence[str]) -> list[str]:
@@ -140,6 +112,19 @@ def choose_variants(material: Material, keys: Sequence[str]) -> list[str]:
     options = [named[key] for key in keys]
     chosen = st.multiselect("Variants", options, default=options[:MOST], key="variants", bind="query-params")
     return [key for key in keys if named[key] in chosen]
+
+
+def draw_tabs(views: Mapping[str, Callable[[], None]], key: str) -> None:
+    """Tabs of a page, of which the open one alone is drawn: the others wait until they are opened.
+
+    Args:
+        views: what draws each, by its name.
+        key: of the choice in the URL.
+    """
+    for tab, draw in zip(st.tabs(list(views), key=key, bind="query-params"), views.values(), strict=True):
+        if tab.open:
+            with tab:
+                draw()
 
 
 def has_variants(material: Material) -> bool:

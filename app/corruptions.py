@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import pandas as pd
 import streamlit as st
 
-from tfaudit.app.choosing import choose_among, choose_variant, choose_variants
+from tfaudit.app.choosing import choose_among, choose_variant, choose_variants, draw_tabs
 from tfaudit.app.one_image import one_image
 from tfaudit.app.showing import show_chart, show_notes, show_table
 from tfaudit.app.text import labels, plain, prose
@@ -109,11 +110,7 @@ def page(material: Material) -> None:
         "One image": one_image,
         "Exemplars": _exemplars,
     }
-    tabs = st.tabs(list(views), key="corruptions", bind="query-params")
-    for tab, draw in zip(tabs, views.values(), strict=True):
-        if tab.open:  # the others wait until they are opened
-            with tab:
-                draw(material, found)
+    draw_tabs({name: functools.partial(draw, material, found) for name, draw in views.items()}, "corruptions")
     show_notes(robustness_notes(material, found))
 
 

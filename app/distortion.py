@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import streamlit as st
 
-from tfaudit.app.choosing import choose_variant, choose_variants
+from tfaudit.app.choosing import choose_variant, choose_variants, draw_tabs
 from tfaudit.app.showing import show_chart, show_notes, show_table
 from tfaudit.app.text import labels, plain, prose
 from tfaudit.audit.distortion import Distortion
@@ -68,10 +68,7 @@ def page(material: Material) -> None:
         return
     st.markdown(prose(SAYS))
     views = {"Slopes": _slopes, "Scatter matrix": _matrix, "Classes": _classes, "Questions": _questions}
-    for tab, draw in zip(st.tabs(list(views), key="distortion", bind="query-params"), views.values(), strict=True):
-        if tab.open:  # the others wait until they are opened
-            with tab:
-                draw(material, found)
+    draw_tabs({name: functools.partial(draw, material, found) for name, draw in views.items()}, "distortion")
     show_notes(distortion_notes(material, found))
 
 

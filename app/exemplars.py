@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import streamlit as st
 
 from tfaudit.answers import open_answers
 from tfaudit.app.cards import show_cards
-from tfaudit.app.choosing import choose_among, choose_class, choose_variant, has_variants
+from tfaudit.app.choosing import choose_among, choose_class, choose_variant, draw_tabs, has_variants
 from tfaudit.app.image_history import chosen_image, show_image
 from tfaudit.app.showing import show_chart, show_notes, show_table
 from tfaudit.app.text import labels, prose
@@ -72,11 +73,7 @@ def page(material: Material) -> None:
     variant = choose_variant(material)
     found = material.exemplars(variant)
     views = {"Gallery": _gallery, "Difficulty": _difficulty, "Levels": _levels}
-    tabs = st.tabs(list(views), key="exemplars", bind="query-params")
-    for tab, draw in zip(tabs, views.values(), strict=True):
-        if tab.open:
-            with tab:
-                draw(material, variant, found)
+    draw_tabs({name: functools.partial(draw, material, variant, found) for name, draw in views.items()}, "exemplars")
     position = chosen_image(len(found.labels))
     if position is not None:
         show_image(material, position)

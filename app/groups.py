@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from tfaudit.app.choosing import choose_among, choose_variant, has_variants
+from tfaudit.app.choosing import choose_among, choose_variant, draw_tabs, has_variants
 from tfaudit.app.showing import show_chart, show_notes, show_table
 from tfaudit.app.text import labels, plain, prose
 from tfaudit.report.charts.groups import groups_chart, individuals_chart
@@ -98,10 +99,7 @@ def page(material: Material) -> None:
         elif material.group_columns:
             column = material.group_columns[0]
     views = {"Groups": _groups, "Individuals": _individuals, "Exemplars": _exemplars, "Images": _properties}
-    for tab, draw in zip(st.tabs(list(views), key="groups", bind="query-params"), views.values(), strict=True):
-        if tab.open:  # the others wait until they are opened
-            with tab:
-                draw(material, key, column)
+    draw_tabs({name: functools.partial(draw, material, key, column) for name, draw in views.items()}, "groups")
 
 
 def _groups(material: Material, key: str, column: str | None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import altair as alt
@@ -11,8 +11,8 @@ import pandas as pd
 import streamlit as st
 
 from tfaudit.app.text import prose
-from tfaudit.report.chart_files import chart_bytes
 from tfaudit.report.charts.style import Drawing
+from tfaudit.report.images import chart_bytes
 
 __all__ = ["link_to", "show_chart", "show_notes", "show_table"]
 
@@ -28,7 +28,7 @@ NARROW = 240
 SCROLL = "<style>[data-testid=stVegaLiteChart] { overflow-x: auto; max-width: 100%; }</style>"
 """For panels that stand side by side, and are wider than a telephone however narrow each of them is."""
 
-_MIME = {"png": "image/png", "svg": "image/svg+xml"}
+_MIME = {"png": "image/png", "svg": "image/svg+xml", "csv": "text/csv"}
 
 
 def show_chart(
@@ -75,18 +75,8 @@ def _show_panel(
     else:
         st.altair_chart(drawn, width="stretch", key=key, alt=description)
     with st.container(horizontal=True, gap="small"):
-        for form in _MIME:
-            st.download_button(
-                form.upper(),
-                functools.partial(chart_bytes, panel, form),  # drawn when it is asked for
-                f"{name}.{form}",
-                _MIME[form],
-                key=f"download {name} {form}",
-                help=f"This chart as {form.upper()}",
-                on_click="ignore",
-                type="tertiary",
-                icon=":material/download:",
-            )
+        for form in ("png", "svg"):
+            _download(name, form, functools.partial(chart_bytes, panel, form), f"This chart as {form.upper()}")
 
 
 def show_table(
@@ -116,17 +106,7 @@ def show_table(
         on_select="rerun" if select else "ignore",
         selection_mode="single-row",
     )
-    st.download_button(
-        "CSV",
-        functools.partial(_csv, shown),
-        f"{name}.csv",
-        "text/csv",
-        key=f"download {name} csv",
-        help="These rows and columns, unrounded",
-        on_click="ignore",
-        type="tertiary",
-        icon=":material/download:",
-    )
+    _download(name, "csv", lambda: shown.to_csv(index=False).encode(), "These rows and columns, unrounded")
 
 
 def show_notes(notes: Sequence[str]) -> None:
@@ -148,5 +128,16 @@ def link_to(page: str, label: str, icon: str) -> None:
         st.page_link(pages[page], label=label, icon=icon, query_params=st.query_params.to_dict())
 
 
-def _csv(frame: pd.DataFrame) -> bytes:
-    return frame.to_csv(index=False).encode()
+def _download(name: str, form: str, content: Callable[[], bytes], meaning: str) -> None:
+    """A button for a file, which is made when it is asked for."""
+    st.download_button(
+        form.upper(),
+        content,
+        f"{name}.{form}",
+        _MIME[form],
+        key=f"download {name} {form}",
+        help=meaning,
+        on_click="ignore",
+        type="tertiary",
+        icon=":material/download:",
+    )

@@ -11,6 +11,9 @@ import pytest
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
+CHROMIUM = shutil.which("chromium")
+SWITCHES = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+
 
 @pytest.fixture(scope="session")
 def real_data() -> Path:
@@ -42,6 +45,23 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         pytest.skip("needs the right to mount a tmpfs")
     yield place
     subprocess.run(["umount", "-l", place], check=True)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Debian's Chromium, driven by Playwright; without it the test is skipped, and fails in CI."""
+    if CHROMIUM is None:
+        if os.environ.get("CI"):
+            pytest.fail("CI needs chromium: apt-get install chromium")
+        pytest.skip("no chromium here: apt-get install chromium")
+    if not os.environ.get("CI"):
+        pytest.importorskip("playwright.sync_api")
+    from playwright import sync_api
+
+    with sync_api.sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=SWITCHES)
+        yield chromium
+        chromium.close()
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -243,11 +243,15 @@ class Store(MemberRecords):
                 outside = f"positions: {problem} of the examples in {file.name}"
         raise InputError(outside)
 
+    def example_path(self, split: str) -> str:
+        """Path of the examples of a split, relative to the study's directory; a corruption has the test set's."""
+        computed = any(split == c.split and c.is_computed for c in self.study.conditions)
+        return f"examples/{'test' if computed else split}.parquet"
+
     @contextlib.contextmanager
     def _example_file(self, split: str) -> Iterator[BinaryIO]:
         """The file that holds a split's examples, open; what reading it raises says that it is damaged."""
-        computed = any(split == c.split and c.is_computed for c in self.study.conditions)
-        path = self.directory / f"examples/{'test' if computed else split}.parquet"
+        path = self.directory / self.example_path(split)
         try:
             file = path.open("rb")
         except OSError as problem:

@@ -13,9 +13,6 @@ import urllib.request
 import pytest
 from filelock import FileLock
 
-CHROMIUM = shutil.which("chromium")
-SWITCHES = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-
 
 def draw(directory, name):
     from tfaudit.app.viewer import show
@@ -55,19 +52,6 @@ def digits(tmp_path_factory):
             run(dataclasses.replace(study, population=3), directory, workers=2)
             directory.with_suffix(".made").touch()
     return directory
-
-
-@pytest.fixture(scope="session")
-def browser():
-    if CHROMIUM is None:
-        if os.environ.get("CI"):
-            pytest.fail("CI needs chromium: apt-get install chromium")
-        pytest.skip("no chromium here: apt-get install chromium")
-    sync_api = pytest.importorskip("playwright.sync_api")
-    with sync_api.sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=SWITCHES)
-        yield chromium
-        chromium.close()
 
 
 class Server:

@@ -1,33 +1,11 @@
 """The report opens in a real browser without a network: Debian's Chromium, driven by Playwright."""
 
-import os
-import shutil
-
 import pytest
 
 from tfaudit.report.html import write_report
 from tfaudit.report.material import Material
 from tfaudit.report.sections.order import study_sections
 from tfaudit.report.study import read_study
-
-CHROMIUM = shutil.which("chromium")
-SWITCHES = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None and os.environ.get("CI") != "true", reason="no chromium here: apt-get install chromium"
-)
-
-
-@pytest.fixture(scope="module")
-def browser():
-    assert CHROMIUM, "CI needs chromium: apt-get install chromium"
-    sync_api = pytest.importorskip("playwright.sync_api") if os.environ.get("CI") != "true" else None
-    if sync_api is None:
-        from playwright import sync_api
-    with sync_api.sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=SWITCHES)
-        yield chromium
-        chromium.close()
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1200, "light"), (420, "dark")])

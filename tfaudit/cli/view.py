@@ -45,7 +45,7 @@ def view(
     find_studies(directory)
     if port is None:
         port = next(each for each in itertools.count(FIRST_PORT) if _is_free(address, each))
-    if not _is_free(address, port):
+    elif not _is_free(address, port):
         raise InputError(f"port: {port} is taken, or this user may not open it; another one, or none for a free one")
     viewer = Path(importlib.import_module("tfaudit.app").__path__[0]) / "viewer.py"
     options = {

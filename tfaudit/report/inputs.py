@@ -37,8 +37,7 @@ class Inputs:
         self._store, self._split = store, split
         self._conditions = store.study.conditions
         self._listings: dict[tuple[str, str], frozenset[int]] = {}
-        computed = any(split == condition.split and condition.is_computed for condition in self._conditions)
-        self._examples = f"examples/{'test' if computed else split}.parquet"
+        self._examples = store.example_path(split)
 
     @cached_property
     def records(self) -> Mapping[str, Mapping[int, Mapping[str, Any]]]:
