@@ -39,7 +39,7 @@ from tfaudit.audit.chance import chance
 from tfaudit.audit.classes import class_impact
 from tfaudit.audit.exemplars import exemplars
 from tfaudit.predictions import Predictions
-from tfaudit.report.study import read_study
+from tfaudit.report.material import Material
 from tfaudit.store import open_store
 from tfaudit.variants import Dense
 
@@ -69,7 +69,7 @@ def alone(directory: Path, task: str) -> None:
     shutil.rmtree(directory / "audit", ignore_errors=True)  # what an earlier audit has kept
     start, busy = time.perf_counter(), time.process_time()
     store = open_store(directory)
-    audit = read_study(store, permutations=PERMUTATIONS if task == "all" else 0)
+    audit = Material.read(store, permutations=PERMUTATIONS if task == "all" else 0).audit
     found = {"audit": time.perf_counter() - start, "cpu": time.process_time() - busy}
     found |= {"megabytes": peak(), "variants": len(audit.exemplars)}
     if task == "audit":

@@ -32,7 +32,7 @@ from playwright.sync_api import Page, sync_playwright
 from simulated_study import make_store
 
 from tfaudit.app.viewer import PAGES
-from tfaudit.report.study import read_study
+from tfaudit.report.material import Material
 from tfaudit.store import open_store
 
 DONE = "[data-testid=stApp][data-test-script-state=notRunning]"
@@ -189,7 +189,7 @@ def main() -> None:
                 kept.append(first_visit(url, new_page())[1])
             shutil.move(directory / "audit", directory / "audit.away")
             start = time.perf_counter()
-            read_study(open_store(directory))
+            Material.read(open_store(directory)).audit.frame()
             anew.append(time.perf_counter() - start)
             shutil.rmtree(directory / "audit")
             shutil.move(directory / "audit.away", directory / "audit")

@@ -5,7 +5,6 @@ import pytest
 from tfaudit.report.html import write_report
 from tfaudit.report.material import Material
 from tfaudit.report.sections.order import study_sections
-from tfaudit.report.study import read_study
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1200, "light"), (420, "dark")])
@@ -18,7 +17,7 @@ def test_report(browser, store, width, scheme):
     page.on("pageerror", lambda error: said.append(str(error)))
     page.goto(write_report(Material.read(store)).as_uri())
 
-    audit = read_study(store)
+    audit = Material.read(store).audit
     rows = page.locator("#figures tbody tr")
     assert [row.split("\t")[0] for row in rows.all_inner_texts()] == list(audit.frame()["title"])
     charts = page.locator("svg.chart")
