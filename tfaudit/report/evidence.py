@@ -154,18 +154,14 @@ class Evidence:
     def conditions(self) -> tuple[Condition, ...]:
         """Under which the baseline and all `corrupted_keys` were evaluated; none but for the test set."""
         keys = (BASELINE, *self.corrupted_keys)
-        found = (c for c in self.study.conditions if all(self.evaluated(key, c) for key in keys))
+        found = (c for c in self.study.conditions if all(self.inputs.evaluated(key, c) for key in keys))
         return tuple(found) if self.corrupted_keys else ()
 
     @cached_property
     def corrupted_keys(self) -> tuple[str, ...]:
         """Of the compressed variants that were evaluated under any condition of the baseline."""
-        there = [c for c in self.study.conditions if self.split == "test" and self.evaluated(BASELINE, c)]
-        return tuple(key for key in self.compressed_keys if any(self.evaluated(key, c) for c in there))
-
-    def evaluated(self, key: str, condition: Condition) -> int:
-        """How many members of a variant were evaluated under a condition."""
-        return len(self.inputs.evaluated(key, condition))
+        there = [c for c in self.study.conditions if self.split == "test" and self.inputs.evaluated(BASELINE, c)]
+        return tuple(key for key in self.compressed_keys if any(self.inputs.evaluated(key, c) for c in there))
 
     def keep(
         self, name: str, kind: type[T], compute: Callable[[], T], *, of: Sequence[str] | None = None, by: object = None

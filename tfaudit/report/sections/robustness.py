@@ -129,7 +129,7 @@ def _missing(material: Material) -> Iterator[str]:
         yield f"Left out, for not every variant was evaluated there: {listed(gone)}."
     expected = min(study.corrupted_members or study.population, study.population)
     for key in (BASELINE, *variants):
-        counts = [material.evaluated(key, condition) for condition in conditions]
+        counts = [len(material.inputs.evaluated(key, condition)) for condition in conditions]
         members = len(material.inputs.members[key])
         few = sum(count < min(expected, members) for count in counts)
         if few:
