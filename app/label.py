@@ -99,10 +99,10 @@ def _choose(material: Material, studies: Mapping[int, Facts]) -> int:
 
 def _begin(material: Material, answers: Answers, able: list[str]) -> None:
     names = dict(zip(able, labels([material.titles[key] for key in able]), strict=True))
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        variant = st.selectbox("Variant", able, format_func=names.__getitem__, key="variant of sample")
-        (pies,) = material.audit.table.query("variant == @variant")["pies"].astype(int)
-        most = 2 * min(pies, len(material.groups) - pies)
+    variant = st.selectbox("Variant", able, format_func=names.__getitem__, key="variant of sample", width=420)
+    (pies,) = material.audit.table.query("variant == @variant")["pies"].astype(int)
+    most = 2 * min(pies, len(material.groups) - pies)
+    with st.form("begin", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         images = st.number_input(
             "Images",
             min_value=2,
@@ -112,8 +112,9 @@ def _begin(material: Material, answers: Answers, able: list[str]) -> None:
             help="Even: half are PIEs. At most twice the variant's PIEs, whose number is not told here.",
         )
         seed = st.number_input("Seed", min_value=0, step=1, value=0, key="seed of sample", help="Of the drawing")
-        if not st.button("Begin", type="primary"):
-            return
+        _submit("Begin")
+    if not st.session_state.pop("Begin asked", False):
+        return
     if images % 2 or images > most:
         raise InputError(f"images: {images}, allowed is an even number up to twice the variant's PIEs")
     ids = material.store.examples(material.split, images=False, groups=False)["example"]
@@ -159,9 +160,16 @@ def _ask_name() -> None:
     """A form that goes once it is filled in: keys that are meant as answers must not end in its field."""
     with st.form("who rates"):
         name = st.text_input("Your name", max_chars=60, help="To find your place again; upper and lower case are one.")
-        if st.form_submit_button("Start", type="primary") and name:
+        _submit("Start")
+        if st.session_state.pop("Start asked", False) and name:
             st.session_state["rater"] = st.query_params["rater"] = rater_name(name)
             st.rerun()
+
+
+def _submit(words: str) -> None:
+    """A form's button whose press is remembered: one that is only returned is lost where a next run comes first."""
+    asked = f"{words} asked", True
+    st.form_submit_button(words, type="primary", on_click=st.session_state.__setitem__, args=asked)
 
 
 def _forget() -> None:
