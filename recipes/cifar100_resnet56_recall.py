@@ -40,5 +40,5 @@ study = Study(
         for ratio in (2, 4, 10, 20, 50)
     ),
     population=30,
-    smoke_options={"width": 0.25},
+    smoke_options={"width": 0.25, "blocks": [1, 1, 1]},
 )

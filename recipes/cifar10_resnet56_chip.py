@@ -42,5 +42,5 @@ study = Study(
         for ratio in (1.75, 3.33, 8.27, 19.11)
     ),
     population=15,
-    smoke_options={"width": 0.25},
+    smoke_options={"width": 0.25, "blocks": [1, 1, 1]},
 )

@@ -60,5 +60,5 @@ study = Study(
     ),
     variants=tickets(20),
     population=10,
-    smoke_options={"width": 0.25},
+    smoke_options={"width": 0.25, "blocks": [1, 1, 1]},
 )

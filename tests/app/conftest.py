@@ -21,14 +21,18 @@ def draw(directory, name):
 
 
 @pytest.fixture
-def open_page(monkeypatch):
-    """Runs one page of a study, `open_page(directory, "classes", variant="int8")`, and returns Streamlit's AppTest."""
-    testing = pytest.importorskip("streamlit.testing.v1")
-    # Streamlit leaves its own behind, which processes that later tests spawn could not import.
+def app_test(monkeypatch):
+    """Streamlit's AppTest, which leaves a main module behind that processes of later tests could not import."""
     monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
+    return pytest.importorskip("streamlit.testing.v1").AppTest
+
+
+@pytest.fixture
+def open_page(app_test):
+    """Runs one page of a study, `open_page(directory, "classes", variant="int8")`, and returns Streamlit's AppTest."""
 
     def run(directory, name, **query):
-        app = testing.AppTest.from_function(draw, args=(str(directory), name), default_timeout=60)
+        app = app_test.from_function(draw, args=(str(directory), name), default_timeout=60)
         for key, value in query.items():
             app.query_params[key] = value
         app.run()
@@ -145,8 +149,23 @@ def is_ours(message):
     return message.type == "error" and "/_stcore/" not in message.location["url"]
 
 
+QUIET = """() => {
+    const note = () => { window.changed = performance.now(); };
+    if (!window.changed) {
+        note();
+        new MutationObserver(note).observe(document.body, {subtree: true, childList: true, characterData: true});
+    }
+    const app = document.querySelector("[data-testid=stApp]");
+    const drawn = document.querySelector("[data-testid=stMain] :is(h1, [data-testid=stAlert])");
+    if (!drawn || app.dataset.testScriptState !== "notRunning") note();
+    return performance.now() - window.changed > 200;
+}"""
+
+
 def settled(page):
-    """Waits until Streamlit has run the page to its end."""
-    page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]", timeout=60_000)
-    page.wait_for_timeout(150)
-    page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]", timeout=60_000)
+    """Waits until Streamlit has run the page to its end, and the browser has drawn it.
+
+    A page that has not reached its server yet calls itself not running, too: something has to be there.
+    """
+    page.wait_for_timeout(100)  # for a click to be noticed
+    page.wait_for_function(QUIET, polling=50, timeout=60_000)

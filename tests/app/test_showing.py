@@ -2,8 +2,6 @@
 
 import json
 
-import pytest
-
 
 def draw_shapes():
     import altair as alt
@@ -15,9 +13,8 @@ def draw_shapes():
     show_chart(points.encode(x="x:Q", shape="kind:N"), "shapes", "Two points.")
 
 
-def test_text_and_legends_of_shapes_take_the_ink_of_the_theme():
-    testing = pytest.importorskip("streamlit.testing.v1")
-    app = testing.AppTest.from_function(draw_shapes).run()
+def test_text_and_legends_of_shapes_take_the_ink_of_the_theme(app_test):
+    app = app_test.from_function(draw_shapes).run()
     assert not app.exception
     config = json.loads(app.get("vega_lite_chart")[0].proto.spec)["config"]
     ink = config["text"]["color"]

@@ -176,15 +176,13 @@ def test_a_study_that_grows_is_read_again_when_asked(open_page, tmp_path):
     assert not app.info
 
 
-def test_wrong_arguments_are_one_line():
-    testing = pytest.importorskip("streamlit.testing.v1")
-
+def test_wrong_arguments_are_one_line(app_test):
     def script():
         from tfaudit.app.viewer import show
 
         show("overview", [])
 
-    assert "directory: 0 given" in only_error(testing.AppTest.from_function(script).run())
+    assert "directory: 0 given" in only_error(app_test.from_function(script).run())
 
 
 def test_a_defect_is_one_line_too(open_page, small, monkeypatch):

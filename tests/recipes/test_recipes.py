@@ -151,8 +151,6 @@ def test_the_smoke_study_of_a_recipe_runs(name, tmp_path, monkeypatch):
         study = with_files(study, tmp_path, monkeypatch)
     elif study.dataset != "digits":
         study = dataclasses.replace(study, dataset=f"mock:{study.dataset}")
-    if study.model == "resnet56":
-        study = dataclasses.replace(study, model="resnet20")  # of the same blocks; most of the time is tracing them
     store = Store.create(tmp_path / "study", study, {})
     store_examples(store, *load_splits(study))
     maker = MemberMaker(store)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tfaudit.models.convolution import batch_norm, convolution
@@ -15,7 +16,9 @@ __all__ = ["resnet"]
 WIDTHS = (16, 32, 64)
 
 
-def resnet(images: keras.KerasTensor, *, depth: int, width: float = 1.0) -> keras.KerasTensor:
+def resnet(
+    images: keras.KerasTensor, *, depth: int, width: float = 1.0, blocks: Sequence[int] | None = None
+) -> keras.KerasTensor:
     """A residual network of `depth = 6 n + 2` layers: three stages of n blocks, 16, 32 and 64 filters wide.
 
     Shortcuts are He et al.'s option A, free of parameters: every other pixel, and zeros for the added channels.
@@ -26,13 +29,15 @@ def resnet(images: keras.KerasTensor, *, depth: int, width: float = 1.0) -> kera
         images: Normalised, `(B, H, W, C)`.
         depth: Layers with weights.
         width: Multiple of the published filters.
+        blocks: Of each stage, in place of n, for trials.
     """
     from keras import layers
 
     widths = [narrowed(filters, width) for filters in WIDTHS]
+    counts = blocks or [(depth - 2) // 6] * len(WIDTHS)
     x = layers.ReLU(name="relu1")(_conv_bn(images, widths[0], stride=1, name="conv1"))
-    for stage, filters in enumerate(widths, start=1):
-        for block in range(1, (depth - 2) // 6 + 1):
+    for stage, (filters, count) in enumerate(zip(widths, counts, strict=True), start=1):
+        for block in range(1, count + 1):
             stride = 2 if stage > 1 and block == 1 else 1
             x = _block(x, filters, stride, name=f"stage{stage}_block{block}")
     return layers.GlobalAveragePooling2D(name="pool")(x)
