@@ -52,31 +52,45 @@ def show_chart(
     """
     panels = list(chart.vconcat) if isinstance(chart, alt.VConcatChart) else [chart]
     for i, panel in enumerate(panels):
+        made: dict[str, Any] = {}
         if panel.data is alt.Undefined and panel is not chart:
-            panel = panel.properties(data=chart.data)  # Altair keeps once what all panels share
+            made["data"] = chart.data  # Altair keeps once what all panels share
         if isinstance(panel, (alt.Chart, alt.LayerChart)):
-            panel = panel.properties(width=WIDE, autosize=FIT)
+            made |= {"width": WIDE, "autosize": FIT}
         else:
             st.html(SCROLL)
             if isinstance(panel, alt.FacetChart) and panel.spec.width > NARROW:
                 panel = panel.copy(deep=["spec"])
                 panel.spec.width = NARROW
-        _show_panel(panel, name if len(panels) == 1 else f"{name}-{i + 1}", description, on_select, selection, key)
+        file = name if len(panels) == 1 else f"{name}-{i + 1}"
+        _show_panel(panel, made, file, description, on_select, selection, key)
 
 
 def _show_panel(
-    panel: Any, name: str, description: str, on_select: bool, selection: str | None, key: str | None
+    panel: Any,
+    made: Mapping[str, Any],
+    file: str,
+    description: str,
+    on_select: bool,
+    selection: str | None,
+    key: str | None,
 ) -> None:
     ink = "#fafafa" if st.context.theme.type == "dark" else "#31333f"  # Streamlit's own
     # It leaves black what has no colour of the chart's: marks of text, symbols of a legend of shapes.
-    drawn = panel.configure_text(color=ink).configure_legend(symbolBaseFillColor=ink, symbolBaseStrokeColor=ink)
+    symbols = alt.LegendConfig(symbolBaseFillColor=ink, symbolBaseStrokeColor=ink)
+    colours = alt.Config(text=alt.MarkConfig(color=ink), legend=symbols)
+    drawn = panel.properties(**made, config=colours)  # at one blow: Altair copies all layers for each change
     if on_select:
         st.altair_chart(drawn, width="stretch", key=key, on_select="rerun", selection_mode=selection, alt=description)
     else:
         st.altair_chart(drawn, width="stretch", key=key, alt=description)
     with st.container(horizontal=True, gap="small"):
         for form in ("png", "svg"):
-            _download(name, form, functools.partial(chart_bytes, panel, form), f"This chart as {form.upper()}")
+            _download(file, form, functools.partial(_picture, panel, made, form), f"This chart as {form.upper()}")
+
+
+def _picture(panel: Any, made: Mapping[str, Any], form: str) -> bytes:
+    return chart_bytes(panel.properties(**made), form)
 
 
 def show_table(

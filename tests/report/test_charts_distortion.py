@@ -103,8 +103,7 @@ def test_the_middle_of_both_axes_is_no_change():
     (first, *_) = charts()["tradeoff"].to_dict()["vconcat"]
     domains = [
         layer["encoding"]["y"]["scale"]["domain"]
-        for curve in first["layer"]
-        for layer in curve["layer"]
+        for layer in first["layer"]
         if "scale" in layer["encoding"].get("y", {})
     ]
     middles = {round(np.mean(domain), 9) for domain in domains}

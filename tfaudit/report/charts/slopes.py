@@ -10,6 +10,9 @@ from tfaudit.report.charts.style import AMBER, BLUE, GREEN, GREY, PLUM, WIDTH, D
 
 __all__ = ["interval_chart", "slope_chart", "tradeoff_chart"]
 
+HEIGHT = 180
+"""Pixels of accuracy and slope by level."""
+
 MARKS = {"<": "< closer together", ">": "> further apart", "?": "? no evidence"}
 
 
@@ -61,39 +64,43 @@ def tradeoff_chart(levels: pd.DataFrame) -> Drawing:
     table = _named(levels, _factors(levels))
     for name in ("accuracy", "accuracy_se"):
         table[name] = 100 * table[name]
-    charts = [_tradeoff(rows).properties(title=str(group)) for group, rows in table.groupby("group", sort=False)]
+    charts = [_tradeoff(str(group), rows) for group, rows in table.groupby("group", sort=False)]
     return alt.vconcat(*charts, spacing=20)
 
 
-def _tradeoff(rows: pd.DataFrame) -> alt.LayerChart | alt.FacetChart:
-    middle = float(rows["accuracy"].iloc[0])
+def _tradeoff(group: str, rows: pd.DataFrame) -> alt.LayerChart | alt.FacetChart:
+    """Both curves in one layer, which Altair makes much faster than layers of layers: their scales are fixed anyway."""
+    for name in ("accuracy", "alpha"):
+        margin = rows[f"{name}_se"].fillna(0)
+        rows = rows.assign(**{f"{name}_low": rows[name] - margin, f"{name}_high": rows[name] + margin})
     shares = alt.Axis(orient="left", labelExpr="datum.value < 0 || datum.value > 100 ? '' : datum.label")
-    accuracy = _curve(rows, "accuracy", "accuracy, %", middle, BLUE, shares)
+    accuracy = _curve(rows, "accuracy", "accuracy, %", float(rows["accuracy"].iloc[0]), BLUE, shares)
     slope = _curve(rows, "alpha", "slope", 1.0, AMBER, alt.Axis(orient="right"))
-    return alt.layer(accuracy, slope).resolve_scale(y="independent")
+    middle = alt.Chart().mark_rule(color=GREY, strokeDash=[4, 4]).encode(y=alt.value(HEIGHT / 2))
+    size = {"width": WIDTH - 40, "height": HEIGHT}
+    own = alt.Resolve(scale={"y": "independent"})
+    return alt.layer(middle, *accuracy, *slope, data=rows, title=group, resolve=own, **size)
 
 
-def _curve(rows: pd.DataFrame, name: str, title: str, centre: float, colour: str, axis: alt.Axis) -> Drawing:
+def _curve(rows: pd.DataFrame, name: str, title: str, centre: float, colour: str, axis: alt.Axis) -> list[alt.Chart]:
     """Means with one standard error to each side, on an axis of their colour whose middle is `centre`."""
-    margin = rows[f"{name}_se"].fillna(0)
-    known = rows.assign(low=rows[name] - margin, high=rows[name] + margin).dropna(subset=[name])
-    reach = float(((rows[name] - centre).abs() + margin).max()) * 1.1 or 1.0
+    reach = float((rows[[f"{name}_low", f"{name}_high"]] - centre).abs().max(axis=None)) * 1.1 or 1.0
     axis = alt.Axis(**axis.to_dict(), titleColor=colour, labelColor=colour, tickCount=5, ticks=False, grid=False)
     scale = alt.Scale(domain=[centre - reach, centre + reach], nice=False, zero=False)
     crowded = rows["name"].str.len().max() > 5 or len(rows) > 8  # names would cover each other
     levels = alt.Axis(
         labelAngle=-35 if crowded else 0, labelLimit=130, labelOverlap=False, labelFlush=False, grid=False
     )
-    base = alt.Chart(known, width=WIDTH - 40, height=180).encode(
-        x=alt.X("name:N", sort=list(rows["name"]), title=None, axis=levels)
+    base = alt.Chart().encode(x=alt.X("name:N", sort=list(rows["name"]), title=None, axis=levels))
+    tooltip = ["name:N", *(alt.Tooltip(f"{column}:Q", format=".3f") for column in (name, f"{name}_se"))]
+    y = alt.Y(f"{name}:Q", scale=scale, axis=None)
+    low = alt.Y(f"{name}_low:Q", scale=scale, axis=None)
+    line = base.mark_line(color=colour, strokeWidth=2, invalid="filter").encode(
+        y=alt.Y(f"{name}:Q", title=title, scale=scale, axis=axis)
     )
-    tooltip = ["name", *(alt.Tooltip(f"{column}:Q", format=".3f") for column in (name, f"{name}_se"))]
-    y = alt.Y(f"{name}:Q", title=title, scale=scale, axis=axis)
-    middle = alt.Chart().mark_rule(color=GREY, strokeDash=[4, 4]).encode(y=alt.YDatum(centre))
-    line = base.mark_line(color=colour, strokeWidth=2).encode(y=y)
-    errors = base.mark_rule(color=colour, strokeWidth=1.5).encode(y=alt.Y("low:Q", title=title), y2="high:Q")
+    errors = base.mark_rule(color=colour, strokeWidth=1.5).encode(y=low, y2=f"{name}_high:Q")
     points = base.mark_circle(color=colour, size=45, opacity=1).encode(y=y, tooltip=tooltip)
-    return alt.layer(middle, line, errors, points)
+    return [line, errors, points]
 
 
 def _factors(intervals: pd.DataFrame) -> list[str]:
