@@ -84,7 +84,7 @@ def _tradeoff(group: str, rows: pd.DataFrame) -> alt.LayerChart | alt.FacetChart
 
 def _curve(rows: pd.DataFrame, name: str, title: str, centre: float, colour: str, axis: alt.Axis) -> list[alt.Chart]:
     """Means with one standard error to each side, on an axis of their colour whose middle is `centre`."""
-    reach = float((rows[[f"{name}_low", f"{name}_high"]] - centre).abs().max(axis=None)) * 1.1 or 1.0
+    reach = float((rows[[f"{name}_low", f"{name}_high"]] - centre).abs().max().max()) * 1.1 or 1.0
     axis = alt.Axis(**axis.to_dict(), titleColor=colour, labelColor=colour, tickCount=5, ticks=False, grid=False)
     scale = alt.Scale(domain=[centre - reach, centre + reach], nice=False, zero=False)
     crowded = rows["name"].str.len().max() > 5 or len(rows) > 8  # names would cover each other
