@@ -118,20 +118,34 @@ def viewer(serve, digits, tmp_path_factory):
     return serve(directory)
 
 
+@pytest.fixture(scope="session")
+def contexts(browser):
+    """Contexts of the browser by their form; one that stays has Streamlit's scripts at hand for the next page."""
+    made = {}
+
+    def get(width, scheme):
+        if (width, scheme) not in made:
+            viewport = {"width": width, "height": 900}
+            made[width, scheme] = browser.new_context(viewport=viewport, color_scheme=scheme, accept_downloads=True)
+        return made[width, scheme]
+
+    yield get
+    for context in made.values():
+        context.close()
+
+
 @pytest.fixture
-def visit(browser):
+def visit(contexts):
     """`visit(url, width=1280, scheme="light")` opens a page of a viewer, waits until it is drawn and returns it.
 
-    What goes wrong in the browser is gathered, and fails the test at its end.
+    Each page is a visitor of its own to Streamlit. What goes wrong in the browser is gathered, and fails the test at
+    its end.
     """
-    contexts, wrong = [], []
+    pages, wrong = [], []
 
     def opened(url, *, width=1280, scheme="light"):
-        context = browser.new_context(
-            viewport={"width": width, "height": 900}, color_scheme=scheme, accept_downloads=True
-        )
-        contexts.append(context)
-        page = context.new_page()
+        page = contexts(width, scheme).new_page()
+        pages.append(page)
         page.on("console", lambda message: wrong.append(message.text) if is_ours(message) else None)
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.goto(url)
@@ -139,8 +153,8 @@ def visit(browser):
         return page
 
     yield opened
-    for context in contexts:
-        context.close()
+    for page in pages:
+        page.close()
     assert not wrong, wrong
 
 

@@ -46,10 +46,18 @@ def test_every_page(viewer, visit, name, width, scheme):
     page.screenshot(path=PICTURES / f"{name}-{width}-{scheme}.png")
 
 
+def menu(page, title):
+    page.get_by_test_id("stSidebarNav").get_by_role("link", name=title, exact=True).click()
+    heading = re.compile("What compression forgets" if title == "Overview" else f"^{title}$")
+    expect(page.get_by_test_id("stMain").get_by_role("heading", level=1)).to_have_text(heading)
+    settled(page)
+
+
 def test_hostile_names_and_missing_images(serve, visit, tmp_path):
     server = serve(make_study_of_many_classes(tmp_path / "<b>study").directory)
-    for place in PAGES:
-        page = visit(f"{server.url}/{place.replace('overview', '')}")
+    page = visit(server.url)
+    for title in PAGES.values():
+        menu(page, title)
         assert page.get_by_test_id("stAlertContentError").count() == 0
         assert page.get_by_test_id("stMain").locator("script, a[href=u]").count() == 0
         assert page.evaluate("document.documentElement.scrollWidth") <= 1280
@@ -67,12 +75,6 @@ def two(serve, digits, tmp_path_factory):
     shutil.copytree(digits, folder / "digits")
     make_study_of_many_classes(folder / "many")
     return serve(folder)
-
-
-def menu(page, title):
-    page.get_by_test_id("stSidebarNav").get_by_role("link", name=title, exact=True).click()
-    expect(page.get_by_test_id("stMain").get_by_role("heading", level=1)).to_have_text(title)
-    settled(page)
 
 
 def switch(page, study):

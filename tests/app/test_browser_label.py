@@ -72,7 +72,7 @@ def test_two_raters_a_reload_and_a_restart(server, visit, browser, rng):
     page.get_by_role("spinbutton", name="Images").fill(str(IMAGES))
     page.get_by_role("button", name="Begin", exact=True).click()
     page.get_by_role("textbox", name="Your name").wait_for()
-    page.context.close()  # nothing was logged; from here on a server goes away, which browsers log
+    page.close()  # nothing was logged; from here on a server goes away, which browsers log
 
     raters = []
     for name in ("Yunny", "Nuy"):

@@ -90,6 +90,16 @@ def test_streams_of_a_mock_agree(monkeypatch):
     assert len(list(few.batches(2))) == 3
 
 
+def test_a_set_without_groups_is_read_once(monkeypatch):
+    def twice(self):
+        raise AssertionError("the labels came with the images")
+
+    monkeypatch.setattr(prepared._Reader, "beside_images", twice)
+    assert mock("cifar10").groups.shape == (64, 0)
+    with pytest.raises(AssertionError):
+        mock("cifar100")
+
+
 def test_what_is_here(tmp_path):
     assert is_here("digits")
     assert is_here("mock:imagenet2012", data_dir=tmp_path)

@@ -81,7 +81,7 @@ def read_prepared(
         encoded=encoded,
     )
     fits = None not in shape and count * int(np.prod(shape)) <= IN_MEMORY_BYTES
-    return _load(dataset) if fits else dataset
+    return _load(dataset, grouped=bool(chosen.groups)) if fits else dataset
 
 
 def open_builder(name: str, data_dir: str | Path | None = None) -> Any:
@@ -152,8 +152,8 @@ class _Reader:
             )
 
 
-def _load(dataset: Dataset) -> Dataset:
-    """The same set with its pixels in memory."""
+def _load(dataset: Dataset, *, grouped: bool) -> Dataset:
+    """The same set with its pixels in memory; without groups its files are read once, not twice."""
     pixels = np.empty((dataset.num_examples, *dataset.image_shape), np.uint8)  # type: ignore[type-var]
     labels = np.empty(dataset.num_examples, np.int64)
     ids: list[np.ndarray] = []
@@ -178,5 +178,5 @@ def _load(dataset: Dataset) -> Dataset:
         pixels=pixels,
         known_labels=labels,
         known_ids=np.concatenate(ids),
-        known_groups={str(name): values.to_numpy() for name, values in dataset.groups.items()},
+        known_groups={str(name): values.to_numpy() for name, values in dataset.groups.items()} if grouped else {},
     )
