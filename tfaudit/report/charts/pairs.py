@@ -88,12 +88,12 @@ def _named_classes(shown: pd.DataFrame) -> alt.LayerChart | alt.FacetChart:
 
 
 def _all_classes(shown: pd.DataFrame) -> alt.LayerChart | alt.FacetChart:
-    """As of populations: a browser is given what the chart shows and no more."""
+    """As of populations: a browser is given what the chart shows and no more; the points alone tell of their class."""
     told = ["class", "lost", "won", "difference_pp", "p"]
     tooltip = [tooltip for tooltip in _tooltip() if tooltip.shorthand.split(":")[0] in told]
     x = alt.X("rank:Q", title="classes, by change of recall", scale=alt.Scale(nice=False), axis=alt.Axis(grid=False))
     bars = (
-        alt.Chart(_bars(shown)[["rank", "kind", "share_pp", "direction", *told]], width=WIDTH + 100, height=150)
+        alt.Chart(_bars(shown)[["rank", "kind", "share_pp", "direction"]], width=WIDTH + 100, height=150)
         .mark_rule(strokeWidth=max(0.6, 0.7 * WIDTH / len(shown)))
         .encode(
             x=x,
@@ -101,12 +101,11 @@ def _all_classes(shown: pd.DataFrame) -> alt.LayerChart | alt.FacetChart:
             y2=alt.datum(0),
             color=_colour(),
             opacity=STRENGTH,
-            tooltip=tooltip,
         )
     )
     points = (
-        alt.Chart(shown[["rank", "difference_pp"]])
+        alt.Chart(shown[["rank", *told]])
         .mark_circle(size=6, opacity=0.9)
-        .encode(x=x, y="difference_pp:Q", color=alt.ColorDatum(CHANGE))
+        .encode(x=x, y="difference_pp:Q", color=alt.ColorDatum(CHANGE), tooltip=tooltip)
     )
     return alt.layer(bars, points)
