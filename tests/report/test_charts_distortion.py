@@ -128,6 +128,13 @@ def test_no_accuracy_beyond_all_or_nothing_and_no_level_without_its_name():
     assert not {"120", "150", "200", "−50"} & set(drawn)
 
 
+def test_a_line_goes_on_over_a_level_without_a_slope():
+    levels = pd.DataFrame({"level": ["dense", "2", "4", "8"], "members": 2, "accuracy": 0.9, "accuracy_se": 0.01})
+    svg = inline_svg(tradeoff_chart(levels.assign(alpha=[np.nan, 1.0, np.nan, 2.0], alpha_se=0.1)), "")
+    (line,) = re.findall(r'<path d="([^"]*)" stroke="#d07c00" stroke-width="2"', svg)
+    assert (line.count("M"), line.count("L")) == (1, 1)
+
+
 def test_single_members_and_undefined_slopes_still_draw():
     one = slope_frame({2: distortion(population(1, members=1), population(2, members=1))})
     nothing = distortion(DENSE, Predictions.from_top1(DENSE.labels, (DENSE.labels + 1) % 5, class_names=range(5)))

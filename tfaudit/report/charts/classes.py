@@ -5,7 +5,7 @@ from __future__ import annotations
 import altair as alt
 import pandas as pd
 
-from tfaudit.report.charts.style import GREEN, GREY, PLUM, WIDTH, Drawing, row_axis
+from tfaudit.report.charts.style import GREEN, GREY, PLUM, WIDTH, Drawing, row_axis, tooltips_of
 
 __all__ = ["ALL_NAMED", "all_classes", "class_impact_chart", "class_tooltip", "named_classes", "ranked_classes"]
 
@@ -125,7 +125,7 @@ def all_classes(
         y=alt.Y("difference_pp:Q", title="change of recall, points"),
         y2=alt.datum(0),
         color=_colours(columns),
-        tooltip=[tooltip for tooltip in class_tooltip() if tooltip.shorthand.split(":")[0] in told],
+        tooltip=tooltips_of(class_tooltip(), told),
     )
     points = base.mark_circle(size=6, opacity=0.9).encode(x=x, y="normalised_pp:Q", color=alt.ColorDatum(NORMALISED))
     return alt.layer(bars, points)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import altair as alt
 import pandas as pd
 
-from tfaudit.report.charts.style import AMBER, GREEN, PLUM, WIDTH, Drawing, row_axis
+from tfaudit.report.charts.style import AMBER, GREEN, PLUM, WIDTH, Drawing, row_axis, tooltips_of
 
 __all__ = ["pair_chart"]
 
@@ -90,7 +90,7 @@ def _named_classes(shown: pd.DataFrame) -> alt.LayerChart | alt.FacetChart:
 def _all_classes(shown: pd.DataFrame) -> alt.LayerChart | alt.FacetChart:
     """As of populations: a browser is given what the chart shows and no more; the points alone tell of their class."""
     told = ["class", "lost", "won", "difference_pp", "p"]
-    tooltip = [tooltip for tooltip in _tooltip() if tooltip.shorthand.split(":")[0] in told]
+    tooltip = tooltips_of(_tooltip(), told)
     x = alt.X("rank:Q", title="classes, by change of recall", scale=alt.Scale(nice=False), axis=alt.Axis(grid=False))
     bars = (
         alt.Chart(_bars(shown)[["rank", "kind", "share_pp", "direction"]], width=WIDTH + 100, height=150)

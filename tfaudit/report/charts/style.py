@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypeAlias
 
 import altair as alt
 import pandas as pd
 
-__all__ = ["AMBER", "BLUE", "GREEN", "GREY", "PLUM", "WIDTH", "Drawing", "before_after", "row_axis"]
+__all__ = ["AMBER", "BLUE", "GREEN", "GREY", "PLUM", "WIDTH", "Drawing", "before_after", "row_axis", "tooltips_of"]
 
 Drawing: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart | alt.VConcatChart | alt.HConcatChart
 
@@ -42,3 +43,13 @@ def before_after(field: str) -> alt.Color:
     """
     scale = alt.Scale(domain=["before", "after"], range=[GREEN, PLUM])
     return alt.Color(f"{field}:N", title=None, scale=scale, legend=alt.Legend(orient="top", symbolOpacity=1))
+
+
+def tooltips_of(tooltips: Sequence[alt.Tooltip], columns: Sequence[str]) -> list[alt.Tooltip]:
+    """Those of some columns: an overview of a thousand rows tells less of each, and the browser is given less.
+
+    Example:
+        >>> len(tooltips_of([alt.Tooltip("class:N"), alt.Tooltip("p:Q", format=".2g")], ["p", "rank"]))
+        1
+    """
+    return [tooltip for tooltip in tooltips if tooltip.shorthand.split(":")[0] in columns]
