@@ -8,7 +8,7 @@ import streamlit as st
 from markupsafe import Markup
 
 from tfaudit.app.text import plain
-from tfaudit.report.gallery import Card
+from tfaudit.report.exemplar_cards import Card
 
 __all__ = ["picture", "show_cards"]
 

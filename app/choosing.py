@@ -10,7 +10,7 @@ import streamlit as st
 from tfaudit.app.text import labels, plain
 
 if TYPE_CHECKING:
-    from tfaudit.report.material import Material
+    from tfaudit.analysis.study_audit import Material
 
 __all__ = [
     "choose_among",

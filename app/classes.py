@@ -12,11 +12,11 @@ from tfaudit.app.one_class import show_class
 from tfaudit.app.showing import link_to, show_chart, show_notes, show_table
 from tfaudit.app.text import labels, prose
 from tfaudit.audit.classes import CENTERINGS, CORRECTIONS, ClassImpact
-from tfaudit.report.charts.class_choice import CLASS, RANGE, class_choice_chart, range_choice_chart
-from tfaudit.report.charts.classes import ALL_NAMED, ranked_classes
+from tfaudit.charts.class_selection import CLASS, RANGE, class_choice_chart, range_choice_chart
+from tfaudit.charts.classes import ALL_NAMED, ranked_classes
 
 if TYPE_CHECKING:
-    from tfaudit.report.material import Material
+    from tfaudit.analysis.study_audit import Material
 
 __all__ = ["page"]
 

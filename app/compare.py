@@ -11,12 +11,12 @@ from tfaudit.app.cards import show_cards
 from tfaudit.app.choosing import choose_among, choose_class, choose_variant, clicked, has_variants, times_chosen
 from tfaudit.app.showing import show_chart, show_notes, show_table
 from tfaudit.app.text import labels, plain, prose
-from tfaudit.audit.pairs import PairComparison
-from tfaudit.report.gallery import Card, data_uri, is_tiny
+from tfaudit.audit.model_pair import PairComparison
+from tfaudit.report.exemplar_cards import Card, data_uri, is_tiny
 from tfaudit.report.sections.pairs import SAYS
 
 if TYPE_CHECKING:
-    from tfaudit.report.material import Material
+    from tfaudit.analysis.study_audit import Material
 
 __all__ = ["page"]
 

@@ -13,13 +13,13 @@ from tfaudit.app.choosing import choose_among, choose_variant, choose_variants, 
 from tfaudit.app.one_image import one_image
 from tfaudit.app.showing import show_chart, show_notes, show_table
 from tfaudit.app.text import labels, plain, prose
-from tfaudit.audit.robustness import Robustness
-from tfaudit.report.charts.class_corruptions import class_corruption_chart, largest_change, told_apart
-from tfaudit.report.charts.corruptions import relative_change_chart, severity_chart
+from tfaudit.audit.corruption.robustness import Robustness
+from tfaudit.charts.class_corruptions import class_corruption_chart, largest_change, told_apart
+from tfaudit.charts.corruptions import relative_change_chart, severity_chart
 from tfaudit.report.sections.robustness import SAYS, robustness_levels, robustness_notes
 
 if TYPE_CHECKING:
-    from tfaudit.report.material import Material
+    from tfaudit.analysis.study_audit import Material
 
 __all__ = ["page"]
 

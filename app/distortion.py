@@ -12,15 +12,15 @@ import streamlit as st
 from tfaudit.app.choosing import choose_variant, choose_variants, draw_tabs
 from tfaudit.app.showing import show_chart, show_notes, show_table
 from tfaudit.app.text import labels, plain, prose
-from tfaudit.audit.distortion import Distortion
-from tfaudit.audit.slope_tables import level_table
-from tfaudit.audit.slopes import pooled, slope_frame, slope_intervals
-from tfaudit.report.charts.distortion import MOST_POINTS, balance_chart
-from tfaudit.report.charts.slopes import interval_chart, slope_chart, tradeoff_chart
+from tfaudit.audit.distortion.recall_distortion import Distortion
+from tfaudit.audit.distortion.slope_tables import level_table
+from tfaudit.audit.distortion.slopes import pooled, slope_frame, slope_intervals
+from tfaudit.charts.distortion import MOST_POINTS, balance_chart
+from tfaudit.charts.slopes import interval_chart, slope_chart, tradeoff_chart
 from tfaudit.report.sections.distortion import BY, SAYS, distortion_notes, distortions, places, slope_questions
 
 if TYPE_CHECKING:
-    from tfaudit.report.material import Material
+    from tfaudit.analysis.study_audit import Material
 
 __all__ = ["page"]
 

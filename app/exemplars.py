@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import streamlit as st
 
-from tfaudit.answers import open_answers
 from tfaudit.app.cards import show_cards
 from tfaudit.app.choosing import choose_among, choose_class, choose_variant, draw_tabs, has_variants
 from tfaudit.app.image_history import chosen_image, show_image
@@ -17,13 +16,14 @@ from tfaudit.app.showing import show_chart, show_notes, show_table
 from tfaudit.app.text import labels, prose
 from tfaudit.audit.chance import Chance
 from tfaudit.audit.exemplars import Exemplars
+from tfaudit.charts.exemplar_counts import pie_count_chart
+from tfaudit.charts.exemplars import difficulty_bars
 from tfaudit.errors import InputError
-from tfaudit.report.charts.exemplars import difficulty_bars
-from tfaudit.report.charts.pie_counts import pie_count_chart
-from tfaudit.report.gallery import by_decisiveness, cards
+from tfaudit.ratings.answers import open_answers
+from tfaudit.report.exemplar_cards import by_decisiveness, cards
 
 if TYPE_CHECKING:
-    from tfaudit.report.material import Material
+    from tfaudit.analysis.study_audit import Material
 
 __all__ = ["page"]
 

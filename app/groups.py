@@ -10,11 +10,11 @@ import streamlit as st
 from tfaudit.app.choosing import choose_among, choose_variant, draw_tabs, has_variants
 from tfaudit.app.showing import show_chart, show_notes, show_table
 from tfaudit.app.text import labels, plain, prose
-from tfaudit.report.charts.groups import groups_chart, individuals_chart
+from tfaudit.charts.groups import groups_chart, individuals_chart
 from tfaudit.report.sections.groups import SAYS
 
 if TYPE_CHECKING:
-    from tfaudit.report.material import Material
+    from tfaudit.analysis.study_audit import Material
 
 __all__ = ["page"]
 

@@ -10,11 +10,11 @@ import streamlit as st
 from tfaudit.app.cards import picture
 from tfaudit.app.showing import show_chart, show_table
 from tfaudit.app.text import labels, plain, prose
-from tfaudit.report.charts.votes import votes_chart
-from tfaudit.report.gallery import data_uri, is_tiny
+from tfaudit.charts.votes import votes_chart
+from tfaudit.report.exemplar_cards import data_uri, is_tiny
 
 if TYPE_CHECKING:
-    from tfaudit.report.material import Material
+    from tfaudit.analysis.study_audit import Material
 
 __all__ = ["chosen_image", "forget_image", "show_image"]
 

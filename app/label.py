@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import streamlit as st
 
-from tfaudit.answers import Answers, open_answers
 from tfaudit.app.choosing import choose_among
 from tfaudit.app.rating import rate
 from tfaudit.app.showing import show_chart, show_notes, show_table
 from tfaudit.app.text import labels, plain, prose
-from tfaudit.audit.survey import survey
-from tfaudit.audit.survey_sample import survey_sample
+from tfaudit.audit.survey.sample import survey_sample
+from tfaudit.audit.survey.survey import survey
 from tfaudit.errors import InputError
-from tfaudit.raters import rater_name
+from tfaudit.ratings.answers import Answers, open_answers
+from tfaudit.ratings.names import rater_name
 
 if TYPE_CHECKING:
-    from tfaudit.audit.survey_sample import SurveySample
-    from tfaudit.report.material import Material
+    from tfaudit.analysis.study_audit import Material
+    from tfaudit.audit.survey.sample import SurveySample
 
 __all__ = ["page"]
 

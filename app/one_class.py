@@ -10,13 +10,13 @@ import streamlit as st
 from tfaudit.app.cards import show_cards
 from tfaudit.app.showing import link_to, show_chart, show_table
 from tfaudit.app.text import labels, plain, prose
-from tfaudit.report.charts.class_recall import class_recall_chart
-from tfaudit.report.charts.classes import named_classes, ranked_classes
-from tfaudit.report.charts.confusion import confusion_chart
-from tfaudit.report.gallery import by_decisiveness, cards
+from tfaudit.charts.class_recall import class_recall_chart
+from tfaudit.charts.classes import named_classes, ranked_classes
+from tfaudit.charts.confusion import confusion_chart
+from tfaudit.report.exemplar_cards import by_decisiveness, cards
 
 if TYPE_CHECKING:
-    from tfaudit.report.material import Material
+    from tfaudit.analysis.study_audit import Material
 
 __all__ = ["show_class"]
 

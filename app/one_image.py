@@ -11,14 +11,14 @@ import streamlit as st
 
 from tfaudit.app.choosing import choose_variant
 from tfaudit.app.text import labels, plain, prose
-from tfaudit.audit.robustness import Robustness
-from tfaudit.audit.tally import Tally, tally
+from tfaudit.audit.corruption.robustness import Robustness
+from tfaudit.audit.prediction_counts import Tally, tally
 from tfaudit.report.html import PAGES
 from tfaudit.report.image_strip import image_strip
 
 if TYPE_CHECKING:
-    from tfaudit.conditions import Condition
-    from tfaudit.report.material import Material
+    from tfaudit.analysis.study_audit import Material
+    from tfaudit.study.conditions import Condition
 
 __all__ = ["one_image"]
 

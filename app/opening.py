@@ -7,11 +7,11 @@ from pathlib import Path
 
 import streamlit as st
 
+from tfaudit.analysis.study_audit import Material
 from tfaudit.app.text import labels, prose
 from tfaudit.errors import InputError
-from tfaudit.files import leads_outside
-from tfaudit.report.material import Material
-from tfaudit.store import Store, find_studies, open_store
+from tfaudit.store.files import leads_outside
+from tfaudit.store.store import Store, find_studies, open_store
 
 __all__ = ["open_material"]
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import streamlit as st
 
+from tfaudit.analysis.weighed_costs import COSTS, choice_in_words, known_costs, weighed
 from tfaudit.app.choosing import choose_among
 from tfaudit.app.showing import show_chart, show_notes, show_table
 from tfaudit.app.text import prose
 from tfaudit.audit.operating_points import OperatingPoints, operating_points
-from tfaudit.report.choices import COSTS, choice_in_words, known_costs, weighed
 
 if TYPE_CHECKING:
-    from tfaudit.report.material import Material
+    from tfaudit.analysis.study_audit import Material
 
 __all__ = ["page"]
 

@@ -11,11 +11,11 @@ import streamlit as st
 from tfaudit.app.choosing import choose_variant, clicked, times_chosen, variant_labels
 from tfaudit.app.showing import link_to, show_chart, show_notes, show_table
 from tfaudit.app.text import plain, prose
-from tfaudit.report.charts.sizes import size_chart
+from tfaudit.charts.sizes import size_chart
 from tfaudit.report.headlines import headlines
 
 if TYPE_CHECKING:
-    from tfaudit.report.material import Material
+    from tfaudit.analysis.study_audit import Material
 
 __all__ = ["page"]
 

@@ -13,15 +13,15 @@ import streamlit as st
 from PIL import Image
 
 from tfaudit.app.text import plain, prose
-from tfaudit.audit.questions import CATEGORIES, QUESTIONS
+from tfaudit.audit.survey.questions import CATEGORIES, QUESTIONS
 from tfaudit.errors import InputError
-from tfaudit.report.gallery import data_uri
+from tfaudit.report.exemplar_cards import data_uri
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from tfaudit.answers import Answers, Given
-    from tfaudit.report.material import Material
+    from tfaudit.analysis.study_audit import Material
+    from tfaudit.ratings.answers import Answers, Given
 
 __all__ = ["rate"]
 

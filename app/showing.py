@@ -11,8 +11,8 @@ import pandas as pd
 import streamlit as st
 
 from tfaudit.app.text import prose
-from tfaudit.report.charts.style import Drawing
-from tfaudit.report.images import chart_bytes
+from tfaudit.charts.rendering import chart_bytes
+from tfaudit.charts.style import Drawing
 
 __all__ = ["link_to", "show_chart", "show_notes", "show_table"]
 

@@ -35,13 +35,13 @@ import pandas as pd
 from scipy import stats
 from simulated_study import VARIANTS, World, make_store
 
+from tfaudit.analysis.study_audit import Material
 from tfaudit.audit.chance import chance
 from tfaudit.audit.classes import class_impact
 from tfaudit.audit.exemplars import exemplars
 from tfaudit.predictions import Predictions
-from tfaudit.report.material import Material
-from tfaudit.store import open_store
-from tfaudit.variants import Dense
+from tfaudit.store.store import open_store
+from tfaudit.study.variants import Dense
 
 PRUNED = VARIANTS[4]
 PERMUTATIONS = 1000

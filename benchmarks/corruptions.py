@@ -31,8 +31,8 @@ import numpy as np
 from PIL import Image
 from skimage import data
 
-from tfaudit.conditions import SEVERITIES
 from tfaudit.datasets.corruptions.registry import corrupt, corruption_names
+from tfaudit.study.conditions import SEVERITIES
 
 __all__ = ["main"]
 

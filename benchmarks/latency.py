@@ -17,7 +17,7 @@ import pandas as pd
 
 import tfaudit
 from tfaudit.compress.cost import measure_variants
-from tfaudit.compress.quantize import ConversionError
+from tfaudit.compress.litert.quantize import ConversionError
 from tfaudit.models.registry import build_model
 
 KINDS = ("float32", "float16", "dynamic_range", "int8")

@@ -18,9 +18,9 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tfaudit.compress import schedules
-from tfaudit.compress.kernels import find_kernels
-from tfaudit.compress.ranking import rank_masks
+from tfaudit.compress.pruning import schedules
+from tfaudit.compress.pruning.kernels import find_kernels
+from tfaudit.compress.pruning.tf_masks import rank_masks
 
 __all__ = ["main"]
 

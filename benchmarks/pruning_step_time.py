@@ -22,8 +22,8 @@ from typing import Any
 import keras
 import numpy as np
 
-from tfaudit.compress import schedules
-from tfaudit.compress.pruning import Pruning
+from tfaudit.compress.pruning import schedules
+from tfaudit.compress.pruning.pruning import Pruning
 
 __all__ = ["main"]
 

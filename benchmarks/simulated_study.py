@@ -13,11 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
-from tfaudit.parquet import prediction_bytes
 from tfaudit.predictions import Predictions
-from tfaudit.store import Store, open_store
-from tfaudit.study import Study, Training
-from tfaudit.variants import Pruned, Quantized, Variant
+from tfaudit.store.parquet import prediction_bytes
+from tfaudit.store.store import Store, open_store
+from tfaudit.study.study import Study, Training
+from tfaudit.study.variants import Pruned, Quantized, Variant
 
 __all__ = ["World", "make_store"]
 

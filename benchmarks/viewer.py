@@ -31,9 +31,9 @@ from pathlib import Path
 from playwright.sync_api import Page, sync_playwright
 from simulated_study import make_store
 
+from tfaudit.analysis.study_audit import Material
 from tfaudit.app.viewer import PAGES
-from tfaudit.report.material import Material
-from tfaudit.store import open_store
+from tfaudit.store.store import open_store
 
 DONE = "[data-testid=stApp][data-test-script-state=notRunning]"
 

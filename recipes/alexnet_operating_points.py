@@ -24,8 +24,8 @@ Where [P] is silent: its AlexNet for images of 28 pixels is not printed; ours ha
 too, add `treatment="finetune"`, as `paganini_grid` does.
 """
 
-from tfaudit.rounds import rounds
-from tfaudit.study import Study, Training
+from tfaudit.study.iterative import rounds
+from tfaudit.study.study import Study, Training
 
 study = Study(
     name="alexnet_operating_points",

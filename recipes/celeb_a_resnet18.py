@@ -30,8 +30,8 @@ decay are not given; we take whole images (218x178), the rule of the ImageNet co
 thirds and eight ninths, decay 1e-4) and its window of pruning as shares of the steps; images are mirrored only.
 """
 
-from tfaudit.study import Study, Training
-from tfaudit.variants import Pruned, Quantized
+from tfaudit.study.study import Study, Training
+from tfaudit.study.variants import Pruned, Quantized
 
 study = Study(
     name="celeb_a_resnet18",

@@ -23,8 +23,8 @@ each: chance alone gives recall (1 - recall) / 100 = .002, five times as much, b
 values above .002. The schedules are those of `cifar10_resnet_recall`, which says where each comes from.
 """
 
-from tfaudit.study import Study, Training
-from tfaudit.variants import Pruned
+from tfaudit.study.study import Study, Training
+from tfaudit.study.variants import Pruned
 
 plan = {"batch_size": 128, "weight_decay": 5e-4, "augmentation": "crop_flip", "validation": 0.1, "keep": "best"}
 

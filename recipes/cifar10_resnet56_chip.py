@@ -26,8 +26,8 @@ trained on for much longer than these had been; [R] does not tell for how long. 
 counts the weights of the filters that go, not the inputs of the next layers that go with them.
 """
 
-from tfaudit.study import Study, Training
-from tfaudit.variants import Pruned
+from tfaudit.study.study import Study, Training
+from tfaudit.study.variants import Pruned
 
 plan = {"batch_size": 128, "weight_decay": 5e-4, "augmentation": "crop_flip", "validation": 0.1, "keep": "best"}
 

@@ -31,8 +31,8 @@ which are 85 epochs of 45,000 images; we stretch that schedule to them. Their de
 .893 for the same network.
 """
 
-from tfaudit.study import Study, Training
-from tfaudit.variants import Pruned
+from tfaudit.study.study import Study, Training
+from tfaudit.study.variants import Pruned
 
 
 def tickets(levels: int) -> tuple[Pruned, ...]:

@@ -35,8 +35,8 @@ mirror images are ShrinkBench's, on which that code stands. Its gradients leave 
 `gradient="data"` is the code's GP. Appendix E adds the ratios 6 and 8.
 """
 
-from tfaudit.study import Study, Training
-from tfaudit.variants import Pruned
+from tfaudit.study.study import Study, Training
+from tfaudit.study.variants import Pruned
 
 plan = {"batch_size": 128, "weight_decay": 5e-4, "augmentation": "crop_flip", "validation": 0.1, "keep": "best"}
 

@@ -26,8 +26,8 @@ schedule (Zagoruyko and Komodakis 2016: .1, /5 at epochs 60, 120 and 160, decay 
 one is `model_options={"depth": 16, "widening": 4}`. Pruning has the window of the ImageNet code as shares of the steps.
 """
 
-from tfaudit.study import Study, Training
-from tfaudit.variants import Pruned, Quantized
+from tfaudit.study.study import Study, Training
+from tfaudit.study.variants import Pruned, Quantized
 
 study = Study(
     name="cifar10_wide_resnet",

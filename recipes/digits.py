@@ -18,8 +18,8 @@ Measured by that command on two cores (74 seconds); significant classes of 10, w
     fixed-point int8       22.8        17.0  98.82  100.00        0     0   0     1
 """
 
-from tfaudit.study import Study, Training
-from tfaudit.variants import Pruned, Quantized
+from tfaudit.study.study import Study, Training
+from tfaudit.study.variants import Pruned, Quantized
 
 study = Study(
     name="digits",

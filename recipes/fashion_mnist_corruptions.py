@@ -49,8 +49,8 @@ Where [F] is silent: how many members it corrupts (5 and 50 are both named), and
 that cannot be shipped; here panes are drawn.
 """
 
-from tfaudit.study import Study, Training
-from tfaudit.variants import Pruned, Quantized
+from tfaudit.study.study import Study, Training
+from tfaudit.study.variants import Pruned, Quantized
 
 study = Study(
     name="fashion_mnist_corruptions",

@@ -30,8 +30,8 @@ what any two populations of four disagree on: only 90 % sparsity has more than c
 p of a quantized variant below .125.
 """
 
-from tfaudit.study import Study, Training
-from tfaudit.variants import Pruned, Quantized
+from tfaudit.study.study import Study, Training
+from tfaudit.study.variants import Pruned, Quantized
 
 study = Study(
     name="fashion_mnist_lenet",

@@ -55,8 +55,8 @@ together reproduce its accuracy. RP prunes each layer alike. UP's decay of 5e-4 
 text gives LeNet5 none.
 """
 
-from tfaudit.study import Study, Training
-from tfaudit.variants import Pruned
+from tfaudit.study.study import Study, Training
+from tfaudit.study.variants import Pruned
 
 RATIOS = (2, 4, 10, 20, 50)
 

@@ -32,8 +32,8 @@ epochs; of 4096, as the code has it, they are 102, and the rate falls as in 90. 
 appendix B but in no table.
 """
 
-from tfaudit.study import Study, Training
-from tfaudit.variants import Pruned, Quantized
+from tfaudit.study.study import Study, Training
+from tfaudit.study.variants import Pruned, Quantized
 
 BATCH, STEPS = 4096, 32_000
 RATE = 0.1 * BATCH / 256

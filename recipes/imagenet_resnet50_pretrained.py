@@ -58,8 +58,8 @@ PIEs of clean images twice as often as others.
 Where [F] is silent: it never prunes without retraining; [R] does and trains on.
 """
 
-from tfaudit.study import Study, Training
-from tfaudit.variants import Pruned, Quantized
+from tfaudit.study.study import Study, Training
+from tfaudit.study.variants import Pruned, Quantized
 
 pruned = [Pruned(sparsity, treatment="one_shot", spare=("predictions",)) for sparsity in (0.3, 0.5, 0.7)]
 

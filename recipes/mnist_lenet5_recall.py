@@ -30,8 +30,8 @@ LeNet5" are not told: 5x5 and Nesterov's .9 reproduce its accuracy on Fashion-MN
 A tenth of the training images chooses the epoch.
 """
 
-from tfaudit.study import Study, Training
-from tfaudit.variants import Pruned
+from tfaudit.study.study import Study, Training
+from tfaudit.study.variants import Pruned
 
 plan = {"batch_size": 128, "learning_rate": 0.01, "validation": 0.1, "keep": "best"}
 

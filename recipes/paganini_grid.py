@@ -30,8 +30,8 @@ what 19 leave; all 20 are here. Digits, too, are cropped at random and mirrored 
 padding. "Structured along the input axis" is `axis=-2`: the slices of a kernel that one input channel goes through.
 """
 
-from tfaudit.rounds import rounds
-from tfaudit.study import Study, Training
+from tfaudit.study.iterative import rounds
+from tfaudit.study.study import Study, Training
 
 TECHNIQUES = (
     {"method": "magnitude"},

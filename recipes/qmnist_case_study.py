@@ -28,8 +28,8 @@ fits its 97 % before pruning; without it this LeNet reaches 98.75 %. Its test se
 has the first 10,000, which are MNIST's, of 297 writers and none of hsf1.
 """
 
-from tfaudit.rounds import rounds
-from tfaudit.study import Study, Training
+from tfaudit.study.iterative import rounds
+from tfaudit.study.study import Study, Training
 
 study = Study(
     name="qmnist_case_study",

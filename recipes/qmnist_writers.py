@@ -25,8 +25,8 @@ their digits lose more in both series: accuracy changes by -.025 (hsf0, p = .004
 absolute tilt. Writer 2596 falls from 94 % to 82 %.
 """
 
-from tfaudit.study import Study, Training
-from tfaudit.variants import Pruned
+from tfaudit.study.study import Study, Training
+from tfaudit.study.variants import Pruned
 
 study = Study(
     name="qmnist_writers",

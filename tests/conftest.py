@@ -10,6 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.builders.studies import make_study
+from tfaudit.store.store import Store
+
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 CHROMIUM = shutil.which("chromium")
@@ -82,3 +85,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if could_run and reporter and reporter.stats.get("skipped") and session.exitstatus == pytest.ExitCode.OK:
         reporter.write_line("tests were skipped that CI could run", red=True)
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.fixture(scope="session")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """A small synthetic study on disk."""
+    return make_study(tmp_path_factory.mktemp("study"))

@@ -12,8 +12,8 @@ import tensorflow as tf
 from keras import layers
 
 from tfaudit.callbacks import ClassAudit
-from tfaudit.compress.inference import predict
-from tfaudit.compress.quantize import quantize
+from tfaudit.compress.litert.inference import predict
+from tfaudit.compress.litert.quantize import quantize
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
 

@@ -10,11 +10,11 @@ import keras
 import numpy as np
 import pandas as pd
 
-from tfaudit.audit.epoch import class_recall, epoch_metrics
-from tfaudit.compress.hold import HoldMasks
-from tfaudit.compress.inference import predict
-from tfaudit.compress.pruning import Pruning
-from tfaudit.compress.rewind import Rewind
+from tfaudit.audit.epoch_metrics import class_recall, epoch_metrics
+from tfaudit.compress.litert.inference import predict
+from tfaudit.compress.pruning.hold_masks import HoldMasks
+from tfaudit.compress.pruning.pruning import Pruning
+from tfaudit.compress.pruning.rewind import Rewind
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
 

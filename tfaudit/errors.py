@@ -1,6 +1,10 @@
 """The one error that means: what you gave cannot be used."""
 
-__all__ = ["InputError", "one_line", "require"]
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+__all__ = ["InputError", "listed", "one_line", "require"]
 
 
 class InputError(ValueError):
@@ -34,3 +38,13 @@ def one_line(error: BaseException) -> str:
         ('no space', 'KeyboardInterrupt')
     """
     return next(iter(str(error).strip().splitlines()), type(error).__name__)
+
+
+def listed(names: Sequence[object]) -> str:
+    """The first five names, and how many more there are.
+
+    Example:
+        >>> listed("abcdefg")
+        'a, b, c, d, e and 2 more'
+    """
+    return ", ".join(map(str, names[:5])) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from tfaudit.errors import InputError
 
-__all__ = ["Predictions", "frozen"]
+__all__ = ["Predictions", "frozen", "require_same_examples"]
 
 TIES = ("lowest", "highest", "confidence")
 
@@ -255,3 +255,30 @@ def _probabilities(values: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
     if not (array.min() >= 0 and array.max() <= 1 + 1e-6):  # NaN fails both
         raise InputError("probabilities: values outside [0, 1]")
     return array
+
+
+def require_same_examples(baseline: Predictions, compressed: Predictions) -> None:
+    """Raises unless both hold the same examples, in the same order, with the same labels and class names.
+
+    Raises:
+        InputError: they differ; says where first.
+    """
+    if compressed.num_examples != baseline.num_examples:
+        raise InputError(
+            f"compressed: {compressed.num_examples} examples, the baseline has {baseline.num_examples}; "
+            "both must answer the same examples"
+        )
+    if compressed.class_names != baseline.class_names:
+        raise InputError(
+            f"compressed: {compressed.num_classes} classes, the baseline has {baseline.num_classes}"
+            if compressed.num_classes != baseline.num_classes
+            else "compressed: class_names differ from the baseline's; both must name the same classes"
+        )
+    for name in ("example_ids", "labels"):
+        differs = np.flatnonzero(getattr(compressed, name) != getattr(baseline, name))
+        if len(differs):
+            i = differs[0]
+            raise InputError(
+                f"compressed: {name} differ from the baseline's at {len(differs)} positions, first at {i} "
+                f"({getattr(compressed, name)[i]} instead of {getattr(baseline, name)[i]})"
+            )

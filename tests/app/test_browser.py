@@ -11,11 +11,11 @@ import pandas as pd
 import pytest
 
 from tests.app.conftest import settled
-from tests.app.many_classes import HOSTILE, make_study_of_many_classes
+from tests.builders.many_classes import HOSTILE, make_study_of_many_classes
+from tfaudit.analysis.study_audit import Material
 from tfaudit.app.text import labels
 from tfaudit.app.viewer import PAGES
-from tfaudit.report.material import Material
-from tfaudit.store import open_store
+from tfaudit.store.store import open_store
 
 PICTURES = Path(os.environ.get("TFAUDIT_PICTURES", Path(__file__).parents[2] / ".pictures"))
 """Where the pictures of the pages go."""

@@ -6,9 +6,9 @@ import shutil
 import pytest
 
 from tests.app.conftest import settled
-from tests.app.many_classes import make_study_of_many_classes
-from tfaudit.report.material import Material
-from tfaudit.store import open_store
+from tests.builders.many_classes import make_study_of_many_classes
+from tfaudit.analysis.study_audit import Material
+from tfaudit.store.store import open_store
 
 pytestmark = pytest.mark.slow
 

@@ -12,11 +12,11 @@ import pandas as pd
 import pytest
 
 from tests.app.conftest import settled
-from tfaudit.answers import open_answers
-from tfaudit.audit.questions import QUESTIONS
-from tfaudit.audit.survey import survey
-from tfaudit.report.material import Material
-from tfaudit.store import open_store
+from tfaudit.analysis.study_audit import Material
+from tfaudit.audit.survey.questions import QUESTIONS
+from tfaudit.audit.survey.survey import survey
+from tfaudit.ratings.answers import open_answers
+from tfaudit.store.store import open_store
 
 pytestmark = pytest.mark.slow
 

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 from tests.app.conftest import settled
+from tfaudit.analysis.study_audit import Material
+from tfaudit.analysis.weighed_costs import weighed
 from tfaudit.audit.operating_points import operating_points
-from tfaudit.report.choices import weighed
-from tfaudit.report.material import Material
-from tfaudit.store import open_store
+from tfaudit.store.store import open_store
 
 pytestmark = pytest.mark.slow
 

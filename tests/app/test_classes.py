@@ -5,14 +5,14 @@ import re
 import numpy as np
 import pytest
 
-from tests.app.many_classes import HOSTILE, NAMES, make_study_of_many_classes
-from tests.report.conftest import make_study
-from tests.report.corrupted import corrupted_study
+from tests.builders.corrupted_studies import corrupted_study
+from tests.builders.many_classes import HOSTILE, NAMES, make_study_of_many_classes
+from tests.builders.studies import make_study
 from tfaudit.app.classes import _range
 from tfaudit.app.text import plain
 from tfaudit.audit.classes import class_impact
-from tfaudit.audit.robustness import robustness
-from tfaudit.audit.tally import tally
+from tfaudit.audit.corruption.robustness import robustness
+from tfaudit.audit.prediction_counts import tally
 
 HARMED = {"variant": "magnitude 90 %"}
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from tests.report.conftest import NAMES, make_study
-from tfaudit.audit.pairs import compare
-from tfaudit.store import Store
+from tests.builders.studies import NAMES, make_study
+from tfaudit.audit.model_pair import compare
+from tfaudit.store.store import Store
 
 
 @pytest.fixture(scope="module")

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from tests.report.conftest import NAMES, make_study
-from tests.report.corrupted import corrupted_study
-from tfaudit.report.material import Material
+from tests.builders.corrupted_studies import corrupted_study
+from tests.builders.studies import NAMES, make_study
+from tfaudit.analysis.study_audit import Material
 
 
 @pytest.fixture(scope="module")

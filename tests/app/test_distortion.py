@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from tests.report.conftest import make_study
-from tfaudit.audit.distortion import distortion
-from tfaudit.variants import Pruned
+from tests.builders.studies import make_study
+from tfaudit.audit.distortion.recall_distortion import distortion
+from tfaudit.study.variants import Pruned
 
 RATIOS = tuple(
     Pruned(ratio=ratio, method=method, treatment="finetune") for method in ("magnitude", "random") for ratio in (2, 10)
@@ -85,7 +85,7 @@ def test_single_members_have_slopes_and_no_boxes(open_page, tmp_path):
 
 
 def test_quantized_variants_alone_answer_no_questions(open_page, tmp_path):
-    from tfaudit.variants import Quantized
+    from tfaudit.study.variants import Quantized
 
     app = open_page(make_study(tmp_path, variants=(Quantized("int8"),)).directory, "distortion", distortion="Questions")
     assert "this study has none" in app.info[0].value

@@ -4,16 +4,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.app.many_classes import make_study_of_many_classes
-from tests.report.conftest import NAMES, make_study
-from tfaudit.answers import open_answers
+from tests.builders.many_classes import make_study_of_many_classes
+from tests.builders.studies import NAMES, make_study
+from tfaudit.analysis.fingerprints import Inputs
 from tfaudit.audit.chance import chance
 from tfaudit.audit.exemplars import exemplars
-from tfaudit.audit.questions import QUESTIONS
-from tfaudit.audit.survey_sample import survey_sample
-from tfaudit.audit.tally import tally
-from tfaudit.report.inputs import Inputs
-from tfaudit.store import Store
+from tfaudit.audit.prediction_counts import tally
+from tfaudit.audit.survey.questions import QUESTIONS
+from tfaudit.audit.survey.sample import survey_sample
+from tfaudit.ratings.answers import open_answers
+from tfaudit.store.store import Store
 
 HARMED = {"variant": "magnitude 90 %"}
 GROUPS = pd.DataFrame({"age": ["old", "young", None, "young"] * 50, "writer": range(200)})

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.report.conftest import make_study
+from tests.builders.studies import make_study
 from tests.report.test_sections import WRITERS
 from tfaudit.audit.attributes import attributes
 from tfaudit.audit.groups import groups

@@ -5,12 +5,12 @@ import re
 import pandas as pd
 import pytest
 
-from tests.report.conftest import make_study
-from tfaudit.answers import open_answers
-from tfaudit.audit.questions import CATEGORIES, QUESTIONS
-from tfaudit.audit.survey import survey
-from tfaudit.report.inputs import Inputs
-from tfaudit.store import open_store
+from tests.builders.studies import make_study
+from tfaudit.analysis.fingerprints import Inputs
+from tfaudit.audit.survey.questions import CATEGORIES, QUESTIONS
+from tfaudit.audit.survey.survey import survey
+from tfaudit.ratings.answers import open_answers
+from tfaudit.store.store import open_store
 
 KEYS = [question.key for question in QUESTIONS]
 
@@ -266,8 +266,8 @@ def test_a_file_that_fails_meanwhile_is_one_line(open_page, directory):
 
 
 def test_no_exemplars_nothing_to_label(open_page, tmp_path):
-    from tests.audit.populations import population
-    from tfaudit.given import write_given
+    from tests.builders.populations import population
+    from tfaudit.store.external import write_given
 
     store = write_given(tmp_path, population(1), {"same": population(1)}, name="same")
     app = open_page(store.directory, "label")

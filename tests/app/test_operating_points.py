@@ -3,11 +3,11 @@
 import pandas as pd
 import pytest
 
-from tests.report.conftest import make_study
+from tests.builders.studies import make_study
+from tfaudit.analysis.study_audit import Material
+from tfaudit.analysis.weighed_costs import weighed
 from tfaudit.audit.operating_points import operating_points
-from tfaudit.report.choices import weighed
-from tfaudit.report.material import Material
-from tfaudit.variants import Pruned
+from tfaudit.study.variants import Pruned
 
 LEVELS = tuple(Pruned(sparsity) for sparsity in (0.3, 0.5, 0.7, 0.9))
 

@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.audit.populations import population
-from tests.report.conftest import TWO, make_study
+from tests.builders.populations import population
+from tests.builders.studies import TWO, make_study
 from tfaudit.app.text import labels, plain, prose
 from tfaudit.app.viewer import PAGES
-from tfaudit.store import Store
-from tfaudit.study import Study, Training
+from tfaudit.store.store import Store
+from tfaudit.study.study import Study, Training
 
 NAMES = list(PAGES)
 

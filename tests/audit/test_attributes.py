@@ -7,7 +7,7 @@ from fairlearn.metrics import MetricFrame, selection_rate
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from tests.audit.populations import population
+from tests.builders.populations import population
 from tfaudit.audit.attributes import attributes
 from tfaudit.audit.exemplars import exemplars
 from tfaudit.errors import InputError

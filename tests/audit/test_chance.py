@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tests.audit.populations import population
+from tests.builders.populations import population
 from tfaudit.audit.chance import chance
 from tfaudit.audit.classes import class_impact
 from tfaudit.audit.exemplars import exemplars

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from tests.audit.populations import population
+from tests.builders.populations import population
 from tfaudit.audit.classes import class_impact
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from tests.audit.populations import population
+from tests.builders.populations import population
 from tfaudit.audit.exemplars import exemplars
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions

@@ -10,7 +10,7 @@ from scipy import stats
 from sklearn.metrics import accuracy_score
 from statsmodels.stats.contingency_tables import mcnemar
 
-from tests.audit.populations import population
+from tests.builders.populations import population
 from tfaudit.audit.classes import class_impact
 from tfaudit.audit.groups import groups
 from tfaudit.errors import InputError

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from tests.audit.populations import population
+from tests.builders.populations import population
 from tfaudit.audit.chance import chance
 from tfaudit.audit.classes import class_impact
 from tfaudit.audit.exemplars import exemplars

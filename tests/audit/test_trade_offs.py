@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from sklearn.metrics import accuracy_score, recall_score
 
-from tests.audit.populations import population
-from tfaudit.audit.trade_offs import trade_offs
+from tests.builders.populations import population
+from tfaudit.audit.operating_points import trade_offs
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
 

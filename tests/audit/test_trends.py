@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 import statsmodels.formula.api as smf
 
-from tests.audit.populations import population
+from tests.builders.populations import population
 from tfaudit.audit.trends import trends
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions

@@ -11,7 +11,7 @@ class Blocked:
             raise ImportError(f"{name} is blocked")
 sys.meta_path.insert(0, Blocked())
 import pkgutil, importlib
-import tfaudit.audit, tfaudit.stats, tfaudit.report, tfaudit.store, tfaudit.given, tfaudit.prediction_files
+import tfaudit.audit, tfaudit.stats, tfaudit.report, tfaudit.store.store, tfaudit.store.external, tfaudit.readers.prediction_files
 for package in (tfaudit.audit, tfaudit.stats, tfaudit.report):
     for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
         importlib.import_module(module.name)

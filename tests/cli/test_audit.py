@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from tests.audit.populations import population
+from tests.builders.populations import population
 from tfaudit import InputError, open_store
 from tfaudit.audit.summary import summary
 from tfaudit.cli.audit import files_of, spread, variants_of

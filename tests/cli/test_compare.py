@@ -11,7 +11,7 @@ from PIL import Image
 from sklearn.datasets import load_digits
 
 from tfaudit import open_store, quantize
-from tfaudit.audit.pairs import compare
+from tfaudit.audit.model_pair import compare
 from tfaudit.cli import main
 from tfaudit.cli.console import out
 from tfaudit.cli.models import read_models
@@ -201,5 +201,5 @@ def test_ctrl_c_is_one_line_and_exit_code_130(run, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tfaudit.compress.inference.predict", interrupted)
+    monkeypatch.setattr("tfaudit.compress.litert.inference.predict", interrupted)
     assert run()[::2] == (130, "tfaudit: interrupted\n")

@@ -5,7 +5,7 @@ import pytest
 
 from tfaudit import Quantized, Study, Training, quantize
 from tfaudit.cli import main
-from tfaudit.store import Store
+from tfaudit.store.store import Store
 
 
 @pytest.fixture

@@ -8,14 +8,14 @@ import keras
 import numpy as np
 import pytest
 
-from tests.report.conftest import make_study
+from tests.builders.studies import make_study
 from tfaudit import quantize
-from tfaudit.audit.gating.gate import gate
-from tfaudit.audit.gating.limits import Limits
+from tfaudit.audit.gate.gate import gate
+from tfaudit.audit.gate.limits import Limits
 from tfaudit.cli import main
 from tfaudit.cli.console import out
 from tfaudit.predictions import Predictions
-from tfaudit.store import open_store
+from tfaudit.store.store import open_store
 
 PREDICTIONS = ("--labels", "labels.npy", "--baseline", "dense.npy", "--compressed")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from tests.report.conftest import make_study
+from tests.builders.studies import make_study
 from tfaudit.cli import main
 
 

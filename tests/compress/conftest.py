@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.compress.small_nets import POLYNOMIAL, fit, small_model
-from tfaudit.compress import schedules
-from tfaudit.compress.pruning import Pruning
+from tests.builders.small_nets import POLYNOMIAL, fit, small_model
+from tfaudit.compress.pruning import schedules
+from tfaudit.compress.pruning.pruning import Pruning
 
 
 @pytest.fixture(scope="module")

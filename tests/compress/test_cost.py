@@ -10,8 +10,8 @@ from keras import layers
 
 from tfaudit.compress.cost import cost, measure_variants
 from tfaudit.compress.counts import counts
-from tfaudit.compress.pruning import prune
-from tfaudit.compress.quantize import quantize
+from tfaudit.compress.litert.quantize import quantize
+from tfaudit.compress.pruning.pruning import prune
 from tfaudit.errors import InputError
 
 

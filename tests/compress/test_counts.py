@@ -6,9 +6,9 @@ import pytest
 from keras import layers
 
 from tfaudit.compress.counts import counts
-from tfaudit.compress.pruning import prune
-from tfaudit.compress.quantize import quantize
-from tfaudit.compress.sparsity import sparsity
+from tfaudit.compress.litert.quantize import quantize
+from tfaudit.compress.pruning.pruning import prune
+from tfaudit.compress.pruning.sparsity import sparsity
 from tfaudit.errors import InputError
 
 

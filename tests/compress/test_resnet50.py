@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tfaudit.compress.inference import predict
-from tfaudit.compress.pruning import prune
-from tfaudit.compress.quantize import quantize
+from tfaudit.compress.litert.inference import predict
+from tfaudit.compress.litert.quantize import quantize
+from tfaudit.compress.pruning.pruning import prune
 
 pytestmark = [pytest.mark.slow, pytest.mark.data]
 

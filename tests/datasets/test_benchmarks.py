@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 import tensorflow_datasets as tfds
 
-from tfaudit.conditions import PARENTS, benchmark_condition
 from tfaudit.datasets.benchmarks import Trained, check_benchmark, load_benchmark, named_sets
 from tfaudit.datasets.catalogue import load_dataset
-from tfaudit.datasets.known import test_split as split_to_test
 from tfaudit.datasets.mock import MOCK_EXAMPLES
+from tfaudit.datasets.tfds_overrides import test_split as split_to_test
 from tfaudit.errors import InputError
+from tfaudit.study.conditions import PARENTS, benchmark_condition
 
 IMAGENET = tuple(tfds.builder("imagenet2012", data_dir="/nowhere").info.features["label"].names)
 TRAINED = {  # a set, the classes and the images of a model trained on it

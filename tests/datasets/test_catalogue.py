@@ -8,7 +8,7 @@ import tensorflow_datasets as tfds
 from tfaudit.datasets import prepared
 from tfaudit.datasets.builders import data_folder
 from tfaudit.datasets.catalogue import load_dataset
-from tfaudit.datasets.cutting import middle_square
+from tfaudit.datasets.cropping import middle_square
 from tfaudit.datasets.pipeline import training_batches
 from tfaudit.errors import InputError
 

@@ -8,8 +8,8 @@ import tensorflow_datasets as tfds
 
 from tfaudit.datasets import prepared
 from tfaudit.datasets.catalogue import is_here, load_dataset
-from tfaudit.datasets.known import test_split as split_to_test
 from tfaudit.datasets.mock import MOCK_EXAMPLES
+from tfaudit.datasets.tfds_overrides import test_split as split_to_test
 from tfaudit.errors import InputError
 
 SETS = {  # image shape, classes, group columns

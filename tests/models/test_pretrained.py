@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from keras.applications.imagenet_utils import preprocess_input
 
-from tfaudit.compress.quantize import quantize
+from tfaudit.compress.litert.quantize import quantize
 from tfaudit.errors import InputError
 from tfaudit.models.pretrained import PREPROCESSING, load_pretrained
 

@@ -8,13 +8,13 @@ import tempfile
 import numpy as np
 import pytest
 
-from tfaudit.conditions import Condition
 from tfaudit.datasets.corruptions.registry import corrupt
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.errors import InputError
 from tfaudit.population import condition_images as module
 from tfaudit.population.condition_images import check_conditions, condition_images
-from tfaudit.study import Study, Training
+from tfaudit.study.conditions import Condition
+from tfaudit.study.study import Study, Training
 
 STUDY = Study(
     name="s",

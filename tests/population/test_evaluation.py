@@ -10,12 +10,12 @@ from keras import layers
 from PIL import Image
 
 from tfaudit import InputError, Study, Training, corrupt, predict
-from tfaudit.conditions import Condition
 from tfaudit.datasets.catalogue import load_dataset
-from tfaudit.parquet import prediction_bytes
 from tfaudit.population.evaluation import Evaluator
-from tfaudit.population.examples import load_test
-from tfaudit.store import Store
+from tfaudit.population.stored_examples import load_test
+from tfaudit.store.parquet import prediction_bytes
+from tfaudit.store.store import Store
+from tfaudit.study.conditions import Condition
 
 # Keras reads variables in a way that NumPy 2 deprecates when it saves a model.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation doesn't accept a copy:DeprecationWarning")

@@ -9,11 +9,11 @@ import psutil
 import pytest
 
 from tfaudit import InputError
-from tfaudit.conditions import Condition
 from tfaudit.population import local
 from tfaudit.population.jobs import ConditionJob
 from tfaudit.population.jobs import MemberJob as Job
 from tfaudit.population.local import carry_out
+from tfaudit.study.conditions import Condition
 
 
 @pytest.fixture(autouse=True)

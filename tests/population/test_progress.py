@@ -4,10 +4,10 @@ import io
 
 from rich.console import Console
 
-from tfaudit.conditions import Condition
 from tfaudit.population.jobs import ConditionJob, Event
 from tfaudit.population.jobs import MemberJob as Job
 from tfaudit.population.progress import LiveProgress, PlainProgress, progress_for
+from tfaudit.study.conditions import Condition
 
 STORY = [
     Event("started", Job("dense", 0)),

@@ -5,15 +5,15 @@ import numpy as np
 import pytest
 
 from tfaudit import Pruned, Study, Training, load_dataset
-from tfaudit.compress.kernels import find_kernels
-from tfaudit.compress.sparsity import sparsity_at
+from tfaudit.compress.pruning.kernels import find_kernels
+from tfaudit.compress.pruning.sparsity import sparsity_at
 from tfaudit.errors import InputError
-from tfaudit.population.examples import store_examples
 from tfaudit.population.member import MemberMaker
 from tfaudit.population.pruned import check_variant, gradual_trainer, prune_at_once
-from tfaudit.population.training import Trainer
-from tfaudit.rounds import rounds
-from tfaudit.store import Store
+from tfaudit.population.stored_examples import store_examples
+from tfaudit.population.trainer import Trainer
+from tfaudit.store.store import Store
+from tfaudit.study.iterative import rounds
 
 CHAIN = rounds(2, 0.5, method="random")
 VARIANTS = (

@@ -14,8 +14,9 @@ import numpy as np
 import psutil
 import pytest
 
-from tests.population.tiny import SCRIPT, STUDY
-from tfaudit import InputError, Pruned, Store, Training, open_store, predict, run, sparsity
+from tests.builders.tiny_studies import SCRIPT, STUDY
+from tfaudit import InputError, Pruned, Training, open_store, predict, run, sparsity
+from tfaudit.store.store import Store
 
 pytestmark = pytest.mark.slow
 

@@ -13,8 +13,8 @@ import psutil
 import pytest
 from typer.testing import CliRunner
 
-from tests.population.tiny import SCRIPT
-from tests.population.tiny import STUDY as PLAIN
+from tests.builders.tiny_studies import SCRIPT
+from tests.builders.tiny_studies import STUDY as PLAIN
 from tfaudit import InputError, open_store, run
 from tfaudit.cli import app
 from tfaudit.population import local

@@ -8,9 +8,9 @@ from keras import layers
 from tfaudit import InputError, Pruned, Quantized, Study, Training, predict, quantize
 from tfaudit.compress import keras_model
 from tfaudit.models.registry import build_model
-from tfaudit.parquet import prediction_bytes
 from tfaudit.population.stored_models import StoredModels, _description
-from tfaudit.store import Store
+from tfaudit.store.parquet import prediction_bytes
+from tfaudit.store.store import Store
 
 # Keras reads variables in a way that NumPy 2 deprecates when it saves a model.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation doesn't accept a copy:DeprecationWarning")

@@ -17,9 +17,9 @@ import tfaudit.recipes
 from tfaudit import Quantized, Study, open_store
 from tfaudit.datasets.prepare import prepare
 from tfaudit.models.registry import model_names
-from tfaudit.population.examples import load_splits, store_examples
 from tfaudit.population.member import MemberMaker
-from tfaudit.store import Store
+from tfaudit.population.stored_examples import load_splits, store_examples
+from tfaudit.store.store import Store
 
 RECIPES = {
     module.name: importlib.import_module(f"tfaudit.recipes.{module.name}")

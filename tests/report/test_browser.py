@@ -2,8 +2,8 @@
 
 import pytest
 
+from tfaudit.analysis.study_audit import Material
 from tfaudit.report.html import write_report
-from tfaudit.report.material import Material
 from tfaudit.report.sections.order import study_sections
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tests.audit.populations import population
+from tests.builders.populations import population
 from tfaudit.audit.chance import chance
 from tfaudit.audit.summary import summary
 from tfaudit.predictions import Predictions

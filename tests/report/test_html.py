@@ -5,10 +5,10 @@ import re
 
 import pytest
 
-from tests.report.conftest import NAMES, make_study
+from tests.builders.studies import NAMES, make_study
+from tfaudit.analysis.study_audit import Material
 from tfaudit.errors import InputError
 from tfaudit.report.html import write_report
-from tfaudit.report.material import Material
 from tfaudit.report.sections.order import study_sections
 
 

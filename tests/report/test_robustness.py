@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.report.conftest import make_study
-from tests.report.corrupted import corrupted_study
+from tests.builders.corrupted_studies import corrupted_study
+from tests.builders.studies import make_study
 from tests.report.test_sections import cells, sections_of
-from tfaudit.audit.robustness import robustness
+from tfaudit.analysis.study_audit import Material
+from tfaudit.audit.corruption.robustness import robustness
 from tfaudit.datasets.corruptions.registry import corrupt
 from tfaudit.errors import InputError
 from tfaudit.report.chart_files import save_charts
 from tfaudit.report.html import write_report
-from tfaudit.report.material import Material
 from tfaudit.report.sections.robustness import robustness_section
-from tfaudit.variants import Pruned
+from tfaudit.study.variants import Pruned
 
 
 @pytest.fixture(scope="module")

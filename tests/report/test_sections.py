@@ -7,22 +7,22 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from tests.report.conftest import make_study
-from tfaudit.answers import open_answers
+from tests.builders.studies import make_study
+from tfaudit.analysis.fingerprints import Inputs
+from tfaudit.analysis.study_audit import Material
 from tfaudit.audit.chance import chance
-from tfaudit.audit.distortion import distortion
+from tfaudit.audit.distortion.recall_distortion import distortion
 from tfaudit.audit.exemplars import exemplars
 from tfaudit.audit.groups import groups
-from tfaudit.audit.pairs import compare
-from tfaudit.audit.questions import QUESTIONS
-from tfaudit.audit.survey_sample import survey_sample
+from tfaudit.audit.model_pair import compare
+from tfaudit.audit.survey.questions import QUESTIONS
+from tfaudit.audit.survey.sample import survey_sample
+from tfaudit.ratings.answers import open_answers
 from tfaudit.report.html import write_report
-from tfaudit.report.inputs import Inputs
-from tfaudit.report.material import Material
+from tfaudit.report.references import SOURCES
 from tfaudit.report.sections.order import study_sections
 from tfaudit.report.sections.section import column
-from tfaudit.report.sources import SOURCES
-from tfaudit.variants import Pruned
+from tfaudit.study.variants import Pruned
 
 EXAMPLES = 200
 WRITERS = pd.DataFrame(

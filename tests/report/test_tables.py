@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from tests.audit.populations import population
-from tests.report.conftest import make_study
+from tests.builders.populations import population
+from tests.builders.studies import make_study
+from tfaudit.analysis.study_audit import Material
 from tfaudit.audit.summary import summary
-from tfaudit.report.material import Material
 from tfaudit.report.tables import columns, html_table, terminal_table
 
 

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from tfaudit.errors import InputError
-from tfaudit.stats.marks import mark_slopes
+from tfaudit.stats.intervals import mark_slopes
 
 
 @pytest.mark.parametrize(("centre", "mark"), [(0.9, "<"), (1.0, "?"), (1.1, ">")])

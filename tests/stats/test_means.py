@@ -6,7 +6,7 @@ from scipy import stats
 from statsmodels.stats.weightstats import ttest_ind
 
 from tfaudit.errors import InputError
-from tfaudit.stats.means import ALTERNATIVES, compare_means
+from tfaudit.stats.t_tests import ALTERNATIVES, compare_means
 
 
 @pytest.mark.parametrize("alternative", ALTERNATIVES)

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from tfaudit.errors import InputError
-from tfaudit.stats.paired import paired_test
+from tfaudit.stats.t_tests import paired_test
 
 
 def test_equals_scipy(rng):

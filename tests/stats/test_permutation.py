@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from tfaudit.errors import InputError
-from tfaudit.stats import permuted_modes, permuted_tests
-from tfaudit.stats.permutation import assign
-from tfaudit.stats.permuted_modes import count_changed_modes
-from tfaudit.stats.permuted_tests import count_significant, permuted_welch
-from tfaudit.stats.ttests import welch
+from tfaudit.stats import permutation as permuted_modes
+from tfaudit.stats import permutation as permuted_tests
+from tfaudit.stats.permutation import assign, count_changed_modes, count_significant, permuted_welch
+from tfaudit.stats.t_tests import welch
 
 
 @pytest.mark.parametrize(("first", "second"), [(1, 1), (3, 3), (2, 5), (5, 1)])

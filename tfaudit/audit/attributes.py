@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from tfaudit.audit.columns import MISSING, coded
 from tfaudit.audit.exemplars import exemplars
+from tfaudit.audit.group_codes import MISSING, coded
 from tfaudit.audit.over_indexing import share_columns
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
 from tfaudit.stats.proportions import compare_proportions
 
 if TYPE_CHECKING:
-    from tfaudit.report.charts.style import Drawing
+    from tfaudit.charts.style import Drawing
 
 __all__ = ["Attributes", "attributes"]
 
@@ -68,7 +68,7 @@ class Attributes:
 
     def chart(self) -> Drawing:
         """Share of PIEs and of other examples with each attribute."""
-        from tfaudit.report.charts.attributes import (
+        from tfaudit.charts.attributes import (
             over_indexing_chart,
         )  # report depends on audit, never the other way at import
 

@@ -9,15 +9,12 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.audit.classes import CENTERINGS
-from tfaudit.audit.pairing import require_same_examples
 from tfaudit.errors import InputError, require
-from tfaudit.predictions import TIES, Predictions
-from tfaudit.stats.permutation import CountNull, assign
-from tfaudit.stats.permuted_modes import count_changed_modes
-from tfaudit.stats.permuted_tests import count_significant
+from tfaudit.predictions import TIES, Predictions, require_same_examples
+from tfaudit.stats.permutation import CountNull, assign, count_changed_modes, count_significant
 
 if TYPE_CHECKING:
-    from tfaudit.report.charts.style import Drawing
+    from tfaudit.charts.style import Drawing
 
 __all__ = ["Chance", "chance"]
 
@@ -87,7 +84,7 @@ class Chance:
 
     def chart(self) -> Drawing:
         """The counts of all permutations, and the observed one."""
-        from tfaudit.report.charts.chance import chance_chart  # report depends on audit, never the other way at import
+        from tfaudit.charts.chance import chance_chart  # report depends on audit, never the other way at import
 
         return chance_chart(self.frame(), self.distribution())
 

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from tfaudit.audit.pairing import require_same_examples
-from tfaudit.audit.wording import listed
-from tfaudit.errors import InputError, require
-from tfaudit.predictions import Predictions
+from tfaudit.errors import InputError, listed, require
+from tfaudit.predictions import Predictions, require_same_examples
 from tfaudit.stats.multiplicity import adjust
-from tfaudit.stats.ttests import WelchTest, welch
+from tfaudit.stats.t_tests import WelchTest, welch
 
 if TYPE_CHECKING:
-    from tfaudit.report.charts.style import Drawing
+    from tfaudit.charts.style import Drawing
 
 __all__ = ["CENTERINGS", "CORRECTIONS", "ClassImpact", "class_impact"]
 
@@ -132,7 +130,7 @@ class ClassImpact:
 
     def chart(self) -> Drawing:
         """[F] figure 2: bars are absolute differences, points normalised ones, significant classes in plum."""
-        from tfaudit.report.charts.classes import (
+        from tfaudit.charts.classes import (
             class_impact_chart,
         )  # report depends on audit, never the other way at import
 

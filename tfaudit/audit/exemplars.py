@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from tfaudit.audit.pairing import require_same_examples
-from tfaudit.predictions import TIES, Predictions
+from tfaudit.predictions import TIES, Predictions, require_same_examples
 from tfaudit.stats.intervals import mean_interval
 
 if TYPE_CHECKING:
-    from tfaudit.report.charts.style import Drawing
+    from tfaudit.charts.style import Drawing
 
 __all__ = ["Exemplars", "exemplars"]
 
@@ -80,7 +79,7 @@ class Exemplars:
 
     def chart(self) -> Drawing:
         """[F] figure 3: accuracy on PIEs, on the other examples and on all."""
-        from tfaudit.report.charts.exemplars import (
+        from tfaudit.charts.exemplars import (
             difficulty_chart,
         )  # report depends on audit, never the other way at import
 

@@ -9,18 +9,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from tfaudit.audit.columns import MISSING, coded, group_means, title_of
+from tfaudit.audit.group_codes import MISSING, coded, group_means, title_of
 from tfaudit.audit.individuals import NOBODY, individual_accuracy, individual_fits
-from tfaudit.audit.pairing import require_same_examples
 from tfaudit.errors import InputError
-from tfaudit.predictions import Predictions
+from tfaudit.predictions import Predictions, require_same_examples
 from tfaudit.stats.contingency import mcnemar, paired_interval
 from tfaudit.stats.intervals import mean_interval
 from tfaudit.stats.multiplicity import adjust
-from tfaudit.stats.ttests import welch
+from tfaudit.stats.t_tests import welch
 
 if TYPE_CHECKING:
-    from tfaudit.report.charts.style import Drawing
+    from tfaudit.charts.style import Drawing
 
 __all__ = ["Groups", "groups"]
 
@@ -92,7 +91,7 @@ class Groups:
 
     def chart(self) -> Drawing:
         """Accuracy of every group before and after; with individuals, [P] figure 1 below it."""
-        from tfaudit.report.charts.groups import groups_chart  # report depends on audit, never the other way at import
+        from tfaudit.charts.groups import groups_chart  # report depends on audit, never the other way at import
 
         return groups_chart(self.table, self.individuals, self.fits, self.name)
 

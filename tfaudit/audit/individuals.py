@@ -5,9 +5,9 @@ from __future__ import annotations
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from tfaudit.audit.columns import coded
+from tfaudit.audit.group_codes import coded
 from tfaudit.predictions import Predictions
-from tfaudit.stats.lines import line
+from tfaudit.stats.least_squares import line
 
 __all__ = ["NOBODY", "individual_accuracy", "individual_fits"]
 

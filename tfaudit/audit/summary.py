@@ -12,13 +12,12 @@ from tfaudit.audit.chance import Chance
 from tfaudit.audit.classes import ClassImpact
 from tfaudit.audit.exemplars import Exemplars
 from tfaudit.audit.variant_audit import VariantAudit, audit_variant
-from tfaudit.audit.wording import listed
-from tfaudit.errors import InputError, require
+from tfaudit.errors import InputError, listed, require
 from tfaudit.predictions import Predictions
 from tfaudit.stats.change import relative_change
 
 if TYPE_CHECKING:
-    from tfaudit.report.charts.style import Drawing
+    from tfaudit.charts.style import Drawing
 
 __all__ = ["Summary", "summarise", "summary"]
 
@@ -68,7 +67,7 @@ class Summary:
 
     def chart(self) -> Drawing:
         """[F] table 1: top-1 accuracy of every member."""
-        from tfaudit.report.charts.accuracy import (
+        from tfaudit.charts.accuracy import (
             accuracy_chart,
         )  # report depends on audit, never the other way at import
 

@@ -9,15 +9,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from tfaudit.audit.columns import MISSING, coded, title_of
-from tfaudit.audit.pairing import require_same_examples
+from tfaudit.audit.group_codes import MISSING, coded, title_of
 from tfaudit.errors import InputError
-from tfaudit.predictions import Predictions
+from tfaudit.predictions import Predictions, require_same_examples
 from tfaudit.stats.intervals import mean_interval
-from tfaudit.stats.lines import line
+from tfaudit.stats.least_squares import line
 
 if TYPE_CHECKING:
-    from tfaudit.report.charts.style import Drawing
+    from tfaudit.charts.style import Drawing
 
 __all__ = ["Trends", "trends"]
 
@@ -87,13 +86,13 @@ class Trends:
 
     def chart(self) -> Drawing:
         """[P] figure 13: binned accuracy and its lines before and after, a panel per group."""
-        from tfaudit.report.charts.trends import trends_chart  # report depends on audit, never the other way at import
+        from tfaudit.charts.trends import trends_chart  # report depends on audit, never the other way at import
 
         return trends_chart(self.table, self.binned, self.property, self.column)
 
     def scatter(self) -> Drawing:
         """[P] figures 2, 8, 9 and 12: accuracy of every individual after on before, the colour its mean property."""
-        from tfaudit.report.charts.trends import scatter_chart  # report depends on audit, never the other way at import
+        from tfaudit.charts.trends import scatter_chart  # report depends on audit, never the other way at import
 
         return scatter_chart(self.units, self.property, self.column)
 

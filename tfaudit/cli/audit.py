@@ -98,7 +98,7 @@ def audit(
     import pandas as pd
 
     from tfaudit.audit.summary import summary
-    from tfaudit.prediction_files import read_groups, read_populations
+    from tfaudit.readers.prediction_files import read_groups, read_populations
     from tfaudit.report.tables import terminal_table
 
     require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
@@ -115,9 +115,9 @@ def audit(
     if single:
         _compare(reference, populations, alpha)
     if directory:
+        from tfaudit.analysis.study_audit import Material
         from tfaudit.cli.report import show
-        from tfaudit.given import write_given
-        from tfaudit.report.material import Material
+        from tfaudit.store.external import write_given
 
         title = name or directory.absolute().name
         store = write_given(
@@ -173,7 +173,7 @@ def _name(word: str) -> str:
 
 
 def _compare(reference: Predictions, populations: dict[str, Predictions], alpha: float) -> None:
-    from tfaudit.audit.pairs import compare
+    from tfaudit.audit.model_pair import compare
     from tfaudit.cli.compare import show_pairs
 
     show_pairs({name: compare(reference, each, alpha=alpha) for name, each in populations.items()}, alpha=alpha)

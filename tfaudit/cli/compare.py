@@ -17,7 +17,7 @@ from tfaudit.errors import InputError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from tfaudit.audit.pairs import PairComparison
+    from tfaudit.audit.model_pair import PairComparison
     from tfaudit.cli.models import ModelPredictions
 
 __all__ = ["changed_most", "class_table", "compare", "overall_table", "show_pairs"]
@@ -55,7 +55,7 @@ def compare(
     csv: Annotated[Path | None, typer.Option(help="Write the table of all classes here.")] = None,
 ) -> None:
     """Shows what compressed models lose: overall, per class, per image."""
-    from tfaudit.audit.pairs import compare as compare_pair
+    from tfaudit.audit.model_pair import compare as compare_pair
     from tfaudit.cli.models import read_models
     from tfaudit.errors import require
 
@@ -190,7 +190,7 @@ def _megabytes(sizes: Mapping[str, int] | None, name: str) -> list[str]:
 def _write_csv(path: Path, pairs: dict[str, PairComparison]) -> None:
     import pandas as pd
 
-    from tfaudit.files import write_whole
+    from tfaudit.store.files import write_whole
 
     table = pd.concat([pair.frame().assign(model=name) for name, pair in pairs.items()])
     try:
@@ -203,9 +203,9 @@ def _write_csv(path: Path, pairs: dict[str, PairComparison]) -> None:
 def _write_study(directory: Path, found: ModelPredictions, baseline: Path, data: str, alpha: float) -> None:
     import pandas as pd
 
+    from tfaudit.analysis.study_audit import Material
     from tfaudit.cli.report import show
-    from tfaudit.given import write_given
-    from tfaudit.report.material import Material
+    from tfaudit.store.external import write_given
 
     store = write_given(
         directory,

@@ -16,7 +16,7 @@ from tfaudit.errors import InputError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from tfaudit.store import Store
+    from tfaudit.store.store import Store
 
 __all__ = ["cost"]
 
@@ -34,13 +34,13 @@ def cost(
 
     Of a study the first member of every variant is measured, and the figures go into its reports.
     """
-    from tfaudit.chatter import captured_chatter
     from tfaudit.compress.cost import measure_variants
-    from tfaudit.store import open_store
+    from tfaudit.quiet import captured_output
+    from tfaudit.store.store import open_store
 
     store = open_store(targets[0]) if len(targets) == 1 and targets[0].is_dir() else None
     models = _of_study(store) if store else _of_files(targets)
-    with captured_chatter():
+    with captured_output():
         table = measure_variants(models, repeats=repeats, threads=threads)
     out.print(_shown(table.assign(variant=[store.study.titles[key] for key in table["variant"]]) if store else table))
     if store:

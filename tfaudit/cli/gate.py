@@ -13,7 +13,7 @@ from tfaudit.cli.console import app, err, out
 from tfaudit.errors import InputError
 
 if TYPE_CHECKING:
-    from tfaudit.audit.gating.gate import Verdict
+    from tfaudit.audit.gate.gate import Verdict
     from tfaudit.cli.gate_sources import Candidate
 
 __all__ = ["gate"]
@@ -85,7 +85,7 @@ def gate(
     A drop fails beyond its limit if chance does not explain it, and passes within it if the data would have shown a
     drop as large as the limit. Else more data is needed, and the gate says how much. In JUnit XML that is an error.
     """
-    from tfaudit.audit.gating.gate import gate as judge
+    from tfaudit.audit.gate.gate import gate as judge
     from tfaudit.cli.gate_limits import read_limits
     from tfaudit.cli.gate_sources import from_files, from_study
 
@@ -152,10 +152,10 @@ def _from_models(
 
 def _report(verdicts: dict[str, Verdict], junit: Path | None, json: Path | None) -> int:
     """Prints and writes the verdicts, the gravest first; returns the exit code."""
-    from tfaudit.audit.gating.checks import OUTCOMES
-    from tfaudit.files import write_whole
-    from tfaudit.report.verdict_tables import printable, verdict_table
-    from tfaudit.report.verdicts import json_verdicts, junit_verdicts
+    from tfaudit.audit.gate.checks import OUTCOMES
+    from tfaudit.report.gate_files import json_verdicts, junit_verdicts
+    from tfaudit.report.gate_tables import printable, verdict_table
+    from tfaudit.store.files import write_whole
 
     ordered = sorted(verdicts.items(), key=lambda item: OUTCOMES.index(item[1].outcome))
     for name, verdict in ordered:

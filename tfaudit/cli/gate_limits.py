@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
-from tfaudit.audit.gating.limits import Limits
+from tfaudit.audit.gate.limits import Limits
 from tfaudit.errors import InputError
 
 __all__ = ["read_limits"]

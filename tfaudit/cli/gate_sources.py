@@ -10,7 +10,7 @@ import numpy as np
 
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
-from tfaudit.store import Store, open_store
+from tfaudit.store.store import Store, open_store
 
 __all__ = ["Candidate", "from_files", "from_study"]
 
@@ -95,7 +95,7 @@ def from_files(
         InputError: files that cannot be read, or do not fit each other.
     """
     from tfaudit.cli.audit import files_of, variants_of
-    from tfaudit.prediction_files import read_populations
+    from tfaudit.readers.prediction_files import read_populations
 
     files = {"": files_of(baseline, "baseline"), **variants_of(compressed)}
     populations = read_populations(labels, files, classes=classes, id_name=id_name)

@@ -42,11 +42,11 @@ class ModelFile:
             raise InputError(f"model: there is no file {path}")
         with _naming(path):
             if path.suffix == ".tflite":
-                from tfaudit.compress.flatbuffer import Flatbuffer
+                from tfaudit.compress.litert.flatbuffer import Flatbuffer
 
                 content = path.read_bytes()
                 return cls(path, content, Flatbuffer(content).image_shape)
-            from tfaudit.chatter import start_tensorflow
+            from tfaudit.quiet import start_tensorflow
 
             start_tensorflow()
             from tfaudit.compress.keras_model import KerasForward, load_model
@@ -74,7 +74,7 @@ class ModelFile:
         Raises:
             InputError: the model cannot run on them, or answers NaN or infinity.
         """
-        from tfaudit.compress.inference import predict
+        from tfaudit.compress.litert.inference import predict
 
         with _naming(self.path):
             return predict(self.model, batches, k=k, threads=os.cpu_count() or 1)

@@ -21,7 +21,7 @@ from tfaudit.predictions import Predictions
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from tfaudit.datasets.labelled import LabelledImages
+    from tfaudit.datasets.labelled_images import LabelledImages
 
 __all__ = ["ModelPredictions", "read_models"]
 
@@ -84,8 +84,8 @@ def read_models(
     Raises:
         InputError: a file that cannot be read, or images, labels and models that do not fit each other.
     """
-    from tfaudit.datasets.labelled import labelled_images
-    from tfaudit.formats.classes import listed_names
+    from tfaudit.datasets.labelled_images import labelled_images
+    from tfaudit.readers.classes import listed_names
 
     require(preprocess in PREPROCESSING, "preprocess", preprocess, f"one of {', '.join(PREPROCESSING)}")
     require(batch_size >= 1, "batch_size", batch_size, "1 or more")

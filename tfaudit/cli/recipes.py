@@ -12,7 +12,7 @@ from rich.text import Text
 
 from tfaudit.cli.console import app, out
 from tfaudit.errors import InputError
-from tfaudit.study import Study
+from tfaudit.study.study import Study
 
 __all__ = ["list_recipes", "recipe_study"]
 

@@ -10,7 +10,7 @@ import typer
 from tfaudit.cli.console import Directory, app, err, out
 
 if TYPE_CHECKING:
-    from tfaudit.report.material import Material
+    from tfaudit.analysis.study_audit import Material
 
 __all__ = ["report", "show"]
 
@@ -34,10 +34,10 @@ def report(
     ] = 1000,
 ) -> None:
     """Prints the table of a study and writes its report.html anew."""
-    from tfaudit.prediction_files import read_beside, read_table
+    from tfaudit.analysis.study_audit import Material
+    from tfaudit.readers.prediction_files import read_beside, read_table
     from tfaudit.report.chart_files import save_charts
-    from tfaudit.report.material import Material
-    from tfaudit.store import open_store
+    from tfaudit.store.store import open_store
 
     store = open_store(directory)
     beside = None

@@ -30,10 +30,10 @@ def run(
     """Trains a population, compresses it, corrupts its test set and audits what it forgot. Can be interrupted."""
     import dataclasses
 
+    from tfaudit.analysis.study_audit import Material
     from tfaudit.datasets.catalogue import is_here
     from tfaudit.population.progress import progress_for
     from tfaudit.population.run import run as run_study
-    from tfaudit.report.material import Material
 
     study = recipe_study(recipe)
     if model is not None and model.endswith(".keras"):

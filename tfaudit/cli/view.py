@@ -36,7 +36,7 @@ def view(
     ] = "localhost",
 ) -> None:
     """Opens the viewer of a study in the browser."""
-    from tfaudit.store import find_studies
+    from tfaudit.store.store import find_studies
 
     if directory is None:
         directory = Path("runs") / BUNDLED

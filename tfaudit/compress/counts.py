@@ -6,12 +6,12 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tfaudit.compress.model_source import open_model
+from tfaudit.compress.keras_model import open_model
 
 if TYPE_CHECKING:
     import keras
 
-    from tfaudit.compress.products import Products
+    from tfaudit.compress.operations import Products
 
 __all__ = ["Counts", "counts"]
 
@@ -73,8 +73,8 @@ def counts(model: keras.Model | bytes | str | Path) -> Counts:
     opened = open_model(model)
     if isinstance(opened, bytes):
         return _of_flatbuffer(opened)
-    from tfaudit.compress.products import keras_products
-    from tfaudit.compress.sparsity import sparsity
+    from tfaudit.compress.operations import keras_products
+    from tfaudit.compress.pruning.sparsity import sparsity
 
     rows = sparsity(opened).set_index("kernel").to_dict("index")
     return Counts(
@@ -86,7 +86,7 @@ def counts(model: keras.Model | bytes | str | Path) -> Counts:
 
 
 def _of_flatbuffer(content: bytes) -> Counts:
-    from tfaudit.compress.flatbuffer_contents import read_flatbuffer
+    from tfaudit.compress.litert.flatbuffer_contents import read_flatbuffer
 
     contents = read_flatbuffer(content)
     figures = _figures(contents.products)

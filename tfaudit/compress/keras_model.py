@@ -5,16 +5,19 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, Any, cast
 
 import keras
 import numpy as np
 import tensorflow as tf
 
-from tfaudit.compress.images import OPEN_SIDE, as_input
+from tfaudit.compress.input_images import OPEN_SIDE, as_input
 from tfaudit.errors import InputError, one_line
 
-__all__ = ["KerasForward", "check_model", "is_tf_keras", "load_model"]
+if TYPE_CHECKING:
+    import keras
+
+__all__ = ["KerasForward", "check_model", "is_tf_keras", "load_model", "open_model"]
 
 _TRACED: weakref.WeakKeyDictionary[keras.Model, tuple[list, dict[tuple, Callable]]] = weakref.WeakKeyDictionary()
 
@@ -128,3 +131,31 @@ def _ends_in_probabilities(model: keras.Model) -> bool | None:
     if isinstance(last, keras.layers.Softmax) or activation in (keras.activations.softmax, keras.activations.sigmoid):
         return True
     return False if isinstance(last, keras.layers.Dense) and activation is keras.activations.linear else None
+
+
+def open_model(model: Any) -> keras.Model | bytes:
+    """The flatbuffer as bytes, or else the Keras model, checked; reading a `.tflite` file imports no TensorFlow.
+
+    Args:
+        model: A Keras 3 model, the bytes of a flatbuffer, or the path of a `.keras` or `.tflite` file.
+
+    Raises:
+        InputError: None of these, or a file that is not there or cannot be read.
+
+    Example:
+        >>> open_model("model.h5")
+        Traceback (most recent call last):
+        tfaudit.errors.InputError: model: path model.h5, allowed are .keras and .tflite files
+    """
+    if isinstance(model, bytes | bytearray | memoryview):
+        return bytes(model)
+    if isinstance(model, str | Path):
+        path = Path(model)
+        if path.suffix not in (".keras", ".tflite"):
+            raise InputError(f"model: path {path}, allowed are .keras and .tflite files")
+        if not path.is_file():
+            raise InputError(f"model: there is no file {path}")
+        if path.suffix == ".tflite":
+            return path.read_bytes()
+
+    return check_model(load_model(path) if isinstance(model, str | Path) else model)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tfaudit.datasets.cutting import random_crop
+from tfaudit.datasets.cropping import random_crop
 from tfaudit.errors import InputError
 
 if TYPE_CHECKING:

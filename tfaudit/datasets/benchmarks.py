@@ -7,15 +7,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tfaudit.conditions import parent_set
 from tfaudit.datasets.builders import data_folder, find_builder
 from tfaudit.datasets.catalogue import command_for, is_here, load_dataset
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.features import choose_features, value_of
-from tfaudit.datasets.known import test_split
 from tfaudit.datasets.mock import MOCK_PREFIX
 from tfaudit.datasets.prepared import open_builder
+from tfaudit.datasets.tfds_overrides import test_split
 from tfaudit.errors import InputError
+from tfaudit.study.conditions import parent_set
 
 __all__ = ["Benchmark", "Trained", "check_benchmark", "load_benchmark", "named_sets"]
 

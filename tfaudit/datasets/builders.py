@@ -8,8 +8,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from tfaudit.datasets.quiet import quiet_tfds
 from tfaudit.errors import InputError
+from tfaudit.quiet import quiet_tfds
 
 __all__ = ["NOT_IN_TFDS", "data_folder", "find_builder"]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from tfaudit.datasets.builders import NOT_IN_TFDS, data_folder, find_builder
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.mock import MOCK_PREFIX
-from tfaudit.datasets.quiet import quiet_tfds
 from tfaudit.errors import InputError
+from tfaudit.quiet import quiet_tfds
 
 __all__ = ["command_for", "is_here", "load_dataset"]
 
@@ -28,7 +28,7 @@ def load_dataset(
     sets stream. With `mock:` before its name, 64 made-up examples a split stand for a set that is not there.
 
     CelebA's class is blond or not, and its other attributes are groups ([F] 3). Of ImageNet only `"validation"` can be
-    tested on; `tfaudit.datasets.known.test_split` knows.
+    tested on; `tfaudit.datasets.tfds_overrides.test_split` knows.
 
     Args:
         name: `"digits"`, or a TFDS name with or without configuration and version: `"cifar10"`,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tfaudit.datasets.source import Source
+from tfaudit.datasets.local_files import Source
 from tfaudit.errors import InputError
 
 __all__ = ["cifar10_source", "read_cifar10"]

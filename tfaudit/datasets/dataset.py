@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from tfaudit.chatter import start_tensorflow
-from tfaudit.datasets.cutting import scaled_within
-from tfaudit.datasets.encoded import Encoded
-from tfaudit.datasets.moments import channel_moments
+from tfaudit.datasets.cropping import scaled_within
+from tfaudit.datasets.encoded_images import Encoded
+from tfaudit.datasets.pixel_moments import channel_moments
 from tfaudit.errors import InputError
+from tfaudit.quiet import start_tensorflow
 
 if TYPE_CHECKING:
     import tensorflow as tf

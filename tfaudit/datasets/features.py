@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfaudit.datasets.known import known
+from tfaudit.datasets.tfds_overrides import known
 from tfaudit.errors import InputError
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tfaudit.datasets.source import Source
+from tfaudit.datasets.local_files import Source
 from tfaudit.errors import InputError
 
 __all__ = ["TEST_SHARE", "class_files", "folder_source"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tfaudit.datasets.source import Source
+from tfaudit.datasets.local_files import Source
 from tfaudit.errors import InputError
 
 __all__ = ["find_idx", "idx_source", "read_idx"]

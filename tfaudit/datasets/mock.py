@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from tfaudit.datasets.builders import find_builder
 from tfaudit.datasets.features import choose_features, value_of
-from tfaudit.datasets.quiet import quiet_tfds
 from tfaudit.errors import InputError
+from tfaudit.quiet import quiet_tfds
 
 if TYPE_CHECKING:
     import tensorflow as tf

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tfaudit.datasets.augmentation import CROPPED_ENCODED
 from tfaudit.datasets.augmentation import augmentation as find_augmentation
-from tfaudit.datasets.cutting import random_crop_encoded
+from tfaudit.datasets.cropping import random_crop_encoded
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.errors import InputError
 

@@ -13,11 +13,10 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from tfaudit.chatter import start_tensorflow
 from tfaudit.datasets.builders import NOT_IN_TFDS, data_folder, find_builder
-from tfaudit.datasets.quiet import quiet_tfds
-from tfaudit.datasets.source import Source
+from tfaudit.datasets.local_files import Source
 from tfaudit.errors import InputError
+from tfaudit.quiet import quiet_tfds, start_tensorflow
 
 __all__ = ["PREPARABLE", "prepare"]
 

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfaudit.chatter import start_tensorflow
 from tfaudit.datasets.builders import data_folder, find_builder
-from tfaudit.datasets.cutting import middle_square
+from tfaudit.datasets.cropping import middle_square
 from tfaudit.datasets.dataset import Dataset, check_labels
-from tfaudit.datasets.encoded import Encoded
+from tfaudit.datasets.encoded_images import Encoded
 from tfaudit.datasets.features import Chosen, choose_features, partial_decoding, value_of
 from tfaudit.datasets.mock import MOCK_PREFIX, mock_builder
-from tfaudit.datasets.quiet import quiet_tfds
 from tfaudit.errors import InputError
+from tfaudit.quiet import quiet_tfds, start_tensorflow
 
 if TYPE_CHECKING:
     import tensorflow as tf

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.datasets.idx import find_idx, read_idx
-from tfaudit.datasets.source import Source
+from tfaudit.datasets.local_files import Source
 from tfaudit.errors import InputError, one_line
 
 __all__ = ["qmnist_features", "qmnist_source"]

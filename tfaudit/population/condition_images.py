@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tfaudit.conditions import Condition
 from tfaudit.datasets.benchmarks import Benchmark, Trained, check_benchmark, load_benchmark
 from tfaudit.datasets.corruptions.registry import corrupt
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.errors import InputError
-from tfaudit.study import Study
+from tfaudit.study.conditions import Condition
+from tfaudit.study.study import Study
 
 __all__ = ["ConditionImages", "check_conditions", "condition_images"]
 

@@ -7,15 +7,15 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tfaudit.compress.inference import predict
-from tfaudit.conditions import Condition
+from tfaudit.compress.litert.inference import predict
 from tfaudit.datasets.benchmarks import Benchmark
 from tfaudit.errors import InputError
 from tfaudit.population.condition_images import ConditionImages, condition_images
-from tfaudit.population.examples import load_test, pngs
 from tfaudit.population.plan import missing_evaluations
+from tfaudit.population.stored_examples import load_test, pngs
 from tfaudit.population.stored_models import StoredModels
-from tfaudit.store import Store
+from tfaudit.store.store import Store
+from tfaudit.study.conditions import Condition
 
 __all__ = ["Evaluator"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from tfaudit.conditions import Condition
+from tfaudit.study.conditions import Condition
 
 __all__ = ["ConditionJob", "Event", "Job", "MemberJob", "Order"]
 

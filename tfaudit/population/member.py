@@ -14,14 +14,14 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.compress.counts import counts
-from tfaudit.compress.inference import predict
-from tfaudit.compress.quantize import quantize
-from tfaudit.parquet import prediction_bytes
-from tfaudit.population.examples import load_splits
+from tfaudit.compress.litert.inference import predict
+from tfaudit.compress.litert.quantize import quantize
 from tfaudit.population.pruned import check_variant, gradual_trainer, prune_at_once
-from tfaudit.population.training import Trainer
-from tfaudit.store import Store
-from tfaudit.variants import Pruned, Quantized
+from tfaudit.population.stored_examples import load_splits
+from tfaudit.population.trainer import Trainer
+from tfaudit.store.parquet import prediction_bytes
+from tfaudit.store.store import Store
+from tfaudit.study.variants import Pruned, Quantized
 
 __all__ = ["MemberMaker"]
 

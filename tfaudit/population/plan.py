@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tfaudit.conditions import Condition
 from tfaudit.errors import InputError
 from tfaudit.population.jobs import ConditionJob, MemberJob
-from tfaudit.store import Store
+from tfaudit.store.store import Store
+from tfaudit.study.conditions import Condition
 
 __all__ = ["condition_jobs", "evaluated_members", "member_jobs", "missing_evaluations"]
 

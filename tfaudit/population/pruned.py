@@ -10,16 +10,16 @@ import numpy as np
 import pandas as pd
 import tensorflow as tf
 
-from tfaudit.compress.hold import HoldMasks
-from tfaudit.compress.kernels import find_kernels, kernel_layers
-from tfaudit.compress.pruning import Pruning, prune
-from tfaudit.compress.sparsity import sparsity_at
-from tfaudit.compress.technique import Technique
+from tfaudit.compress.pruning.hold_masks import HoldMasks
+from tfaudit.compress.pruning.kernels import find_kernels, kernel_layers
+from tfaudit.compress.pruning.pruning import Pruning, prune
+from tfaudit.compress.pruning.pruning_method import Technique
+from tfaudit.compress.pruning.sparsity import sparsity_at
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.errors import InputError
-from tfaudit.population.training import Trainer, copy_variables, pruning_schedule
-from tfaudit.study import Study
-from tfaudit.variants import Pruned
+from tfaudit.population.trainer import Trainer, copy_variables, pruning_schedule
+from tfaudit.study.study import Study
+from tfaudit.study.variants import Pruned
 
 __all__ = ["check_variant", "chosen_layers", "gradual_trainer", "prune_at_once", "target_sparsity"]
 

@@ -11,15 +11,15 @@ from typing import cast
 
 from tfaudit.datasets.benchmarks import named_sets
 from tfaudit.errors import InputError
-from tfaudit.files import lock
 from tfaudit.population.condition_images import check_conditions
-from tfaudit.population.examples import load_splits, store_examples
 from tfaudit.population.jobs import ConditionJob
 from tfaudit.population.local import carry_out
 from tfaudit.population.plan import condition_jobs, evaluated_members, member_jobs
 from tfaudit.population.progress import NoProgress, Reporter
-from tfaudit.store import Store
-from tfaudit.study import Study
+from tfaudit.population.stored_examples import load_splits, store_examples
+from tfaudit.store.files import lock
+from tfaudit.store.store import Store
+from tfaudit.study.study import Study
 
 __all__ = ["run"]
 

@@ -8,8 +8,8 @@ import zipfile
 
 import keras
 
-from tfaudit.store import Store
-from tfaudit.variants import Quantized
+from tfaudit.store.store import Store
+from tfaudit.study.variants import Quantized
 
 __all__ = ["StoredModels"]
 

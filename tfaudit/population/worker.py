@@ -23,14 +23,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tfaudit.conditions import Condition
 from tfaudit.errors import InputError
 from tfaudit.population.jobs import Order
+from tfaudit.study.conditions import Condition
 
 if TYPE_CHECKING:
     from tfaudit.population.evaluation import Evaluator
     from tfaudit.population.member import MemberMaker
-    from tfaudit.store import Store
+    from tfaudit.store.store import Store
 
 _DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM)
 
@@ -99,7 +99,7 @@ class _Workshop:
         if tf.config.list_physical_devices("GPU"):  # on one thread of a CPU it only costs: a quarter of LeNet's speed
             tf.config.experimental.enable_op_determinism()
 
-        from tfaudit.store import open_store
+        from tfaudit.store.store import open_store
 
         return open_store(Path(self._directory))
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pandas as pd
 
+from tfaudit.analysis.study_audit import Material
 from tfaudit.audit.summary import Summary
+from tfaudit.charts.exemplars import difficulty_chart
+from tfaudit.charts.rendering import FORMS, chart_bytes
+from tfaudit.charts.style import Drawing
 from tfaudit.errors import InputError
-from tfaudit.report.charts.exemplars import difficulty_chart
-from tfaudit.report.charts.style import Drawing
-from tfaudit.report.images import FORMS, chart_bytes
-from tfaudit.report.material import Material
 from tfaudit.report.sections.order import study_sections
 
 __all__ = ["save_charts", "study_charts"]

@@ -11,18 +11,18 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
+from tfaudit.analysis.study_audit import Material
 from tfaudit.audit.summary import Summary
+from tfaudit.charts.rendering import inline_svg
 from tfaudit.errors import InputError
 from tfaudit.report.chart_files import study_charts
-from tfaudit.report.gallery import Card, by_decisiveness, cards
+from tfaudit.report.exemplar_cards import Card, by_decisiveness, cards
 from tfaudit.report.headlines import headlines
-from tfaudit.report.images import inline_svg
-from tfaudit.report.material import Material
+from tfaudit.report.references import cited
 from tfaudit.report.sections.order import study_sections
 from tfaudit.report.sections.section import Section
-from tfaudit.report.sources import cited
 from tfaudit.report.tables import html_table
-from tfaudit.store import Store
+from tfaudit.store.store import Store
 
 __all__ = ["PAGES", "write_report"]
 

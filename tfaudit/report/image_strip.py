@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from PIL import Image
 
-from tfaudit.audit.tally import Tally, tally
-from tfaudit.conditions import Condition
-from tfaudit.report.gallery import data_uri
-from tfaudit.report.material import Material
+from tfaudit.analysis.study_audit import Material
+from tfaudit.audit.prediction_counts import Tally, tally
+from tfaudit.report.exemplar_cards import data_uri
+from tfaudit.study.conditions import Condition
 
 __all__ = ["Answer", "Lane", "Strip", "Voices", "image_strip"]
 

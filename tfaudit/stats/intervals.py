@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import special
 
-from tfaudit.errors import InputError
+from tfaudit.errors import InputError, require
 
-__all__ = ["MeanInterval", "mean_interval"]
+__all__ = ["Mark", "MeanInterval", "mark_slopes", "mean_interval"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,3 +55,50 @@ def mean_interval(values: np.typing.ArrayLike, *, confidence: float = 0.95) -> M
     quantile = special.stdtrit(len(array) - 1, (1 + confidence) / 2)
     margin = quantile * array.std(0, ddof=1) / np.sqrt(len(array))
     return MeanInterval(mean, mean - margin, mean + margin)
+
+
+@dataclasses.dataclass(frozen=True)
+class Mark:
+    """A mean slope with its interval and what that says.
+
+    Attributes:
+        mark: "<" (interval below 1: de-intensification), ">" (above 1: intensification) or "?" (neither).
+        mean: of the slopes.
+        low: lower end of the interval; NaN for a single slope.
+        high: upper end.
+        confidence: level of the interval, in (0, 1).
+    """
+
+    mark: str
+    mean: float
+    low: float
+    high: float
+    confidence: float
+
+
+def mark_slopes(slopes: ArrayLike, *, levels: int = 1, alpha: float = 0.05) -> Mark:
+    """Student's t interval of the mean slope at confidence `1 - alpha / levels`, and its mark.
+
+    A slope of NaN makes the interval NaN and the mark "?": a model whose slope is undefined is no evidence, and leaving
+    it out could be.
+
+    Args:
+        slopes: `(K,)` slopes of independently trained models.
+        levels: how many intervals are shown together; 5 gives the 99 % intervals of [R].
+        alpha: chance that any of them misses its mean, in (0, 1).
+
+    Raises:
+        InputError: no slopes, fewer than one level, or an alpha outside (0, 1).
+
+    Example:
+        >>> mark_slopes([1.2, 1.3, 1.4], levels=5)
+        Mark(mark='?', mean=1.3, low=0.726..., high=1.873..., confidence=0.99)
+        >>> mark_slopes([1.2, 1.3, 1.4]).mark
+        '>'
+    """
+    require(levels >= 1, "levels", levels, "1 or more")
+    require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
+    confidence = 1 - alpha / levels
+    interval = mean_interval(slopes, confidence=confidence)
+    mark = "<" if interval.high < 1 else ">" if interval.low > 1 else "?"
+    return Mark(mark, float(interval.mean), float(interval.low), float(interval.high), confidence)

@@ -11,11 +11,11 @@ from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 
-from tests.audit.populations import population
+from tests.builders.populations import population
 from tfaudit.audit.classes import class_impact
+from tfaudit.audit.corruption.robustness import robustness, robustness_table
 from tfaudit.audit.exemplars import exemplars
-from tfaudit.audit.pairs import compare
-from tfaudit.audit.robustness import robustness, robustness_table
+from tfaudit.audit.model_pair import compare
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
 

@@ -4,9 +4,9 @@ import pytest
 from scipy.ndimage import map_coordinates
 from skimage.filters import gaussian
 
-from tfaudit.conditions import SEVERITIES
 from tfaudit.datasets.corruptions.constants import LEVELS
 from tfaudit.datasets.corruptions.registry import corrupt
+from tfaudit.study.conditions import SEVERITIES
 
 
 @pytest.mark.parametrize("severity", SEVERITIES)

@@ -7,10 +7,10 @@ from skimage.filters import gaussian
 from skimage.metrics import structural_similarity
 
 from tests.datasets.corruptions.reference import reference, streak, tfds
-from tfaudit.conditions import SEVERITIES
 from tfaudit.datasets.corruptions.blur import streaked
 from tfaudit.datasets.corruptions.fractal import clouds
 from tfaudit.datasets.corruptions.registry import corrupt
+from tfaudit.study.conditions import SEVERITIES
 
 severities = pytest.mark.parametrize("severity", SEVERITIES)
 

@@ -3,10 +3,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tfaudit.conditions import SEVERITIES
 from tfaudit.datasets.corruptions.constants import LEVELS, SCALES
 from tfaudit.datasets.corruptions.registry import FUNCTIONS, corrupt, corruption_names
 from tfaudit.errors import InputError
+from tfaudit.study.conditions import SEVERITIES
 
 NAMES = corruption_names()
 DETERMINISTIC = {

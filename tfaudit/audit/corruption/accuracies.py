@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tfaudit.audit.corruption.blends import Change, change
-from tfaudit.audit.corruption.observed import Observed
+from tfaudit.audit.corruption.condition_means import Change, change
+from tfaudit.audit.corruption.observations import Observed
 from tfaudit.stats.change import relative_change
 from tfaudit.stats.intervals import mean_interval
 from tfaudit.stats.multiplicity import adjust

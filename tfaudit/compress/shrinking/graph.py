@@ -8,7 +8,7 @@ from typing import Any
 import keras
 import numpy as np
 
-from tfaudit.compress.shrinking.channels import Channels, Cut
+from tfaudit.compress.shrinking.channel_cuts import Channels, Cut
 from tfaudit.compress.shrinking.rules import steps_of, width
 from tfaudit.compress.shrinking.steps import Step
 from tfaudit.errors import InputError

@@ -8,7 +8,7 @@ import keras
 import numpy as np
 from keras import layers
 
-from tfaudit.compress.shrinking.channels import Channels, Cut
+from tfaudit.compress.shrinking.channel_cuts import Channels, Cut
 from tfaudit.compress.shrinking.elementwise import is_elementwise, merged
 from tfaudit.compress.shrinking.steps import Link, Step, Wall
 from tfaudit.compress.shrinking.weighted import KINDS, normalisation, weighted

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from tfaudit.compress.shrinking.channels import Channels, Cut
+from tfaudit.compress.shrinking.channel_cuts import Channels, Cut
 
 __all__ = ["Link", "Mix", "Step", "Wall"]
 

@@ -7,7 +7,7 @@ import keras
 import numpy as np
 from keras import layers
 
-from tfaudit.compress.shrinking.channels import Channels, Cut
+from tfaudit.compress.shrinking.channel_cuts import Channels, Cut
 from tfaudit.compress.shrinking.elementwise import applied, is_elementwise
 from tfaudit.compress.shrinking.steps import Link, Mix, Step, Wall
 

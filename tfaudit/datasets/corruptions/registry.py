@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 
-from tfaudit.conditions import CORRUPTIONS, SEVERITIES
 from tfaudit.datasets.corruptions.blur import defocus_blur, gaussian_blur, motion_blur, zoom_blur
 from tfaudit.datasets.corruptions.colour import brightness, contrast, saturate
 from tfaudit.datasets.corruptions.constants import LEVELS, SCALES
@@ -18,6 +17,7 @@ from tfaudit.datasets.corruptions.spatter import spatter
 from tfaudit.datasets.corruptions.textures import frosted_panes, read_textures
 from tfaudit.datasets.corruptions.weather import fog, frost, snow
 from tfaudit.errors import InputError
+from tfaudit.study.conditions import CORRUPTIONS, SEVERITIES
 
 __all__ = ["corrupt", "corruption_names"]
 

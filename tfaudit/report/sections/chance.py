@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from tfaudit.report.material import Material
+from tfaudit.analysis.study_audit import Material
 from tfaudit.report.sections.section import Figure, Section, Table, column
 
 __all__ = ["chance_section"]

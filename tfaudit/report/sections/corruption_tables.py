@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import pandas as pd
 
-from tfaudit.audit.robustness import Robustness
+from tfaudit.audit.corruption.robustness import Robustness
 from tfaudit.report.sections.section import Table, column
 
 __all__ = ["cells_table", "corruptions_table", "flips_table", "means_table"]

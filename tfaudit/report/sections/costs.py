@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from tfaudit.report.charts.costs import cost_chart
-from tfaudit.report.material import Material
+from tfaudit.analysis.study_audit import Material
+from tfaudit.charts.costs import cost_chart
 from tfaudit.report.sections.section import Figure, Section, Table, column
 
 __all__ = ["costs_section"]

@@ -7,15 +7,15 @@ from typing import TypeAlias
 
 import pandas as pd
 
-from tfaudit.audit.distortion import Distortion
-from tfaudit.audit.slope_tables import level_table, p_table, variance_table
-from tfaudit.audit.slope_tests import slope_tests
-from tfaudit.audit.slopes import balances, pooled, slope_frame, slope_intervals
-from tfaudit.report.charts.distortion import balance_chart
-from tfaudit.report.charts.slopes import interval_chart, slope_chart, tradeoff_chart
-from tfaudit.report.material import Material
+from tfaudit.analysis.study_audit import Material
+from tfaudit.audit.distortion.recall_distortion import Distortion
+from tfaudit.audit.distortion.slope_tables import level_table, p_table, variance_table
+from tfaudit.audit.distortion.slope_tests import slope_tests
+from tfaudit.audit.distortion.slopes import balances, pooled, slope_frame, slope_intervals
+from tfaudit.charts.distortion import balance_chart
+from tfaudit.charts.slopes import interval_chart, slope_chart, tradeoff_chart
 from tfaudit.report.sections.section import Figure, Section, Table, column, grid
-from tfaudit.variants import Pruned
+from tfaudit.study.variants import Pruned
 
 __all__ = ["BY", "SAYS", "distortion_notes", "distortion_section", "distortions", "places", "slope_questions"]
 

@@ -6,14 +6,14 @@ import contextlib
 
 import pandas as pd
 
-from tfaudit.audit.class_table import class_table
-from tfaudit.audit.factors import Factors, factors, factors_glm
+from tfaudit.analysis.study_audit import Material
+from tfaudit.analysis.study_data import BASELINE
+from tfaudit.audit.factors.class_table import class_table
+from tfaudit.audit.factors.regression import Factors, factors, factors_glm
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
-from tfaudit.report.evidence import BASELINE
-from tfaudit.report.material import Material
 from tfaudit.report.sections.section import Figure, Section, Table, column
-from tfaudit.variants import Pruned
+from tfaudit.study.variants import Pruned
 
 __all__ = ["factors_section"]
 

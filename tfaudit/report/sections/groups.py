@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from tfaudit.analysis.study_audit import Material
 from tfaudit.audit.attributes import MANY, Attributes
 from tfaudit.audit.groups import Groups
-from tfaudit.report.material import Material
 from tfaudit.report.sections.section import Figure, Section, Table, column
 
 __all__ = ["SAYS", "attributes_section", "groups_section"]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tfaudit.analysis.study_audit import Material
 from tfaudit.audit.operating_points import OperatingPoints, operating_points
-from tfaudit.report.material import Material
 from tfaudit.report.sections.section import Figure, Section, Table, column
 
 __all__ = ["operating_points_section"]

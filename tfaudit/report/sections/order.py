@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tfaudit.report.material import Material
+from tfaudit.analysis.study_audit import Material
 from tfaudit.report.sections.chance import chance_section
 from tfaudit.report.sections.costs import costs_section
 from tfaudit.report.sections.distortion import distortion_section

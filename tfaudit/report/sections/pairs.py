@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from tfaudit.audit.pairs import PairComparison
-from tfaudit.report.material import Material
+from tfaudit.analysis.study_audit import Material
+from tfaudit.audit.model_pair import PairComparison
 from tfaudit.report.sections.section import Figure, Section, Table, column
 
 __all__ = ["SAYS", "pairs_section"]

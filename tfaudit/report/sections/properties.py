@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tfaudit.analysis.study_audit import Material
 from tfaudit.audit.trends import Trends
-from tfaudit.report.material import Material
 from tfaudit.report.sections.section import Figure, Section, Table, column
 
 __all__ = ["properties_section"]

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 
 import pandas as pd
 
-from tfaudit.audit.robustness import Robustness, robustness_table
-from tfaudit.audit.wording import listed
-from tfaudit.report.charts.class_corruptions import class_corruption_chart, largest_change
-from tfaudit.report.charts.corruptions import relative_change_chart, severity_chart
-from tfaudit.report.evidence import BASELINE
-from tfaudit.report.material import Material
+from tfaudit.analysis.study_audit import Material
+from tfaudit.analysis.study_data import BASELINE
+from tfaudit.audit.corruption.robustness import Robustness, robustness_table
+from tfaudit.charts.class_corruptions import class_corruption_chart, largest_change
+from tfaudit.charts.corruptions import relative_change_chart, severity_chart
+from tfaudit.errors import listed
 from tfaudit.report.sections.corruption_tables import cells_table, corruptions_table, flips_table, means_table
 from tfaudit.report.sections.section import Figure, Section, Table, grid
 from tfaudit.report.sections.strip import strip

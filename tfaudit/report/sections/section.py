@@ -7,7 +7,7 @@ from collections.abc import Hashable
 
 import pandas as pd
 
-from tfaudit.report.charts.style import Drawing
+from tfaudit.charts.style import Drawing
 from tfaudit.report.image_strip import Strip
 from tfaudit.report.tables import Column
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from tfaudit.audit.robustness import Robustness
-from tfaudit.report.evidence import BASELINE
+from tfaudit.analysis.study_audit import Material
+from tfaudit.analysis.study_data import BASELINE
+from tfaudit.audit.corruption.robustness import Robustness
 from tfaudit.report.image_strip import Strip, image_strip
-from tfaudit.report.material import Material
 
 __all__ = ["strip"]
 

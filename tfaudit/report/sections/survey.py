@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 
-from tfaudit.answers import open_answers
-from tfaudit.audit.survey import survey
-from tfaudit.report.material import Material
+from tfaudit.analysis.study_audit import Material
+from tfaudit.audit.survey.survey import survey
+from tfaudit.ratings.answers import open_answers
 from tfaudit.report.sections.section import Figure, Section, Table, column
 
 __all__ = ["survey_section"]

@@ -1,0 +1,113 @@
+"""A kept result is found again for the same inputs, and never for others; what goes wrong costs time and no more."""
+
+import dataclasses
+import multiprocessing
+import re
+
+import pytest
+
+from tests.builders.studies import make_study
+from tfaudit.analysis import cache as kept
+from tfaudit.analysis.cache import keep
+from tfaudit.errors import InputError
+from tfaudit.store.store import open_store
+
+
+@dataclasses.dataclass(frozen=True)
+class Number:
+    value: int
+
+
+class Counted:
+    """Computes a number and counts how often."""
+
+    def __init__(self, value=1):
+        self.value, self.times = value, 0
+
+    def __call__(self):
+        self.times += 1
+        return Number(self.value)
+
+
+@pytest.fixture
+def store(tmp_path):
+    return make_study(tmp_path / "study", members=1)
+
+
+def files(store):
+    return sorted(path.name for path in (store.directory / "audit").iterdir())
+
+
+def test_computed_once(store):
+    compute = Counted()
+    assert [keep(store, "a", [1], Number, compute) for _ in range(3)] == 3 * [Number(1)]
+    assert compute.times == 1
+    assert len(files(store)) == 1
+
+
+def test_other_inputs_supersede_it_and_nothing_else(store):
+    for name in ("a", "a.b", "a-b", "ba"):
+        keep(store, name, [1], Number, Counted())
+    before = files(store)
+    (mine,) = (name for name in before if re.fullmatch(r"a\.\w{32}\.zip", name))
+    (store.directory / f"audit/.{mine}.123.part").touch()  # of a writer that was killed
+    assert keep(store, "a", [2], Number, Counted(2)) == Number(2)
+    assert set(before) - set(files(store)) == {mine}
+    assert len(files(store)) == len(before)
+
+
+def test_other_code_supersedes_it(store, monkeypatch):
+    keep(store, "a", [1], Number, Counted())
+    monkeypatch.setattr(kept, "_sources", lambda: ["other code"])
+    assert keep(store, "a", [1], Number, Counted(2)) == Number(2)
+    assert len(files(store)) == 1
+
+
+def test_the_code_of_audits_and_statistics_counts():
+    names = {file.name for place in kept._MADE_BY for file in kept._files(kept.files("tfaudit").joinpath(place))}
+    assert {"classes.py", "ttests.py", "cells.py", "predictions.py", "material.py", "strip.py"} <= names
+
+
+@pytest.mark.parametrize("content", [b"", b"PK", b"x" * 5000])
+def test_a_damaged_one_is_computed_anew(store, content):
+    keep(store, "a", [1], Number, Counted())
+    (name,) = files(store)
+    (store.directory / "audit" / name).write_bytes(content)
+    compute = Counted()
+    assert keep(store, "a", [1], Number, compute) == keep(store, "a", [1], Number, compute) == Number(1)
+    assert compute.times == 1
+
+
+def test_a_place_that_cannot_be_written_keeps_nothing(store):
+    (store.directory / "audit").touch()  # a file where the folder would be: also root cannot write into it
+    compute = Counted()
+    assert keep(store, "a", [1], Number, compute) == keep(store, "a", [1], Number, compute) == Number(1)
+    assert compute.times == 2
+
+
+def test_a_full_disk_keeps_nothing(small_disk):
+    store = make_study(small_disk / "study", members=1, name="full")
+    big = dataclasses.make_dataclass("Big", [("text", str)], frozen=True)
+    assert keep(store, "a", [1], big, lambda: big("x" * 300_000)).text[:1] == "x"
+    assert not files(store)
+
+
+def test_what_an_audit_refuses_is_kept_nowhere(store):
+    def refuse():
+        raise InputError("variant: 1 member")
+
+    for _ in range(2):
+        with pytest.raises(InputError, match="1 member"):
+            keep(store, "a", [1], Number, refuse)
+    assert not (store.directory / "audit").exists()
+
+
+def _keep_many(directory):
+    store = open_store(directory)
+    return [keep(store, "a", [i % 3], Number, Counted(i % 3)).value for i in range(60)]
+
+
+def test_two_processes_at_once(store):
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        found = pool.map(_keep_many, [store.directory] * 2)
+    assert found == 2 * [[i % 3 for i in range(60)]]

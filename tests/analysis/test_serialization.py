@@ -1,0 +1,296 @@
+"""Results come back from bytes as they were; damage is one line; nothing in the bytes names a class."""
+
+import dataclasses
+import hashlib
+import importlib
+import io
+import json
+import pkgutil
+import re
+import zipfile
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
+from hypothesis.extra import pandas as pdst
+
+import tfaudit.audit
+from tests.audit.factors.test_regression import SPARSE, TABLE
+from tests.builders.populations import population
+from tfaudit.analysis.serialization import pack, unpack
+from tfaudit.audit.attributes import attributes
+from tfaudit.audit.chance import chance
+from tfaudit.audit.classes import class_impact
+from tfaudit.audit.corruption.robustness import robustness
+from tfaudit.audit.distortion.recall_distortion import distortion
+from tfaudit.audit.exemplars import exemplars
+from tfaudit.audit.factors.regression import factors, factors_glm
+from tfaudit.audit.gate.gate import gate
+from tfaudit.audit.gate.limits import Limits
+from tfaudit.audit.groups import groups
+from tfaudit.audit.model_pair import compare
+from tfaudit.audit.operating_points import operating_points, trade_offs
+from tfaudit.audit.prediction_counts import tally
+from tfaudit.audit.summary import summary
+from tfaudit.audit.survey.questions import QUESTIONS
+from tfaudit.audit.survey.sample import survey_sample
+from tfaudit.audit.survey.survey import survey
+from tfaudit.audit.trends import trends
+from tfaudit.audit.variant_audit import audit_variant
+from tfaudit.errors import InputError
+
+BEFORE, AFTER = population(0), population(1, hurt=[3])
+ONE, OTHER = population(0, members=1), population(1, members=1, hurt=[3])
+COLUMN = pd.Series(np.arange(200) % 3, name="series").replace(2, None)
+WRITERS = np.arange(200) // 4
+
+
+def answers():
+    random = np.random.default_rng(0)
+    table = pd.DataFrame([(rater, image) for rater in "ab" for image in range(40)], columns=["rater", "example"])
+    table["is_pie"] = table["example"] % 2 == 0
+    return table.assign(**{question.key: random.integers(0, 2, len(table)) for question in QUESTIONS})
+
+
+def corrupted(first, single=False):
+    conditions = [("fog", 1), ("fog", 3), ("imagenet_a", 0)]
+    return {c: population(first + i, noise=1.5, members=1 if single else 6) for i, c in enumerate(conditions)}
+
+
+def operated():
+    facts = pd.DataFrame({"bytes": [4, 2], "title": ["a", "b"]}, index=["dense", "int8"])
+    table = trade_offs({"dense": BEFORE, "int8": AFTER}, facts)
+    goals = {"bytes": "min", "unfairness": "min"}
+    return operating_points(table, objectives=goals, floor=0.1, weights={"bytes": 1, "unfairness": 2})
+
+
+RESULTS = {
+    "classes": lambda: class_impact(BEFORE, AFTER),
+    "classes, one empty": lambda: class_impact(population(0, empty=[2]), population(1, empty=[2]), centering="none"),
+    "exemplars": lambda: exemplars(BEFORE, AFTER),
+    "exemplars, none": lambda: exemplars(BEFORE, BEFORE),
+    "chance": lambda: chance(BEFORE, AFTER, permutations=20),
+    "chance, single": lambda: chance(ONE, AFTER, permutations=20),
+    "summary": lambda: summary({"dense": BEFORE, "int8": AFTER, "one": OTHER}, permutations=20),
+    "variant": lambda: audit_variant(BEFORE, AFTER, permutations=20),
+    "tally": lambda: tally(BEFORE),
+    "robustness": lambda: robustness(corrupted(2), corrupted(20), clean=(BEFORE, AFTER)),
+    "robustness, single": lambda: robustness(corrupted(2, single=True), corrupted(20, single=True)),
+    "distortion": lambda: distortion(BEFORE, AFTER),
+    "groups": lambda: groups(BEFORE, AFTER, COLUMN, individuals=WRITERS),
+    "groups, nobody": lambda: groups(BEFORE, AFTER, COLUMN),
+    "attributes": lambda: attributes(BEFORE, AFTER, COLUMN.to_frame()),
+    "trends": lambda: trends(BEFORE, AFTER, np.arange(200.0), column=COLUMN, individuals=WRITERS),
+    "factors": lambda: factors(TABLE, **SPARSE),
+    "factors, binomial": lambda: factors_glm(TABLE, **SPARSE),
+    "operating points": operated,
+    "operating points, no choice": lambda: operating_points(
+        pd.DataFrame({"variant": ["a"], "sparsity": 0.5, "unfairness": 1})
+    ),
+    "pairs": lambda: compare(ONE, OTHER),
+    "survey": lambda: survey(answers()),
+    "survey sample": lambda: survey_sample(exemplars(BEFORE, AFTER), 10, seed=0),
+    "gate": lambda: gate(BEFORE, AFTER, Limits(worst_class_drop_pp=2, flips=0.1)),
+}
+
+
+def drawn(chart):
+    """A chart as plain values; Altair numbers the views of a process."""
+    return re.sub(r'"(view|param)_\d+', '"', json.dumps(chart.to_dict(), default=str))
+
+
+def require_equal(one, other):
+    """All the way down, types included, but that NumPy's numbers come back as Python's."""
+    one, other = (each.item() if isinstance(each, np.generic) else each for each in (one, other))
+    assert type(one) is type(other)
+    if dataclasses.is_dataclass(one):
+        for field in dataclasses.fields(one):
+            require_equal(getattr(one, field.name), getattr(other, field.name))
+    elif isinstance(one, pd.DataFrame):
+        pd.testing.assert_frame_equal(one, other, check_exact=True)
+        assert one.attrs == other.attrs
+    elif isinstance(one, pd.Series):
+        pd.testing.assert_series_equal(one, other, check_exact=True)
+    elif isinstance(one, np.ndarray):
+        np.testing.assert_array_equal(one, other, strict=True)
+    elif isinstance(one, Mapping):
+        assert list(one) == list(other)
+        for name in one:
+            require_equal(one[name], other[name])
+    elif isinstance(one, tuple):
+        assert len(one) == len(other)
+        for first, second in zip(one, other, strict=True):
+            require_equal(first, second)
+    else:
+        assert one == other or (one != one and other != other)
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_every_result_comes_back_as_it_was(name):
+    result = RESULTS[name]()
+    back = unpack(pack(result), type(result))
+    require_equal(result, back)
+    assert pack(back) == pack(result)
+    for method in ("frame", "summary", "by_class", "individuals_frame", "flips_frame", "class_frame", "distribution"):
+        if hasattr(result, method):
+            require_equal(getattr(result, method)(), getattr(back, method)())
+    for method in ("chart", "severity_chart", "class_chart", "diagnostics_chart"):
+        if hasattr(result, method):
+            assert drawn(getattr(result, method)()) == drawn(getattr(back, method)())
+
+
+def test_no_result_is_left_out():
+    modules = (importlib.import_module(m.name) for m in pkgutil.walk_packages(tfaudit.audit.__path__, "tfaudit.audit."))
+    results = {
+        thing
+        for module in modules
+        for thing in vars(module).values()
+        if dataclasses.is_dataclass(thing) and hasattr(thing, "frame") and hasattr(thing, "summary")
+    }
+    assert len(results) > 12
+    assert results <= {type(make()) for make in RESULTS.values()}
+
+
+@dataclasses.dataclass(frozen=True)
+class Inner:
+    value: float
+    label: str | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Sample:
+    array: np.ndarray
+    table: pd.DataFrame
+    series: pd.Series
+    inner: Inner
+    maybe: Inner | None
+    names: tuple[str, ...]
+    pair: tuple[int, bool]
+    anything: tuple[object, ...]
+    by_pair: Mapping[tuple[str, int], np.ndarray]
+    by_name: Mapping[str, float]
+
+
+text = st.text(st.characters(codec="utf-8"), max_size=5)
+plain = st.one_of(text, st.integers(), st.floats(), st.booleans(), st.none())
+arrays = st.one_of(
+    npst.arrays(st.sampled_from(["f8", "f4", "i8", "u1", "?"]), npst.array_shapes(min_dims=0, max_dims=3, min_side=0)),
+    npst.arrays("U3", npst.array_shapes(max_dims=1), elements=st.text("aé\U0001f600", max_size=3)),
+)
+columns = [
+    *pdst.columns(["a", "b"], dtype=float),
+    pdst.column("c", elements=st.one_of(st.none(), st.integers(-9, 9)), dtype=object),
+    pdst.column("d", elements=plain, dtype=object),
+    pdst.column("e", dtype=np.int32),
+    pdst.column("f", dtype=bool),
+]
+indexes = st.one_of(
+    pdst.range_indexes(max_size=6), pdst.indexes(elements=st.integers(0, 99), dtype=np.int64, max_size=6)
+)
+inners = st.builds(Inner, st.floats(), st.none() | text)
+samples = st.builds(
+    Sample,
+    array=arrays,
+    table=pdst.data_frames(columns, index=indexes),
+    series=pdst.series(dtype=float, index=indexes),
+    inner=inners,
+    maybe=st.none() | inners,
+    names=st.lists(text).map(tuple),
+    pair=st.tuples(st.integers(), st.booleans()),
+    anything=st.lists(plain).map(tuple),
+    by_pair=st.dictionaries(st.tuples(text, st.integers()), arrays, max_size=3),
+    by_name=st.dictionaries(text, st.floats()),
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(samples)
+def test_whatever_fields_hold_comes_back(sample):
+    require_equal(sample, unpack(pack(sample), Sample))
+
+
+def test_tables_of_every_kind():
+    table = pd.DataFrame(
+        {
+            "text": pd.Series(["x", None], dtype="str"),
+            "whole": pd.array([1, None], "Int64"),
+            "part": pd.array([0.5, None], "Float64"),
+            "yes": pd.array([True, None], "boolean"),
+            "kind": pd.Categorical(["b", "a"], ["unused", "b", "a"], ordered=True),
+            "number": pd.Categorical([3, 1], [9, 3, 1]),
+            "gap": [np.nan, -np.inf],
+        },
+        index=pd.MultiIndex.from_tuples([("fog", 1), ("snow", 2)], names=["corruption", None]),
+    )
+    table.attrs = {"class_names": ["<b>", "\U0001f408"]}
+    require_equal(table, unpack(pack(table), pd.DataFrame))
+    wide = pd.DataFrame(np.eye(3), columns=pd.MultiIndex.from_tuples([("a", 1), ("a", 5), ("b", 1)], names=["t", "k"]))
+    require_equal(wide, unpack(pack(wide), pd.DataFrame))
+    for name in ("p", None):
+        series = pd.Series([1, 2], ["x", "y"], name=name)
+        require_equal(series, unpack(pack(series), pd.Series))
+    for empty in (table.iloc[:0], pd.DataFrame(), pd.DataFrame(index=[7, 9])):
+        require_equal(empty, unpack(pack(empty), pd.DataFrame))
+
+
+def test_a_type_that_is_none_of_the_results_own():
+    found = (Inner(1, "a"), Inner(float("inf"), None))
+    assert unpack(pack(found, tuple[Inner, ...]), tuple[Inner, ...]) == found
+    assert unpack(pack((), tuple[Inner, ...]), tuple[Inner, ...]) == ()
+
+
+@pytest.mark.parametrize("share", [0, 0.01, 0.3, 0.5, 0.9, 0.999])
+def test_damage_is_one_line(share):
+    content = pack(tally(BEFORE))
+    place = int(share * len(content))
+    flipped = content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
+    for damaged in (flipped, content[:place], content + b"x"):
+        with pytest.raises(InputError, match=r"^content: .*no kept result, or damaged$"):
+            unpack(damaged, type(tally(BEFORE)))
+
+
+def sealed(files):
+    """An archive whose checksum is right, whatever it holds."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+        archive.comment = bytes(64)
+    body = buffer.getvalue()[:-64]
+    return body + hashlib.sha256(body).hexdigest().encode()
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {},
+        {"result.json": b"[]"},
+        {"result.json": b"{"},
+        {"result.json": b'{"value": "1", "label": null}'},
+        {"result.json": b'{"value": 1.0}'},
+        {"result.json": b'{"value": 1.0, "label": null, "more": 1}'},
+    ],
+)
+def test_something_else_is_one_line(files):
+    with pytest.raises(InputError, match=r"^content: a kept result, but no Inner as it is now$"):
+        unpack(sealed(files), Inner)
+
+
+def test_pickled_objects_are_refused():
+    buffer = io.BytesIO()
+    np.save(buffer, np.array([print], object), allow_pickle=True)
+    with pytest.raises(InputError, match="no ndarray"):
+        unpack(sealed({"result.json": b'"0.npy"', "0.npy": buffer.getvalue()}), np.ndarray)
+    with pytest.raises(ValueError, match="allow_pickle"):
+        pack(np.array([print], object))
+
+
+def test_what_a_field_does_not_say_is_refused():
+    with pytest.raises(TypeError, match="str 'x'"):
+        pack(Inner("x", None))
+    with pytest.raises(TypeError, match="list"):
+        pack((["x"],), tuple[object, ...])

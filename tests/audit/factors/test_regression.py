@@ -1,0 +1,349 @@
+"""Factors against statsmodels, least squares and sandwiches made by hand; recovery of known effects; refusals."""
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.api as sm
+import statsmodels.formula.api as smf
+from scipy import special, stats
+
+from tests.builders.populations import population
+from tfaudit.audit.factors.class_table import class_table
+from tfaudit.audit.factors.regression import factors, factors_glm
+from tfaudit.errors import InputError
+
+PAPER_LEVELS = {
+    "dataset": ["cifar-10", "cifar-100", "emnist", "fashionmnist", "kmnist", "mnist", "svhn"],
+    "model": ["AlexNet", "LeNet", "resnet18", "vgg11"],
+    "weight_treatment": ["finetune", "rewind"],
+    "technique": [
+        "global_unstructured",
+        "l1_structured",
+        "l1_unstructured",
+        "l2_structured",
+        "linfty_structured",
+        "random_structured",
+        "random_unstructured",
+    ],
+}
+PAPER_REFERENCE = {name: levels[0] for name, levels in PAPER_LEVELS.items()}
+FORMULA = (
+    "dataset + model + weight_treatment*technique + np.exp(sparsity)*(dataset + technique) + sparsity"
+    " + accuracy0*(weight_treatment + technique) + accuracy0_quartile + imbalance + class_entropy"
+    " + np.exp(sparsity):accuracy0 + accuracy0:accuracy0_quartile"
+)  # as in [P], with its shorthand
+SMALL = {name: levels[:2] for name, levels in PAPER_LEVELS.items()}
+
+
+def simulated(n, levels, seed=0):
+    """Rows whose accuracy follows known effects: sparsity -0.3, accuracy0 0.5, imbalance 1.2, entropy -0.02."""
+    rng = np.random.default_rng(seed)
+    rows = pd.DataFrame({name: rng.choice(names, n) for name, names in levels.items()})
+    rows["member"], rows["class"] = rng.integers(0, 3, n), rng.integers(0, 10, n).astype(str)
+    rows["sparsity"], rows["accuracy0"] = rng.random(n), rng.uniform(0.6, 1, n)
+    rows["accuracy0_quartile"] = rng.integers(1, 5, n)
+    rows["imbalance"], rows["class_entropy"] = rng.normal(0, 0.03, n), rng.uniform(2, 6, n)
+    effects = -0.3 * rows["sparsity"] + 0.5 * rows["accuracy0"] + 1.2 * rows["imbalance"] - 0.02 * rows["class_entropy"]
+    rows["accuracy"] = 0.45 + effects + rng.normal(0, 0.03, n)
+    rows["examples"] = rng.integers(50, 150, n)
+    rows["correct"] = rng.binomial(rows["examples"], rows["accuracy"].clip(0, 1))
+    return rows
+
+
+TABLE = simulated(400, SMALL)
+SPARSE = {"without": ["np.exp(sparsity)", "np.exp(sparsity):dataset", "np.exp(sparsity):technique"]}
+
+
+def sorted_by_hand(rows):
+    keys = ["dataset", "model", "weight_treatment", "technique", "member", "class", "sparsity"]
+    return rows.sort_values(keys).reset_index(drop=True)
+
+
+def coded(rows, levels):
+    """Categories in the order of `levels`, for a direct call of statsmodels."""
+    return rows.assign(**{name: pd.Categorical(rows[name], names) for name, names in levels.items()})
+
+
+@pytest.mark.parametrize("response", ["accuracy", "correct + wrong"])
+def test_equals_statsmodels(response):
+    rows = coded(sorted_by_hand(TABLE), SMALL).assign(wrong=lambda rows: rows["examples"] - rows["correct"])
+    hac = {"cov_type": "HAC", "cov_kwds": {"maxlags": 3, "use_correction": True}, "use_t": True}
+    if response == "accuracy":
+        expected, found = smf.ols(f"{response} ~ {FORMULA}", rows).fit(**hac), factors(TABLE, reference=PAPER_REFERENCE)
+        assert found.summary()["r_squared"] == pytest.approx(expected.rsquared)
+        assert found.summary()["r_squared_adjusted"] == pytest.approx(expected.rsquared_adj)
+        assert found.summary()["condition_number"] == pytest.approx(expected.condition_number)
+        assert found.summary()["dispersion"] == pytest.approx(expected.scale)
+    else:
+        model = smf.glm(f"{response} ~ {FORMULA}", rows, family=sm.families.Binomial())
+        expected, found = model.fit(**hac), factors_glm(TABLE, reference=PAPER_REFERENCE)
+        assert found.summary()["dispersion"] == pytest.approx(expected.pearson_chi2 / expected.df_resid)
+        assert found.summary()["r_squared"] == pytest.approx(1 - expected.deviance / expected.null_deviance)
+    frame = found.frame().set_index("term").loc[expected.params.index]
+    np.testing.assert_allclose(frame["estimate"], expected.params, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(frame["se"], expected.bse, rtol=1e-6)
+    np.testing.assert_allclose(frame["p"], expected.pvalues, rtol=1e-5, atol=1e-12)
+    np.testing.assert_allclose(frame[["low", "high"]], expected.conf_int(), rtol=1e-5, atol=1e-8)
+    np.testing.assert_allclose(found.residuals["fitted"], expected.fittedvalues)
+
+
+def newey_west(scores, bread, lags):
+    """Sandwich with Bartlett weights and the correction for small samples, written out."""
+    n, columns = scores.shape
+    meat = scores.T @ scores
+    for lag in range(1, lags + 1):
+        cross = scores[lag:].T @ scores[:-lag]
+        meat += (1 - lag / (lags + 1)) * (cross + cross.T)
+    return np.sqrt(np.diag(bread @ meat @ bread) * n / (n - columns))
+
+
+@pytest.mark.parametrize("lags", [0, 1, 3])
+def test_equals_least_squares_and_a_sandwich_by_hand(lags):
+    rows = sorted_by_hand(TABLE.head(60)).drop(columns=[*SMALL])
+    rows = rows.sort_values(["member", "class", "sparsity"])
+    matrix = np.column_stack(
+        [np.ones(60), rows["sparsity"], rows["accuracy0"], rows["imbalance"], rows["class_entropy"]]
+    )
+    without = ["np.exp(sparsity)", "np.exp(sparsity):accuracy0", "accuracy0:accuracy0_quartile", "accuracy0_quartile"]
+    frame = factors(rows, without=without, maxlags=lags).frame().set_index("term")
+    names = ["Intercept", "sparsity", "accuracy0", "imbalance", "class_entropy"]
+    solution = np.linalg.lstsq(matrix, rows["accuracy"], rcond=None)[0]
+    np.testing.assert_allclose(frame.loc[names, "estimate"], solution, rtol=1e-8)
+    residual = (rows["accuracy"] - matrix @ solution).to_numpy()
+    errors = newey_west(matrix * residual[:, None], np.linalg.inv(matrix.T @ matrix), lags)
+    np.testing.assert_allclose(frame.loc[names, "se"], errors, rtol=1e-8)
+    # The binomial fit: same sandwich around the scores and the information of the logit model.
+    frame = factors_glm(rows, without=without, maxlags=lags).frame().set_index("term").loc[names]
+    trials = rows["examples"].to_numpy()
+    share = special.expit(matrix @ frame["estimate"])
+    scores = matrix * (rows["correct"].to_numpy() - trials * share)[:, None]
+    np.testing.assert_allclose(scores.sum(0), 0, atol=1e-4)  # the likelihood is at its top
+    information = matrix.T @ (matrix * (trials * share * (1 - share))[:, None])
+    np.testing.assert_allclose(frame["se"], newey_west(scores, np.linalg.inv(information), lags), rtol=1e-6)
+
+
+def test_the_terms_are_those_of_the_paper():
+    """[P] D: 49 degrees of freedom of the model, and these names (its `pruning_technique` is our `technique`)."""
+    found = factors(simulated(3000, PAPER_LEVELS), reference=PAPER_REFERENCE).frame()
+    assert len(found) == 50
+    techniques = [f"technique[T.{name}]" for name in PAPER_LEVELS["technique"][1:]]
+    datasets = [f"dataset[T.{name}]" for name in PAPER_LEVELS["dataset"][1:]]
+    expected = ["Intercept", *datasets, *techniques, "model[T.LeNet]", "model[T.resnet18]", "model[T.vgg11]"]
+    expected += ["weight_treatment[T.rewind]", "sparsity", "np.exp(sparsity)", "accuracy0", "accuracy0_quartile"]
+    expected += ["imbalance", "class_entropy", "np.exp(sparsity):accuracy0", "accuracy0:accuracy0_quartile"]
+    expected += ["accuracy0:weight_treatment[T.rewind]", *(f"accuracy0:{name}" for name in techniques)]
+    expected += [f"weight_treatment[T.rewind]:{name}" for name in techniques]
+    expected += [f"np.exp(sparsity):{name}" for name in (*datasets, *techniques)]
+    assert {frozenset(term.split(":")) for term in found["term"]} == {frozenset(term.split(":")) for term in expected}
+
+
+def test_the_signs_are_those_of_the_paper():
+    """[P] D: imbalance 1.2429 (t = 53.5) and entropy -0.0237 (t = -43.3), both beyond one-tailed doubt."""
+    for fit in (factors(TABLE), factors_glm(TABLE)):
+        summary = fit.summary()
+        assert summary["imbalance"] > 0 > summary["class_entropy"]
+        assert max(summary["imbalance_p_one_tailed"], summary["class_entropy_p_one_tailed"]) < 1e-3
+
+
+def test_known_effects_lie_in_their_intervals():
+    """Over 60 seeds an interval of 95 % misses about 3 times; 10 misses have a chance of 0.1 %."""
+    truth = {"sparsity": -0.3, "accuracy0": 0.5, "imbalance": 1.2, "class_entropy": -0.02}
+    missed = dict.fromkeys(truth, 0)
+    for seed in range(60):
+        rows = simulated(200, {}, seed)
+        frame = factors(
+            rows, without=["np.exp(sparsity)", "np.exp(sparsity):accuracy0", "accuracy0:accuracy0_quartile"]
+        )
+        frame = frame.frame().set_index("term")
+        for term, effect in truth.items():
+            missed[term] += not frame.loc[term, "low"] <= effect <= frame.loc[term, "high"]
+    assert max(missed.values()) < 10
+    assert sum(missed.values()) > 0  # or the intervals would be far too wide
+
+
+def test_one_tailed_p_follows_the_direction():
+    frame = factors(TABLE).frame().set_index("term")
+    freedom = len(TABLE) - len(frame)
+    for term, alternative in (("imbalance", "greater"), ("class_entropy", "less")):
+        assert frame.loc[term, "alternative"] == alternative
+        toward = frame.loc[term, "t"] * (1 if alternative == "greater" else -1)
+        assert frame.loc[term, "p_one_tailed"] == pytest.approx(stats.t.sf(toward, freedom))
+    assert frame["p_one_tailed"].notna().sum() == 2
+    against = factors(TABLE.assign(imbalance=-TABLE["imbalance"])).summary()
+    assert against["imbalance_p_one_tailed"] > 0.999
+
+
+@pytest.mark.parametrize("fit", [factors, factors_glm])
+def test_the_order_of_the_table_plays_no_part(fit):
+    expected = fit(TABLE)
+    shuffled = fit(TABLE.sample(frac=1, random_state=1))
+    pd.testing.assert_frame_equal(shuffled.frame(), expected.frame())
+    pd.testing.assert_frame_equal(shuffled.residuals, expected.residuals)
+    # Rows of equal keys, too: without keys the values decide.
+    bare = TABLE[["sparsity", "imbalance", "accuracy", "correct", "examples"]]
+    pd.testing.assert_frame_equal(fit(bare).frame(), fit(bare[::-1]).frame())
+
+
+def test_lags_run_along_sparsity():
+    """Neighbouring rows are one class of one member at adjacent sparsities."""
+    rows = factors(simulated(2000, {})).residuals
+    assert (rows.groupby(["member", "class"])["sparsity"].diff().dropna() >= 0).all()
+    assert (rows[["member", "class"]].ne(rows[["member", "class"]].shift()).any(axis=1)).sum() == 30
+
+
+def test_names_of_classes_play_no_part():
+    """Renamed in the same order, as the order of the names decides which classes are neighbours."""
+    renamed = TABLE.assign(**{"class": "species " + TABLE["class"]})
+    pd.testing.assert_frame_equal(factors(renamed).frame(), factors(TABLE).frame())
+    swapped = TABLE.assign(**{"class": TABLE["class"].map(lambda name: str(9 - int(name)))})
+    np.testing.assert_allclose(factors(swapped).frame()["estimate"], factors(TABLE).frame()["estimate"], rtol=1e-6)
+
+
+def test_hostile_levels_are_data():
+    names = ["__import__('os').abort()", 'l1"] + C(model)', "{0}[T.x]:y `\n"]
+    hostile = TABLE.assign(technique=np.resize(names, len(TABLE)))
+    plain = TABLE.assign(technique=np.resize(["b", "c", "d"], len(TABLE)))
+    found = factors(hostile, reference={"technique": names[0]})
+    expected = factors(plain, reference={"technique": "b"})
+    by_size = [sorted(fit.frame()["estimate"]) for fit in (found, expected)]
+    np.testing.assert_allclose(*by_size, rtol=1e-6)
+    assert f"technique[T.{names[1]}]" in set(found.frame()["term"])
+    assert found.chart().to_dict()
+
+
+def test_columns_named_as_code_are_ignored():
+    shadow = TABLE.assign(np=1.0, Q="x", exp=2.0)
+    pd.testing.assert_frame_equal(factors(shadow).frame(), factors(TABLE).frame())
+
+
+def test_most_common_level_is_the_reference_and_ties_go_by_name():
+    counts = TABLE.assign(technique=np.where(np.arange(400) < 150, "a", np.where(np.arange(400) < 350, "b", "c")))
+    terms = set(factors(counts, **SPARSE).frame()["term"])
+    assert {"technique[T.a]", "technique[T.c]"} <= terms
+    tied = TABLE.assign(technique=np.resize(["z", "y"], 400))
+    assert "technique[T.z]" in set(factors(tied, **SPARSE).frame()["term"])
+    assert "technique[T.y]" in set(factors(tied, reference={"technique": "z"}, **SPARSE).frame()["term"])
+
+
+def test_what_does_not_vary_drops_out():
+    found = factors(TABLE.assign(technique="l1", imbalance=0.1 - np.resize([0.1, 0.1 + 1e-17], 400), model=None))
+    assert not any("technique" in term or "model" in term for term in found.frame()["term"])
+    assert "imbalance" not in set(found.frame()["term"])
+    assert found.notes == (
+        "Not given and left out: model.",
+        "The same in every row and left out: technique, imbalance.",
+    )
+    assert np.isnan(found.summary()["imbalance"])
+    assert np.isnan(found.summary()["imbalance_p_one_tailed"])
+
+
+def test_constant_sparsity_takes_its_interactions_along():
+    terms = factors(TABLE.assign(sparsity=0.9)).frame()["term"]
+    assert not terms.str.contains("sparsity").any()
+
+
+def test_incomplete_rows_are_left_out():
+    holes = TABLE.astype({"accuracy": "Float64"})
+    holes.loc[3, "accuracy"] = pd.NA
+    holes.loc[5, "sparsity"] = np.inf
+    found = factors(holes)
+    pd.testing.assert_frame_equal(found.frame(), factors(TABLE.drop([3, 5])).frame())
+    assert found.notes == ("2 of 400 rows lack a value and are left out, of sparsity, accuracy.",)
+    nothing = pd.concat([TABLE, TABLE.head(1).assign(correct=0, examples=0)])
+    pd.testing.assert_frame_equal(factors_glm(nothing).frame(), factors_glm(TABLE).frame())
+
+
+def test_diagnostics_see_what_they_should():
+    good = factors(TABLE).summary()
+    assert good["durbin_watson"] == pytest.approx(2, abs=0.3)
+    assert good["breusch_pagan_p"] > 0.01
+    assert good["kurtosis"] == pytest.approx(3, abs=0.6)
+    assert good["fitted_outside"] == 0
+    spread = TABLE["accuracy"] + np.where(TABLE["sparsity"] > 0.7, 10, 1) * 0.05 * np.random.default_rng(1).normal(
+        size=400
+    )
+    assert factors(TABLE.assign(accuracy=spread)).summary()["breusch_pagan_p"] < 1e-6
+    assert factors(TABLE.assign(accuracy=TABLE["accuracy"] + 0.5)).summary()["fitted_outside"] > 0.2
+    assert factors_glm(TABLE).summary()["fitted_outside"] == 0
+
+
+def test_counts_that_vary_too_much_show_as_dispersion():
+    rows = sorted_by_hand(TABLE)
+    drawn = np.random.default_rng(1).binomial(rows["examples"], factors_glm(rows).residuals["fitted"])
+    assert factors_glm(rows.assign(correct=drawn)).summary()["dispersion"] == pytest.approx(1, abs=0.25)
+    noisy = TABLE["accuracy"] + np.random.default_rng(1).normal(0, 0.15, 400)
+    many = (1000 * noisy.clip(0.01, 0.99)).round()
+    assert factors_glm(TABLE.assign(correct=many, examples=1000)).summary()["dispersion"] > 20
+
+
+def test_from_predictions():
+    populations = {"dense": population(0, members=4)} | {
+        f"l1-{level}": population(level, members=4, noise=1 + level / 5, hurt=[3]) for level in range(1, 6)
+    }
+    facts = pd.DataFrame({"sparsity": np.arange(1, 6) / 6, "technique": "l1"}, index=[*populations][1:])
+    classes = pd.DataFrame({"class": [*"01234"], "train_examples": [5, 1, 3, 3, 8], "entropy_bits": [4, 2, 3, 5, 1]})
+    table = class_table(populations, facts, classes)
+    for found in (factors(table), factors_glm(table)):
+        assert found.summary()["rows"] == 5 * 4 * 5
+        assert found.notes[0] == "Not given and left out: dataset, model, weight_treatment."
+
+
+@pytest.mark.parametrize(
+    ("table", "options", "message"),
+    [
+        (TABLE.drop(columns="accuracy"), {}, "table: no column 'accuracy'; it has dataset, model"),
+        (TABLE.assign(sparsity="high"), {}, "table: column 'sparsity' holds values that are no numbers"),
+        (TABLE.assign(accuracy=0.5), {}, "table: accuracy is the same in every row"),
+        (TABLE.assign(accuracy=0.5 * TABLE["sparsity"]), {}, "fit accuracy exactly"),
+        (TABLE.head(18), {}, "table: 18 complete rows for 18 coefficients"),
+        (TABLE.iloc[:0], {}, "nothing to explain accuracy with; no covariate varies in its 0 rows"),
+        (TABLE[["accuracy", "class"]], {}, "nothing to explain accuracy with"),
+        (
+            TABLE.assign(class_entropy=2 * TABLE["imbalance"] + 1),
+            {},
+            "1 of .* cannot be told from others, first class_entropy",
+        ),
+        (
+            TABLE.assign(sparsity=TABLE["sparsity"].where(TABLE["technique"] == "l1_structured", 0.0)),
+            {},
+            r"cannot be told from others, first .*technique.*`without`",
+        ),
+        (TABLE, {"reference": {"technique": "l7"}}, "reference: technique 'l7', its levels are global_unstr"),
+        (TABLE, {"reference": {"colour": "red"}}, "reference: 'colour', the factors in the table are dataset, model"),
+        (TABLE, {"without": ["colour"]}, "without: 'colour', allowed is a list of dataset, model"),
+        (TABLE, {"without": "model"}, "without: 'model', allowed is a list of"),
+        (TABLE, {"maxlags": -1}, "maxlags: -1"),
+        (TABLE, {"confidence": 95}, "confidence: 95"),
+    ],
+)
+def test_bad_input(table, options, message):
+    with pytest.raises(InputError, match=message):
+        factors(table, **options)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"correct": TABLE["examples"] + 1}, r"table: \d+ correct of \d+ examples is not a possible count"),
+        ({"correct": TABLE["correct"] + 0.5}, "is not a possible count"),
+        ({"correct": -1}, "table: -1 correct"),
+        ({"correct": TABLE["examples"]}, "some covariate separates rows without errors"),
+        (
+            {"correct": TABLE["examples"].where(TABLE["model"] == "LeNet", TABLE["correct"])},
+            "some covariate separates rows without errors",
+        ),
+        ({"correct": TABLE["examples"] * (TABLE["sparsity"] < 0.5)}, "some covariate separates rows"),
+    ],
+)
+def test_counts_that_cannot_be_fitted(changes, message):
+    with pytest.raises(InputError, match=message):
+        factors_glm(TABLE.assign(**changes))
+    with pytest.raises(InputError, match="no column 'correct'"):
+        factors_glm(TABLE.drop(columns="correct"))
+
+
+def test_frozen():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        factors(TABLE).fit = "other"

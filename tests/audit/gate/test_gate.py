@@ -1,0 +1,346 @@
+"""The gate: its rule, its calibration, what it says where it cannot tell, one pair and populations."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from tests.builders.populations import population
+from tfaudit.audit.classes import class_impact
+from tfaudit.audit.epoch_metrics import intensification
+from tfaudit.audit.gate.gate import Verdict, gate
+from tfaudit.audit.gate.limits import Limits
+from tfaudit.errors import InputError
+from tfaudit.predictions import Predictions
+
+EVERY = Limits(
+    overall_drop_pp=1,
+    worst_class_drop_pp=3,
+    harmed_share=0.1,
+    flips=0.05,
+    negative_flips=0.03,
+    intensification=1.2,
+    size_bytes=1000,
+    size_ratio=0.5,
+)
+
+
+def pair(*classes, names=None):
+    """One model and one compressed model; each class is (examples, lost, won), half of the others right in both."""
+    labels, before, after = [], [], []
+    other = len(classes)
+    for c, (examples, lost, won) in enumerate(classes):
+        both = (examples - lost - won + 1) // 2
+        right_before = np.arange(examples) < lost + both
+        right_after = (np.arange(examples) >= lost) & (np.arange(examples) < lost + both + won)
+        labels += [c] * examples
+        before += list(np.where(right_before, c, other))
+        after += list(np.where(right_after, c, other))
+    names = names or [*(f"class {c}" for c in range(other)), "none of them"]
+    return tuple(Predictions.from_top1(labels, answers, class_names=names) for answers in (before, after))
+
+
+def only(verdict, name):
+    (check,) = (check for check in verdict.checks if check.name == name)
+    return check
+
+
+def trained(rng, labels, accuracy, members=1):
+    right = rng.random((members, len(labels))) < accuracy
+    return Predictions.from_top1(labels, np.where(right, labels, labels.max() + 1))
+
+
+@pytest.mark.parametrize(
+    ("counts", "limit", "outcome"),
+    [
+        ((1000, 40, 10), 2, "fail"),  # 3 points, p < .001
+        ((1000, 40, 10), 3, "pass"),  # just the limit; a drop of 3 would have been found
+        ((10_000, 10, 10), 0.5, "pass"),
+        ((100, 4, 1), 2, "cannot judge"),  # beyond the limit, but p = .375
+        ((100, 1, 1), 2, "cannot judge"),  # within it, but 2 points of 100 examples would not be found
+        ((5, 0, 0), 2, "cannot judge"),
+        ((5, 5, 0), 50, "cannot judge"),  # all lost, and yet p = .0625
+        ((6, 6, 0), 50, "fail"),
+    ],
+)
+def test_the_rule_for_drops(counts, limit, outcome):
+    examples, lost, won = counts
+    check = only(gate(*pair(counts), Limits(overall_drop_pp=limit)), "overall_drop_pp")
+    assert check.outcome == outcome
+    assert check.value == pytest.approx(100 * (lost - won) / examples)
+    p = stats.binomtest(lost, lost + won).pvalue if lost + won else 1
+    assert (outcome == "fail") == (check.value > limit and p <= 0.05)
+    assert check.low <= check.value <= check.high
+
+
+def test_what_could_have_been_found_and_how_much_would_do():
+    check = only(gate(*pair((100, 1, 1)), Limits(overall_drop_pp=2)), "overall_drop_pp")
+    assert f"100 examples show a drop of {check.detectable:.2f} points or more; one of 2 takes about" in check.sentence
+    needed = int(check.sentence.split("about ")[1].split()[0].replace(",", ""))
+    enough = pair((needed, needed // 100, needed // 100))
+    assert only(gate(*enough, Limits(overall_drop_pp=2)), "overall_drop_pp").outcome == "pass"
+    assert "show no drop at all reliably" in gate(*pair((5, 0, 0)), Limits(overall_drop_pp=2)).checks[0].sentence
+
+
+def test_worst_class_names_those_that_fail():
+    before, after = pair((1000, 5, 5), (1000, 90, 10), (1000, 60, 10), (20, 2, 0))
+    verdict = gate(before, after, Limits(worst_class_drop_pp=2))
+    check = only(verdict, "worst_class_drop_pp")
+    assert (check.outcome, check.value) == ("fail", 8.0)
+    assert "recall of class 1 falls by 8.00" in check.sentence
+    assert "2 of 5 classes fail: class 1, class 2." in check.sentence
+    table = verdict.classes.set_index("class")
+    assert list(table["outcome"]) == ["pass", "fail", "fail", "cannot judge", "cannot judge"]
+    assert table.loc["class 3", "drop_pp"] == 10  # larger, but two of 20 examples are chance
+    assert table.loc["class 2", "p_holm"] > 0
+
+
+def test_holm_guards_against_many_classes():
+    """One class of 40 loses 7 of 100 and gains none: p = .0156 alone, .62 among 40."""
+    alone = gate(*pair((100, 7, 0)), Limits(worst_class_drop_pp=5))
+    among = gate(*pair((100, 7, 0), *[(100, 0, 0)] * 39), Limits(worst_class_drop_pp=5))
+    assert only(alone, "worst_class_drop_pp").outcome == "fail"
+    assert only(among, "worst_class_drop_pp").outcome == "cannot judge"
+    assert "chance may explain it (p = 0.62)" in only(among, "worst_class_drop_pp").sentence
+
+
+def test_a_class_without_examples_cannot_be_judged():
+    before, after = pair((20_000, 10, 10))  # and the class that is answered where both are wrong
+    check = only(gate(before, after, Limits(worst_class_drop_pp=5)), "worst_class_drop_pp")
+    assert check.outcome == "cannot judge"
+    assert check.sentence.startswith("The recall of none of them is unknown: no test examples. 0 examples show no drop")
+    assert "1 of 2 classes cannot be judged: none of them." in check.sentence
+
+
+def test_counts_are_judged_by_value():
+    before, after = pair((200, 12, 6))
+    limits = Limits(flips=0.09, negative_flips=0.06)
+    verdict = gate(before, after, limits)
+    assert [(c.value, c.outcome) for c in verdict.checks] == [(0.09, "pass"), (0.06, "pass")]
+    verdict = gate(before, after, Limits(flips=0.089, negative_flips=0.059))
+    assert verdict.outcome == "fail"
+    assert "9.00 % of the examples are answered differently, limit 8.9 %; exact" in verdict.checks[0].sentence
+
+
+def test_sizes():
+    before, after = pair((200, 0, 0))
+    verdict = gate(before, after, Limits(size_bytes=1000, size_ratio=0.25), sizes=(4000, 1001))
+    assert [c.outcome for c in verdict.checks] == ["fail", "fail"]
+    assert gate(before, after, Limits(size_bytes=1001, size_ratio=0.26), sizes=(4000, 1001)).exit_code == 0
+    for sizes in (None, (0, 5)):
+        with pytest.raises(InputError, match=r"sizes: .*limits name size_ratio"):
+            gate(before, after, Limits(size_ratio=0.5), sizes=sizes)
+
+
+def test_harmed_share():
+    classes = [(1000, 60, 5), *[(1000, 5, 5)] * 8]
+    names = [*(f"class {c}" for c in range(9)), "none"]
+    before, after = pair(*classes, names=names)
+    check = only(gate(before, after, Limits(harmed_share=0.05)), "harmed_share")
+    assert (check.outcome, check.value) == ("fail", 0.1)
+    assert "1 of 10 classes significantly harmed, limit 5 %: class 0." in check.sentence
+    assert only(gate(before, after, Limits(harmed_share=0.2)), "harmed_share").outcome == "pass"
+    few = only(gate(*pair(*[(8, 0, 0)] * 9), Limits(harmed_share=0.2)), "harmed_share")
+    assert few.outcome == "cannot judge"
+    assert "In 10 more a drop of 10 points would hardly be found." in few.sentence
+
+
+def test_intensification_of_a_pair():
+    rng = np.random.default_rng(3)
+    labels = np.repeat(np.arange(4), 500)
+    before = trained(rng, labels, np.array([0.95, 0.85, 0.8, 0.7])[labels])
+    after = trained(rng, labels, np.array([0.9, 0.7, 0.6, 0.4])[labels])
+    check = only(gate(before, after, Limits(intensification=1.5)), "intensification")
+    assert check.value == pytest.approx(intensification(labels, after.top1[0], before.top1[0]))
+    assert check.outcome == "fail"
+    assert check.low > 1.5
+    slopes = []
+    for _ in range(300):  # the same bootstrap, example by example
+        rows = np.concatenate([rng.choice(np.flatnonzero(labels == c), 500) for c in range(4)])
+        slopes.append(intensification(labels[rows], after.top1[0][rows], before.top1[0][rows]))
+    np.testing.assert_allclose([check.low, check.high], np.quantile(slopes, [0.025, 0.975]), rtol=0.08)
+    assert gate(before, after, Limits(intensification=1.5)).checks == (check,)  # seeded
+    assert gate(before, before, Limits(intensification=1.5)).outcome == "pass"
+    few = Predictions.from_top1([0, 1], [0, 1]), Predictions.from_top1([0, 1], [0, 0])
+    check = only(gate(*few, Limits(intensification=1.5)), "intensification")
+    assert (check.outcome, check.sentence) == ("cannot judge", "Intensification is undefined here.")
+
+
+def test_populations_fail_by_welch():
+    before, after = population(1), population(2, hurt=[3])
+    verdict = gate(before, after, EVERY, sizes=(100, 90))
+    samples = [100 * (p.correct() & (p.labels == 3)).sum(1) / 40 for p in (before, after)]
+    reference = stats.ttest_ind(*samples, equal_var=False)
+    row = verdict.classes.iloc[3]
+    assert row["drop_pp"] == pytest.approx(samples[0].mean() - samples[1].mean())
+    np.testing.assert_allclose(row[["low_pp", "high_pp"]].astype(float), reference.confidence_interval(), rtol=1e-8)
+    assert row["outcome"] == "fail"
+    assert only(verdict, "size_ratio").outcome == "fail"
+    accuracy = stats.ttest_ind(before.accuracy(), after.accuracy(), equal_var=False).confidence_interval()
+    check = only(verdict, "overall_drop_pp")
+    np.testing.assert_allclose([check.low, check.high], 100 * np.array(accuracy), rtol=1e-8)
+    assert only(verdict, "flips").value == np.mean(before.modal() != after.modal())
+    wrong_now = (before.modal() == before.labels) & (after.modal() != after.labels)
+    assert only(verdict, "negative_flips").value == wrong_now.mean()
+    assert verdict.members == (6, 6)
+
+
+def test_populations_are_judged_by_the_tests_of_class_impact():
+    before, after = population(1), population(2, hurt=[3])
+    verdict = gate(before, after, Limits(worst_class_drop_pp=3, harmed_share=0.1))
+    raw, centred = class_impact(before, after, centering="none"), class_impact(before, after)
+    np.testing.assert_array_equal(verdict.classes["p_holm"], raw.p_holm)
+    np.testing.assert_allclose(verdict.classes["high_pp"], -100 * raw.test.low)
+    harmed = (centred.p_bh <= 0.05) & (centred.test.difference < 0)
+    assert harmed.sum() == 1
+    assert only(verdict, "harmed_share").value == harmed.mean()
+
+
+def test_one_example_that_weighs_more_than_the_limit_vouches_for_nothing():
+    same = population(1)
+    check = only(gate(same, same, Limits(worst_class_drop_pp=2)), "worst_class_drop_pp")
+    assert check.outcome == "cannot judge"
+    assert "There are 40 examples, each of which weighs 2.50 points; to vouch for 2 takes 50 or more." in check.sentence
+
+
+def test_members_made_from_one_another_are_compared_as_pairs():
+    """Members differ much, each loses the same three of its right answers: Welch is blind, the pairing is not."""
+    rng = np.random.default_rng(0)
+    labels = np.zeros(1000, int)
+    before = [(rng.random(1000) < share).astype(int) ^ 1 for share in (0.5, 0.6, 0.7, 0.8)]
+    after = [row.copy() for row in before]
+    for lost, row in zip((29, 30, 31, 30), after, strict=True):
+        row[np.flatnonzero(row == 0)[:lost]] = 1
+    populations = [Predictions.from_top1(labels, rows) for rows in (before, after)]
+    limits = Limits(overall_drop_pp=1)
+    check = only(gate(*populations, limits), "overall_drop_pp")
+    assert check.outcome == "cannot judge"
+    assert "4 and 4 members show a drop of" in check.sentence
+    check = only(gate(*populations, limits, paired=True), "overall_drop_pp")
+    assert (check.outcome, check.value) == ("fail", 3.0)
+    assert stats.ttest_rel(*(p.accuracy() for p in populations)).pvalue < 1e-4
+    strangers = Predictions(labels, populations[1].ranked, members="abcd")
+    with pytest.raises(InputError, match="paired: '0 members of one name', allowed is 2 or more"):
+        gate(populations[0], strangers, limits, paired=True)
+    check = only(gate(populations[0], strangers, Limits(intensification=2)), "intensification")
+    assert check.outcome == "cannot judge"
+
+
+def test_needed_members_are_enough():
+    rng = np.random.default_rng(1)
+    labels = np.zeros(5000, int)
+
+    def verdict(members):
+        shares = 0.8 + 0.02 * stats.norm.ppf((np.arange(members) + 0.5) / members)
+        both = [
+            np.stack([rng.permutation(np.arange(5000) >= round(5000 * share)) for share in shares]).astype(int)
+            for _ in range(2)
+        ]
+        return gate(*(Predictions.from_top1(labels, rows) for rows in both), Limits(overall_drop_pp=2)).checks[0]
+
+    few = verdict(4)
+    assert few.outcome == "cannot judge"
+    needed = int(few.sentence.split("about ")[1].split()[0])
+    assert verdict(needed + 2).outcome == "pass"
+
+
+@settings(max_examples=4, deadline=None)
+@given(st.permutations(range(200)))
+def test_order_of_examples_plays_no_part(order):
+    before, after = population(1, members=1), population(2, members=1, hurt=[3])
+    shuffled = [Predictions(p.labels[order], p.ranked[:, order]) for p in (before, after)]
+    verdict = gate(before, after, EVERY, sizes=(100, 40))
+    again = gate(*shuffled, EVERY, sizes=(100, 40))
+    pd.testing.assert_frame_equal(again.frame(), verdict.frame())
+
+
+def test_outcomes_and_exit_codes():
+    before, after = pair((100, 4, 1))
+    assert gate(before, before, Limits(flips=0)).exit_code == 0
+    undecided = gate(before, after, Limits(flips=1, overall_drop_pp=2))
+    assert (undecided.outcome, undecided.exit_code) == ("cannot judge", 2)
+    failed = gate(before, after, Limits(negative_flips=0, overall_drop_pp=2, flips=1))
+    assert (failed.outcome, failed.exit_code) == ("fail", 1)
+    assert list(failed.frame()["outcome"]) == ["fail", "cannot judge", "pass"]
+
+
+def test_summary_is_plain():
+    before, after = pair((100, 4, 1))
+    counts = gate(before, after, EVERY, sizes=(2000, 900)).summary()
+    assert json.loads(json.dumps(counts, allow_nan=False)) == counts
+    assert len(counts["checks"]) == 8
+    assert counts["classes"][1]["drop_pp"] is None
+    assert gate(before, after, Limits(flips=0.5)).summary()["classes"] == []
+
+
+def test_a_limit_of_no_drop_fails_only_what_is_sure():
+    limits = Limits(overall_drop_pp=0, worst_class_drop_pp=0)
+    assert gate(*pair((1000, 40, 10)), limits).outcome == "fail"
+    assert gate(*pair((1000, 0, 0)), limits).outcome == "cannot judge"
+    same = population(1)
+    assert gate(same, same, limits).outcome == "cannot judge"
+
+
+@pytest.mark.slow
+def test_where_nothing_changed_the_gate_seldom_fails():
+    """Labels of one difficulty for both models; with limits this tight every significant drop fails the gate."""
+    rng = np.random.default_rng(0)
+    labels = np.arange(1500) % 10
+    limits = Limits(overall_drop_pp=0, worst_class_drop_pp=0, harmed_share=0)
+    outcomes = [gate(trained(rng, labels, 0.8), trained(rng, labels, 0.8), limits) for _ in range(60)]
+    for name in ("overall_drop_pp", "worst_class_drop_pp", "harmed_share"):
+        assert np.mean([only(verdict, name).outcome == "fail" for verdict in outcomes]) <= 0.05
+
+
+def test_a_large_drop_nearly_always_fails_and_five_examples_never_do():
+    rng = np.random.default_rng(0)
+    labels = np.arange(2000) % 10
+    limits = Limits(overall_drop_pp=2, worst_class_drop_pp=5)
+    hurt = np.where(labels == 3, 0.6, 0.9)
+    verdicts = [gate(trained(rng, labels, 0.9), trained(rng, labels, hurt), limits) for _ in range(8)]
+    assert np.mean([v.classes["outcome"][3] == "fail" for v in verdicts]) > 0.9
+    few = np.arange(50) % 10
+    for accuracy in (0.9, 0.5, 0.0):
+        check = only(gate(trained(rng, few, 0.9), trained(rng, few, accuracy), limits), "worst_class_drop_pp")
+        assert check.outcome == "cannot judge"
+
+
+@pytest.mark.parametrize(
+    ("limits", "words"),
+    [
+        ({}, "limits: none given, allowed are one or more of overall_drop_pp"),
+        ({"overall_drop_pp": -1}, r"overall_drop_pp: -1, allowed is percentage points in \[0, 100\]"),
+        ({"flips": 2}, r"flips: 2, allowed is a share in \[0, 1\]"),
+        ({"flips": "2"}, "flips: '2'"),
+        ({"flips": True}, "flips: True"),
+        ({"flips": float("nan")}, "flips: nan"),
+        ({"intensification": 0.9}, "intensification: 0.9, allowed is a slope of 1 or more"),
+        ({"size_bytes": 0}, "size_bytes: 0"),
+        ({"accuracy": 1}, "limits: 'accuracy' is none, allowed are overall_drop_pp"),
+    ],
+)
+def test_bad_limits(limits, words):
+    with pytest.raises(InputError, match=words):
+        Limits.from_mapping(limits)
+
+
+def test_bad_input():
+    before = population(1)
+    with pytest.raises(InputError, match="compressed: 1 members against a baseline of 6"):
+        gate(before, population(1, members=1), EVERY)
+    with pytest.raises(InputError, match="100 examples, the baseline has 200"):
+        gate(before, population(1, examples=100), EVERY)
+    with pytest.raises(InputError, match="alpha: 1, allowed is a level"):
+        gate(before, before, EVERY, alpha=1)
+
+
+def test_frozen():
+    verdict = gate(*pair((100, 4, 1)), Limits(flips=0.5))
+    assert isinstance(verdict, Verdict)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        verdict.alpha = 0.1

@@ -1,0 +1,33 @@
+"""A small study whose members were also evaluated under corruption."""
+
+from tests.builders.populations import population
+from tests.builders.studies import make_study
+
+CORRUPTIONS = {"corruptions": ("fog", "gaussian_noise"), "severities": (1, 3)}
+
+
+def evaluate(store, condition, variant, members):
+    """Predictions of a variant, the noisier the more severe; the first compressed one loses more of class 3."""
+    number = [each.key for each in store.study.all_variants].index(variant)
+    seed = 100 * number + 10 * store.study.conditions.index(condition)
+    hurt = [3] if number == 1 else []
+    answers = population(seed, members=len(members), hurt=hurt, noise=1 + 0.3 * (condition.severity or 5))
+    for i, member in enumerate(members):
+        ranked, probabilities = answers.ranked[i], answers.probabilities[i]
+        store.evaluations.save(variant, member, condition.split, ranked, probabilities)
+
+
+def corrupted_study(directory, *, members=4, without=(), **settings):
+    """`without` are (variant, condition's title) that have not been evaluated."""
+    store = make_study(directory, members=members, **{**CORRUPTIONS, **settings})
+    numbers = range(min(members, store.study.corrupted_members or members))
+    for condition in store.study.conditions:
+        if not condition.is_computed:
+            examples = store.examples()
+            names = examples.attrs["class_names"]
+            ids = [f"a-{i}" for i in range(len(examples))]
+            store.save_examples(condition.split, examples["label"].to_numpy(), ids, names, list(examples["image"]))
+        for variant in store.study.all_variants:
+            if (variant.key, condition.title) not in without:
+                evaluate(store, condition, variant.key, numbers)
+    return store

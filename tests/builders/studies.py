@@ -1,0 +1,61 @@
+"""A small synthetic study on disk, with names that a careless page would take for HTML."""
+
+import io
+
+import numpy as np
+from PIL import Image
+
+from tests.builders.populations import population
+from tfaudit.store.parquet import prediction_bytes
+from tfaudit.store.store import Store
+from tfaudit.study.study import Study, Training
+from tfaudit.study.variants import Pruned, Quantized
+
+NAMES = ("<b>cat</b>", "dog & co", 'owl "big"', "<script>alert(1)</script>", "élan")
+
+
+def png(value, side=8):
+    buffer = io.BytesIO()
+    Image.fromarray(np.full((side, side), value, np.uint8)).save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+TWO = (Pruned(0.9), Quantized("int8"))
+
+
+def make_study(directory, *, members=4, missing=(), name="small", variants=TWO, groups=None, **settings):
+    """Dense and variants, the first of which harms class 3; `missing` are (variant, member) that failed.
+
+    Further settings are the study's.
+    """
+    study = Study(
+        name=name,
+        dataset="digits",
+        model="digits_convnet",
+        training=Training(epochs=1),
+        variants=variants,
+        population=members,
+        **settings,
+    )
+    store = Store.create(directory, study, {"tfaudit": "0.1.0", "keras": "3.15.1"})
+    dense = population(0, members=members)
+    images = [png(i) for i in range(dense.num_examples)]
+    store.save_examples("test", dense.labels, [f"test-{i}" for i in range(len(images))], NAMES, images, groups)
+    for i, variant in enumerate(study.all_variants):
+        answers = population(i, members=members, hurt=[3] if i == 1 else [])
+        for member in range(members):
+            if (variant.key, member) in missing:
+                store.save_failure(variant.key, member, "Traceback: no memory")
+                continue
+            record = {
+                "seed": member,
+                "seconds": 1.0,
+                "bytes": 10_000 // (i + 1),
+                "gzipped_bytes": 9_000 // (i + 1),
+                "sparsity": {"dense": 0.0, "quantization": None}.get(
+                    variant.family, getattr(variant, "sparsity", None)
+                ),
+            }
+            content = prediction_bytes(answers.ranked[member], answers.probabilities[member])
+            store.save_member(variant.key, member, {store.prediction_path(variant.key, member): content}, record)
+    return store

@@ -1,0 +1,48 @@
+"""The chart of chance: its histogram holds every permutation, its line stands at what was found."""
+
+import dataclasses
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+
+from tests.builders.populations import population
+from tfaudit.audit.chance import chance
+from tfaudit.charts.chance import BINS
+from tfaudit.charts.rendering import inline_svg
+
+FOUND = chance(population(1), population(2, hurt=[3]), permutations=400)
+
+
+def panels(found):
+    drawing = found.chart().to_dict()
+    for panel in drawing["vconcat"]:
+        bars, line = (drawing["datasets"][layer["data"]["name"]] for layer in panel["layer"])
+        yield panel["title"], bars, line
+
+
+def test_bars_and_lines_hold_what_was_found():
+    for (title, bars, line), row in zip(panels(FOUND), FOUND.frame().to_dict("records"), strict=True):
+        assert sum(bar["share"] for bar in bars) == pytest.approx(1)
+        assert line == [{"observed": row["observed"]}]
+        assert title.startswith(f"{row['count']}: {row['observed']} found, {row['expected']:.3g} by chance, p ")
+
+
+def test_many_values_share_bars():
+    wide = dataclasses.replace(FOUND.pies, counts=np.arange(5000), observed=2500, permutations=5000, p=0.0001)
+    title, bars, _ = next(panels(dataclasses.replace(FOUND, pies=wide)))
+    assert len(bars) <= BINS + 1
+    assert sum(bar["share"] for bar in bars) == pytest.approx(1)
+    assert {bar["high"] - bar["low"] for bar in bars} == {125}
+    assert title.endswith("p < 0.001")
+
+
+@pytest.mark.parametrize(
+    "found",
+    [FOUND, chance(population(1, members=1), population(2, members=1)), chance(population(1), population(1))],
+    ids=["both", "single members", "nothing changes"],
+)
+def test_fits_a_narrow_page_in_any_theme(found):
+    svg = inline_svg(found.chart(), "")
+    assert float(ET.fromstring(svg).attrib["viewBox"].split()[2]) <= 420
+    assert "#000" not in svg.replace("#000000", "#000")

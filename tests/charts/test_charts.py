@@ -1,0 +1,150 @@
+"""The charts hold what they should, for ten classes and for a thousand, and become files."""
+
+import dataclasses
+import io
+import re
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+from tests.builders.populations import population
+from tfaudit.analysis.study_audit import Material
+from tfaudit.audit.classes import class_impact
+from tfaudit.audit.exemplars import exemplars
+from tfaudit.charts.accuracy import accuracy_chart
+from tfaudit.charts.classes import class_impact_chart
+from tfaudit.charts.rendering import inline_svg
+from tfaudit.errors import InputError
+from tfaudit.predictions import Predictions
+from tfaudit.report.chart_files import save_charts
+
+BEFORE, AFTER = population(1), population(2, hurt=[3])
+
+
+def texts(chart):
+    return [element.text for element in ET.fromstring(inline_svg(chart, "")).iter("{http://www.w3.org/2000/svg}text")]
+
+
+def colours(chart):
+    return re.findall(r'fill="(#[0-9a-f]{6})"', inline_svg(chart, ""))
+
+
+def test_significant_classes_are_plum():
+    impact = class_impact(BEFORE, AFTER)
+    plum = colours(impact.chart()).count("#8e4585")
+    assert plum == impact.significant.sum() + 1  # and the legend
+    assert colours(class_impact(BEFORE, BEFORE).chart()).count("#8e4585") == 1
+
+
+def test_classes_stand_in_order():
+    impact = class_impact(BEFORE, AFTER)
+    order = [str(c) for c in np.argsort(impact.test.difference, kind="stable")]
+    assert [text for text in texts(impact.chart()) if text in order and text != "0"] == [c for c in order if c != "0"]
+
+
+def test_a_thousand_classes_stay_readable():
+    rng = np.random.default_rng(0)
+    labels = np.arange(5000) % 1000
+    names = [f"species {i}" for i in range(1000)]
+    both = [
+        Predictions.from_top1(labels, np.where(rng.random((3, 5000)) < p, labels, 0), class_names=names)
+        for p in (0.9, 0.8)
+    ]
+    impact = class_impact(*both)
+    shown = [text for text in texts(impact.chart()) if text and text.startswith("species")]
+    frame = impact.frame().sort_values("normalised_pp", kind="stable")["class"]
+    assert shown == [*frame.head(12), *frame.tail(12)]
+
+
+def test_classes_of_one_name_are_not_merged():
+    frame = class_impact(BEFORE, AFTER).frame().assign(**{"class": ["crane", "crane", "dog", "owl", "cat"]})
+    shown = texts(class_impact_chart(frame))
+    assert {"crane (0)", "crane (1)", "dog"} <= set(shown)
+
+
+def test_classes_without_examples_are_left_out():
+    impact = class_impact(population(1, empty=[2]), population(2, empty=[2]))
+    named = dataclasses.replace(impact, class_names=tuple("abcde"))
+    assert "c" not in texts(named.chart())
+    assert "b" in texts(named.chart())
+
+
+def accuracies(spread):
+    rows = [
+        {"title": title, "variant": title, "member": m, "k": 1, "accuracy": centre + 0.001 * m}
+        for title, centre in (("dense", 0.9), ("pruned", 0.9 - spread))
+        for m in range(5)
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_scales_are_shared_unless_that_would_squeeze_the_populations():
+    assert "facet" not in accuracy_chart(accuracies(0.01)).to_dict()
+    apart = accuracy_chart(accuracies(0.5))
+    assert apart.to_dict()["resolve"] == {"scale": {"x": "independent"}}
+    assert any("own scale" in (text or "") for text in texts(apart))
+
+
+def test_single_members_share_a_scale_without_idle_decimals():
+    one = accuracies(0.5).query("member == 0")
+    assert "facet" not in accuracy_chart(one).to_dict()
+    lone = texts(accuracy_chart(one.head(1)))
+    assert "90" in lone
+    assert "90.000000" not in lone
+
+
+def test_difficulty_without_pies_draws():
+    assert "non-PIE" in texts(exemplars(BEFORE, BEFORE).chart())
+
+
+def test_inline_svgs_share_no_ids_and_are_described():
+    chart = class_impact(BEFORE, AFTER).chart()
+    one, other = inline_svg(chart, 'say "<x>"'), inline_svg(chart, "")
+    ids = [set(re.findall(r'\bid="([^"]+)"', svg)) for svg in (one, other)]
+    assert not ids[0] & ids[1]
+    assert 'role="img" aria-label="say &quot;&lt;x&gt;&quot;"' in one
+    assert set(re.findall(r"url\(#([^)]+)\)", one)) <= ids[0]
+
+
+def test_names_are_escaped():
+    impact = dataclasses.replace(class_impact(BEFORE, AFTER), class_names=("<b>", "&", '"', "x<script>", "e"))
+    assert "x<script>" in texts(impact.chart())  # as parsed; so it was escaped
+    assert "<script" not in inline_svg(impact.chart(), "")
+
+
+def test_save_charts(store, tmp_path):
+    files = save_charts(Material.read(store), tmp_path / "new")
+    names = {"accuracy", "difficulty", "class-impact-magnitude-0.9", "class-impact-int8"}
+    names |= {
+        "chance-magnitude-0.9",
+        "chance-int8",
+        "slopes",
+        "slope-intervals",
+        "accuracy-slope",
+        "balances",
+        "operating-points",
+    }
+    assert {file.name for file in files} == {f"{name}.{suffix}" for name in names for suffix in ("png", "svg", "pdf")}
+    for file in files:
+        content = file.read_bytes()
+        if file.suffix == ".png":
+            assert min(Image.open(io.BytesIO(content)).size) > 200
+        elif file.suffix == ".svg":
+            assert ET.fromstring(content).tag.endswith("svg")
+        else:
+            assert content.startswith(b"%PDF")
+
+
+@pytest.mark.parametrize("formats", [("gif",), "png"])
+def test_unknown_format(store, tmp_path, formats):
+    with pytest.raises(InputError, match=r"formats: .*png, svg, pdf"):
+        save_charts(Material.read(store), tmp_path, formats)
+
+
+def test_folder_that_is_a_file(store, tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match=r"folder: .* cannot be written"):
+        save_charts(Material.read(store), tmp_path / "file", ("svg",))

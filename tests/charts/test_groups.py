@@ -1,0 +1,126 @@
+"""Charts of groups, individuals and trends: what they name, how they crowd, that they follow the page's colour."""
+
+import re
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.builders.populations import population
+from tfaudit.audit.groups import groups
+from tfaudit.audit.individuals import individual_fits
+from tfaudit.audit.trends import trends
+from tfaudit.charts.groups import individuals_chart
+from tfaudit.charts.rendering import inline_svg
+
+BEFORE, AFTER = population(1), population(2, hurt=[3])
+WRITERS = np.random.default_rng(5).integers(0, 100, 200)
+SERIES = pd.Series(np.where(WRITERS < 30, "employee", "student"), name="series")
+VALUES = pd.Series(np.random.default_rng(6).random(200), name="absolute tilt")
+
+
+def texts(svg):
+    return [element.text for element in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]
+
+
+def width(svg):
+    return float(re.search(r'viewBox="0 0 ([\d.]+)', svg)[1])
+
+
+def points(svg, colour):
+    """Marks of one colour that are not legend symbols."""
+    marks = ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}path")
+    return sum(mark.get("fill") == colour for mark in marks)
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        groups(BEFORE, AFTER, SERIES),
+        groups(BEFORE, AFTER, SERIES, individuals=WRITERS),
+        groups(BEFORE, AFTER, np.full(200, "a name that is far too long for the margin of a chart in half a page")),
+        groups(BEFORE, AFTER, np.char.add((WRITERS % 4).astype(str), " a name that is too long"), individuals=WRITERS),
+        groups(BEFORE, AFTER, WRITERS),
+        trends(BEFORE, AFTER, VALUES),
+        trends(BEFORE, AFTER, VALUES, column=SERIES, individuals=WRITERS),
+        trends(BEFORE, AFTER, VALUES, column=WRITERS % 9),
+    ],
+)
+def test_charts_fit_a_column_and_any_page(result):
+    svg = inline_svg(result.chart(), "")
+    assert width(svg) <= 400
+    assert not {"black", "white", "#000", "#fff"} & set(re.findall(r'fill="([^"]+)"', svg))
+
+
+def test_individuals_are_coloured_by_their_property():
+    found = trends(BEFORE, AFTER, VALUES, column=SERIES, individuals=WRITERS)
+    svg = inline_svg(found.scatter(), "")
+    assert width(svg) <= 400
+    assert {"absolute tilt", "employee", "student"} <= set(texts(svg))
+    assert len(found.units_frame()) == len(np.unique(WRITERS))
+    hues = re.findall(r'fill="(rgb[^"]+)"', svg)
+    assert len(set(hues)) > 10
+
+
+def test_every_group_stands_once_the_most_harmed_first():
+    found = groups(BEFORE, AFTER, pd.Series(np.where(BEFORE.labels == 3, "far", "near"), name="distance"))
+    shown = [text for text in texts(inline_svg(found.chart(), "")) if text in ("far", "near")]
+    assert shown == ["far", "near"]
+
+
+def test_many_groups_show_their_ends():
+    found = groups(BEFORE, AFTER, WRITERS)
+    names = set(found.frame()["group"])
+    svg = texts(inline_svg(found.chart(), ""))
+    assert any(f"10 least harmed of {len(names)}" in (text or "") for text in svg)
+    ordered = found.frame().sort_values("difference_pp", kind="stable")["group"]
+    assert set(ordered.head(10)) | set(ordered.tail(10)) <= set(svg)
+
+
+def test_individuals_are_points_and_groups_have_lines():
+    found = groups(BEFORE, AFTER, SERIES, individuals=WRITERS)
+    svg = inline_svg(found.chart(), "")
+    blue = points(svg, "#4a7fc1")
+    assert blue == (found.individuals_frame()["group"] == "employee").sum() + 1  # and the legend
+    assert svg.count('stroke="#4a7fc1"') >= 1
+    assert "individuals by series; below the dashes: worse after" in texts(svg)
+
+
+def test_single_models_have_no_intervals_and_a_chart():
+    lone = [type(p)(p.labels, p.ranked[:1]) for p in (BEFORE, AFTER)]
+    assert "student" in texts(inline_svg(groups(*lone, SERIES, individuals=WRITERS).chart(), ""))
+
+
+def test_individuals_on_one_spot():
+    svg = inline_svg(groups(BEFORE, BEFORE, SERIES, individuals=np.zeros(200)).chart(), "")
+    assert "accuracy after, %" in texts(svg)
+
+
+def test_a_panel_per_group():
+    svg = texts(inline_svg(trends(BEFORE, AFTER, VALUES, column=SERIES).chart(), ""))
+    assert {"series employee", "series student", "absolute tilt"} <= set(svg)
+
+
+def test_lines_run_through_the_means():
+    """A line is drawn from the first to the last mean, at the heights of the fit."""
+    found = trends(BEFORE, AFTER, VALUES)
+    data = next(iter(found.chart().to_dict()["datasets"].values()))
+    bins = found.bins_frame()
+    for row in found.frame().query("measure != 'change'").to_dict("records"):
+        ends = [d for d in data if d["part"] == "line" and d["measure"] == row["measure"]]
+        assert [d["value"] for d in ends] == pytest.approx([bins["value"].min(), bins["value"].max()])
+        for d in ends:
+            assert d["accuracy"] == pytest.approx(100 * (row["intercept"] + row["slope"] * d["value"]))
+
+
+def test_of_many_individuals_a_sample_is_drawn_and_the_title_says_so():
+    count = 5000
+    people = pd.DataFrame({"group": "a", "individual": [f"w{i}" for i in range(count)], "examples": 1})
+    shares = np.random.default_rng(0).random((2, count))
+    people["accuracy_before"], people["accuracy_after"] = shares
+    people["difference_pp"] = 100 * (shares[1] - shares[0])
+    chart = individuals_chart(people, individual_fits(people), "series")
+    assert chart.title.startswith("4,500 of 5,000 individuals by series")
+    drawn = [rows for rows in chart.to_dict()["datasets"].values() if "individual" in rows[0]]
+    assert len(drawn[0]) == len({row["individual"] for row in drawn[0]}) == 4500

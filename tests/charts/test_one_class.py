@@ -1,0 +1,191 @@
+"""Charts in which a class is chosen and looked into, and those of exemplars, hold what they should in any theme."""
+
+import functools
+import re
+import xml.etree.ElementTree as ET
+
+import altair as alt
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.builders.populations import population
+from tfaudit.audit.classes import class_impact
+from tfaudit.audit.exemplars import exemplars
+from tfaudit.audit.prediction_counts import tally
+from tfaudit.charts.class_recall import class_recall_chart
+from tfaudit.charts.class_selection import CLASS, RANGE, class_choice_chart, range_choice_chart
+from tfaudit.charts.classes import ranked_classes
+from tfaudit.charts.confusion import confusion_chart
+from tfaudit.charts.exemplar_counts import pie_count_chart
+from tfaudit.charts.exemplars import difficulty_bars
+from tfaudit.charts.rendering import inline_svg
+from tfaudit.charts.votes import OTHERS, votes_chart
+
+IMPACT = class_impact(population(1), population(2, hurt=[3]))
+RANKED = ranked_classes(IMPACT.frame())
+TALLIES = {"dense": tally(population(1)), "90 %": tally(population(2, hurt=[3]))}
+PLUM, GREEN, GREY, AMBER = "#8e4585", "#1aa37c", "#a9aeb8", "#d07c00"
+
+
+def recalls(label):
+    return pd.concat(
+        pd.DataFrame({"title": title, "member": each.members, "recall": each.recall[:, label]})
+        for title, each in TALLIES.items()
+    )
+
+
+def votes(position=3):
+    tables = [each.image(position).assign(title=title) for title, each in TALLIES.items()]
+    return pd.concat(tables).rename(columns={"class": "name"})
+
+
+FOUND = exemplars(population(1), population(2, hurt=[3]))
+COUNTS = pd.DataFrame(
+    {"title": ["a", "b"], "pies": [3, 40], "low": [1, np.nan], "expected": [3.3, np.nan], "high": [6, np.nan]}
+)
+ANSWERS = pd.DataFrame({"name": ["owl", "cat"], "before": [0.25, 0.05], "after": [0.1, 0.2]})
+
+
+@functools.cache
+def charts():
+    return {
+        "range": range_choice_chart(RANKED, "name", (1, 3)),
+        "choice": class_choice_chart(RANKED, 3),
+        "recall": class_recall_chart(recalls(3)),
+        "confusion": confusion_chart(ANSWERS),
+        "votes": votes_chart(votes(), "3"),
+        "counts": pie_count_chart(COUNTS),
+        "difficulty": difficulty_bars(FOUND.difficulty),
+    }
+
+
+def texts(chart):
+    drawn = ET.fromstring(inline_svg(chart, "")).iter()
+    return [element.text for element in drawn if element.tag.endswith(("}text", "}tspan")) and element.text]
+
+
+def marks(chart, colour):
+    return len(re.findall(f'<path [^>]*fill="{colour}"', inline_svg(chart, "")))
+
+
+def table_of(chart):
+    return pd.concat(pd.DataFrame(rows) for rows in chart.to_dict()["datasets"].values())
+
+
+@pytest.mark.parametrize("name", ["range", "choice", "recall", "confusion", "votes", "counts", "difficulty"])
+def test_charts_fit_a_page_and_a_dark_one(name):
+    svg = inline_svg(charts()[name], "")
+    assert float(re.search(r'viewBox="0 0 ([\d.]+)', svg)[1]) <= 560
+    drawn = re.findall(r'(?:fill|stroke)="(#[0-9a-f]{3,6}|black)"', svg)
+    assert drawn
+    assert "black" not in drawn
+
+
+def test_a_click_on_a_line_chooses_its_class():
+    spec = charts()["choice"].to_dict()
+    (parameter,) = spec["params"]
+    assert parameter["name"] == CLASS
+    assert parameter["select"]["fields"] == ["position"]
+    assert sorted(table_of(charts()["choice"])["position"]) == [0, 1, 2, 3, 4]
+    assert marks(charts()["choice"], AMBER) == 1
+    assert marks(class_choice_chart(RANKED), AMBER) == 0
+
+
+def test_dragging_chooses_ranks():
+    (parameter,) = charts()["range"].to_dict()["params"]
+    assert (parameter["name"], parameter["select"]["encodings"], parameter["value"]) == (RANGE, ["x"], {"x": [1, 3]})
+    assert "value" not in range_choice_chart(RANKED, "name").to_dict()["params"][0]
+    assert "classes, by name" in texts(charts()["range"])
+
+
+def test_classes_rank_by_any_column_and_keep_their_positions():
+    ranked = ranked_classes(IMPACT.frame(), "p", ascending=False)
+    assert list(ranked["p"]) == sorted(IMPACT.test.p, reverse=True)
+    assert list(ranked["rank"]) == [1, 2, 3, 4, 5]
+    for row in ranked.to_dict("records"):
+        assert row["p"] == IMPACT.test.p[row["position"]]
+
+
+def test_significance_is_that_of_the_frame():
+    strict = class_impact(population(1), population(2, hurt=[3])).frame("holm")
+    kinds = ranked_classes(strict).set_index("position")["kind"]
+    for position, row in strict.iterrows():
+        assert (kinds[position] == "significant change") == (row["p_holm"] <= 0.05)
+
+
+def test_recall_has_a_dot_per_member_and_a_bar_per_variant():
+    drawn = charts()["recall"]
+    shown = table_of(drawn)
+    for title, each in TALLIES.items():
+        assert sorted(shown.loc[shown["title"] == title, "percent"]) == pytest.approx(sorted(100 * each.recall[:, 3]))
+    assert marks(drawn, "#4a7fc1") == 12
+    assert marks(drawn, AMBER) == 2
+    assert [text for text in texts(drawn) if text in TALLIES] == ["dense", "90 %"]
+
+
+def test_a_class_without_examples_draws_nothing_and_fails_nowhere():
+    empty = recalls(3).assign(recall=np.nan)
+    assert marks(class_recall_chart(empty), AMBER) == 0
+
+
+def test_confusion_keeps_the_order_of_the_answers():
+    shown = table_of(charts()["confusion"])
+    assert dict(zip(shown["name"] + shown["when"], shown["percent"], strict=True)) == pytest.approx(
+        {"owlbefore": 25, "owlafter": 10, "catbefore": 5, "catafter": 20}
+    )
+    assert [text for text in texts(charts()["confusion"]) if text in ("owl", "cat")] == ["owl", "cat"]
+
+
+def test_votes_of_every_variant_add_up():
+    shown = table_of(charts()["votes"])
+    assert shown.groupby("title")["percent"].sum().tolist() == pytest.approx([100, 100])
+    assert list(shown["title"].drop_duplicates()) == ["dense", "90 %"]
+
+
+def test_the_true_class_is_green_also_where_nobody_answers_it():
+    table = pd.DataFrame({"title": "dense", "name": list("abcdefg"), "share": [0.3, 0.2, 0.1, 0.1, 0.1, 0.1, 0.1]})
+    spec = votes_chart(table, "z").to_dict()["encoding"]["color"]["scale"]
+    assert (spec["domain"][0], spec["range"][0]) == ("z", GREEN)
+    assert (spec["domain"][-1], spec["range"][-1]) == (OTHERS, GREY)
+    shown = table_of(votes_chart(table, "z"))
+    assert shown.loc[shown["answer"] == OTHERS, "percent"].tolist() == pytest.approx([20])
+
+
+def test_counts_without_figures_by_chance_have_no_band():
+    assert marks(charts()["counts"], PLUM) == 2
+    assert marks(charts()["counts"], GREY) == 2  # a band and its middle
+
+
+def test_difficulty_has_three_bars_per_population_and_k():
+    drawn = charts()["difficulty"]
+    shown = table_of(drawn).set_index(["panel", "group"])["accuracy"]
+    for row in FOUND.difficulty.to_dict("records"):
+        assert shown[f"{row['population']}, top-{row['k']}", row["group"]] == pytest.approx(100 * row["accuracy"])
+    assert [marks(drawn, colour) for colour in (PLUM, GREEN, GREY)] == [5, 5, 5]  # with the legend
+    order = [text for text in texts(drawn) if "top-" in text]
+    assert order == ["baseline, top-1", "compressed, top-1", "baseline, top-5", "compressed, top-5"]
+
+
+def test_difficulty_without_pies_has_two():
+    nobody = exemplars(population(1), population(1)).difficulty
+    assert marks(difficulty_bars(nobody), PLUM) == 1
+
+
+@pytest.mark.parametrize("name", ["<script>alert(1)</script>", "x" * 300, "🐈, a:b[0]", 'it\'s "quoted" \\'])
+def test_hostile_names_are_text(name):
+    named = RANKED.assign(name=[name, *"abcd"], **{"class": [name, *"abcd"]})
+    drawn = {
+        "choice": class_choice_chart(named, 3),
+        "range": range_choice_chart(named, name),
+        "recall": class_recall_chart(recalls(3).replace("dense", name)),
+        "votes": votes_chart(votes().replace("3", name), name),
+        "confusion": confusion_chart(ANSWERS.replace("owl", name)),
+        "counts": pie_count_chart(COUNTS.replace("a", name)),
+    }
+    for chart in drawn.values():
+        assert isinstance(chart, alt.TopLevelMixin)
+        svg = inline_svg(chart, "")
+        assert "<script" not in svg
+        ET.fromstring(svg)
+    assert marks(drawn["recall"], "#4a7fc1") == 12

@@ -1,0 +1,93 @@
+"""The charts of trade-offs show what the frame says, for few points and for thousands."""
+
+import re
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tfaudit.audit.operating_points import operating_points
+from tfaudit.charts.operating_points import operating_points_chart
+from tfaudit.charts.rendering import inline_svg
+
+TABLE = pd.DataFrame(
+    {
+        "variant": ["a", "b", "c", "d"],
+        "technique": "l1",
+        "sparsity": [0.3, 0.5, 0.7, 0.9],
+        "unfairness": [0.02, 0.01, 0.05, 0.2],
+        "accuracy": [0.99, 0.99, 0.985, 0.8],
+    }
+)
+LOOKS = {"chosen": "#d07c00", "pareto": "#4a7fc1", "rest": "#a9aeb8"}
+
+
+def drawn(chart):
+    svg = inline_svg(chart, "")
+    texts = [element.text for element in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]
+    points = re.findall(r'aria-roledescription="point"[^>]*fill="(#[0-9a-f]{6})"', svg)
+    return texts, points or re.findall(r'fill="(#[0-9a-f]{6})"', svg)
+
+
+def test_marks_follow_the_frame():
+    found = operating_points(TABLE, floor=0.98, weights={"sparsity": 1, "unfairness": 10})
+    assert found.frame()[["pareto", "chosen"]].to_numpy().sum(0).tolist() == [2, 1]
+    texts, fills = drawn(found.chart())
+    # Two panels and the legend; the chosen point bears its name.
+    assert [fills.count(LOOKS[kind]) for kind in ("chosen", "pareto", "rest")] == [2 + 1 + 1, 2 + 1 + 1, 4 + 2]
+    assert {"b", "c"} <= set(texts)
+    assert not {"a", "d"} & set(texts)
+    assert {"sparsity, %", "unfairness, points", "accuracy, %"} <= set(texts)
+
+
+def test_names_that_would_cover_each_other_are_left_out_but_never_that_of_the_choice():
+    crowd = pd.DataFrame(
+        {
+            "variant": [f"a name of many letters, {i}" for i in range(5)] + ["far", "away"],
+            "sparsity": [0.5, 0.501, 0.502, 0.503, 0.504, 0.3, 0.9],
+            "unfairness": [0.050, 0.051, 0.052, 0.053, 0.054, 0.01, 0.3],
+        }
+    )
+    found = operating_points(crowd, floor=None, weights={"sparsity": 1, "unfairness": 0.9})
+    assert found.frame()["pareto"].all()
+    for choice in crowd["variant"]:
+        frame = found.frame().assign(chosen=crowd["variant"] == choice)
+        texts, _ = drawn(operating_points_chart(frame, found.objectives, None))
+        shown = {choice if choice.startswith("a name") else crowd["variant"][0], "far", "away"}
+        assert set(texts) & set(crowd["variant"]) == shown
+
+
+def test_the_floor_is_drawn_where_accuracy_is():
+    with_floor, without = (operating_points(TABLE, floor=floor).chart().to_dict() for floor in (0.98, None))
+    assert ["'rule'" in str(panel) for panel in with_floor["vconcat"]] == [False, True]
+    assert "'rule'" not in str(without)
+
+
+@pytest.mark.parametrize(
+    ("objectives", "panels"),
+    [
+        ({"sparsity": "max"}, 1),
+        ({"sparsity": "max", "unfairness": "min"}, 2),
+        ({"sparsity": "max", "unfairness": "min", "accuracy": "max"}, 2),
+        ({"accuracy": "max"}, 1),
+    ],
+)
+def test_one_panel_per_further_objective(objectives, panels):
+    chart = operating_points(TABLE, objectives=objectives).chart()
+    assert len(chart.to_dict()["vconcat"]) == panels
+    assert inline_svg(chart, "")
+
+
+@pytest.mark.slow
+def test_thousands_of_points_are_thinned_but_the_choice_stays():
+    rng = np.random.default_rng(0)
+    many = pd.DataFrame(
+        {"variant": [f"v{i}" for i in range(20_000)], **dict(zip("xy", rng.random((2, 20_000)), strict=True))}
+    )
+    found = operating_points(many, objectives={"x": "max", "y": "max"}, weights={"x": 1, "y": 1})
+    texts, _ = drawn(found.chart())
+    optimal = int(found.frame()["pareto"].sum())
+    others = -(-(20_000 - optimal) // 10)
+    assert f"{others + optimal:,} of 20,000 points are drawn" in texts
+    assert found.summary()["choice"] in texts

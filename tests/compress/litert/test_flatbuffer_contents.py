@@ -1,0 +1,84 @@
+"""What flatbuffers hold, beside the Keras models they come from."""
+
+import keras
+import numpy as np
+import pytest
+from keras import layers
+
+from tfaudit.compress.litert.flatbuffer_contents import read_flatbuffer
+from tfaudit.compress.litert.quantize import KINDS, quantize
+from tfaudit.compress.operations import keras_products
+from tfaudit.compress.pruning.pruning import prune
+from tfaudit.errors import InputError
+
+IMAGES = np.random.default_rng(0).random((8, 8, 8, 3), np.float32)
+
+
+def convnet():
+    """Most kinds of operators, no two constants alike, and a Dense layer on maps: its rows depend on the batch."""
+    keras.utils.set_random_seed(0)
+    settings = {"bias_initializer": "random_normal"}
+    inputs = keras.Input((8, 8, 3))
+    x = layers.Conv2D(8, 3, **settings)(inputs)
+    x = layers.DepthwiseConv2D(3, **settings)(x)
+    x = layers.Conv2DTranspose(6, 3, strides=2, use_bias=False)(x)
+    x = layers.Dense(5, **settings)(x)
+    return keras.Model(inputs, layers.Dense(4, **settings)(layers.Flatten()(x)), name="net")
+
+
+@pytest.fixture(scope="module")
+def model():
+    return convnet()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_equal_to_the_keras_model_in_every_kind(model, kind):
+    contents, expected = read_flatbuffer(quantize(model, kind, representative=IMAGES)), keras_products(model)
+    assert [each.multiply_adds for each in contents.products.counted] == [
+        each.multiply_adds for each in expected.counted
+    ]
+    assert contents.parameters == model.count_params()
+    assert contents.prunable == sum(w.size for w in model.get_weights() if w.ndim > 1)
+    assert contents.zeros < 0.02 * contents.prunable  # integers round a few to zero
+    assert kind in ("dynamic_range", "int8") or contents.zeros == 0
+    assert contents.notes == () == contents.sparse == contents.products.left_out
+
+
+@pytest.mark.parametrize(
+    ("kind", "sparse"), [("float32", False), ("int8", False), ("float32", True), ("float16", True)]
+)
+def test_zeros_are_counted_however_they_are_stored(kind, sparse):
+    keras.utils.set_random_seed(0)
+    model = keras.Sequential([keras.Input((8, 8, 3)), layers.Conv2D(8, 3), layers.Flatten(), layers.Dense(4)])
+    prune(model, 0.9)
+    contents = read_flatbuffer(quantize(model, kind, representative=IMAGES, sparse=sparse))
+    expected, pruned = keras_products(model), sum(int((w == 0).sum()) for w in model.get_weights() if w.ndim > 1)
+    if kind == "int8":  # rounding makes a few more
+        assert pruned <= contents.zeros <= 1.01 * pruned
+        assert 0.9 * expected.effective_flops < contents.products.effective_flops <= expected.effective_flops
+    else:
+        assert (contents.zeros, contents.products.effective_flops) == (pruned, expected.effective_flops)
+    assert contents.products.flops == expected.flops
+    assert len(contents.sparse) == 2 * sparse
+
+
+def test_products_are_of_one_image_whatever_the_batch_and_the_sides():
+    fixed = keras.Input(batch_shape=(4, 8, 8, 3))
+    open_sides = keras.Input((None, None, 3))
+    conv = layers.Conv2D(2, 3, padding="same")
+    for inputs, pixels in ((fixed, 8 * 8), (open_sides, 64 * 64)):
+        contents = read_flatbuffer(quantize(keras.Model(inputs, conv(inputs)), "float32"))
+        assert contents.products.flops == 2 * pixels * 2 * 9 * 3
+
+
+def test_solids_and_attention_too():
+    solid = keras.Sequential([keras.Input((4, 4, 4, 2)), layers.Conv3D(3, 2), layers.Conv3DTranspose(2, 2)])
+    inputs = keras.Input((5, 8))
+    attention = keras.Model(inputs, layers.MultiHeadAttention(2, 3)(inputs, inputs))
+    for model in (solid, attention):
+        assert read_flatbuffer(quantize(model, "float32")).products.flops == keras_products(model).flops
+
+
+def test_bytes_that_are_no_flatbuffer():
+    with pytest.raises(InputError, match="model: 4 bytes that LiteRT cannot run"):
+        read_flatbuffer(b"none")

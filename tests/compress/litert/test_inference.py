@@ -1,0 +1,372 @@
+"""predict: Keras models and flatbuffers, in every form, against plain NumPy and Keras' own predict."""
+
+import gc
+import subprocess
+import sys
+import weakref
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from keras import layers
+from scipy.special import expit, softmax
+
+from tfaudit.compress import keras_model
+from tfaudit.compress.litert.inference import predict
+from tfaudit.compress.litert.quantize import KINDS, quantize
+from tfaudit.errors import InputError
+
+# Keras reads variables in a way that NumPy 2 deprecates when it saves a model.
+pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation doesn't accept a copy:DeprecationWarning")
+
+IMAGES = np.random.default_rng(1).random((23, 6, 6, 2), np.float32)
+
+
+def net(*end, shape=(6, 6, 2), classes=7, **input_settings):
+    keras.utils.set_random_seed(3)
+    return keras.Sequential(
+        [
+            keras.Input(shape, **input_settings),
+            layers.Conv2D(4, 3, activation="relu", kernel_initializer="random_normal"),
+            layers.Flatten(),
+            layers.Dense(classes, kernel_initializer="random_normal"),
+            *end,
+        ]
+    )
+
+
+@pytest.fixture(scope="module")
+def model():
+    return net()
+
+
+@pytest.fixture(scope="module")
+def int8(model):
+    return quantize(model, "int8", representative=IMAGES)
+
+
+def test_agrees_with_keras_predict_and_scipy_softmax(model):
+    classes, probabilities = predict(model, IMAGES, batch_size=10)
+    expected = softmax(model.predict(IMAGES, verbose=0).astype(np.float64), axis=1)
+    assert (classes.dtype, probabilities.dtype) == (np.int32, np.float32)
+    np.testing.assert_array_equal(classes, np.argsort(-expected, axis=1)[:, :5])
+    np.testing.assert_allclose(probabilities, -np.sort(-expected, axis=1)[:, :5], rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_flatbuffers_agree_with_keras(model, kind):
+    wanted = predict(model, IMAGES, k=7)
+    got = predict(quantize(model, kind, representative=IMAGES), IMAGES, batch_size=10, k=7)
+    by_class = [np.take_along_axis(p, np.argsort(c, axis=1), axis=1) for c, p in (wanted, got)]
+    np.testing.assert_allclose(*by_class, atol={"float32": 1e-6, "float16": 1e-3}.get(kind, 2e-2))
+
+
+def ops_softmax():
+    inputs = keras.Input((6, 6, 2))
+    return keras.Model(inputs, keras.ops.softmax(net()(inputs)))
+
+
+@pytest.mark.parametrize(
+    "ended",
+    [
+        lambda: net(layers.Softmax()),
+        lambda: net(layers.Activation("softmax")),
+        lambda: net(layers.Softmax(), layers.Reshape((7,))),  # its end does not tell: seen by value
+        lambda: keras.Sequential([keras.Input((6, 6, 2)), net(layers.Softmax())]),
+        ops_softmax,
+    ],
+)
+def test_softmax_is_applied_once(model, ended):
+    wanted, probabilities = predict(model, IMAGES)
+    for other in (ended(), quantize(ended(), "float32")):
+        classes, got = predict(other, IMAGES)
+        np.testing.assert_array_equal(classes, wanted)
+        np.testing.assert_allclose(got, probabilities, atol=1e-6)
+
+
+def test_logits_that_look_like_probabilities_get_their_softmax():
+    model = keras.Sequential([keras.Input((2,)), layers.Dense(2, kernel_initializer="identity")])
+    for form in (model, quantize(model, "float32")):
+        _, probabilities = predict(form, np.array([[0.25, 0.75]]))
+        np.testing.assert_allclose(probabilities, [softmax([0.75, 0.25])], rtol=1e-6)
+
+
+def test_int8_softmax_over_many_classes_keeps_its_probabilities():
+    # 300 classes: nearly all of them round to 0 in int8, and the rows do not sum to 1.
+    model = net(layers.Softmax(), classes=300)
+    _, wanted = predict(model, IMAGES, k=300)
+    _, got = predict(quantize(model, "int8", representative=IMAGES), IMAGES, k=300)
+    assert np.abs(got.sum(axis=1) - 1).max() > 0.02
+    np.testing.assert_allclose(got, wanted, atol=2 / 256)
+
+
+@pytest.mark.parametrize("end", [[], [layers.Activation("sigmoid")]])
+def test_one_unit_is_two_classes(end):
+    logits = net(classes=1).predict(IMAGES, verbose=0)[:, 0]
+    model = net(*end, classes=1)
+    for form in (model, quantize(model, "float32")):
+        classes, probabilities = predict(form, IMAGES)
+        np.testing.assert_array_equal(classes[:, 0], logits > 0)
+        np.testing.assert_array_equal(classes[:, 1], logits <= 0)
+        np.testing.assert_allclose(probabilities[:, 0], expit(np.abs(logits)), rtol=1e-5)
+
+
+def test_ties_go_to_the_lower_class():
+    model = keras.Sequential([keras.Input((2, 2, 1)), layers.Flatten(), layers.Dense(6, kernel_initializer="zeros")])
+    for form in (model, quantize(model, "float32")):
+        classes, probabilities = predict(form, np.ones((3, 2, 2, 1)), k=4)
+        np.testing.assert_array_equal(classes, [[0, 1, 2, 3]] * 3)
+        np.testing.assert_allclose(probabilities, 1 / 6)
+
+
+def test_every_form_of_images_and_model_gives_the_same(model, tmp_path):
+    class Batched:
+        def batches(self, batch_size):
+            return tf.data.Dataset.from_tensor_slices((IMAGES, np.arange(23))).batch(batch_size)
+
+    wanted = predict(model, IMAGES, batch_size=10)
+    pairs = tf.data.Dataset.from_tensor_slices((IMAGES, np.arange(23))).batch(10)
+    generator = (IMAGES[i : i + 10] for i in range(0, 23, 10))
+    for images in (Batched(), pairs, pairs.map(lambda x, y: x), generator, tf.constant(IMAGES)):
+        for got, want in zip(predict(model, images, batch_size=10), wanted, strict=True):
+            np.testing.assert_array_equal(got, want)
+
+    model.save(tmp_path / "model.keras")
+    (tmp_path / "model.tflite").write_bytes(quantize(model, "float32"))
+    for form in (tmp_path / "model.keras", str(tmp_path / "model.tflite")):
+        np.testing.assert_array_equal(predict(form, IMAGES)[0], wanted[0])
+
+
+def test_uint8_images_are_their_values(model):
+    pixels = (IMAGES * 255).astype(np.uint8)
+    for form in (model, quantize(model, "float32")):
+        for got, want in zip(predict(form, pixels), predict(form, pixels.astype(np.float32)), strict=True):
+            np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.filterwarnings("ignore:Statistics for quantized inputs were expected:UserWarning")
+def test_integer_input_and_output_go_through_scale_and_zero_point(model, int8):
+    converter = tf.lite.TFLiteConverter.from_keras_model(model)
+    converter.optimizations = [tf.lite.Optimize.DEFAULT]
+    converter.representative_dataset = lambda: ([image[None]] for image in IMAGES)
+    converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
+    converter.inference_input_type = converter.inference_output_type = tf.uint8
+    for got, want in zip(predict(converter.convert(), IMAGES), predict(int8, IMAGES), strict=True):
+        np.testing.assert_array_equal(got, want)
+
+
+def test_a_fixed_batch_is_filled_up(model):
+    fixed = net(batch_size=4)
+    wanted = predict(model, IMAGES)
+    for form in (fixed, quantize(fixed, "float32")):
+        classes, probabilities = predict(form, IMAGES, batch_size=10)
+        np.testing.assert_array_equal(classes, wanted[0])
+        np.testing.assert_allclose(probabilities, wanted[1], atol=1e-6)
+
+
+def test_same_bits_every_time(model, int8):
+    for form in (model, int8, quantize(model, "float32")):
+        first, second = (predict(form, IMAGES, batch_size=10)[1] for _ in range(2))
+        assert first.tobytes() == second.tobytes()
+
+
+def test_traced_once_for_new_weights_batches_and_training():
+    traces = []
+
+    class Counting(layers.Layer):
+        def call(self, x):
+            traces.append(x.shape)
+            return x
+
+    model = net(Counting())
+    predict(model, IMAGES[:2])
+    traces.clear()
+    before, _ = predict(model, IMAGES, batch_size=10)
+    model.set_weights([-w for w in model.get_weights()])
+    after, _ = predict(model, IMAGES, batch_size=9)
+    assert traces == []
+    np.testing.assert_array_equal(after, np.argsort(-model.predict(IMAGES, verbose=0), axis=1)[:, :5])
+    assert (before != after).any()
+
+
+def test_a_changed_architecture_is_seen():
+    model = net(layers.Activation("softmax"))
+    predict(model, IMAGES)
+    model.pop()
+    model.layers[-1].activation = keras.activations.relu
+    classes, _ = predict(model, IMAGES)
+    np.testing.assert_array_equal(classes, np.argsort(-model(IMAGES).numpy(), axis=1, kind="stable")[:, :5])
+
+
+def test_the_traced_function_does_not_keep_the_model_alive():
+    model = net()
+    predict(model, IMAGES)
+    assert model in keras_model._TRACED
+    alive = weakref.ref(model)
+    del model
+    gc.collect()
+    assert alive() is None
+
+
+def test_mixed_precision_and_subclassed_models():
+    class Subclassed(keras.Model):
+        def __init__(self):
+            super().__init__(dtype="mixed_float16")
+            self.inner = net()
+
+        def call(self, x):
+            return self.inner(x)
+
+    model = Subclassed()
+    model(IMAGES[:1])
+    np.testing.assert_array_equal(predict(model, IMAGES, k=1)[0][:, 0], model.predict(IMAGES, verbose=0).argmax(axis=1))
+
+
+def test_flatbuffers_need_no_tensorflow(model, tmp_path):
+    (tmp_path / "model.tflite").write_bytes(quantize(model, "int8", representative=IMAGES))
+    np.save(tmp_path / "images.npy", IMAGES)
+    program = (
+        "import sys; sys.modules.update(tensorflow=None, keras=None)\n"
+        "import numpy as np; from tfaudit.compress.litert.inference import predict\n"
+        "print(predict('model.tflite', np.load('images.npy'))[0].tolist())"
+    )
+    run = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert run.stderr == ""
+    assert run.stdout == f"{predict(tmp_path / 'model.tflite', IMAGES)[0].tolist()}\n"
+
+
+def nan_model():
+    model = net()
+    model.set_weights([np.full_like(w, np.nan) for w in model.get_weights()])
+    return model
+
+
+def two_inputs():
+    inputs = [keras.Input((2,)), keras.Input((2,))]
+    return keras.Model(inputs, layers.Add()(inputs))
+
+
+def two_outputs():
+    inputs = keras.Input((2,))
+    return keras.Model(inputs, [inputs, layers.Dense(2)(inputs)])
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (lambda: 3, "model: int, allowed are a Keras 3 model"),
+        (lambda: keras.Sequential([layers.Dense(2)]), "is not built"),
+        (two_inputs, "has 2 inputs, allowed is one"),
+        (two_outputs, "has 2 outputs, allowed is one"),
+        (lambda: keras.Sequential([keras.Input((6, 6, 2)), layers.ReLU()]), "scores of shape"),
+        (nan_model, "model: answers NaN or infinity for 23 of 23 images"),
+        (lambda: b"", "model: 0 bytes that LiteRT cannot run"),
+        (lambda: b"not a flatbuffer at all", "model: 23 bytes that LiteRT cannot run"),
+        (lambda: "nowhere.tflite", "model: there is no file nowhere.tflite"),
+        (lambda: "model.onnx", "allowed are .keras and .tflite"),
+    ],
+)
+def test_models_that_cannot_be_run_get_one_line(model, message):
+    with pytest.raises(InputError) as caught:
+        predict(model(), IMAGES)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_tf_keras_model_is_pointed_elsewhere(monkeypatch):
+    foreign = type("Functional", (), {"__module__": "tf_keras.src.engine.functional"})()
+    with pytest.raises(InputError, match=r"tf_keras .*from_scores"):
+        predict(foreign, IMAGES)
+
+
+def test_damaged_files_get_one_line(model, int8, tmp_path):
+    for name, content in (("a.keras", b"no zip"), ("b.tflite", int8[: len(int8) // 2]), ("c.tflite", b"")):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(InputError) as caught:
+            predict(tmp_path / name, IMAGES)
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("images", "settings", "message"),
+    [
+        (IMAGES[:, :5], {}, r"images: shape \(23, 5, 6, 2\), the model takes \(N, 6, 6, 2\)"),
+        (IMAGES[0], {}, r"images: shape \(6, 6, 2\), the model takes"),
+        (IMAGES[:0], {}, "images: empty"),
+        (iter(()), {}, "images: empty"),
+        (np.full((1, 6, 6, 2), "a"), {}, "images: values of type"),
+        (5, {}, "images: int, allowed are"),
+        ([["a"]], {}, "images: a batch is list"),
+        (IMAGES, {"k": 0}, "k: 0"),
+        (IMAGES, {"batch_size": 0}, "batch_size: 0"),
+        (IMAGES, {"threads": 0}, "threads: 0"),
+    ],
+)
+def test_bad_images_and_settings(int8, images, settings, message):
+    with pytest.raises(InputError, match=message):
+        predict(int8, images, **settings)
+
+
+def test_floats_do_not_become_integers():
+    model = keras.Sequential([keras.Input((6, 6, 2), dtype="uint8"), layers.Rescaling(1 / 255), net()])
+    for form in (model, quantize(model, "float32")):
+        with pytest.raises(InputError, match="images: type float32, the model takes uint8"):
+            predict(form, IMAGES)
+        assert predict(form, (IMAGES * 255).astype(np.uint8))[0].shape == (23, 5)
+
+
+@pytest.mark.parametrize("kind", ["keras", *KINDS])
+def test_only_the_classes_that_are_allowed_are_answered(model, kind):
+    runs = model if kind == "keras" else quantize(model, kind, representative=IMAGES)
+    scores, shares = predict(runs, IMAGES, k=7)
+    answered, probabilities = predict(runs, IMAGES, k=5, classes=[6, 1, 4])
+    assert answered.shape == probabilities.shape == (len(IMAGES), 3)
+    for row in range(len(IMAGES)):  # the ranking of all, the others struck out
+        kept = np.isin(scores[row], [1, 4, 6])
+        np.testing.assert_array_equal(answered[row], scores[row][kept])
+        np.testing.assert_allclose(probabilities[row], shares[row][kept] / shares[row][kept].sum(), rtol=1e-4)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1, rtol=1e-5)
+
+
+def test_all_classes_allowed_is_as_none(model):
+    for ours, theirs in zip(predict(model, IMAGES, classes=range(7)), predict(model, IMAGES), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-6)
+
+
+def test_classes_of_a_model_that_ends_in_softmax_or_in_one_unit():
+    soft = net(layers.Softmax())
+    ranked, shares = predict(soft, IMAGES, k=7)
+    answered, probabilities = predict(soft, IMAGES, classes=np.array([2, 5]))
+    kept = np.isin(ranked, [2, 5])
+    np.testing.assert_array_equal(answered, ranked[kept].reshape(-1, 2))
+    wanted = shares[kept].reshape(-1, 2)
+    np.testing.assert_allclose(probabilities, wanted / wanted.sum(axis=1, keepdims=True), rtol=1e-5)
+    one = net(layers.Activation("sigmoid"), classes=1)
+    answered, probabilities = predict(one, IMAGES, classes=[1])
+    assert (answered == 1).all()
+    assert (probabilities == 1).all()
+
+
+def test_probabilities_that_are_all_zero_are_shared_equally():
+    """As an int8 softmax gives them for classes it thinks nothing of."""
+    end = keras.Sequential([keras.Input((3,)), layers.Activation("linear")])
+    answered, probabilities = predict(end, np.array([[1.0, 0, 0]], np.float32), classes=[2, 1])
+    np.testing.assert_array_equal(answered, [[1, 2]])
+    np.testing.assert_array_equal(probabilities, [[0.5, 0.5]])
+
+
+@pytest.mark.parametrize(
+    ("classes", "message"),
+    [
+        ([7], "classes: up to 7, the model knows 0 to 6"),
+        ([], "one or more numbers of classes"),
+        ([0.5], "classes: float64"),
+        ([1, 1], "a negative one or one twice"),
+        ([-1], "a negative one or one twice"),
+        ([[1]], r"classes: int64 \(1, 1\)"),
+    ],
+)
+def test_classes_that_cannot_be(model, classes, message):
+    with pytest.raises(InputError, match=message):
+        predict(model, IMAGES, classes=classes)

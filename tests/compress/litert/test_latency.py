@@ -1,0 +1,108 @@
+"""latencies: on a clock of the test's own, and for real."""
+
+import keras
+import numpy as np
+import pytest
+from keras import layers
+
+from tfaudit.compress.litert import latency as module
+from tfaudit.compress.litert.latency import latencies
+from tfaudit.compress.litert.quantize import quantize
+from tfaudit.errors import InputError
+
+
+def dense(units, batch=None):
+    return keras.Sequential([keras.Input((16,), batch_size=batch), layers.Dense(units)])
+
+
+@pytest.fixture(scope="module")
+def contents():
+    return {name: quantize(dense(units), "float32") for name, units in (("small", 4), ("large", 2048))}
+
+
+class DriftingClock:
+    """Stands in for `timeit.Timer`: a network takes its own milliseconds times the machine's slowness, which grows."""
+
+    order: list
+    slowness = 1.0
+
+    def __init__(self, run):
+        self.milliseconds = run
+
+    def timeit(self, number):
+        DriftingClock.order.append(self.milliseconds)
+        DriftingClock.slowness *= 1.0003
+        return number * self.milliseconds * DriftingClock.slowness / 1000
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    DriftingClock.order, DriftingClock.slowness = [], 1.0
+    costs = iter([1.0, 3.0])
+    monkeypatch.setattr(module, "_ready", lambda *_: next(costs))
+    monkeypatch.setattr(module.timeit, "Timer", DriftingClock)
+    return DriftingClock
+
+
+def test_ratios_are_of_one_round_so_drift_does_not_reach_them(clock, contents):
+    table = latencies(contents, batches=[1], repeats=400)
+    assert table["q75_ms"][0] > 1.2 * table["q25_ms"][0]  # the machine became slower by a half and more
+    assert table["ratio"][1] == pytest.approx(3, abs=0.005)
+    assert table["ratio_q75"][1] - table["ratio_q25"][1] < 0.01
+
+
+def test_models_take_turns_in_an_order_that_the_seed_decides(clock, contents, monkeypatch):
+    orders = {}
+    for seed in (0, 0, 1):
+        costs, clock.order = iter([1.0, 3.0]), []
+        monkeypatch.setattr(module, "_ready", lambda *_, costs=costs: next(costs))
+        latencies(contents, batches=[1], repeats=30, seed=seed)
+        timed = clock.order[4:]  # after two calls of each that warm up; then every turn has two
+        assert all(timed[i : i + 4] in ([1, 1, 3, 3], [3, 3, 1, 1]) for i in range(0, len(timed), 4))
+        assert [1, 1, 3, 3] in (firsts := [timed[i : i + 4] for i in range(0, len(timed), 4)])
+        assert [3, 3, 1, 1] in firsts
+        orders.setdefault(seed, []).append(timed)
+    assert orders[0][0] == orders[0][1] != orders[1][0]
+
+
+def test_real_networks(contents):
+    table = latencies(contents, repeats=5)
+    assert table[["batch", "model"]].to_numpy().tolist() == [[b, m] for b in (1, 32) for m in contents]
+    assert (table["q25_ms"] <= table["latency_ms"]).all()
+    assert (table["latency_ms"] <= table["q75_ms"]).all()
+    assert table["least_ms"].between(0, table["q25_ms"], inclusive="right").all()
+    assert (table["ratio"][[0, 2]] == 1).all()
+    assert (table["ratio"][[1, 3]] > 2).all()  # 512 times the work
+    assert (table[["repeats", "threads"]] == [5, 1]).all(axis=None)
+
+
+def test_models_paths_bytes_and_images(tmp_path, contents):
+    (tmp_path / "model.tflite").write_bytes(contents["small"])
+    models = {"path": tmp_path / "model.tflite", "keras": dense(4), "bytes": contents["small"]}
+    images = np.zeros((3, 16), np.float32)
+    table = latencies(models, batches=[2], repeats=1, images=images)
+    assert table["model"].tolist() == list(models)
+    assert table["latency_ms"].gt(0).all()
+
+
+def test_a_flatbuffer_of_fixed_batch_is_timed_at_that_batch_only():
+    table = latencies({"four": dense(2, batch=4)}, batches=[1, 4], repeats=2)
+    assert table["latency_ms"].isna().tolist() == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"repeats": 0}, "repeats: 0, allowed is a whole number of 1 or more"),
+        ({"threads": True}, "threads: True, allowed is"),
+        ({"batches": [1, 2.0]}, "batches: 2.0, allowed is"),
+        ({"batches": []}, r"batches: \[\], allowed is one batch size or more"),
+        ({"images": [1]}, "images: expected an array"),
+        ({"images": np.zeros((1, 15))}, r"images: shape \(2, 15\), the model takes"),
+        ({"models": {}}, "models: {}, allowed is one model or more"),
+        ({"models": {"it": "model.onnx"}}, "model: path model.onnx"),
+    ],
+)
+def test_errors(settings, message, contents):
+    with pytest.raises(InputError, match=message):
+        latencies(**{"models": contents, "batches": [2], "repeats": 1, **settings})

@@ -1,0 +1,212 @@
+"""quantize: what is in the flatbuffers, the parity check that must bite, silence, and errors."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from ai_edge_litert.interpreter import Interpreter
+from keras import layers
+
+from tfaudit.compress.litert import quantize as module
+from tfaudit.compress.litert.inference import predict
+from tfaudit.compress.litert.quantize import KINDS, ConversionError, quantize
+from tfaudit.errors import InputError
+from tfaudit.quiet import captured_output
+
+# Keras reads variables in a way that NumPy 2 deprecates when it saves a model.
+pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation doesn't accept a copy:DeprecationWarning")
+
+IMAGES = np.random.default_rng(0).random((30, 8, 8, 1), np.float32)
+
+
+def net(policy="float32"):
+    keras.utils.set_random_seed(0)
+    model = keras.Sequential(
+        [
+            keras.Input((8, 8, 1)),
+            layers.Conv2D(8, 3, padding="same", dtype=policy, name="conv"),
+            layers.BatchNormalization(dtype=policy, name="norm"),
+            layers.ReLU(dtype=policy, name="relu"),
+            layers.Flatten(dtype=policy, name="flat"),
+            layers.Dense(64, dtype=policy, name="hidden"),
+            layers.Dense(10, dtype="float32", name="logits"),
+        ],
+        name="net",
+    )
+    model.get_layer("norm").set_weights([np.linspace(*ends, 8) for ends in ((1, 2), (-1, 1), (-0.5, 0.5), (0.5, 3))])
+    return model
+
+
+@pytest.fixture(scope="module")
+def model():
+    return net()
+
+
+def kernel_types(content):
+    """The types of the constant tensors that hold the kernels, biases aside."""
+    interpreter = Interpreter(model_content=content)
+    return {np.dtype(t["dtype"]).name for t in interpreter.get_tensor_details() if np.prod(t["shape"]) >= 640}
+
+
+def test_each_kind_stores_its_types_and_size(model):
+    content = {kind: quantize(model, kind, representative=IMAGES) for kind in KINDS}
+    kernels = {kind: kernel_types(buffer) & {"float16", "int8"} for kind, buffer in content.items()}
+    assert kernels == {"float32": set(), "float16": {"float16"}, "dynamic_range": {"int8"}, "int8": {"int8"}}
+    weights = 4 * sum(w.size for w in model.get_weights())
+    assert weights < len(content["float32"]) < weights + 6000
+    assert 0.4 < len(content["float16"]) / len(content["float32"]) < 0.6
+    assert len(content["int8"]) < 0.35 * len(content["float32"])
+    for buffer in content.values():
+        interpreter = Interpreter(model_content=buffer)
+        (source,), (target,) = interpreter.get_input_details(), interpreter.get_output_details()
+        assert source["dtype"] == target["dtype"] == np.float32
+        assert source["shape_signature"][0] == -1
+
+
+def test_int8_activations_are_calibrated_on_the_first_hundred_images(model):
+    many = np.concatenate([IMAGES] * 4)
+    outlier = many.copy()
+    outlier[100:] *= 1000
+    wanted = quantize(model, "int8", representative=many[:100])
+    assert quantize(model, "int8", representative=outlier) == wanted
+    outlier[99] *= 1000
+    assert quantize(model, "int8", representative=outlier) != wanted
+
+
+@pytest.mark.parametrize("kind", ["float32", "int8"])
+def test_same_model_same_bytes_and_the_model_stays(model, kind, tmp_path):
+    weights = [w.copy() for w in model.get_weights()]
+    first = quantize(model, kind, representative=IMAGES)
+    assert first == quantize(model, kind, representative=IMAGES)
+    model.save(tmp_path / "model.keras")
+    assert first == quantize(keras.saving.load_model(tmp_path / "model.keras"), kind, representative=IMAGES)
+    for before, after in zip(weights, model.get_weights(), strict=True):
+        np.testing.assert_array_equal(before, after)
+
+
+@pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16"])
+def test_mixed_precision_converts_from_its_float32_weights(policy):
+    model = net(policy)
+    policies = [layer.dtype_policy for layer in model.layers]
+    content = quantize(model, "float32")
+    assert content == quantize(net(), "float32")
+    assert all(layer.dtype_policy is policy for layer, policy in zip(model.layers, policies, strict=True))
+
+
+def test_functional_nested_and_subclassed_models():
+    class Subclassed(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.inner = net()
+
+        def call(self, x):
+            return self.inner(x)
+
+    inputs = keras.Input((8, 8, 1))
+    shared = net()
+    functional = keras.Model(inputs, layers.Add()([shared(inputs), shared(-inputs)]))
+    nested = keras.Sequential([keras.Input((8, 8, 1)), layers.Rescaling(2.0), net()])
+    subclassed = Subclassed()
+    subclassed(IMAGES[:1])
+    for model, images in ((functional, IMAGES), (nested, None), (subclassed, None)):
+        content = quantize(model, "dynamic_range", representative=images)
+        agreement = predict(content, IMAGES)[0][:, 0] == predict(model, IMAGES)[0][:, 0]
+        assert agreement.mean() > 0.9
+
+
+def test_uint8_and_integer_inputs():
+    pixels = (IMAGES * 255).astype(np.uint8)
+    for dtype in ("float32", "uint8"):
+        model = keras.Sequential([keras.Input((8, 8, 1), dtype=dtype), layers.Rescaling(1 / 255), net()])
+        content = quantize(model, "int8", representative=pixels)
+        assert (predict(content, pixels)[0][:, 0] == predict(model, pixels)[0][:, 0]).mean() > 0.9
+
+
+def test_a_wrong_conversion_is_loud(model, monkeypatch):
+    # A regression of the converter, as keras-core#824 was one: BatchNorm with other moments.
+    wrong = net()
+    wrong.get_layer("norm").set_weights([w * 1.1 for w in model.get_layer("norm").get_weights()])
+    convert = tf.lite.TFLiteConverter.from_keras_model
+    monkeypatch.setattr(tf.lite.TFLiteConverter, "from_saved_model", lambda _: convert(wrong))
+    for kind in ("float32", "int8"):
+        with pytest.raises(
+            ConversionError, match=rf"kind '{kind}': the float32 flatbuffer of 'net' differs .* by up to"
+        ):
+            quantize(model, kind, representative=IMAGES)
+
+
+def test_the_chatter_stays_out_of_the_terminal(model, capfd):
+    quantize(model, "int8", representative=IMAGES)
+    assert capfd.readouterr() == ("", "")
+    print("after")
+    assert capfd.readouterr().out == "after\n"
+
+
+def test_a_failure_shows_the_chatter_in_the_exception(capfd):
+    class Unsupported(layers.Layer):
+        def call(self, x):
+            return tf.raw_ops.Betainc(a=x, b=x, x=x)
+
+    model = keras.Sequential([keras.Input((8, 8, 1)), Unsupported(), layers.Flatten()], name="odd")
+    with pytest.raises(ConversionError) as caught:
+        quantize(model, "float32")
+    message = str(caught.value)
+    assert message.startswith("kind 'float32': TensorFlow Lite cannot convert 'odd'")
+    assert "Betainc" in message
+    assert "What the converter printed:\n" in message
+    assert message.rpartition("What the converter printed:\n")[2].strip()
+    assert capfd.readouterr() == ("", "")
+
+
+def test_capture_restores_the_descriptors_when_the_block_fails(capfd):
+    import os
+
+    def fail():
+        print("python")
+        os.write(1, b"descriptor 1 ")
+        os.write(2, b"descriptor 2 ")
+        raise KeyError
+
+    with pytest.raises(KeyError), captured_output() as chatter:
+        fail()
+    assert chatter.getvalue() == "python\ndescriptor 1 descriptor 2 "
+    os.write(2, b"free again")
+    assert capfd.readouterr() == ("", "free again")
+
+
+def two_inputs():
+    inputs = [keras.Input((2,)), keras.Input((2,))]
+    return keras.Model(inputs, layers.Add()(inputs))
+
+
+def nan_model():
+    model = net()
+    model.set_weights([np.full_like(w, np.nan) for w in model.get_weights()])
+    return model
+
+
+@pytest.mark.parametrize(
+    ("model", "kind", "images", "message"),
+    [
+        (net, "int4", IMAGES, "kind: 'int4', allowed are float32, float16, dynamic_range, int8"),
+        (net, "int8", None, "representative: missing, kind 'int8' needs"),
+        (net, "int8", IMAGES[:0], "representative: empty"),
+        (net, "int8", IMAGES[:, :4], r"representative: shape \(30, 4, 8, 1\), the model takes \(N, 8, 8, 1\)"),
+        (net, "int8", iter(IMAGES), "representative: .*iterator, allowed is an array"),
+        (net, "int8", IMAGES * np.nan, "representative: holds NaN"),
+        (nan_model, "float16", None, "model: 'net' answers NaN"),
+        (two_inputs, "float16", None, "has 2 inputs, allowed is one"),
+        (lambda: keras.Sequential([layers.Dense(2)]), "float16", None, "is not built"),
+        (lambda: b"TFL3", "float16", None, "model: bytes, allowed"),
+    ],
+)
+def test_bad_input_gets_one_line(model, kind, images, message):
+    with pytest.raises(InputError, match=message) as caught:
+        quantize(model(), kind, representative=images)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_tolerance_has_room_for_rounding_only(model):
+    flatbuffer = module.Flatbuffer(quantize(model, "float32"))
+    expected = model(IMAGES, training=False).numpy()
+    assert np.abs(flatbuffer(IMAGES) - expected).max() < module.TOLERANCE / 100 * np.abs(expected).max()

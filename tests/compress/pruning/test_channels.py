@@ -1,0 +1,150 @@
+"""What a channel is, per layer, and the norms, masks and counts of channels."""
+
+import keras
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
+
+from tfaudit.compress.pruning.channels import channel_axes, channel_count, norm, slices, spread
+from tfaudit.compress.pruning.kernels import find_kernels
+from tfaudit.compress.pruning.masks import keep_count
+from tfaudit.compress.pruning.pruning import prune
+
+AXES = st.sampled_from([(-2,), (-1,), (-2, -1)])
+KERNELS = arrays(np.float32, array_shapes(min_dims=2, max_dims=4, max_side=4), elements=st.floats(-4, 4, width=32))
+
+
+def channel(kernel, axes, number):
+    """The weights of one channel, by plain indexing."""
+    index = [slice(None)] * kernel.ndim
+    for axis, place in zip(axes, np.unravel_index(number, [kernel.shape[axis] for axis in axes]), strict=True):
+        index[axis] = place
+    return kernel[tuple(index)]
+
+
+@settings(deadline=None, max_examples=40)
+@given(KERNELS, AXES)
+def test_slices_and_norms_are_those_of_plain_indexing(kernel, axes):
+    rows = np.asarray(slices(kernel, axes))
+    assert len(rows) == channel_count(kernel.shape, axes)
+    for number, row in enumerate(rows):
+        np.testing.assert_array_equal(row, channel(kernel, axes, number).ravel())
+    for order in (1, 2, np.inf):
+        wanted = [np.linalg.norm(row.astype(np.float64), order) for row in rows]
+        np.testing.assert_allclose(norm(kernel, axes, order), wanted, rtol=1e-6, atol=1e-30)
+
+
+@settings(deadline=None, max_examples=40)
+@given(KERNELS, AXES, st.data())
+def test_a_mask_of_channels_covers_whole_channels(kernel, axes, data):
+    count = channel_count(kernel.shape, axes)
+    mask = np.array(data.draw(st.lists(st.booleans(), min_size=count, max_size=count)))
+    whole = np.asarray(spread(mask, kernel.shape, axes))
+    assert whole.shape == kernel.shape
+    for number, kept in enumerate(mask):
+        assert (channel(whole, axes, number) == kept).all()
+
+
+def every_layer():
+    keras.utils.set_random_seed(0)
+    inputs = keras.Input((8, 8, 4))
+    x = keras.layers.DepthwiseConv2D(3, depth_multiplier=2, name="depthwise")(inputs)
+    x = keras.layers.SeparableConv2D(6, 2, name="separable")(x)
+    x = keras.layers.Conv2DTranspose(5, 3, name="transpose")(x)
+    flat = keras.layers.Reshape((49, 5))(x)
+    y = keras.layers.Conv1D(7, 3, name="conv1d")(flat)
+    y = keras.layers.Conv1DTranspose(3, 3, name="transpose1d")(y)
+    z = keras.layers.Conv3D(2, (3, 3, 2), name="conv3d")(keras.layers.Reshape((7, 7, 5, 1))(x))
+    z = keras.layers.Conv3DTranspose(4, 2, name="transpose3d")(z)
+    out = keras.layers.Concatenate()([keras.layers.Flatten()(y), keras.layers.Flatten()(z)])
+    return keras.Model(inputs, keras.layers.Dense(4, name="logits")(out))
+
+
+def test_channels_are_counted_as_the_layers_count_them():
+    model = every_layer()
+    kernels = find_kernels(model)
+
+    def counts(axis):
+        return {n: channel_count(kernels[n].shape, axes) for n, axes in channel_axes(model, kernels, axis).items()}
+
+    assert counts(-2) == {
+        **{"depthwise/kernel": 4, "separable/depthwise_kernel": 8, "separable/pointwise_kernel": 8},
+        **{"transpose/kernel": 6, "conv1d/kernel": 5, "transpose1d/kernel": 7},
+        **{"conv3d/kernel": 1, "transpose3d/kernel": 2, "logits/kernel": kernels["logits/kernel"].shape[0]},
+    }
+    assert counts(-1) == {
+        **{"depthwise/kernel": 8, "separable/depthwise_kernel": 8, "separable/pointwise_kernel": 6},
+        **{"transpose/kernel": 5, "conv1d/kernel": 7, "transpose1d/kernel": 3},
+        **{"conv3d/kernel": 2, "transpose3d/kernel": 4, "logits/kernel": 4},
+    }
+
+
+def test_a_pruned_output_channel_is_silent_in_every_layer():
+    """The layers themselves say which outputs a channel is: without bias its map is 0, and the others are as before."""
+    model = every_layer()
+    watched = [layer for layer in model.layers if layer.weights and layer.name != "separable"]
+    taps = keras.Model(model.input, [layer.output for layer in watched])
+    image = np.random.default_rng(0).normal(size=(1, 8, 8, 4)).astype(np.float32)
+    for layer in watched:
+        for weight in layer.weights:
+            if weight.name == "bias":
+                weight.assign(np.zeros(weight.shape))
+    for layer, before in zip(watched, taps(image), strict=True):
+        [kernel], [name] = [[w for w in layer.weights if w.name != "bias"], [f"{layer.name}/kernel"]]
+        values = kernel.numpy()
+        [mask] = prune(model, 0.5, method="l2", granularity="channel", axis=-1, layers=[layer.name]).values()
+        after = taps(image)[watched.index(layer)]
+        kernel.assign(values)
+        [axes] = channel_axes(model, {name: kernel}, -1).values()
+        kept = np.array([channel(mask, axes, i).any() for i in range(channel_count(mask.shape, axes))])
+        assert kept.sum() == keep_count(len(kept), 0.5)
+        np.testing.assert_allclose(after.numpy(), before.numpy() * kept, atol=1e-6)
+
+
+def test_channels_with_the_same_weights_in_another_order_tie_and_the_first_stays():
+    weights = np.random.default_rng(0).normal(size=1000).astype(np.float32)
+    columns = np.stack([np.random.default_rng(i).permutation(weights) for i in range(6)], axis=1)
+    model = keras.Sequential([keras.Input((1000,)), keras.layers.Dense(6, name="only")])
+    for method in ("l1", "l2", "linf"):
+        model.layers[0].kernel.assign(columns)
+        [mask] = prune(model, 0.5, method=method, granularity="channel", axis=-1).values()
+        np.testing.assert_array_equal(mask, np.broadcast_to([True, True, True, False, False, False], (1000, 6)))
+
+
+def test_permuted_channels_are_pruned_all_the_same(rng):
+    values, order = rng.normal(size=(3, 3, 5, 8)).astype(np.float32), rng.permutation(8)
+    masks = []
+    for each in (values, values[..., order]):
+        model = keras.Sequential([keras.Input((8, 8, 5)), keras.layers.Conv2D(8, 3, name="only")])
+        model.layers[0].kernel.assign(each)
+        masks.append(prune(model, 0.4, method="l1", granularity="channel", axis=-1).popitem()[1])
+    np.testing.assert_array_equal(masks[0][..., order], masks[1])
+
+
+def test_all_kernels_together_may_lose_one_as_a_whole():
+    model = keras.Sequential(
+        [keras.Input((4,)), keras.layers.Dense(4, name="small"), keras.layers.Dense(4, name="big")]
+    )
+    model.get_layer("small").kernel.assign(np.full((4, 4), 0.1))
+    model.get_layer("big").kernel.assign(np.ones((4, 4)))
+    masks = prune(model, 0.5, method="l1", scope="global", granularity="channel")
+    assert [mask.sum() for mask in masks.values()] == [0, 16]
+
+
+def test_channels_that_are_zero_already_go_first():
+    model = every_layer()
+    first = prune(model, 0.4, method="random", granularity="channel", seed=1, layers=["conv1d", "transpose"])
+    second = prune(model, 0.6, method="random", granularity="channel", seed=2, layers=["conv1d", "transpose"])
+    assert all(not (second[name] & ~first[name]).any() for name in first)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64"])
+def test_the_dtype_is_kept(dtype):
+    model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(10, dtype=dtype)])
+    [mask] = prune(model, 0.5, method="linf", granularity="channel").values()
+    [kernel] = find_kernels(model).values()
+    assert kernel.dtype == dtype
+    assert mask.dtype == bool
+    assert (kernel.numpy() != 0).any(axis=1).sum() == 4 == mask.any(axis=1).sum()

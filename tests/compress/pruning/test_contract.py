@@ -1,0 +1,158 @@
+"""One contract for every method, at one blow and in training: a new line in a table of scores is tested from here."""
+
+import json
+
+import keras
+import numpy as np
+import pytest
+
+from tests.builders.small_nets import compiled
+from tfaudit.compress.pruning import schedules
+from tfaudit.compress.pruning.channels import AXES, channel_axes, channel_count, slices
+from tfaudit.compress.pruning.kernels import find_kernels
+from tfaudit.compress.pruning.masked_kernels import MaskedKernels
+from tfaudit.compress.pruning.masks import SCOPES, keep_count
+from tfaudit.compress.pruning.pruning import Pruning, prune
+from tfaudit.compress.pruning.pruning_method import Technique
+from tfaudit.compress.pruning.score_data import gathered
+from tfaudit.compress.pruning.scores import GRANULARITIES
+from tfaudit.errors import InputError
+
+RNG = np.random.default_rng(0)
+IMAGES = RNG.normal(size=(40, 6, 6, 3)).astype(np.float32)
+LABELS = RNG.integers(0, 4, len(IMAGES))
+WEIGHTS = [{"method": method} for method in GRANULARITIES["weight"]]
+CHANNELS = [
+    {"method": method, "granularity": "channel", "axis": axis} for method in GRANULARITIES["channel"] for axis in AXES
+]
+EVERY = [
+    *({**each, "scope": scope} for each in WEIGHTS + CHANNELS[::2] for scope in SCOPES),
+    *({**each, "scope": "layer"} for each in CHANNELS[1::2]),
+]
+every = pytest.mark.parametrize("settings", EVERY, ids=lambda each: "-".join(map(str, each.values())))
+
+
+def net(dtype=None):
+    keras.utils.set_random_seed(0)
+    inputs = keras.Input((6, 6, 3))
+    x = keras.layers.Conv2D(8, 3, activation="relu", name="conv", dtype=dtype)(inputs)
+    x = keras.layers.DepthwiseConv2D(2, depth_multiplier=2, name="depthwise", dtype=dtype)(x)
+    x = keras.layers.Flatten()(keras.layers.ReLU()(keras.layers.BatchNormalization(name="norm")(x)))
+    return compiled(keras.Model(inputs, keras.layers.Dense(4, name="logits", dtype=dtype)(x)))
+
+
+def data_for(settings):
+    return (IMAGES, LABELS) if Technique(**settings).needs_data else None
+
+
+def pruned(settings, sparsity=0.7, model=None):
+    return prune(model or net(), sparsity, gradient_data=data_for(settings), decay=0.1, **settings)
+
+
+def unit_masks(model, masks, settings):
+    """Per kernel the mask with one entry for what stays or goes as one; a channel is all kept or all gone."""
+    if settings.get("granularity", "weight") == "weight":
+        return {name: mask.ravel() for name, mask in masks.items()}
+    axes = channel_axes(model, find_kernels(model), settings["axis"])
+    rows = {name: np.asarray(slices(mask, axes[name])) for name, mask in masks.items()}
+    for name, each in rows.items():
+        np.testing.assert_array_equal(each.all(axis=1), each.any(axis=1))
+        assert len(each) == channel_count(masks[name].shape, axes[name])
+    return {name: each.all(axis=1) for name, each in rows.items()}
+
+
+@every
+def test_exactly_the_requested_number_goes_and_nothing_else_changes(settings):
+    model = net()
+    before = {weight.path: weight.numpy() for weight in model.weights}
+    masks = pruned(settings, model=model)
+    units = unit_masks(model, masks, settings)
+    if settings["scope"] == "layer":
+        assert {n: m.sum() for n, m in units.items()} == {n: keep_count(m.size, 0.7) for n, m in units.items()}
+    else:
+        assert sum(m.sum() for m in units.values()) == keep_count(sum(m.size for m in units.values()), 0.7)
+    for weight in model.weights:
+        kept = masks.get(weight.path, np.ones(weight.shape, bool))
+        assert kept.dtype == bool
+        np.testing.assert_array_equal(weight.numpy(), np.where(kept, before[weight.path], 0))
+
+
+@pytest.mark.parametrize("settings", WEIGHTS + CHANNELS, ids=str)
+def test_masks_are_monotone_and_the_same_again_after_json(settings):
+    again = json.loads(json.dumps(settings))
+    assert Technique(**again) == Technique(**settings)
+    less, more, same = (pruned(each, share) for each, share in ((settings, 0.3), (settings, 0.6), (again, 0.6)))
+    for name in less:
+        assert not (more[name] & ~less[name]).any()
+        np.testing.assert_array_equal(more[name], same[name])
+
+
+@pytest.mark.parametrize("settings", [e for e in WEIGHTS + CHANNELS if e["method"] != "random"], ids=str)
+def test_of_equal_scores_the_first_stay(settings):
+    """Equal channels have equal scores, so the exact number of them is kept; the first where scores are norms."""
+    model = net()
+    for weight in find_kernels(model).values():
+        weight.assign(np.full(weight.shape, 0.5))
+    for mask in unit_masks(model, pruned(settings, 0.5, model), settings).values():
+        assert mask.sum() == keep_count(mask.size, 0.5)
+        if settings["method"] in ("magnitude", "l1", "l2", "linf"):
+            np.testing.assert_array_equal(mask, np.arange(mask.size) < mask.sum())
+
+
+@pytest.mark.parametrize(
+    ("settings", "dtype"),
+    [(each, ("float64", "bfloat16")[i % 2]) for i, each in enumerate(WEIGHTS + CHANNELS)],
+    ids=str,
+)
+def test_the_dtype_is_kept(settings, dtype):
+    model = net(dtype)
+    pruned(settings, model=model)
+    assert {kernel.dtype for kernel in find_kernels(model).values()} == {dtype}
+
+
+@every
+def test_a_compiled_update_finds_what_one_blow_finds(settings):
+    """Ranking, scores, gradients and maps as operations of a graph; test_pruning_methods.py sees them in `fit`."""
+    model, wanted = net(), pruned(settings)
+    technique = Technique(**settings, decay=0.1)
+    data = gathered((IMAGES, LABELS)) if technique.needs_data else None
+    masked = MaskedKernels(model, find_kernels(model), schedules.constant(0.7, begin=1, end=1), technique, data)
+    masked.update(1)
+    for name, mask in masked.masks().items():
+        np.testing.assert_array_equal(mask, wanted[name])
+
+
+WRONG = [
+    *({"method": method, "granularity": "weight"} for method in GRANULARITIES["channel"] if method != "random"),
+    *({"method": method, "granularity": "channel"} for method in GRANULARITIES["weight"] if method != "random"),
+]
+
+
+@pytest.mark.parametrize("settings", WRONG, ids=lambda each: "-".join(each.values()))
+def test_a_method_of_another_granularity_is_refused(settings):
+    message = (
+        rf"^method: expected '.* or '.*' with granularity='{settings['granularity']}', came '{settings['method']}'$"
+    )
+    for use in (lambda: pruned(settings), lambda: Pruning(0.5, gradient_data=(IMAGES, LABELS), **settings)):
+        with pytest.raises(InputError, match=message) as caught:
+            use()
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"granularity": "row"}, "granularity: expected 'weight' or 'channel', came 'row'"),
+        ({"axis": 0}, "axis: expected -2 or -1, came 0"),
+        ({"scope": "net"}, "scope: expected 'layer' or 'global', came 'net'"),
+        ({"gradient": "half"}, "gradient: expected 'loss' or 'data', came 'half'"),
+        ({"decay": -1.0}, r"decay: expected a number >= 0, came -1\.0"),
+        ({"decay": float("nan")}, "decay: expected a number >= 0, came nan"),
+        ({"seed": 0.5}, r"seed: expected an integer >= 0, came 0\.5"),
+        ({"method": "gradient"}, "gradient_data: method 'gradient' needs data to take its scores over"),
+    ],
+)
+def test_what_is_refused_at_one_blow_and_in_training(settings, message):
+    for use in (lambda: prune(net(), 0.5, **settings), lambda: Pruning(0.5, **settings)):
+        with pytest.raises(InputError, match=message):
+            use()

@@ -1,0 +1,127 @@
+"""Gradients of the loss by kernels, and the identities of undecayed pruning."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.builders.small_nets import X, Y, small_model
+from tfaudit.compress.pruning.gradients import loss_gradients
+from tfaudit.compress.pruning.kernels import find_kernels
+from tfaudit.compress.pruning.pruning import prune
+from tfaudit.compress.pruning.scores import gradient, undecayed
+from tfaudit.errors import InputError
+
+EPS = 0.02
+
+
+def decayed_model():
+    """Its loss holds eps/2 |w|^2 for every kernel: Keras' L2 of eps/2."""
+    model = small_model()
+    for kernel in find_kernels(model).values():
+        kernel.regularizer = keras.regularizers.L2(EPS / 2)
+    return model
+
+
+def by_hand(model, name, decay):
+    """Central differences of the data loss plus the penalty, over a few entries of a kernel."""
+    kernel = find_kernels(model)[name]
+    values = kernel.numpy().astype(np.float64)
+
+    def loss(entries):
+        kernel.assign(entries)
+        logits = model(X).numpy().astype(np.float64)
+        shifted = logits - logits.max(1, keepdims=True)
+        data = -(shifted - np.log(np.exp(shifted).sum(1, keepdims=True)))[np.arange(len(Y)), Y].mean()
+        return data + decay / 2 * sum((k.numpy().astype(np.float64) ** 2).sum() for k in find_kernels(model).values())
+
+    found = {}
+    for place in [(0, 0), (2, 3), (5, 1)]:
+        step = np.zeros_like(values)
+        step[place] = 1e-2
+        found[place] = (loss(values + step) - loss(values - step)) / 2e-2
+    kernel.assign(values)
+    return found
+
+
+@pytest.mark.parametrize(("of", "decay"), [("loss", EPS), ("data", 0.0)])
+def test_gradients_equal_differences_of_the_loss(of, decay):
+    model = decayed_model()
+    found = loss_gradients(model, find_kernels(model), (X, Y), of=of)
+    for name in found:
+        for place, slope in by_hand(model, name, decay).items():
+            assert found[name][place] == pytest.approx(slope, abs=2e-4)
+
+
+@pytest.mark.parametrize("of", ["loss", "data"])
+def test_spared_kernels_may_be_penalised(of):
+    model = decayed_model()
+    everything = find_kernels(model)
+    whole = loss_gradients(model, everything, (X, Y), of=of)
+    first = next(iter(everything))
+    alone = loss_gradients(model, {first: everything[first]}, (X, Y), of=of)
+    np.testing.assert_allclose(alone[first], whole[first], atol=1e-6)
+
+
+def test_batches_of_any_size_give_the_mean_over_all_examples():
+    model = small_model()
+    kernels = find_kernels(model)
+    whole = loss_gradients(model, kernels, (X, Y))
+    batches = tf.data.Dataset.from_tensor_slices((X, Y)).batch(7)
+    for name, values in loss_gradients(model, kernels, batches).items():
+        np.testing.assert_allclose(values, whole[name], atol=1e-6)
+
+
+def test_undecayed_pruning_scores_the_loss_without_its_decay():
+    model = decayed_model()
+    kernels = find_kernels(model)
+    of_loss, of_data = (loss_gradients(model, kernels, (X, Y), of=of) for of in ("loss", "data"))
+    for name, kernel in kernels.items():
+        w = kernel.numpy()
+        np.testing.assert_allclose(undecayed(w, of_loss[name], EPS), gradient(w, of_data[name]), atol=1e-6)
+        np.testing.assert_allclose(undecayed(w, of_data[name], 0.0), gradient(w, of_data[name]))
+        np.testing.assert_allclose(undecayed(w, np.zeros_like(w), EPS), EPS * w**2, rtol=1e-6)  # at a minimum: MP
+
+
+@pytest.mark.parametrize("scope", ["layer", "global"])
+def test_prune_keeps_the_highest_scores(scope):
+    model = decayed_model()
+    values = {name: kernel.numpy() for name, kernel in find_kernels(model).items()}
+    gradients = loss_gradients(model, find_kernels(model), (X, Y))
+    masks = prune(model, 0.5, method="undecayed", scope=scope, gradient_data=(X, Y), decay=EPS)
+    scores = {name: np.abs(EPS * values[name] ** 2 - values[name] * gradients[name]) for name in values}
+    groups = [list(scores)] if scope == "global" else [[name] for name in scores]
+    for group in groups:
+        kept = np.concatenate([scores[name][masks[name]] for name in group])
+        gone = np.concatenate([scores[name][~masks[name]] for name in group])
+        assert kept.min() >= gone.max()
+
+
+def test_what_is_zero_already_goes_first():
+    model = small_model()
+    first = prune(model, 0.5, method="random", seed=3)
+    second = prune(model, 0.75, method="random", seed=4)
+    for name, mask in second.items():
+        assert not (mask & ~first[name]).any()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({}, "gradient_data: method 'gradient' needs data"),
+        ({"gradient_data": (X, Y[:3])}, "expected inputs and targets of one length"),
+        ({"gradient_data": [X]}, r"expected batches of \(inputs, targets\), came ndarray"),
+        ({"gradient_data": []}, "holds no examples"),
+        ({"gradient_data": (X, Y), "gradient": "half"}, "gradient: expected 'loss' or 'data', came 'half'"),
+        ({"gradient_data": (X * np.nan, Y)}, "is not finite"),
+    ],
+)
+def test_refusals(settings, message):
+    with pytest.raises(InputError, match=message):
+        prune(small_model(), 0.5, method="gradient", **settings)
+
+
+def test_a_model_without_a_loss_is_refused():
+    model = keras.Sequential([keras.Input((6,)), keras.layers.Dense(2)])
+    with pytest.raises(InputError, match="compile the model with one first"):
+        prune(model, 0.5, method="gradient", gradient_data=(X, Y))

@@ -1,0 +1,86 @@
+"""Fine-tuning under masks that do not change."""
+
+import keras
+import numpy as np
+import pytest
+
+from tests.builders.small_nets import X, Y, assert_same_weights, compiled, fit, small_model
+from tfaudit.compress.pruning.hold_masks import HoldMasks
+from tfaudit.compress.pruning.kernels import find_kernels
+from tfaudit.compress.pruning.pruning import prune
+from tfaudit.errors import InputError
+
+
+def plain_masked_sgd(model, masks, rate=0.1):
+    """One epoch of SGD on batches of 8 with the masks applied after every step."""
+    optimizer = keras.optimizers.SGD(rate, momentum=0.9)
+    kernels = find_kernels(model)
+    import tensorflow as tf
+
+    for start in range(0, len(X), 8):
+        with tf.GradientTape() as tape:
+            loss = model.compute_loss(x=X, y=Y[start : start + 8], y_pred=model(X[start : start + 8], training=True))
+        variables = model.trainable_variables
+        optimizer.apply(tape.gradient(loss, [v.value for v in variables]), variables)
+        for name, mask in masks.items():
+            kernels[name].assign(kernels[name] * mask)
+
+
+def test_training_equals_masking_by_hand_after_every_step():
+    ours, theirs = small_model(), small_model()
+    masks, _ = prune(ours, 0.6), prune(theirs, 0.6)
+    fit(ours, HoldMasks(masks), epochs=1)
+    plain_masked_sgd(theirs, masks)
+    assert_same_weights(ours, theirs, atol=1e-6)
+    for name, kernel in find_kernels(ours).items():
+        assert not kernel.numpy()[~masks[name]].any()
+
+
+def test_masks_may_be_replaced_between_fits_and_the_model_is_free_afterwards():
+    model = small_model()
+    first = prune(model, 0.5)
+    hold = HoldMasks(first)
+    fit(model, hold)
+    second = prune(model, 0.8)
+    hold.masks = second
+    fit(model, hold)
+    for name, kernel in find_kernels(model).items():
+        np.testing.assert_array_equal(kernel.numpy() != 0, second[name])
+        assert kernel.constraint is None
+    fit(model)
+    assert all((kernel.numpy() != 0).all() for kernel in find_kernels(model).values())
+
+
+def test_a_model_that_was_trained_before_heeds_the_masks():
+    model = small_model()
+    fit(model)
+    masks = prune(model, 0.5)
+    fit(model, HoldMasks(masks))
+    for name, kernel in find_kernels(model).items():
+        np.testing.assert_array_equal(kernel.numpy() != 0, masks[name])
+
+
+def test_restored_weights_heed_the_masks():
+    model = small_model()
+    masks = prune(model, 0.5)
+    stop = keras.callbacks.EarlyStopping(monitor="loss", patience=5, restore_best_weights=True)
+    fit(model, HoldMasks(masks), stop, epochs=3)
+    for name, kernel in find_kernels(model).items():
+        np.testing.assert_array_equal(kernel.numpy() != 0, masks[name])
+
+
+@pytest.mark.parametrize(
+    ("masks", "message"),
+    [
+        ({"nope/kernel": np.ones((2, 2), bool)}, "has no kernel 'nope/kernel'; it has hidden/kernel, logits/kernel"),
+        ({"hidden/kernel": np.ones((2, 2), bool)}, r"'hidden/kernel' has shape \(2, 2\), its kernel \(6, 16\)"),
+    ],
+)
+def test_masks_that_do_not_fit(masks, message):
+    with pytest.raises(InputError, match=message):
+        fit(compiled(small_model()), HoldMasks(masks))
+
+
+def test_no_masks():
+    with pytest.raises(InputError, match="masks: came empty"):
+        HoldMasks({})

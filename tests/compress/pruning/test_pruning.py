@@ -1,0 +1,151 @@
+"""`Pruning` in `model.fit`: every way to train gives the same masks."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.builders.small_nets import POLYNOMIAL, assert_same_weights, compiled, fit, small_model, zeros, zeros_at
+from tfaudit.compress.pruning import schedules
+from tfaudit.compress.pruning.pruning import Pruning
+from tfaudit.errors import InputError
+
+
+def test_masks_weights_and_logs_agree(reference):
+    model, masks, history = reference
+    assert list(masks) == ["hidden/kernel", "logits/kernel"]
+    assert zeros(model) == zeros_at(0.8)
+    for name, kernel in (
+        ("hidden/kernel", model.get_layer("hidden").kernel),
+        ("logits/kernel", model.get_layer("logits").kernel),
+    ):
+        np.testing.assert_array_equal(kernel.numpy() != 0, masks[name])
+    assert history["sparsity"][-1] == pytest.approx(sum(zeros_at(0.8).values()) / 160)
+    assert 0 < history["sparsity"][0] < history["sparsity"][1]
+
+
+@pytest.mark.parametrize(
+    "compiling",
+    [{"steps_per_execution": 4}, {"steps_per_execution": 7}, {"jit_compile": True}, {"run_eagerly": True}],
+    ids=str,
+)
+def test_every_way_to_compile_gives_the_same(reference, compiling):
+    model, pruning = small_model(**compiling), Pruning(schedules.polynomial(**POLYNOMIAL))
+    fit(model, pruning)
+    assert_same_weights(model, reference[0], atol=1e-6)
+    assert all((mask == reference[1][name]).all() for name, mask in pruning.masks().items())
+
+
+def test_a_custom_train_step_gives_the_same(reference):
+    class Custom(keras.Model):
+        def train_step(self, data):
+            x, y = data
+            with tf.GradientTape() as tape:
+                loss = self.compute_loss(y=y, y_pred=self(x, training=True))
+            self.optimizer.apply(tape.gradient(loss, self.trainable_variables), self.trainable_variables)
+            return {"loss": loss}
+
+    model = small_model(Custom)
+    fit(model, Pruning(schedules.polynomial(**POLYNOMIAL)))
+    assert_same_weights(model, reference[0], atol=1e-6)
+
+
+@pytest.mark.parametrize("scope", ["layer", "global"])
+@pytest.mark.parametrize("method", ["magnitude", "random"])
+def test_every_method_and_scope_reaches_a_float(method, scope):
+    model, pruning = small_model(), Pruning(0.75, method=method, scope=scope, seed=3)
+    fit(model, pruning)
+    assert sum(zeros(model).values()) == 120
+    if scope == "layer":
+        assert zeros(model) == zeros_at(0.75)
+    again = small_model()
+    fit(again, Pruning(0.75, method=method, scope=scope, seed=3))
+    assert_same_weights(model, again)
+
+
+def test_random_masks_grow_and_follow_the_seed():
+    early, late, other = (Pruning(s, method="random", seed=seed) for s, seed in ((0.3, 0), (0.6, 0), (0.6, 1)))
+    for pruning in (early, late, other):
+        fit(small_model(), pruning)
+    for name, mask in late.masks().items():
+        assert (early.masks()[name] | ~mask).all()
+        assert (other.masks()[name] != mask).any()
+
+
+def test_a_float_reaches_its_sparsity_in_one_step():
+    model = small_model()
+    fit(model, Pruning(0.5), epochs=1, steps_per_epoch=1)
+    assert zeros(model) == zeros_at(0.5)
+
+
+@pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16"])
+def test_mixed_precision(policy):
+    optimizer = keras.optimizers.SGD(0.1)
+    if policy == "mixed_float16":
+        optimizer = keras.optimizers.LossScaleOptimizer(optimizer, initial_scale=128.0)
+    model = small_model(policy=policy, optimizer=optimizer)
+    fit(model, Pruning(schedules.polynomial(**POLYNOMIAL)))
+    assert zeros(model) == zeros_at(0.8)
+    assert model.get_layer("hidden").kernel.value.dtype == tf.float32
+
+
+def test_gradient_accumulation():
+    model = small_model(optimizer=keras.optimizers.Adam(1e-2, gradient_accumulation_steps=3))
+    fit(model, Pruning(schedules.polynomial(**POLYNOMIAL)))
+    assert zeros(model) == zeros_at(0.8)
+
+
+def test_averaged_weights_are_masked_too():
+    model = small_model(optimizer=keras.optimizers.SGD(0.1, use_ema=True, ema_momentum=0.9))
+    fit(model, Pruning(schedules.polynomial(**POLYNOMIAL)))
+    assert zeros(model) == zeros_at(0.8)
+
+
+def test_a_constraint_of_the_user_holds_below_the_mask_and_comes_back():
+    model = small_model()
+    norm = keras.constraints.MaxNorm(0.5)
+    model.get_layer("hidden").kernel.constraint = norm
+    fit(model, Pruning(schedules.polynomial(**POLYNOMIAL)))
+    assert zeros(model) == zeros_at(0.8)
+    assert (np.linalg.norm(model.get_layer("hidden").kernel.numpy(), axis=0) < 0.5 + 1e-5).all()
+    assert model.get_layer("hidden").kernel.constraint is norm
+    assert model.get_layer("logits").kernel.constraint is None
+
+
+def test_frozen_kernels_are_pruned_with_the_others(reference):
+    model = small_model()
+    model.get_layer("hidden").trainable = False
+    compiled(model)
+    before = model.get_layer("hidden").kernel.numpy()
+    fit(model, Pruning(schedules.polynomial(**POLYNOMIAL)))
+    after = model.get_layer("hidden").kernel.numpy()
+    assert zeros(model) == zeros_at(0.8)
+    np.testing.assert_array_equal(after[after != 0], before[after != 0])
+
+
+def test_a_kernel_without_gradient_does_not_stop_the_others():
+    class Half(keras.Model):
+        def train_step(self, data):
+            x, y = data
+            last = self.layers[-1].trainable_variables
+            with tf.GradientTape() as tape:
+                loss = self.compute_loss(y=y, y_pred=self(x, training=True))
+            self.optimizer.build(self.trainable_variables)
+            self.optimizer.apply(tape.gradient(loss, last), last)
+            return {"loss": loss}
+
+    model = small_model(Half)
+    fit(model, Pruning(schedules.polynomial(**POLYNOMIAL)))
+    assert zeros(model)["logits/kernel"] == zeros_at(0.8)["logits/kernel"]
+
+
+def test_two_callbacks_prune_different_layers_differently():
+    model = small_model()
+    fit(model, Pruning(0.5, layers=["hidden"]), Pruning(0.75, layers=["logits"]))
+    assert zeros(model) == {"hidden/kernel": 48, "logits/kernel": 48}
+    fit(model)
+    assert zeros(model) == {"hidden/kernel": 0, "logits/kernel": 0}
+    with pytest.raises(InputError, match="'hidden/kernel' is already pruned by another Pruning callback"):
+        fit(model, Pruning(0.5), Pruning(0.5))
+    fit(model)
+    assert zeros(model) == {"hidden/kernel": 0, "logits/kernel": 0}

@@ -1,0 +1,117 @@
+"""Every kind of score inside `fit`: against a training loop that is written out, and however Keras compiles it."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.builders.small_nets import X, Y, assert_same_weights, fit, small_model
+from tfaudit.compress.pruning import schedules
+from tfaudit.compress.pruning.channels import norm, spread
+from tfaudit.compress.pruning.gradients import loss_gradients
+from tfaudit.compress.pruning.kernels import find_kernels
+from tfaudit.compress.pruning.masks import masks
+from tfaudit.compress.pruning.pruning import Pruning
+
+EPS = 0.02
+DATA = (X[:30], Y[:30])
+POLYNOMIAL = {"initial": 0.2, "final": 0.7, "begin": 2, "end": 10, "frequency": 4}
+
+
+def decayed_model(**compiling):
+    """Its loss holds eps/2 |w|^2 for every kernel."""
+    model = small_model(**compiling)
+    for kernel in find_kernels(model).values():
+        kernel.regularizer = keras.regularizers.L2(EPS / 2)
+    return model
+
+
+def scores_by_hand(model, kernels, values, method, gradient):
+    """From their definitions, at values without masks; the gradients are those of the model as it is, under masks."""
+    if method == "l2":
+        return {name: norm(each, (-2,), 2).numpy() for name, each in values.items()}
+    slopes = loss_gradients(model, kernels, DATA, of=gradient)
+    decay = EPS if method == "undecayed" else 0.0
+    return {name: np.abs(decay * each**2 - each * slopes[name]) for name, each in values.items()}
+
+
+def trained_by_hand(method, gradient):
+    """One epoch of steps, each followed by what the callback promises."""
+    model = decayed_model()
+    kernels, schedule = find_kernels(model), schedules.polynomial(**POLYNOMIAL)
+    kept = {name: np.ones(kernel.shape, bool) for name, kernel in kernels.items()}
+
+    def prune(step):
+        values = {name: kernel.numpy() for name, kernel in kernels.items()}
+        for name, kernel in kernels.items():
+            kernel.assign(values[name] * kept[name])
+        due, sparsity = schedules.ask(schedule, step)
+        if due:
+            found = masks(scores_by_hand(model, kernels, values, method, gradient), float(sparsity))
+            if method == "l2":
+                found = {name: np.asarray(spread(mask, kernels[name].shape, (-2,))) for name, mask in found.items()}
+            kept.update(found)
+            for name, kernel in kernels.items():
+                kernel.assign(values[name] * kept[name])
+
+    prune(1)
+    for step, start in enumerate(range(0, len(X), 8), 1):
+        model.train_on_batch(X[start : start + 8], Y[start : start + 8])
+        prune(step + 1)
+    return model, kept
+
+
+def pruning(method, gradient):
+    settings = {"granularity": "channel"} if method == "l2" else {"gradient_data": DATA, "gradient": gradient}
+    return Pruning(schedules.polynomial(**POLYNOMIAL), method=method, decay=EPS, **settings)
+
+
+@pytest.mark.parametrize(
+    ("method", "gradient"), [("gradient", "loss"), ("undecayed", "loss"), ("undecayed", "data"), ("l2", "loss")]
+)
+def test_training_equals_a_loop_that_is_written_out(method, gradient):
+    wanted, kept = trained_by_hand(method, gradient)
+    model, callback = decayed_model(), pruning(method, gradient)
+    fit(model, callback, epochs=1)
+    for name, mask in callback.masks().items():
+        np.testing.assert_array_equal(mask, kept[name])
+    assert_same_weights(model, wanted, atol=1e-5)
+
+
+@pytest.mark.parametrize("compiling", [{"steps_per_execution": 4}, {"jit_compile": True}], ids=str)
+@pytest.mark.parametrize("method", ["undecayed", "l2"])
+def test_every_way_to_compile_gives_the_same(method, compiling):
+    plain, other = decayed_model(), decayed_model(**compiling)
+    one, two = pruning(method, "loss"), pruning(method, "loss")
+    fit(plain, one, epochs=1)
+    fit(other, two, epochs=1)
+    assert all((mask == two.masks()[name]).all() for name, mask in one.masks().items())
+    assert_same_weights(plain, other, atol=1e-5)
+
+
+def test_undecayed_pruning_of_a_decayed_loss_is_gradient_pruning_of_the_data():
+    """[R] 3: where L holds the decay, |-w dL/dw + eps w^2| is |w dD/dw|."""
+    one, two = pruning("undecayed", "loss"), pruning("gradient", "data")
+    fit(decayed_model(), one, epochs=1)
+    fit(decayed_model(), two, epochs=1)
+    for name, mask in one.masks().items():
+        assert (mask == two.masks()[name]).mean() > 0.98  # equal but for rounding
+
+
+def test_taking_gradients_moves_neither_statistics_nor_metrics():
+    def net():
+        keras.utils.set_random_seed(0)
+        inputs = keras.Input((6,))
+        x = keras.layers.Dropout(0.5, seed=1)(keras.layers.BatchNormalization()(keras.layers.Dense(8)(inputs)))
+        model = keras.Model(inputs, keras.layers.Dense(4)(x))
+        loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+        model.compile("sgd", loss, metrics=["accuracy"], jit_compile=False)
+        return model
+
+    plain, other = net(), net()
+    tiny = schedules.constant(1e-6, begin=2, end=20, frequency=3)  # scores are taken, and nothing goes
+    callback = Pruning(tiny, method="gradient", gradient_data=tf.data.Dataset.from_tensor_slices(DATA).batch(7))
+    first, second = fit(plain, epochs=1), fit(other, callback, epochs=1)
+    assert all(mask.all() for mask in callback.masks().values())
+    assert first.history["accuracy"] == second.history["accuracy"]
+    assert_same_weights(plain, other, atol=1e-6)

@@ -1,0 +1,89 @@
+"""What `Pruning` refuses, where TF-MOT silently prunes nothing."""
+
+import re
+
+import keras
+import pytest
+
+from tests.builders.small_nets import STEPS, X, Y, compiled, fit, small_model, zeros, zeros_at
+from tfaudit.compress.pruning import schedules
+from tfaudit.compress.pruning.pruning import Pruning
+from tfaudit.errors import InputError
+
+
+def generator():
+    for i in range(STEPS):
+        yield X[8 * i : 8 * i + 8], Y[8 * i : 8 * i + 8]
+
+
+@pytest.mark.filterwarnings("ignore:Your input ran out of data")
+def test_data_of_unknown_length():
+    model = small_model()
+    with pytest.raises(InputError, match="give fit steps_per_epoch, or Pruning a TF-MOT schedule"):
+        model.fit(generator(), shuffle=False, verbose=0, callbacks=[Pruning(0.5)])
+    model.fit(generator(), shuffle=False, verbose=0, callbacks=[Pruning(schedules.constant(0.5, 3))])
+    assert zeros(model) == zeros_at(0.5)
+    model = small_model()
+    with pytest.raises(InputError, match=r"pruned nothing in this fit; the optimizer has done 1\d steps"):
+        model.fit(generator(), shuffle=False, verbose=0, callbacks=[Pruning(schedules.constant(0.5, 99))])
+
+
+def frozen():
+    model = small_model()
+    model.trainable = False
+    return compiled(model)
+
+
+def no_kernel():
+    return compiled(keras.Sequential([keras.Input((6,)), keras.layers.BatchNormalization()], name="bare"))
+
+
+@pytest.mark.parametrize(
+    ("model", "pruning", "message"),
+    [
+        (
+            small_model,
+            lambda: Pruning(schedules.constant(0.5, 100)),
+            "schedule: ConstantSparsity(target_sparsity=0.5, begin_step=100, end_step=-1, frequency=100) never prunes "
+            "in this fit: the optimizer has done 0 steps, the fit does steps 1 to 24",
+        ),
+        (small_model, lambda: Pruning(schedules.polynomial(0, 0.5, 24, 48, 24)), "never prunes in this fit"),
+        (small_model, lambda: Pruning(0.5, layers=["hiden"]), "layers: no layer 'hiden' with a kernel in"),
+        (small_model, lambda: Pruning(0.5, layers=["hiden"]), "there are 'hidden', 'logits'"),
+        (small_model, lambda: Pruning(0.5, layers=[]), "layers: came empty"),
+        (no_kernel, lambda: Pruning(0.5), "model: 'bare' has nothing to prune"),
+        (
+            frozen,
+            lambda: Pruning(0.5),
+            "layers: every selected kernel is frozen: prune them at one blow with tfaudit.prune",
+        ),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:The model does not have any trainable weights")
+def test_what_would_silently_prune_nothing_is_an_error(model, pruning, message):
+    model = model()
+    with pytest.raises(InputError, match=re.escape(message)):
+        fit(model, pruning())
+    assert "make_train_function" not in vars(model)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"schedule": 1.0}, "schedule: expected a TF-MOT PruningSchedule or a number in [0, 1), came 1.0"),
+        ({"schedule": "0.5"}, "schedule: expected a TF-MOT PruningSchedule or a number in [0, 1), came '0.5'"),
+        ({"schedule": float("nan")}, "came nan"),
+        ({"schedule": True}, "came True"),
+        ({"schedule": 0.5, "method": "size"}, "'random' with granularity='weight', came 'size'"),
+        ({"schedule": 0.5, "scope": "model"}, "scope: expected 'layer' or 'global', came 'model'"),
+        ({"schedule": 0.5, "seed": -1}, "seed: expected an integer >= 0, came -1"),
+    ],
+)
+def test_settings_that_cannot_be_used(settings, message):
+    with pytest.raises(InputError, match=re.escape(message)):
+        Pruning(**settings)
+
+
+def test_there_are_no_masks_before_a_fit():
+    with pytest.raises(InputError, match="masks: there are none before"):
+        Pruning(0.5).masks()

@@ -1,0 +1,68 @@
+"""Lottery tickets in `model.fit`: what is remembered, what comes back."""
+
+import keras
+import numpy as np
+import pytest
+
+from tests.builders.small_nets import X, Y, fit, small_model
+from tfaudit.compress.pruning.hold_masks import HoldMasks
+from tfaudit.compress.pruning.kernels import find_kernels
+from tfaudit.compress.pruning.pruning import prune
+from tfaudit.compress.pruning.rewind import Rewind
+from tfaudit.errors import InputError
+
+
+def values(model):
+    return [variable.numpy() for variable in model.variables]
+
+
+@pytest.mark.parametrize("step", [0, 1, 5])
+def test_the_weights_of_a_step_come_back_under_the_masks(step):
+    model, reference = small_model(), small_model()
+    rewind = Rewind(step)
+    fit(model, rewind)
+    if step:
+        reference.fit(X[: 8 * step], Y[: 8 * step], batch_size=8, shuffle=False, verbose=0)
+    masks = prune(model, 0.6)
+    rewind.back(masks)
+    for name, kernel in find_kernels(model).items():
+        expected = np.where(masks[name], find_kernels(reference)[name].numpy(), 0)
+        np.testing.assert_allclose(kernel.numpy(), expected, atol=1e-7)
+    biases = [v.numpy() for v in model.variables if v.name == "bias"]
+    for bias, before in zip(biases, [v.numpy() for v in reference.variables if v.name == "bias"], strict=True):
+        np.testing.assert_allclose(bias, before, atol=1e-7)
+
+
+def test_rounds_of_a_lottery_ticket():
+    model, rewind = small_model(), Rewind()
+    start = values(model)
+    fit(model, rewind)
+    last = None
+    for sparsity in (0.3, 0.5, 0.7):
+        masks = prune(model, sparsity)
+        rewind.back(masks)
+        fit(model, HoldMasks(masks), rewind)  # what it remembers stays
+        for name, kernel in find_kernels(model).items():
+            np.testing.assert_array_equal(kernel.numpy() != 0, masks[name])
+            assert last is None or not (masks[name] & ~last[name]).any()
+        last = masks
+    rewind.back({})
+    for now, before in zip(values(model), start, strict=True):
+        np.testing.assert_array_equal(now, before)
+
+
+def test_refusals():
+    with pytest.raises(InputError, match="step: expected a number of batches, 0 or more, came -1"):
+        Rewind(-1)
+    model, rewind = small_model(), Rewind(1000)
+    fit(model, rewind)
+    with pytest.raises(InputError, match="step: 1000 was not reached yet"):
+        rewind.back({})
+    model, rewind = small_model(), Rewind()
+    fit(model, rewind)
+    with pytest.raises(InputError, match="has no kernel 'x/kernel'"):
+        rewind.back({"x/kernel": np.ones((2, 2), bool)})
+    unbuilt = keras.Sequential([keras.layers.Dense(4)])
+    unbuilt.compile("sgd", "mse")
+    with pytest.raises(InputError, match="build it first"):
+        unbuilt.fit(X, np.ones((len(X), 4)), verbose=0, callbacks=[Rewind()])

@@ -1,0 +1,28 @@
+import numpy as np
+import pytest
+
+from tfaudit.compress.pruning.scores import SCORES, draws_for, inputs, magnitude
+
+
+@pytest.mark.parametrize("method", SCORES)
+def test_a_method_scores_every_weight_with_a_number_not_below_zero(method):
+    weights = np.random.default_rng(0).normal(size=(3, 4)).astype(np.float32)
+    gradients = np.random.default_rng(1).normal(size=(3, 4)).astype(np.float32)
+    supply = {"weights": weights, "gradients": gradients, "draws": draws_for(0, weights.shape, 0)}
+    supply["decay"] = np.float32(5e-4)
+    scores = SCORES[method](**{name: supply[name] for name in inputs(method)})
+    assert scores.shape == weights.shape
+    assert scores.dtype == np.float32
+    assert (scores >= 0).all()
+
+
+def test_magnitude_ignores_the_sign():
+    np.testing.assert_array_equal(magnitude(np.array([-3.0, 0.0, 2.0])), [3, 0, 2])
+
+
+def test_draws_depend_on_seed_and_position_alone():
+    first = draws_for(0, (50,), 7)
+    np.testing.assert_array_equal(first, draws_for(0, (50,), 7))
+    assert (first != draws_for(1, (50,), 7)).any()
+    assert (first != draws_for(0, (50,), 8)).any()
+    assert ((first >= 0) & (first < 1)).all()

@@ -1,0 +1,122 @@
+"""TF-MOT's masks against TF-MOT's own functions, on the same weights."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.builders.small_nets import STEPS, fit, small_model
+from tfaudit.compress.pruning import schedules
+from tfaudit.compress.pruning.kernels import find_kernels
+from tfaudit.compress.pruning.pruning import Pruning, prune
+from tfaudit.compress.pruning.tfmot_masks import TFMOT
+from tfaudit.errors import InputError
+
+SPARSITIES = (0.0, 0.3, 0.5, 0.83, 0.99)
+
+
+@pytest.fixture(scope="module")
+def theirs():
+    """The mask of TF-MOT's `Pruning` for one kernel."""
+    schedules._tfmot()  # the safe way to import TF-MOT
+    from tensorflow_model_optimization.python.core.sparsity.keras import pruning_impl
+
+    def mask(weights, sparsity, block_size=(1, 1), block_pooling_type="AVG", sparsity_m_by_n=None):
+        pruning = pruning_impl.Pruning(
+            training_step_fn=lambda: 0,
+            pruning_vars=[],
+            pruning_schedule=lambda step: (True, tf.constant(sparsity, tf.float32)),
+            block_size=block_size,
+            block_pooling_type=block_pooling_type,
+            sparsity_m_by_n=sparsity_m_by_n,
+        )
+        return pruning._maybe_update_block_mask(tf.constant(weights))[1].numpy().astype(bool)
+
+    return mask
+
+
+def with_ties(shape, seed=0):
+    return np.round(np.random.default_rng(seed).normal(size=shape), 1).astype(np.float32)
+
+
+@pytest.mark.parametrize("sparsity", SPARSITIES)
+@pytest.mark.parametrize("shape", [(7, 9), (3, 3, 4, 6), (40, 1)])
+def test_all_ties_stay(theirs, shape, sparsity):
+    weights = with_ties(shape)
+    np.testing.assert_array_equal(TFMOT().mask(weights, sparsity), theirs(weights, sparsity))
+
+
+@pytest.mark.parametrize("pooling", ["AVG", "MAX"])
+@pytest.mark.parametrize("block", [(1, 4), (4, 1), (2, 3), (5, 5), (6, 4)])
+@pytest.mark.parametrize("shape", [(8, 12), (13, 10), (30, 31)])
+def test_blocks(theirs, shape, block, pooling):
+    """Also where they do not fit, and with ties of blocks."""
+    for weights in (with_ties(shape), np.random.default_rng(1).normal(size=shape).astype(np.float32)):
+        for sparsity in (0.3, 0.83):
+            found = TFMOT(block, pooling).mask(weights, sparsity)
+            np.testing.assert_array_equal(found, theirs(weights, sparsity, block, pooling))
+
+
+@pytest.mark.parametrize("m_by_n", [(2, 4), (1, 2), (3, 4), (1, 4), (5, 8)])
+@pytest.mark.parametrize("shape", [(8, 5), (10, 3), (3, 3, 6, 4), (1, 1, 16, 2), (3, 7)])
+def test_m_by_n(theirs, shape, m_by_n):
+    for weights in (with_ties(shape), np.zeros(shape, np.float32)):
+        found = TFMOT(sparsity_m_by_n=m_by_n).mask(weights, 0.5).numpy()
+        np.testing.assert_array_equal(found, theirs(weights, 0.5, sparsity_m_by_n=m_by_n))
+
+
+def test_m_by_n_leaves_at_most_so_many_in_every_run_of_inputs(rng):
+    mask = TFMOT(sparsity_m_by_n=(2, 4)).mask(rng.normal(size=(3, 3, 16, 5)), 0.5).numpy()
+    runs = np.moveaxis(mask, -2, -1).reshape(-1, 4)
+    assert (runs.sum(axis=1) == 2).all()
+
+
+def test_prune_takes_it():
+    model = small_model()
+    kernels = find_kernels(model)
+    values = {name: kernel.numpy() for name, kernel in kernels.items()}
+    for name, mask in prune(model, 0.5, tfmot=TFMOT((2, 2), "MAX")).items():
+        np.testing.assert_array_equal(kernels[name].numpy(), np.where(mask, values[name], 0))
+        np.testing.assert_array_equal(mask, TFMOT((2, 2), "MAX").mask(values[name], 0.5))
+    masks = prune(small_model(), 0.5, tfmot=TFMOT(sparsity_m_by_n=(2, 4)))
+    assert masks["logits/kernel"].mean() == 0.5
+    assert masks["hidden/kernel"].reshape(6, 16)[:4].mean() == 0.5
+
+
+def test_training_under_blocks():
+    model = small_model()
+    pruning = Pruning(schedules.constant(0.5, begin=1, end=1), tfmot=TFMOT((2, 2)))
+    wanted = prune(small_model(), 0.5, tfmot=TFMOT((2, 2)))
+    fit(model, pruning, epochs=1, steps_per_epoch=STEPS // 2)
+    for name, mask in pruning.masks().items():
+        np.testing.assert_array_equal(mask, wanted[name])
+        assert not find_kernels(model)[name].numpy()[~mask].any()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"block_size": (0, 2)}, r"block_size: expected two integers >= 1, came \(0, 2\)"),
+        ({"block_size": 4}, "block_size: expected two integers >= 1, came 4"),
+        ({"block_size": None}, "block_size: expected two integers >= 1, came None"),
+        ({"block_pooling_type": "avg"}, "block_pooling_type: expected 'AVG' or 'MAX', came 'avg'"),
+        ({"sparsity_m_by_n": (4, 4)}, r"sparsity_m_by_n: expected m below n, came \(4, 4\)"),
+        ({"sparsity_m_by_n": (2, 4), "block_size": (2, 2)}, "block_size: expected .* with sparsity_m_by_n"),
+    ],
+)
+def test_settings_that_cannot_be_used(settings, message):
+    with pytest.raises(InputError, match=message):
+        TFMOT(**settings)
+
+
+def test_what_it_cannot_be_used_with():
+    conv = keras.Sequential([keras.Input((6, 6, 2)), keras.layers.Conv2D(3, 3, name="conv")])
+    with pytest.raises(InputError, match=r"blocks are for kernels of 2 dimensions, '.*conv/kernel' has shape \(3, 3"):
+        prune(conv, 0.5, tfmot=TFMOT((2, 2)))
+    with pytest.raises(InputError, match=r"sparsity: 2 of 4 weights are 0\.5, came 0\.7"):
+        prune(small_model(), 0.7, tfmot=TFMOT(sparsity_m_by_n=(2, 4)))
+    with pytest.raises(InputError, match="m-by-n is one mask from the first step on: use tfaudit"):
+        Pruning(0.5, tfmot=TFMOT(sparsity_m_by_n=(2, 4)))
+    for settings in ({"method": "random"}, {"scope": "global"}, {"method": "l1", "granularity": "channel"}):
+        with pytest.raises(InputError, match="tfmot: TF-MOT knows method='magnitude'"):
+            prune(small_model(), 0.5, tfmot=TFMOT(), **settings)

@@ -1,0 +1,115 @@
+"""`Pruning` against TF-MOT's own wrapper on tf_keras: equal starting weights and batches, equal everything else."""
+
+import keras
+import numpy as np
+import pytest
+
+from tfaudit.compress.pruning import schedules
+from tfaudit.compress.pruning.pruning import Pruning, prune
+from tfaudit.compress.pruning.sparsity import sparsity
+from tfaudit.errors import InputError
+
+EPOCHS, BATCH = 3, 16
+RNG = np.random.default_rng(0)
+IMAGES = RNG.normal(size=(10 * BATCH, 8, 8, 3)).astype(np.float32)
+LABELS = RNG.integers(0, 5, len(IMAGES))
+
+
+@pytest.fixture(scope="module")
+def tf_keras():
+    schedules._tfmot()  # the safe way to import TF-MOT, which brings tf_keras
+    return pytest.importorskip("tf_keras")
+
+
+def convnet(api):
+    return api.Sequential(
+        [
+            api.layers.InputLayer((8, 8, 3)),
+            api.layers.Conv2D(8, 3, activation="relu", name="conv1"),
+            api.layers.MaxPooling2D(name="pool"),
+            api.layers.Flatten(name="flat"),
+            api.layers.Dense(12, activation="relu", name="hidden"),
+            api.layers.Dense(5, name="logits"),
+        ]
+    ), api.optimizers.Adam(1e-2)
+
+
+def residual_net(api):
+    def conv(filters, name):
+        decay = api.regularizers.L2(5e-4)
+        return api.layers.Conv2D(filters, 3, padding="same", use_bias=False, kernel_regularizer=decay, name=name)
+
+    def norm(name):  # Keras 2 fuses by default, and then corrects the variance of a batch by n / (n - 1).
+        return api.layers.BatchNormalization(name=name, **({} if api is keras else {"fused": False}))
+
+    inputs = api.Input((8, 8, 3))
+    x = norm("norm0")(conv(8, "conv0")(inputs))
+    x = api.layers.ReLU(name="relu0")(x)
+    y = norm("norm1")(conv(8, "conv1")(x))
+    y = conv(8, "conv2")(api.layers.ReLU(name="relu1")(y))
+    x = api.layers.Add(name="add")([x, norm("norm2")(y)])
+    x = api.layers.GlobalAveragePooling2D(name="pool")(api.layers.ReLU(name="relu2")(x))
+    logits = api.layers.Dense(5, kernel_regularizer=api.regularizers.L2(5e-4), name="logits")(x)
+    return api.Model(inputs, logits), api.optimizers.SGD(0.01, momentum=0.9, nesterov=True)
+
+
+def by_layer(model):
+    """{layer: weights}, seen through TF-MOT's wrappers."""
+    inner = [getattr(layer, "layer", layer) for layer in model.layers]
+    return {layer.name: layer.get_weights() for layer in inner if layer.get_weights()}
+
+
+def fit(model, optimizer, api, callback, **compiling):
+    loss = api.losses.SparseCategoricalCrossentropy(from_logits=True)
+    model.compile(optimizer, loss, jit_compile=False, **compiling)
+    history = model.fit(IMAGES, LABELS, batch_size=BATCH, epochs=EPOCHS, shuffle=False, verbose=0, callbacks=[callback])
+    return np.array(history.history["loss"])
+
+
+@pytest.mark.parametrize("net", [convnet, residual_net])
+@pytest.mark.parametrize("scheduled", ["polynomial", "constant"])
+def test_losses_masks_and_weights_equal_those_of_tfmot(tf_keras, net, scheduled):
+    schedule = {
+        "polynomial": schedules.polynomial(0.1, 0.8, begin=2, end=20, frequency=6),
+        # Step 30 is the last of the run, 31 would be the next update: TF-MOT never comes to it, and so must we.
+        "constant": schedules.constant(0.7, begin=1, frequency=10),
+    }[scheduled]
+    tfmot = schedules._tfmot()
+
+    keras.utils.set_random_seed(1)
+    ours, optimizer = net(keras)
+    start = by_layer(ours)
+    pruning = Pruning(schedule)
+    our_losses = fit(ours, optimizer, keras, pruning)
+
+    theirs, optimizer = net(tf_keras)
+    theirs = tfmot.prune_low_magnitude(theirs, pruning_schedule=schedule)
+    for layer in theirs.layers:
+        inner = getattr(layer, "layer", layer)
+        if inner.name in start:
+            inner.set_weights(start[inner.name])
+    their_losses = fit(theirs, optimizer, tf_keras, tfmot.UpdatePruningStep())
+
+    np.testing.assert_allclose(our_losses, their_losses, rtol=0, atol=1e-6)
+    expected = by_layer(theirs)
+    for name, weights in by_layer(ours).items():
+        for got, want in zip(weights, expected[name], strict=True):
+            np.testing.assert_allclose(got, want, rtol=0, atol=1e-5)
+    wanted = {
+        layer.layer.name: mask.numpy().astype(bool)
+        for layer in theirs.layers
+        if hasattr(layer, "pruning_vars")
+        for _, mask, _ in layer.pruning_vars
+    }
+    got = {name.split("/")[-2]: mask for name, mask in pruning.masks().items()}
+    assert got.keys() == wanted.keys()
+    assert all((got[name] == wanted[name]).all() for name in wanted)
+    assert all(not mask.all() for mask in got.values())
+
+
+def test_a_tf_keras_model_is_sent_to_tfmot(tf_keras):
+    model, _ = convnet(tf_keras)
+    for refused in (lambda: prune(model, 0.5), lambda: sparsity(model)):
+        with pytest.raises(InputError, match=r"tf_keras .*prune_low_magnitude .*tfaudit\.Predictions") as caught:
+            refused()
+        assert "\n" not in str(caught.value)

@@ -1,0 +1,88 @@
+"""All seven techniques of [P] against the masks that `torch.nn.utils.prune` made of the same weights and draws.
+
+PyTorch ran once: torch_masks.py says how and writes the file that is read here.
+"""
+
+import json
+
+import keras
+import numpy as np
+import pytest
+
+from tests.compress.pruning.torch_masks import AMOUNTS, PLACE, SHAPES, STRUCTURED
+from tfaudit.compress.pruning.channels import spread
+from tfaudit.compress.pruning.masks import keep_count, masks
+from tfaudit.compress.pruning.pruning import prune
+
+RECORDED = dict(np.load(PLACE))
+
+
+def model():
+    """A layer for each recorded kernel, of its shape; the tower has no other sense."""
+    inputs = {
+        "conv": (keras.Input((8, 8, 6)), keras.layers.Conv2D(10, 3, name="conv")),
+        "conv1d": (keras.Input((8, 4)), keras.layers.Conv1D(7, 5, name="conv1d")),
+        "conv3d": (keras.Input((8, 8, 8, 5)), keras.layers.Conv3D(6, (2, 3, 2), name="conv3d")),
+        "dense": (keras.Input((30,)), keras.layers.Dense(12, name="dense")),
+    }
+    made = keras.Model([each for each, _ in inputs.values()], [layer(each) for each, layer in inputs.values()])
+    for name in SHAPES:
+        made.get_layer(name).kernel.assign(RECORDED[f"kernel/{name}"])
+    return made
+
+
+def recorded(what, amount):
+    return {name: RECORDED[f"{what}/{amount}/{name}"] for name in SHAPES}
+
+
+def assert_equal(found, wanted):
+    for name, mask in wanted.items():
+        np.testing.assert_array_equal(found.get(name, found.get(f"{name}/kernel")), mask)
+
+
+@pytest.mark.parametrize("amount", AMOUNTS)
+def test_single_weights(amount):
+    assert_equal(prune(model(), amount), recorded("l1_unstructured", amount))
+    assert_equal(prune(model(), amount, scope="global"), recorded("global_unstructured", amount))
+
+
+@pytest.mark.parametrize("amount", AMOUNTS)
+@pytest.mark.parametrize("axis", [-2, -1])
+@pytest.mark.parametrize("method", STRUCTURED)
+def test_channels(method, axis, amount):
+    found = prune(model(), amount, method=method.removesuffix("_structured"), granularity="channel", axis=axis)
+    assert_equal(found, recorded(f"{method}{axis}", amount))
+
+
+@pytest.mark.parametrize("amount", AMOUNTS)
+def test_random_numbers(amount):
+    """Its draws ranked by us. PyTorch prunes the largest draws of weights, but the smallest of channels."""
+    draws = recorded("draws", amount)
+    assert_equal(masks({name: 1 - each.astype(np.float64) for name, each in draws.items()}, amount),
+                 recorded("random_unstructured", amount))  # fmt: skip
+    for axis in (-2, -1):
+        kept = masks(recorded(f"draws{axis}", amount), amount)
+        spreads = {name: np.asarray(spread(mask, SHAPES[name], (axis,))) for name, mask in kept.items()}
+        assert_equal(spreads, recorded(f"random_structured{axis}", amount))
+
+
+@pytest.mark.parametrize("amount", AMOUNTS)
+def test_seeded_random_pruning_takes_as_many_as_pytorch(amount):
+    for what, settings in (
+        ("random_unstructured", {}),
+        ("random_structured-2", {"granularity": "channel"}),
+        ("random_structured-1", {"granularity": "channel", "axis": -1}),
+    ):
+        found = prune(model(), amount, method="random", **settings)
+        wanted = recorded(what, amount)
+        assert {name: found[f"{name}/kernel"].sum() for name in wanted} == {n: m.sum() for n, m in wanted.items()}
+
+
+def test_where_half_a_weight_would_go_pytorch_rounds_what_goes_and_we_round_what_stays():
+    # torch.nn.utils.prune._compute_nparams_toprune: round(amount * n). TF-MOT and we: keep round(n * (1 - amount)).
+    assert 5 - round(0.5 * 5) == 3
+    assert keep_count(5, 0.5) == 2
+
+
+def test_the_file_says_which_pytorch():
+    assert int(json.loads(str(RECORDED["versions"]))["torch"].split(".")[0]) >= 2

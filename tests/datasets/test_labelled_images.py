@@ -1,0 +1,146 @@
+"""Labelled images from folders, arrays and prepared sets: what is read, in which order, and what is refused."""
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from tfaudit.datasets.labelled_images import labelled_images, middle
+from tfaudit.errors import InputError
+
+
+def draw(path, size=(8, 8), level=0, mode="RGB"):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.new(mode, size, level).save(path)
+
+
+@pytest.fixture
+def pets(tmp_path):
+    for i, name in enumerate(("dog", "cat", "owl")):
+        for j in range(4):
+            draw(tmp_path / "pets" / name / f"{j}.png", level=(10 * i + j, 0, 0))
+    return tmp_path / "pets"
+
+
+def test_a_folder_gives_sorted_classes_stable_ids_and_every_pass_the_same_pixels(pets):
+    images = labelled_images(str(pets))
+    assert images.class_names == ("cat", "dog", "owl")
+    assert images.labels.tolist() == [0] * 4 + [1] * 4 + [2] * 4
+    assert images.example_ids[:2].tolist() == ["cat/0.png", "cat/1.png"]
+    for _ in range(2):
+        batches = list(images.batches(5))
+        assert [len(batch) for batch in batches] == [5, 5, 2]
+        reds = np.concatenate(batches)[:, 0, 0, 0]
+        assert reds.tolist() == [10, 11, 12, 13, 0, 1, 2, 3, 20, 21, 22, 23]
+
+
+def test_a_limit_is_spread_over_the_classes(pets):
+    images = labelled_images(str(pets), limit=6)
+    assert np.bincount(images.labels).tolist() == [2, 2, 2]
+    assert len(labelled_images(str(pets), limit=100).labels) == 12
+
+
+def test_a_split_of_a_folder_is_taken_where_there_is_one(tmp_path):
+    for split in ("train", "test"):
+        draw(tmp_path / split / "cat" / f"{split}.png")
+    assert labelled_images(str(tmp_path)).example_ids.tolist() == ["test/cat/test.png"]
+    assert labelled_images(str(tmp_path), split="train").example_ids.tolist() == ["train/cat/train.png"]
+
+
+def test_scaling_keeps_the_middle_square_and_a_crop_does_not_scale(tmp_path):
+    stripes = np.zeros((20, 40, 3), np.uint8)
+    stripes[:, 10:30] = 200  # the middle square of 20
+    (tmp_path / "a").mkdir()
+    Image.fromarray(stripes).save(tmp_path / "a" / "x.png")
+
+    def read(**sizes):
+        return next(labelled_images(str(tmp_path), **sizes).batches(1))[0]
+
+    assert read(image_size=10).shape == (10, 10, 3)
+    assert (read(image_size=10)[:, 1:-1] == 200).all()
+    np.testing.assert_array_equal(read(crop=20), stripes[:, 10:30])
+    np.testing.assert_array_equal(read(image_size=20, crop=16), stripes[2:18, 12:28])
+    assert read(image_size=10, channels=1).shape == (10, 10, 1)
+
+
+def test_grey_palette_and_cmyk_files_become_rgb(tmp_path):
+    for mode, name in (("L", "a.png"), ("P", "b.png"), ("CMYK", "c.jpg"), ("RGBA", "d.png")):
+        draw(tmp_path / "x" / name, mode=mode)
+    assert next(labelled_images(str(tmp_path)).batches(9)).shape == (4, 8, 8, 3)
+
+
+def test_names_put_the_labels_in_the_order_of_the_models_outputs(pets):
+    images = labelled_images(str(pets)).named(["owl", "bee", "cat", "dog"])
+    assert images.class_names == ("owl", "bee", "cat", "dog")
+    assert images.labels.tolist() == [2] * 4 + [3] * 4 + [0] * 4
+    with pytest.raises(InputError, match="classes: 1 of the data's 3 are not named: owl"):
+        labelled_images(str(pets)).named(["cat", "dog"])
+    with pytest.raises(InputError, match="classes: '3 names', allowed is different names"):
+        labelled_images(str(pets)).named(["cat", "dog", "dog"])
+
+
+def save(tmp_path, **arrays):
+    np.savez(tmp_path / "data.npz", **arrays)
+    return str(tmp_path / "data.npz")
+
+
+def test_arrays(tmp_path, rng):
+    pixels, labels = rng.integers(0, 256, (10, 6, 6), np.uint8), np.arange(10) % 2
+    images = labelled_images(save(tmp_path, images=pixels, labels=labels, class_names=["a", "b"]), crop=4)
+    assert (images.class_names, images.image_shape) == (("a", "b"), (4, 4, 1))
+    np.testing.assert_array_equal(np.concatenate([*images.batches(3)])[..., 0], pixels[:, 1:5, 1:5])
+    few = labelled_images(save(tmp_path, images=pixels, labels=labels), limit=5)
+    assert (few.class_names, few.example_ids.tolist()) == (None, [0, 2, 4, 6, 8])
+
+
+def test_a_data_set_by_its_name():
+    images = labelled_images("digits", limit=30)
+    assert (len(images.labels), len(images.class_names)) == (30, 10)
+    assert sum(map(len, images.batches(7))) == 30
+
+
+def test_middle_refuses_what_is_too_small():
+    with pytest.raises(InputError, match="crop: 9 pixels, but an image has 4 x 10"):
+        middle(np.zeros((4, 10, 3)), 9)
+
+
+@pytest.mark.parametrize(
+    ("arrays", "words"),
+    [
+        ({"images": np.zeros((2, 4, 4))}, "lacks labels; it needs images and labels"),
+        ({"images": np.zeros((2, 4, 4)), "labels": [0]}, r"labels: int64 \(1,\), expected 2 integers"),
+        ({"images": np.zeros((2, 4, 4)), "labels": [0.0, 1.0]}, "labels: float64"),
+        ({"images": np.zeros((2, 4, 4)), "labels": [0, -1]}, "labels: int64"),
+        ({"images": np.zeros((2, 4)), "labels": [0, 1]}, r"images: float64 \(2, 4\), expected uint8 or floats"),
+        ({"images": np.full((2, 4, 4), np.nan), "labels": [0, 1]}, "images: hold NaN or infinite values"),
+        ({"images": np.array([{}, {}], object), "labels": [0, 1]}, "cannot be read .*allow_pickle"),
+    ],
+)
+def test_arrays_that_cannot_be_used_are_one_line(tmp_path, arrays, words):
+    with pytest.raises(InputError, match=words) as refused:
+        labelled_images(save(tmp_path, **arrays))
+    assert "\n" not in str(refused.value)
+
+
+def test_folders_that_cannot_be_used_are_one_line(tmp_path, pets):
+    def read(**options):
+        return list(labelled_images(str(pets), **options).batches(4))
+
+    (tmp_path / "not.npz").write_text("no")
+    with pytest.raises(InputError, match=r"not.npz cannot be read"):
+        labelled_images(str(tmp_path / "not.npz"))
+    with pytest.raises(InputError, match=r"data: ./nowhere, there is no such folder or .npz file"):
+        labelled_images("./nowhere")
+    with pytest.raises(InputError, match="limit: 0, allowed is 1 or more"):
+        read(limit=0)
+    with pytest.raises(InputError, match="crop: 9, allowed is at most image_size, 8"):
+        read(image_size=8, crop=9)
+    with pytest.raises(InputError, match=r"image .*cat/0.png: crop: 9 pixels, but an image has 8 x 8"):
+        read(crop=9)
+    draw(pets / "owl" / "wide.png", size=(9, 8))
+    with pytest.raises(InputError, match=r"image .*wide.png has 8 x 9 pixels, the first 8 x 8"):
+        read()
+    (pets / "cat" / "0.png").write_bytes(b"no image")
+    with pytest.raises(InputError, match=r"image .*cat/0.png cannot be decoded"):
+        read()
+    with pytest.raises(InputError, match="image_size: 4, but arrays are taken as they are"):
+        labelled_images(str(tmp_path / "not.npz"), image_size=4)

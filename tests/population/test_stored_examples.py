@@ -1,0 +1,78 @@
+"""What a study keeps of its data set: images, groups, and the facts of the classes."""
+
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+from scipy import stats
+
+from tfaudit.datasets.dataset import Dataset
+from tfaudit.population.stored_examples import class_facts, store_examples
+from tfaudit.store.store import Store
+from tfaudit.study.study import Study, Training
+
+STUDY = Study(name="s", dataset="digits", model="digits_convnet", training=Training(epochs=1), population=1)
+
+
+def small_set(count=12, **changes):
+    random = np.random.default_rng(0)
+    facts = {
+        "name": "small",
+        "split": "train",
+        "class_names": ("a", "b", "empty"),
+        "image_shape": (4, 4, 1),
+        "num_examples": count,
+        "pixels": random.integers(0, 256, (count, 4, 4, 1), dtype=np.uint8),
+        "known_labels": np.arange(count) % 2,
+        "known_ids": np.array([f"id-{i}" for i in range(count)]),
+        "known_groups": {"writer": np.arange(count) // 3},
+    }
+    return Dataset(**facts | changes)
+
+
+def as_stream(dataset):
+    import tensorflow as tf
+
+    parts = (dataset.pixels, dataset.labels, dataset.example_ids)
+    return Dataset(
+        name=dataset.name,
+        split=dataset.split,
+        class_names=dataset.class_names,
+        image_shape=dataset.image_shape,
+        num_examples=dataset.num_examples,
+        stream=lambda: tf.data.Dataset.from_tensor_slices(parts),
+    )
+
+
+def test_class_facts_count_and_measure_the_training_images():
+    train = small_set()
+    table = class_facts(train).set_index("class")
+    assert table["train_examples"].tolist() == [6, 6, 0]
+    entropies = [stats.entropy(np.unique(image, return_counts=True)[1], base=2) for image in train.pixels[::2]]
+    assert table.loc["a", "entropy_bits"] == pytest.approx(np.mean(entropies))
+    assert np.isnan(table.loc["empty", "entropy_bits"])
+
+
+def test_images_groups_and_facts_are_stored_once(tmp_path):
+    store, test = Store.create(tmp_path, STUDY, {}), small_set(split="test")
+    store_examples(store, small_set(), test)
+    examples = store.examples("test")
+    assert examples.attrs["groups"] == ["writer"]
+    np.testing.assert_array_equal(examples["writer"], np.arange(12) // 3)
+    image = Image.open(io.BytesIO(examples["image"][3]))
+    np.testing.assert_array_equal(np.asarray(image), test.pixels[3, ..., 0])
+    pd.testing.assert_frame_equal(store.table("classes"), class_facts(small_set()), check_dtype=False)
+    before = (tmp_path / "examples/test.parquet").stat().st_mtime_ns
+    store_examples(store, small_set(), test)
+    assert (tmp_path / "examples/test.parquet").stat().st_mtime_ns == before
+
+
+def test_a_streaming_set_gives_the_same_images_and_no_entropy(tmp_path):
+    store, test = Store.create(tmp_path, STUDY, {}), small_set(split="test", known_groups={})
+    store_examples(store, as_stream(small_set()), as_stream(test))
+    image = Image.open(io.BytesIO(store.examples("test")["image"][3]))
+    np.testing.assert_array_equal(np.asarray(image), test.pixels[3, ..., 0])
+    assert store.table("classes")["entropy_bits"].isna().all()
+    assert store.table("classes")["train_examples"].tolist() == [6, 6, 0]

@@ -1,0 +1,174 @@
+"""Training: bits from the seed alone, learning rates, decay, exact steps, the best epoch, pruning that arrives."""
+
+import dataclasses
+
+import keras
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tfaudit import Pruned, Study, Training, load_dataset
+from tfaudit.compress.pruning.schedules import ask
+from tfaudit.datasets.validation import split_validation
+from tfaudit.population import trainer as training
+from tfaudit.population.pruned import gradual_trainer
+from tfaudit.population.trainer import Rate, Trainer, pruning_schedule
+from tfaudit.study.variants import Dense
+
+DATA = load_dataset("digits", "train").take(150)
+STUDY = Study(
+    name="s",
+    dataset="digits",
+    model="digits_convnet",
+    training=Training(epochs=2, batch_size=64),
+    variants=(Pruned(0.7), Pruned(0.7, scope="global")),
+    model_options={"filters": [4], "units": 8},
+)
+
+
+def trainer(variant=None, **training):
+    study = dataclasses.replace(STUDY, training=dataclasses.replace(STUDY.training, **training))
+    if isinstance(variant, Pruned):
+        return gradual_trainer(study, variant, DATA)
+    return Trainer(study, study.training, DATA)
+
+
+def trained(one, seed):
+    model = one.build(seed)
+    return model, one.train(model, seed)
+
+
+def weights(model):
+    return [w.numpy() for w in model.weights]
+
+
+@pytest.mark.parametrize("variant", [Dense(), Pruned(0.7), Pruned(0.7, scope="global")], ids=lambda v: v.key)
+def test_a_member_depends_on_its_seed_alone_and_not_on_those_before_it(variant):
+    used = trainer(variant)
+    trained(used, 1)
+    after_another, history = trained(used, 2)
+    fresh, same_history = trained(trainer(variant), 2)
+    for a, b in zip(weights(after_another), weights(fresh), strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert history.equals(same_history)
+    other, _ = trained(used, 3)
+    assert any((a != b).any() for a, b in zip(weights(fresh), weights(other), strict=True))
+
+
+def test_the_trace_is_shared_between_members(monkeypatch):
+    one = trainer(Pruned(0.5))
+    traces = []
+    step = one.model.train_step
+    monkeypatch.setattr(one.model, "train_step", lambda *a: traces.append(1) or step(*a))
+    trained(one, 1)
+    first = len(traces)
+    trained(one, 2)
+    trained(one, 3)
+    assert first > 0
+    assert len(traces) == first
+
+
+@pytest.mark.parametrize("steps", [1, 3, 7])
+def test_steps_are_exact(steps):
+    one = trainer(epochs=None, steps=steps)
+    _, history = trained(one, 0)
+    assert int(one.model.optimizer.iterations.numpy()) == steps
+    assert len(history) == -(-steps // 3)  # 150 examples are 3 batches of 64
+
+
+def test_every_epoch_has_batches_of_its_own():
+    _, history = trained(trainer(epochs=None, steps=9, learning_rate=1e-12), 0)
+    assert history["loss"].round(4).nunique() == 1  # the same examples in every epoch ...
+    one = trainer(epochs=None, steps=9, learning_rate=1e-12)
+    one._steps_per_epoch = 1
+    one._epochs = 9
+    _, batches = trained(one, 0)
+    losses = batches["loss"].round(6)
+    assert losses.nunique() == 9  # ... in another order
+    assert losses[:3].mean() != losses[3:6].mean()
+
+
+def test_weight_decay_adds_its_share_of_each_kernel_to_the_gradient():
+    plain, decayed = (
+        trainer(epochs=None, steps=1, momentum=0.0, nesterov=False, learning_rate=0.1, weight_decay=decay)
+        for decay in (0.0, 0.5)
+    )
+    start = {w.path: w.numpy() for w in plain.build(4).weights}
+    (a, _), (b, _) = trained(plain, 4), trained(decayed, 4)
+    for before, after in zip(a.weights, b.weights, strict=True):
+        expected = -0.1 * 0.5 * start[before.path] if before.path.endswith("kernel") else 0.0
+        np.testing.assert_allclose(after.numpy() - before.numpy(), expected + np.zeros(before.shape), atol=1e-6)
+
+
+def test_label_smoothing_gives_the_loss_of_keras():
+    one = trainer(epochs=None, steps=1, label_smoothing=0.1, batch_size=150)
+    start = one.build(5)
+    _, history = trained(one, 5)
+    loss = keras.losses.CategoricalCrossentropy(from_logits=True, label_smoothing=0.1)
+    expected = loss(np.eye(10)[DATA.labels], start(DATA.images.astype("float32")))
+    assert history["loss"][0] == pytest.approx(float(expected), rel=1e-5)
+
+
+def test_the_best_epoch_is_kept():
+    one = trainer(epochs=6, validation=0.2, keep="best", learning_rate=((0, 0.05), (2, 3.0)))  # 3.0 ruins it
+    model, history = trained(one, 6)
+    best = history["val_loss"].idxmin()
+    assert best < 5
+    shorter, _ = trained(trainer(epochs=int(best) + 1, validation=0.2, learning_rate=((0, 0.05), (2, 3.0))), 6)
+    for a, b in zip(weights(model), weights(shorter), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_a_member_splits_its_training_set_once(monkeypatch):
+    splits = []
+    monkeypatch.setattr(training, "split_validation", lambda *a: splits.append(a) or split_validation(*a))
+    trained(trainer(epochs=1, validation=0.2), 6)
+    assert [(share, seed) for _, share, seed in splits] == [(0.2, 6)]
+
+
+def test_the_best_epoch_of_a_pruned_member_is_one_at_its_final_sparsity():
+    one = trainer(Pruned(0.7), epochs=5, validation=0.2, keep="best", learning_rate=((0, 0.05), (1, 3.0)))
+    model, _ = trained(one, 0)
+    kernels = [w.numpy() for w in model.weights if w.path.endswith("kernel")]
+    for kernel in kernels:
+        assert np.count_nonzero(kernel) <= max(round(kernel.size * 0.3), 1)
+
+
+def test_a_member_is_saved_without_compilation_and_loads_anywhere(tmp_path):
+    model, _ = trained(trainer(), 0)
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    assert not loaded.compiled
+    np.testing.assert_array_equal(loaded(DATA.images[:2] * 1.0), model(DATA.images[:2] * 1.0))
+
+
+def rates(training, steps, steps_per_epoch):
+    rate = Rate(training, steps, steps_per_epoch)
+    return [float(rate(np.int64(step))) for step in range(steps)]
+
+
+def test_learning_rates_in_pieces_warmed_up_and_along_a_cosine():
+    pieces = Training(epochs=3, learning_rate=((0, 0.1), (1, 1.0), (2, 0.01)))
+    np.testing.assert_allclose(rates(pieces, 6, 2), [0.1, 0.1, 1, 1, 0.01, 0.01], rtol=1e-6)
+    warm = Training(epochs=3, learning_rate=0.4, warmup=2)
+    np.testing.assert_allclose(rates(warm, 6, 2), [0.1, 0.2, 0.3, 0.4, 0.4, 0.4], rtol=1e-6)
+    cosine = Training(epochs=4, learning_rate=0.2, decay="cosine")
+    reference = keras.optimizers.schedules.CosineDecay(0.2, 8)
+    np.testing.assert_allclose(rates(cosine, 8, 2), [float(reference(step)) for step in range(8)], rtol=1e-5)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.floats(0.05, 0.99),
+    st.tuples(st.floats(0, 1), st.floats(0, 1)).filter(lambda pair: pair[0] < pair[1]),
+    st.none() | st.integers(1, 300),
+    st.integers(1, 400),
+)
+def test_every_schedule_reaches_its_sparsity_within_the_run(sparsity, window, frequency, steps):
+    schedule = pruning_schedule(Pruned(sparsity, begin=window[0], end=window[1], frequency=frequency), sparsity, steps)
+    config = schedule.get_config()["config"]
+    assert config["end_step"] <= steps
+    due, reached = ask(schedule, config["end_step"])
+    assert bool(due)
+    assert float(reached) == pytest.approx(sparsity, rel=1e-5)

@@ -1,0 +1,532 @@
+"""What raters answer: against plain dictionaries, many writers at once, a writer killed, files that are not ours."""
+
+import contextlib
+import multiprocessing
+import os
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import hypothesis
+import hypothesis.strategies as some
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.builders.populations import population
+from tfaudit.audit.exemplars import exemplars
+from tfaudit.audit.survey.questions import CATEGORIES, QUESTIONS
+from tfaudit.audit.survey.sample import survey_sample
+from tfaudit.audit.survey.survey import survey
+from tfaudit.errors import InputError
+from tfaudit.ratings.answers import Answers, open_answers
+from tfaudit.ratings.database import AnswerFile
+from tfaudit.ratings.names import rater_name
+
+KEYS = [question.key for question in QUESTIONS]
+FOUND = exemplars(population(1), population(2, hurt=[3]))
+IDS = [f"test-{i}" for i in range(200)]
+ALL = dict.fromkeys(KEYS, 1)
+SEAL = "of these examples"
+
+
+def begun(answers, *, n=20, seed=3, variant="int8", split="test", examples=SEAL, found=FOUND):
+    sample = survey_sample(found, n, seed=seed)
+    return answers.begin(sample, variant=variant, split=split, seed=seed, examples=examples, example_ids=IDS)
+
+
+@pytest.fixture
+def answers(tmp_path):
+    return open_answers(tmp_path)
+
+
+def test_nothing_is_written_before_a_study_begins(answers, tmp_path):
+    assert answers.studies("test", SEAL).empty
+    assert answers.labels("test", SEAL).empty
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_sheet_shows_what_was_drawn_and_no_more(answers):
+    study, sample = begun(answers), survey_sample(FOUND, 20, seed=3)
+    sheet = answers.sheet(study)
+    assert list(sheet) == ["example", "position", "label_1", "label_2", "label_3"]
+    assert list(sheet["position"]) == list(sample.sheet["example"])
+    assert list(sheet["example"]) == [IDS[i] for i in sheet["position"]]
+    for label in ("label_1", "label_2", "label_3"):
+        assert list(sheet[label]) == list(sample.sheet[label])
+
+
+def test_the_same_arguments_find_the_study(answers):
+    study = begun(answers)
+    assert begun(answers) == study
+    others = {begun(answers, seed=4), begun(answers, n=10), begun(answers, variant="x"), begun(answers, split="train")}
+    assert len({study, *others}) == 5
+    assert answers.studies("test", SEAL)["images"].tolist() == [20, 20, 10, 20]
+
+
+def test_studies_of_examples_that_were_replaced_are_kept_and_not_shown(answers):
+    old = begun(answers)
+    image = answers.sheet(old)["example"][0]
+    answers.record(old, "ann", image, {"corrupted": 1}, ["atypical"])
+    new = begun(answers, examples="others")
+    assert new != old
+    assert answers.studies("test", "others")["study"].tolist() == [new]
+    assert answers.studies("test", "others")["raters"].tolist() == [0]
+    assert answers.labels("test", "others").empty
+    assert [answers.of_other_examples("test", seal) for seal in ("others", SEAL, "third")] == [1, 1, 2]
+    assert answers.of_other_examples("train", "others") == 0
+    assert begun(answers) == old  # should they come back
+    assert set(answers.labels("test", SEAL)["example"]) == {image}
+
+
+def test_a_study_stays_as_drawn_when_members_are_added(answers):
+    study = begun(answers)
+    assert answers.is_as_drawn(study, survey_sample(FOUND, 20, seed=3))
+    sheet = answers.sheet(study)
+    grown = exemplars(population(1, members=9), population(2, hurt=[3], members=9))
+    assert begun(answers, found=grown) == study
+    assert not answers.is_as_drawn(study, survey_sample(grown, 20, seed=3))
+    pd.testing.assert_frame_equal(answers.sheet(study), sheet)
+
+
+def test_a_rater_goes_on_at_the_first_image_that_lacks_an_answer(answers, tmp_path):
+    study = begun(answers, n=4)
+    images = answers.sheet(study)["example"]
+    assert answers.next(study, "ann") == 0
+    answers.record(study, "ann", images[0], ALL)
+    answers.record(study, "ann", images[1], {"typical": None})
+    assert answers.next(study, "ann") == 1
+    for image in images:
+        answers.record(study, "ann", image, ALL)
+    again = open_answers(tmp_path)
+    assert again.next(study, "ann") is None
+    assert again.next(study, "bob") == 0
+
+
+def test_answers_may_be_changed_and_cannot_say_is_one(answers):
+    study = begun(answers)
+    image = answers.sheet(study)["example"][2]
+    answers.record(study, "ann", image, {"typical": 1, "abstract": None}, ["atypical", "abstract"])
+    answers.record(study, "ann", image, {"typical": 0})
+    given = answers.given(study, "ann", image)
+    assert given.answers == {"typical": 0, "abstract": None}
+    assert given.categories == ("abstract", "atypical")
+    answers.record(study, "ann", image, {}, [])
+    assert answers.given(study, "ann", image).categories == ()
+    assert not answers.given(study, "bob", image).answers
+
+
+def test_one_person_is_one_rater_however_typed(answers):
+    study = begun(answers)
+    first, second = answers.sheet(study)["example"][:2]
+    answers.record(study, "Zoë Straße", first, ALL)
+    answers.record(study, " ZOE\u0308 STRASSE ", second, ALL)
+    assert answers.progress(study)[["rater", "complete", "images"]].values.tolist() == [["Zoë Straße", 2, 20]]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("  ", "rater: a name of 0 characters, allowed are 1 to 60"),
+        ("a" * 61, "rater: a name of 61 characters"),
+        ("a\nb", r"rater: 'a\\nb', allowed are characters that show"),
+        ("\u202eevil", "allowed are characters that show"),
+    ],
+)
+def test_names_that_are_refused(name, message):
+    with pytest.raises(InputError, match=message):
+        rater_name(name)
+
+
+@pytest.mark.parametrize("name", ["👩\u200d🔬 <script>", "'; DROP TABLE answers; --", "a,b", "*x*"])
+def test_names_that_are_text(answers, name):
+    study = begun(answers)
+    answers.record(study, name, answers.sheet(study)["example"][0], ALL)
+    assert answers.progress(study)["rater"].tolist() == [name]
+    assert answers.answers(study)["rater"].tolist() == [name]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda a, s, e: a.record(s, "ann", e, {"colour": 1}), "answers: 'colour', allowed is any of accurate_label"),
+        (lambda a, s, e: a.record(s, "ann", e, {"typical": 2}), "typical: 2, allowed is 0, 1 or None"),
+        (lambda a, s, e: a.record(s, "ann", e, {}, ["funny"]), "categories: 'funny', allowed is any of abstract"),
+        (lambda a, s, e: a.record(s, "ann", "test-x", ALL), "example: 'test-x', allowed is an image of study 1"),
+        (lambda a, s, e: a.record(7, "ann", e, ALL), "study: 7, known are 1; begin one"),
+        (lambda a, s, e: a.sheet(7), "study: 7"),
+        (lambda a, s, e: a.next(7, "ann"), "study: 7"),
+        (lambda a, s, e: a.answers(7), "study: 7"),
+        (lambda a, s, e: begun(a, seed=2**63), "seed: 9223372036854775808, allowed is a number from 0"),
+    ],
+)
+def test_refusals(answers, call, message):
+    study = begun(answers)
+    with pytest.raises(InputError, match=message):
+        call(answers, study, answers.sheet(study)["example"][0])
+
+
+RATERS = ("ann", "bob", "<script>")
+NOTED = some.tuples(
+    some.sampled_from(RATERS),
+    some.integers(0, 5),
+    some.dictionaries(some.sampled_from(KEYS), some.sampled_from([0, 1, None])),
+    some.none() | some.sets(some.sampled_from(list(CATEGORIES))),
+)
+
+
+@hypothesis.settings(max_examples=25, deadline=None)
+@hypothesis.given(some.lists(NOTED, max_size=25))
+def test_as_dictionaries_would_keep_it(tmp_path_factory, records):
+    answers = open_answers(tmp_path_factory.mktemp("kept"))
+    study = begun(answers, n=6)
+    images = answers.sheet(study)["example"]
+    said, chosen = {}, {}
+    for rater, place, values, categories in records:
+        answers.record(study, rater, images[place], values, categories)
+        if values:
+            said.setdefault((rater, place), {}).update(values)
+        if categories is not None:
+            chosen[rater, place] = categories
+    for rater in RATERS:
+        for place, image in enumerate(images):
+            given = answers.given(study, rater, image)
+            assert given.answers == said.get((rater, place), {})
+            assert set(given.categories) == chosen.get((rater, place), set())
+        missing = [place for place in range(6) if len(said.get((rater, place), {})) < 6]
+        assert answers.next(study, rater) == (missing[0] if missing else None)
+    complete = {rater: sum(len(said.get((rater, i), {})) == 6 for i in range(6)) for rater, _ in said}
+    assert dict(answers.progress(study)[["rater", "complete"]].values) == complete
+    frame = answers.answers(study)
+    assert len(frame) == len(said)
+    places = dict(zip(images, range(6), strict=True))
+    for row in frame.to_dict("records"):
+        expected = said[row["rater"], places[row["example"]]]
+        assert {key: None if pd.isna(row[key]) else row[key] for key in KEYS} == dict.fromkeys(KEYS) | expected
+
+
+def test_the_analysis_is_that_of_the_same_answers_by_hand(answers, rng):
+    study, sample = begun(answers, n=40), survey_sample(FOUND, 40, seed=3)
+    rows = []
+    for rater in ("ann", "bob", "cem"):
+        for (place, image), is_pie in zip(
+            enumerate(answers.sheet(study)["example"]), sample.key["is_pie"], strict=True
+        ):
+            values = dict(
+                zip(KEYS, rng.choice([0, 1, None], 6, p=[0.6 - 0.3 * is_pie, 0.3 + 0.3 * is_pie, 0.1]), strict=True)
+            )
+            if place % 7:
+                answers.record(study, rater, image, values)
+                rows.append({"rater": rater, "example": image, "is_pie": is_pie} | values)
+    found, expected = survey(answers.answers(study)), survey(pd.DataFrame(rows))
+    pd.testing.assert_frame_equal(found.frame(), expected.frame())
+    assert (found.raters, found.examples, found.notes) == (expected.raters, expected.examples, expected.notes)
+    assert found.frame()["pies_judged"].min() > 5
+
+
+def test_labels_of_images_over_all_studies(answers):
+    first, second = begun(answers), begun(answers, variant="pruned")
+    image = answers.sheet(first)["example"][0]
+    twice = set(answers.sheet(first)["example"]) & set(answers.sheet(second)["example"])
+    assert image in twice
+    answers.record(first, "ann", image, {"corrupted": 1, "abstract": 1, "typical": None}, ["atypical"])
+    answers.record(first, "bob", image, {"corrupted": 1, "abstract": 0})
+    answers.record(second, "cem", image, {"corrupted": 0}, ["atypical"])
+    time.sleep(0.002)
+    answers.record(second, "bob", image, {"abstract": 1})  # has thought better of it
+    table = answers.labels("test", SEAL)
+    assert table.set_index(["kind", "label"])[["raters", "judged"]].T.to_dict("list") == {
+        ("attribute", "abstract representation"): [2, 2],
+        ("attribute", "corrupted image"): [2, 3],
+        ("category", "atypical"): [2, 3],
+    }
+    assert set(table["example"]) == {image}
+    assert answers.labels("train", SEAL).empty
+
+
+def rate(directory, rater, study, images):
+    for image in images:
+        open_answers(directory).record(study, rater, image, ALL)
+
+
+def test_two_processes_and_threads_write_at_once(answers, tmp_path):
+    study = begun(answers, n=100)
+    images = list(answers.sheet(study)["example"])
+    start = multiprocessing.get_context("spawn")
+    writers = [start.Process(target=rate, args=(tmp_path, name, study, images * 2)) for name in ("ann", "bob")]
+    writers += [threading.Thread(target=rate, args=(tmp_path, name, study, images)) for name in ("cem", "dan")]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    assert answers.progress(study)[["rater", "complete"]].values.tolist() == [
+        [name, 100] for name in ("ann", "bob", "cem", "dan")
+    ]
+
+
+@pytest.fixture
+def restless():
+    """Threads take turns after every few instructions."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.mark.parametrize("attempt", range(10))
+def test_many_begin_at_once(tmp_path, restless, attempt):
+    found = []
+    threads = [threading.Thread(target=lambda: found.append(begun(open_answers(tmp_path)))) for _ in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [1] * 12
+
+
+def test_what_was_taken_survives_a_kill(answers, tmp_path):
+    study = begun(answers, n=100)
+    images = answers.sheet(study)["example"]
+    said, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        for image in images:
+            answers.record(study, "ann", image, ALL, ["atypical"])
+            os.write(writer, b".")
+        os._exit(0)
+    os.close(writer)
+    taken = len(os.read(said, 1))
+    while taken < 10:
+        taken += len(os.read(said, 100))
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    while more := os.read(said, 100):
+        taken += len(more)
+    os.close(said)
+    kept = answers.next(study, "ann")
+    assert taken <= kept <= taken + 1
+    frame = answers.answers(study)
+    assert frame[KEYS].notna().all(axis=None)
+    assert (frame["categories"] == "atypical").all()
+    with contextlib.closing(sqlite3.connect(tmp_path / "answers.sqlite")) as database:
+        assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    answers.record(study, "ann", images[kept], ALL)
+
+
+def test_a_locked_file_is_one_line(answers, tmp_path):
+    study = begun(answers)
+    image = answers.sheet(study)["example"][0]
+    hasty = Answers(AnswerFile(tmp_path, patience=0.05))
+    with contextlib.closing(sqlite3.connect(tmp_path / "answers.sqlite", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(InputError, match=r"answers: .*answers\.sqlite is held by another program; try again"):
+            hasty.record(study, "ann", image, ALL)
+        assert hasty.next(study, "ann") == 0  # readers go on
+    hasty.record(study, "ann", image, ALL)
+
+
+@pytest.mark.parametrize("content", [b"no database" * 500, b"SQLite format 3\0" + bytes(range(256)) * 16])
+def test_a_file_that_is_no_database_is_left_alone(answers, tmp_path, content):
+    place = tmp_path / "answers.sqlite"
+    place.write_bytes(content)
+    for call in (lambda: answers.studies("test", SEAL), lambda: begun(answers)):
+        with pytest.raises(InputError, match=rf"answers: {place} is (no SQLite file|damaged|another program's)[^\n]*$"):
+            call()
+    assert place.read_bytes() == content
+
+
+def test_a_damaged_file_is_one_line(answers, tmp_path):
+    study = begun(answers, n=100)
+    place = tmp_path / "answers.sqlite"
+    content = bytearray(place.read_bytes())
+    content[4096:] = b"\xff" * (len(content) - 4096)
+    place.write_bytes(content)
+    for call in (lambda: answers.sheet(study), lambda: begun(answers)):
+        with pytest.raises(InputError, match=r"answers: .* is damaged; move it away to begin anew[^\n]*$"):
+            call()
+
+
+def use(answers):
+    """All that pages and reports ask for."""
+    studies, labels = answers.studies("test", SEAL), answers.labels("test", SEAL)
+    assert {*labels["kind"]} <= {"attribute", "category"}
+    for study in studies["study"]:
+        images = answers.sheet(study)["example"]
+        assert answers.next(study, "ann") is not None
+        assert set(answers.progress(study)) == {"rater", "complete", "images", "last"}
+        assert set(KEYS) < set(answers.answers(study))
+        for image in images[:2]:
+            answers.given(study, "ann", image)
+            answers.record(study, "eve", image, ALL, ["atypical"])
+    begun(answers, n=6, seed=4)
+
+
+DAMAGED = r"answers: .*answers\.sqlite (is|has|cannot be) [^\n]+$"
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_a_damaged_byte_or_end_is_one_line_or_does_no_harm(answers, tmp_path, seed):
+    random, place = np.random.default_rng(seed), tmp_path / "answers.sqlite"
+    study = begun(answers, n=6)
+    for image in answers.sheet(study)["example"][:3]:
+        answers.record(study, "ann", image, ALL, ["atypical"])
+    content = np.frombuffer(place.read_bytes(), np.uint8).copy()
+    if seed % 4:
+        content[random.choice(np.flatnonzero(content))] ^= 1 << random.integers(8)
+    else:
+        content = content[: random.integers(1, len(content))]
+    place.write_bytes(content)
+    said = None
+    try:
+        use(answers)
+    except InputError as problem:
+        said = str(problem)
+    assert said is None or re.fullmatch(f"({DAMAGED})|study: .*|example: .*|rater: .*", said)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE raters SET name = CAST(x'ff61' AS TEXT)",
+        "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'label_3', 'Label_3')",
+        "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = 'CREATE TABLE x' WHERE name = 'raters'",
+        "PRAGMA foreign_keys = OFF; DROP TABLE raters",
+        "PRAGMA ignore_check_constraints = ON; UPDATE answers SET value = 7",
+    ],
+)
+def test_damage_that_sqlite_does_not_call_so(answers, tmp_path, statement):
+    study = begun(answers, n=4)
+    answers.record(study, "ann", answers.sheet(study)["example"][0], ALL)
+    with contextlib.closing(sqlite3.connect(tmp_path / "answers.sqlite")) as database:
+        database.executescript(statement)
+        database.commit()
+    with pytest.raises(InputError, match=r"answers: .* is damaged; move it away to begin anew[^\n]*$"):
+        answers.answers(study)
+
+
+def test_a_format_that_sqlite_does_not_know(answers, tmp_path):
+    study = begun(answers)
+    place = tmp_path / "answers.sqlite"
+    content = bytearray(place.read_bytes())
+    content[44:48] = b"\0\0\0\x09"
+    place.write_bytes(content)
+    with pytest.raises(InputError, match=r"is damaged; .*\(unsupported file format\)$"):
+        answers.sheet(study)
+
+
+@pytest.mark.parametrize("code", [sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_NOLFS, sqlite3.SQLITE_ERROR])
+def test_reasons_that_cannot_be_provoked(tmp_path, code):
+    problem = sqlite3.OperationalError("such is life")
+    problem.sqlite_errorcode = code
+    with pytest.raises(InputError, match=rf"{DAMAGED[:-1]}\(such is life\)$"), AnswerFile(tmp_path).reading():
+        raise problem
+
+
+def test_a_call_that_is_wrong_is_a_defect(tmp_path):
+    with pytest.raises(sqlite3.ProgrammingError), AnswerFile(tmp_path).reading() as database:
+        database.execute("SELECT ?", ())
+
+
+def test_a_directory_that_may_not_be_searched(answers, monkeypatch):
+    def refuse(*_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "exists", refuse)
+    for call in (lambda: answers.studies("test", SEAL), lambda: begun(answers)):
+        with pytest.raises(InputError, match=r"answers: .* cannot be opened; check the permissions[^\n]*$"):
+            call()
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [("CREATE TABLE theirs (x)", "another program's SQLite file"), ("PRAGMA application_id = 7", "another program's")],
+)
+def test_a_foreign_file_is_left_alone(answers, tmp_path, statement, message):
+    with contextlib.closing(sqlite3.connect(tmp_path / "answers.sqlite")) as database:
+        database.execute(statement)
+    content = (tmp_path / "answers.sqlite").read_bytes()
+    for call in (lambda: answers.studies("test", SEAL), lambda: begun(answers)):
+        with pytest.raises(InputError, match=message):
+            call()
+    assert (tmp_path / "answers.sqlite").read_bytes() == content
+
+
+def test_a_newer_format_is_refused(answers, tmp_path):
+    begun(answers)
+    with contextlib.closing(sqlite3.connect(tmp_path / "answers.sqlite")) as database:
+        database.execute("PRAGMA user_version = 2")
+    with pytest.raises(InputError, match="has the format 2, this tfaudit knows 1"):
+        answers.studies("test", SEAL)
+
+
+def test_an_empty_file_is_a_beginning(answers, tmp_path):
+    (tmp_path / "answers.sqlite").touch()
+    assert answers.studies("test", SEAL).empty
+    assert begun(answers) == 1
+
+
+@pytest.mark.parametrize("name", ["answers.sqlite", "answers.sqlite-wal"])
+def test_links_out_of_the_study_are_refused(tmp_path, name):
+    home, away = tmp_path / "home", tmp_path / "away"
+    home.mkdir()
+    away.mkdir()
+    begun(open_answers(away))
+    content = (away / "answers.sqlite").read_bytes()
+    if name != "answers.sqlite":
+        begun(open_answers(home))
+    (home / name).symlink_to(away / "answers.sqlite")
+    for call in (lambda: open_answers(home).studies("test", SEAL), lambda: begun(open_answers(home), seed=9)):
+        with pytest.raises(InputError, match=rf"answers: .*{name} leads out of the study's directory"):
+            call()
+    assert (away / "answers.sqlite").read_bytes() == content
+    link = tmp_path / "link"  # the study itself may be reached by a link
+    link.symlink_to(away)
+    assert len(open_answers(link).studies("test", SEAL)) == 1
+
+
+@pytest.mark.parametrize("name", ["answers.sqlite", "answers.sqlite-wal"])
+def test_a_link_to_itself_is_one_line(tmp_path, name):
+    answers = open_answers(tmp_path)
+    if name != "answers.sqlite":
+        begun(answers)
+    (tmp_path / name).symlink_to(tmp_path / name)
+    for call in (lambda: answers.studies("test", SEAL), lambda: begun(answers)):
+        with pytest.raises(InputError, match=DAMAGED):
+            call()
+
+
+def test_a_directory_or_a_pipe_is_no_file(tmp_path):
+    os.mkfifo(tmp_path / "answers.sqlite")
+    with pytest.raises(InputError, match="is no file"):
+        open_answers(tmp_path).studies("test", SEAL)
+    with pytest.raises(InputError, match=r"directory: .*nowhere is none"):
+        open_answers(tmp_path / "nowhere")
+
+
+def test_a_read_only_study_can_be_read(small_disk):
+    answers = open_answers(small_disk)
+    study = begun(answers)
+    image = answers.sheet(study)["example"][0]
+    answers.record(study, "ann", image, ALL)
+    subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
+    assert len(answers.answers(study)) == 1
+    with pytest.raises(InputError, match=r"answers: .* cannot be (written|opened)[^\n]*$"):
+        answers.record(study, "ann", image, ALL)
+
+
+def test_a_full_disk_loses_nothing(small_disk):
+    answers = open_answers(small_disk)
+    study = begun(answers)
+    images = answers.sheet(study)["example"]
+    answers.record(study, "ann", images[0], ALL)
+    (small_disk / "ballast").write_bytes(bytes(os.statvfs(small_disk).f_bavail * os.statvfs(small_disk).f_bsize))
+    with pytest.raises(InputError, match=r"answers: .* cannot be [^\n]*$"):
+        rate(small_disk, "bob", study, np.tile(images, 50))
+    (small_disk / "ballast").unlink()
+    assert answers.given(study, "ann", images[0]).answers == ALL
+    answers.record(study, "bob", images[1], ALL)

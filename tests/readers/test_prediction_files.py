@@ -1,0 +1,405 @@
+"""Files of any framework: what is equal in all forms is read as equal, and what does not fit is one line."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tfaudit import InputError, Predictions
+from tfaudit.readers.prediction_files import read_beside, read_groups, read_populations, read_predictions
+
+NAMES = ["cat", "dog", "élan", "owl, big"]
+MEMBERS, EXAMPLES = 3, 12
+
+
+@pytest.fixture
+def scores(rng):
+    return rng.dirichlet(np.ones(4), (MEMBERS, EXAMPLES)).astype(np.float32)
+
+
+@pytest.fixture
+def labels():
+    return np.arange(EXAMPLES) % 4
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def write(folder):
+    """Writes files by name and content, and returns their paths."""
+
+    def written(**files):
+        paths = []
+        for name, content in files.items():
+            path = folder / name.replace("_", ".")
+            if isinstance(content, pd.DataFrame):
+                (content.to_csv if path.suffix == ".csv" else content.to_parquet)(path, index=False)
+            elif isinstance(content, dict):
+                np.savez(path, **content)
+            elif isinstance(content, str | bytes):
+                path.write_bytes(content.encode() if isinstance(content, str) else content)
+            else:
+                np.save(path, content)
+            paths.append(path.relative_to(folder))
+        return paths
+
+    return written
+
+
+def ids():
+    return np.array([f"e{i:02d}" for i in range(EXAMPLES)])
+
+
+def table(scores, columns=NAMES):
+    return pd.DataFrame(scores, columns=list(columns)).assign(id=ids())
+
+
+def same(found, expected, *, probabilities=True):
+    np.testing.assert_array_equal(found.labels, expected.labels)
+    np.testing.assert_array_equal(found.ranked[..., : expected.ranked.shape[2]], expected.ranked)
+    if probabilities:
+        np.testing.assert_allclose(found.probabilities, expected.probabilities, rtol=1e-5)
+
+
+def test_arrays_in_every_form_are_the_same_predictions(write, labels, scores):
+    expected = Predictions.from_scores(labels, scores)
+    forms = [
+        write(all_npy=scores),
+        write(a_npy=scores[0], b_npy=scores[1], c_npy=scores[2]),
+        write(all_npz={"Logits": scores, "history": np.zeros(3)}),
+        write(double_npy=scores.astype(np.float64)),
+        write(p_npz={"predictions": scores}),
+        write(a_npz={"x": scores[0]}, b_npz={"probabilities": scores[1]}, c_npz={"softmax": scores[2]}),
+    ]
+    for truth in write(
+        y_npy=labels, y_npz={"labels": labels}, floats_npy=labels.astype(float), y_csv=f"label\n{_lines(labels)}"
+    ):
+        for files in forms:
+            same(read_predictions(truth, files), expected)
+    assert read_predictions(truth, forms[0]).class_names == ("0", "1", "2", "3")
+    assert read_predictions(truth, forms[0], k=2).ranked.shape == (MEMBERS, EXAMPLES, 2)
+
+
+def test_logits_are_put_through_softmax(write, labels, scores):
+    truth, files = write(y_npy=labels), write(z_npy=np.log(scores) + 7)
+    same(read_predictions(truth[0], files), Predictions.from_scores(labels, scores))
+
+
+def test_top1_in_every_form_is_the_same_predictions(write, labels, scores):
+    top1 = scores.argmax(-1)
+    expected = Predictions.from_top1(labels, top1)
+    (truth,) = write(y_npy=labels)
+    for files in (
+        write(t_npy=top1),
+        write(t_npy=top1.astype(np.uint8)),
+        write(a_npy=top1[0].astype(float), b_npy=top1[1], c_npy=top1[2]),
+        write(t_npz={"top1": top1, "other": labels}),
+        write(t_npz={"top1": top1.astype(float)}),
+        write(a_csv=f"prediction\n{_lines(top1[0])}", b_csv=f"class\n{_lines(top1[1] * 1.0)}", c_npy=top1[2]),
+    ):
+        found = read_predictions(truth, files)
+        same(found, expected, probabilities=False)
+        assert found.probabilities is None
+        assert found.members == (0, 1, 2)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_tables_are_joined_by_id_and_columns_by_name(write, labels, scores, rng, suffix):
+    truth = pd.DataFrame({"id": ids(), "label": np.array(NAMES)[labels]})
+    members = []
+    for member in range(MEMBERS):
+        shuffled = table(scores[member]).sample(frac=1, random_state=member)
+        members.append(shuffled[[*rng.permutation(NAMES), "id"]])
+    files = write(**{f"m{i}_{suffix}": member for i, member in enumerate(members)})
+    (classes,) = write(names_txt="\n".join(NAMES) + "\n")
+    (truth_file,) = write(**{f"y_{suffix}": truth})
+    found = read_predictions(truth_file, files, classes=classes)
+    same(found, Predictions.from_scores(labels, scores))
+    assert found.class_names == tuple(NAMES)
+    assert found.example_ids.tolist() == ids().tolist()
+    without = read_predictions(truth_file, files)  # the first file's columns give the order
+    assert set(without.class_names) == set(NAMES)
+    np.testing.assert_allclose(without.accuracy(), found.accuracy())
+
+
+def test_many_members_in_one_table(write, labels, scores):
+    rows = pd.concat([table(each).assign(member=10 + i) for i, each in enumerate(scores)]).sample(
+        frac=1, random_state=0
+    )
+    (truth,) = write(y_parquet=pd.DataFrame({"label": labels, "id": ids()}))
+    found = read_predictions(truth, write(all_csv=rows), k=4)
+    order = [found.members.index(10 + i) for i in range(MEMBERS)]
+    np.testing.assert_array_equal(found.ranked[order], Predictions.from_scores(labels, scores).ranked)
+
+
+def test_ids_are_text_with_their_zeros_and_any_column(write, labels):
+    rows = pd.DataFrame({"file": [f"{i:03d}" for i in range(EXAMPLES)], "prediction": labels})
+    truth, file = write(y_csv=rows.rename(columns={"prediction": "label"}), p_csv=rows[::-1])
+    found = read_predictions(truth, [file], id_name="file")
+    assert found.accuracy() == [1]
+    assert found.example_ids[3] == "003"
+    with pytest.raises(InputError, match=r"p.csv: has no column 'name', only file, prediction"):
+        read_predictions(*write(y_csv=rows.assign(name=rows["file"], label=0)), [file], id_name="name")
+
+
+def test_ids_of_arrays(write, labels, scores):
+    order = np.arange(EXAMPLES)[::-1]
+    truth, file = write(
+        y_npz={"labels": labels, "ids": np.arange(EXAMPLES)}, p_npz={"scores": scores[:, order], "ids": order}
+    )
+    same(read_predictions(truth, [file]), Predictions.from_scores(labels, scores))
+
+
+def test_text_that_looks_missing_is_a_class_and_quotes_hold_commas(write):
+    truth, file = write(y_csv='label\nNA\nNone\n"a, b"\n', p_csv='\ufeffprediction \nNone\nnan\n"a, b"\n')
+    with pytest.raises(InputError, match=r"p.csv: unknown classes 'nan'; known are 'NA', 'None', 'a, b'"):
+        read_predictions(truth, [file])
+    (classes,) = write(c_json=json.dumps(["nan", "NA", "None", "a, b"]))
+    found = read_predictions(truth, [file], classes=classes)
+    assert (found.labels.tolist(), found.top1.tolist()) == ([1, 2, 3], [[2, 0, 3]])
+
+
+def test_all_populations_have_the_same_classes(write):
+    truth, a, b = write(y_npy=np.array([0, 1]), a_npy=np.array([0, 7]), b_npy=np.array([0, 1]))
+    found = read_populations(truth, {"a": [a], "b": [b]})
+    assert found["a"].num_classes == found["b"].num_classes == 8
+
+
+def test_groups_are_joined_and_may_know_more_examples(write):
+    truth, groups = write(y_csv="id,label\nb,0\na,1\n", g_csv="id,writer,age\nx,w9,1\na,w1,30\nb,w2,41.5\n")
+    frame = read_groups(groups, truth)
+    assert frame.to_dict("list") == {"writer": ["w2", "w1"], "age": [41.5, 30]}
+    with pytest.raises(InputError, match=r"g.csv: lacks 1 of the examples of y.csv: 'c'"):
+        read_groups(groups, *write(y_csv="id,label\nc,0\na,1\n"))
+    with pytest.raises(InputError, match=r"y.csv: has no example ids, but g.csv has"):
+        read_groups(groups, *write(y_csv="label\n0\n0\n"))
+    with pytest.raises(InputError, match="of unknown kind"):
+        read_groups(*write(g_npy=np.zeros(2)), truth)
+
+
+def test_columns_beside_examples_that_are_known_are_joined_by_id(write):
+    (groups,) = write(g_csv="example,writer\nt-1,w1\nt-0,w0\nt-9,w9\n")
+    frame = read_beside(groups, np.array(["t-0", "t-1"]), 2, "runs/x")
+    assert frame.to_dict("list") == {"writer": ["w0", "w1"]}
+    with pytest.raises(InputError, match=r"g.csv: lacks 1 of the examples of runs/x: 't-7'"):
+        read_beside(groups, np.array(["t-7"]), 1, "runs/x")
+
+
+def test_a_name_in_an_extension_of_any_case(write, labels):
+    truth, file = write(y_NPY=labels, p_Npy=labels)
+    truth.with_name("y.NPY.npy").rename(truth)
+    file.with_name("p.Npy.npy").rename(file)
+    assert read_predictions(truth, [file]).accuracy() == [1]
+
+
+Y = np.array([0, 1, 0])
+YID = "id,label\na,0\nb,1\nc,0\n"
+YNAMES = "id,label\na,cat\nb,dog\nc,cat\n"
+CASES = {
+    "lengths": (dict(y_npy=Y, p_npy=Y[:2]), "p.npy: 2 examples, but y.npy has 3"),
+    "lengths of scores": (dict(y_npy=Y, p_npy=np.ones((4, 2))), "p.npy: 4 examples, but y.npy has 3"),
+    "a class beyond the scores": (dict(y_npy=Y + 4, p_npy=np.ones((3, 2))), "y.npy: class 5 occurs, but there are 2"),
+    "a negative class": (dict(y_npy=Y - 1, p_npy=Y), "y.npy: class -1 occurs; classes count from 0"),
+    "NaN": (dict(y_npy=Y, p_npy=np.full((3, 2), np.nan)), "p.npy: nan in row 0, class 0; every score must be finite"),
+    "NaN of a member": (
+        dict(y_npy=Y, p_npy=np.full((2, 3, 2), np.inf)),
+        "p.npy, member 0: inf in row 0, class 0; every score must be finite",
+    ),
+    "an empty cell": (dict(y_npy=Y, p_csv="x,z\n1,2\n1,\n1,2"), "p.csv: nan in row 1, class 1"),
+    "text among scores": (
+        dict(y_npy=Y, p_csv="x,z\n1,2\n1,oh\n1,2"),
+        "p.csv: CSV conversion error to double: invalid value 'oh'",
+    ),
+    "an id twice": (dict(y_csv=YID, p_csv="id,class\na,0\na,0\nc,0"), "p.csv: 1 example ids occur again: 'a'"),
+    "a label's id twice": (dict(y_csv=YID + "a,1", p_csv="id,class\na,0"), "y.csv: 1 example ids occur again: 'a'"),
+    "a missing id": (dict(y_csv=YID, p_csv="id,class\na,0\nx,0"), "p.csv: lacks 2 of the examples of y.csv: 'b', 'c'"),
+    "a strange id": (dict(y_csv=YID, p_csv="id,class\na,0\nb,0\nc,1\nx,0"), "p.csv: 1 examples are not in y.csv: 'x'"),
+    "an empty id": (
+        dict(y_csv=YID, p_csv="id,class\na,0\n,0\n"),
+        "p.csv: column 'id' is empty in 1 rows, first in row 1",
+    ),
+    "ids of labels alone": (dict(y_csv=YID, p_npy=Y), "p.npy: has no example ids, but y.csv has; both need them"),
+    "ids of answers alone": (dict(y_npy=Y, p_csv="id,class\na,0"), "y.npy: has no example ids, but p.csv has"),
+    "ids of strange type": (
+        dict(y_npy=Y, p_npz={"top1": Y, "ids": Y * 1.0}),
+        "p.npz: ids of type float64 and shape (3,); allowed are (examples,) integers or text",
+    ),
+    "an unknown class": (
+        dict(y_csv=YNAMES, p_csv="id,class\na,cow\nb,dog\nc,cat"),
+        "p.csv: unknown classes 'cow'; known are 'cat', 'dog'",
+    ),
+    "columns that are no class": (
+        dict(y_csv=YNAMES, p_csv="id,cat,cow,sow\na,0,1,0\nb,0,1,0\nc,0,1,0"),
+        "y.csv: unknown classes 'dog'; known are 'cat', 'cow', 'sow'",
+    ),
+    "different columns": (
+        dict(y_npy=Y, p_csv="cat,dog\n1,0\n1,0\n1,0\n", q_csv="dog,cow\n1,0\n1,0\n1,0\n"),
+        "q.csv: columns that are no class: 'cow'; classes are 'cat', 'dog'",
+    ),
+    "columns in different orders": (
+        dict(y_npy=Y, p_csv="cat,dog\n1,0\n1,0\n1,0\n", q_csv="dog,cat\n1,0\n1,0\n1,0\n"),
+        "y.npy: numbers classes whose columns are ordered differently",
+    ),
+    "a lacking column": (
+        dict(y_csv=YNAMES, p_csv="id,cat,dog,owl\na,1,0,0\nb,1,0,0\nc,1,0,0", q_csv="id,cat,dog\na,1,0\nb,1,0\nc,1,0"),
+        "q.csv: no scores of 'owl'",
+    ),
+    "columns without names": (
+        dict(y_csv="label\ncat\ndog\ncat\n", p_npy=np.ones((3, 2))),
+        "p.npy: its columns have no names, but y.csv names classes",
+    ),
+    "columns of another count": (
+        dict(y_npy=Y, p_npy=np.ones((3, 2)), q_npy=np.ones((3, 3))),
+        "q.npy: scores of 3 classes, but there are 2",
+    ),
+    "columns from 1": (
+        dict(y_npy=Y, p_csv="1,2\n1,0\n1,0\n1,0"),
+        "p.csv: classes are called '1', '2'; numbers must run from 0 to 1",
+    ),
+    "names without a list": (
+        dict(y_npy=Y, p_csv="class\ncat\ndog\ncat"),
+        "p.csv: names classes ('cat', 'dog'), but nothing lists",
+    ),
+    "both kinds": (
+        dict(y_npy=Y, p_npy=Y, q_npy=np.ones((3, 2))),
+        "q.npy: holds scores, but p.npy top-1 classes; a population needs one kind",
+    ),
+    "a member in two tables": (
+        dict(y_npy=Y, p_csv="member,class\n1,0\n1,0\n1,0", q_csv="member,class\n1,0\n1,0\n1,0"),
+        "q.csv: member 1 is in another file, too",
+    ),
+    "an uneven member": (
+        dict(y_npy=Y, p_csv="member,class\n1,0\n1,0\n2,0"),
+        "p.csv, member 1: 2 examples, but y.npy has 3",
+    ),
+    "a pickle in NPY": (dict(y_npy=Y, p_npy=np.array([{}] * 3)), "p.npy: holds Python objects"),
+    "a pickle in NPZ": (dict(y_npy=Y, p_npz={"top1": np.array([None] * 3)}), "p.npz: holds Python objects"),
+    "a pickle": (
+        dict(y_npy=Y, p_npy=b"\x80\x04\x95"),
+        "p.npy: is not a file of NumPy arrays, whatever its name; pickles",
+    ),
+    "an unknown kind": (
+        dict(y_npy=Y, p_pkl=b"\x80"),
+        "p.pkl: of unknown kind; allowed are .csv, .parquet, .npy and .npz",
+    ),
+    "an empty file": (dict(y_npy=Y, p_csv=""), "p.csv: is empty"),
+    "an empty array": (dict(y_npy=Y, p_npy=np.ones((0, 2))), "p.npy: holds an empty array, of shape (0, 2)"),
+    "no labels": (dict(y_npy=Y[:0], p_npy=Y), "y.npy: holds no labels"),
+    "a header alone": (dict(y_npy=Y, p_csv="class\n"), "p.csv: holds no rows"),
+    "scores' header alone": (dict(y_npy=Y, p_csv="x,z\n"), "p.csv: holds no rows"),
+    "not Parquet": (dict(y_npy=Y, p_parquet="class\n0\n"), "p.parquet: is damaged, cut short, or not Parquet"),
+    "not UTF-8": (dict(y_npy=Y, p_csv=b"class\n\xff\xfe\n"), "p.csv: is damaged, cut short, or not CSV in UTF-8"),
+    "a cut archive": (dict(y_npy=Y, p_npz=b"PK\x03\x04abc"), "p.npz: is damaged or cut short"),
+    "a cut array": (dict(y_npy=Y, p_npy=b"\x93NUMPY\x01\x00v"), "p.npy: is damaged or cut short"),
+    "a long row": (
+        dict(y_npy=Y, p_csv="class,x\n0,1\n0,1,9\n0,1"),
+        "p.csv: CSV parse error: Row #3: Expected 2 columns, got 3",
+    ),
+    "long rows": (
+        dict(y_npy=Y, p_csv="class,x\n0,1,9\n0,1,9\n0,1,9"),
+        "p.csv: CSV parse error: Row #2: Expected 2 columns, got 3",
+    ),
+    "one name for two columns": (dict(y_npy=Y, p_csv="x,x\n0,1"), "p.csv: two columns are called 'x'"),
+    "a pandas index": (dict(y_npy=Y, p_csv=",x,z\n0,1,0\n1,1,0"), "p.csv: column 0 has no name"),
+    "nothing of use": (
+        dict(y_npy=Y, p_csv="x\n0"),
+        "p.csv: has neither a column `prediction` nor scores in a column per",
+    ),
+    "text among Parquet's scores": (
+        dict(y_npy=Y, p_parquet=pd.DataFrame({"x": [1.0] * 3, "z": ["a"] * 3})),
+        "p.parquet: column 'z' holds ",
+    ),
+    "two columns of answers": (
+        dict(y_npy=Y, p_csv="class,Prediction\n0,1\n"),
+        "p.csv: columns 'class', 'Prediction' could each be meant; keep one",
+    ),
+    "labels of nothing": (dict(y_csv="x\n0", p_npy=Y), "y.csv: has no column `label`, only x"),
+    "labels of many": (dict(y_npz={"a": Y, "b": Y}, p_npy=Y), "y.npz: has no array `labels`, only a, b"),
+    "answers of many": (
+        dict(y_npy=Y, p_npz={"a": Y, "b": Y}),
+        "p.npz: holds the arrays a, b; call the one of predictions `scores` or `top1`",
+    ),
+    "one-hot labels": (dict(y_npy=np.eye(3), p_npy=Y), "y.npy: labels of shape (3, 3), allowed is (examples,)"),
+    "fractions as labels": (dict(y_npy=Y + 0.5, p_npy=Y), "y.npy: classes of type float64, allowed are whole numbers"),
+    "four dimensions": (
+        dict(y_npy=Y, p_npy=np.ones((1, 1, 3, 2))),
+        "p.npy: float64 of shape (1, 1, 3, 2), allowed are",
+    ),
+    "truths": (dict(y_npy=Y, p_npy=np.ones((3, 2), bool)), "p.npy: scores of type bool, allowed are floats"),
+    "fractions in text": (
+        dict(y_csv="label\n0\n1.5\n0", p_csv="class\n0\n0\n1"),
+        "y.csv: class 1.5 is no whole number",
+    ),
+    "fractions in answers": (dict(y_npy=Y, p_csv="class\n0\n1.5\n0"), "p.csv: class 1.5 is no whole number"),
+    "numbers for names": (dict(y_csv="label\ncat\ndog\ncat", p_npy=Y), "p.npy: numbers classes, but y.csv names them"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_does_not_fit_is_one_line_that_names_the_file(write, case):
+    files, message = CASES[case]
+    if case.startswith("a pickle in"):
+        (path,), content = write(y_npy=Y), files.popitem()[1]
+        save = np.savez if isinstance(content, dict) else np.save
+        name = "p.npz" if isinstance(content, dict) else "p.npy"
+        save(name, **content) if isinstance(content, dict) else save(name, content)
+        truth, paths = path, [path.with_name(name)]
+    else:
+        truth, *paths = write(**files)
+    with pytest.raises(InputError) as caught:
+        read_predictions(truth, paths)
+    assert str(caught.value).startswith(message)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("classes", "message"),
+    [
+        (dict(c_txt="cat\ncat"), "c.txt: class 'cat' is listed twice"),
+        (dict(c_txt=""), "c.txt: is no list of names of classes"),
+        (dict(c_txt="cat\n\ndog"), "c.txt: is no list of names of classes"),
+        (dict(c_json="{}"), "c.json: is no list of names of classes"),
+        (dict(c_json="[1]"), "c.json: is no list of names of classes"),
+        (dict(c_json="["), "c.json: is neither a text file with a class a line nor a JSON list"),
+        (dict(c_txt=b"\xff"), "c.txt: is neither"),
+        (dict(c_txt="2\n1"), "c.txt: classes are called '2', '1'; numbers must run from 0 to 1"),
+        (dict(c_txt="cat"), "y.npy: class 1 occurs, but there are 1 (0 to 0)"),
+        (dict(c_txt="a\nb\nc"), "p.npy: scores of 2 classes, but there are 3"),
+    ],
+)
+def test_an_unfit_list_of_classes(write, classes, message):
+    truth, file, path = write(y_npy=Y, p_npy=np.ones((3, 2)), **classes)
+    with pytest.raises(InputError) as caught:
+        read_predictions(truth, [file], classes=path)
+    assert str(caught.value).startswith(message)
+
+
+def test_files_that_are_not_there(write, tmp_path):
+    truth, file = write(y_npy=Y, p_npy=Y)
+    for missing in (tmp_path / "no.npy", tmp_path / "no.csv"):
+        with pytest.raises(InputError, match=r"no\....: cannot be read \(No such file"):
+            read_predictions(truth, [missing])
+    with pytest.raises(InputError, match="none are given"):
+        read_predictions(truth, [])
+    with pytest.raises(InputError, match=r"no.txt: cannot be read"):
+        read_predictions(truth, [file], classes=tmp_path / "no.txt")
+
+
+@pytest.mark.parametrize("suffix", ["npy", "npz", "parquet"])
+def test_a_file_cut_anywhere_is_one_line(write, labels, scores, suffix):
+    contents = {"npy": scores, "npz": {"scores": scores}, "parquet": table(scores[0]).drop(columns="id")}
+    truth, file = write(y_npy=labels, **{f"p_{suffix}": contents[suffix]})
+    whole = file.read_bytes()
+    for length in range(0, len(whole), max(1, len(whole) // 40)):
+        file.write_bytes(whole[:length])
+        with pytest.raises(InputError, match=rf"^p.{suffix}: is "):
+            read_predictions(truth, [file])
+
+
+def _lines(values):
+    return "\n".join(map(str, values)) + "\n"

@@ -1,0 +1,181 @@
+"""Predictions under conditions in a store: what counts, what is stale or damaged, and who was evaluated."""
+
+import dataclasses
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from tfaudit import InputError, Pruned, Study, Training, open_store
+from tfaudit.population.plan import condition_jobs, evaluated_members, missing_evaluations
+from tfaudit.store.parquet import prediction_bytes
+from tfaudit.store.store import Store
+
+N = 40
+STUDY = Study(
+    name="s",
+    dataset="digits",
+    model="digits_convnet",
+    training=Training(epochs=1),
+    variants=(Pruned(0.5),),
+    population=3,
+    corruptions=("fog", "snow"),
+    severities=(1, 3),
+    benchmarks=("imagenet_a",),
+)
+FOG, SNOW, SET = STUDY.conditions[1], STUDY.conditions[2], STUDY.conditions[-1]
+
+
+def save_member(store, variant, member, model=b"weights"):
+    ranked = np.tile([0, 1], (N, 1))
+    files = {
+        store.prediction_path(variant, member): prediction_bytes(ranked, None),
+        store.member_path(variant, member, "model.keras"): model,
+    }
+    store.save_member(variant, member, files, {"seed": member})
+
+
+def save_examples(store, split="test"):
+    store.save_examples(split, np.arange(N) % 4, [f"e{i}" for i in range(N)], ["a", "b", "c", "d"], [b""] * N)
+
+
+def evaluate(store, condition, variant, member, rng):
+    ranked = rng.permuted(np.tile(np.arange(4, dtype=np.int32), (N, 1)), axis=1)[:, :2]
+    probabilities = rng.random((N, 2), np.float32)
+    store.evaluations.save(variant, member, condition.split, ranked, probabilities)
+    return ranked, probabilities
+
+
+@pytest.fixture
+def store(tmp_path):
+    store = Store.create(tmp_path / "study", STUDY, {})
+    save_examples(store)
+    for variant in ("dense", "magnitude-0.5"):
+        for member in range(3):
+            save_member(store, variant, member)
+    return store
+
+
+def test_evaluations_come_back_of_those_that_were_evaluated(store, rng):
+    written = [evaluate(store, FOG, "dense", member, rng) for member in (0, 2)]
+    found = open_store(store.directory).predictions("dense", FOG.split)
+    np.testing.assert_array_equal(found.ranked, [ranked for ranked, _ in written])
+    np.testing.assert_array_equal(found.probabilities, [shares for _, shares in written])
+    np.testing.assert_array_equal(found.labels, np.arange(N) % 4)
+    assert found.members == (0, 2)
+    assert found.example_ids[3] == "e3"
+    assert store.predictions("dense").members == (0, 1, 2)
+    assert store.conditions == (FOG,)
+    with pytest.raises(InputError, match=r"split: 'fog-3' has not been predicted with 'magnitude-0\.5'; run the study"):
+        store.predictions("magnitude-0.5", FOG.split)
+    with pytest.raises(InputError, match="split: 'snow-1' has not been predicted with 'dense'"):
+        store.predictions("dense", SNOW.split)
+
+
+def test_any_parquet_engine_reads_them_beside_the_others(store, rng):
+    evaluate(store, FOG, "dense", 1, rng)
+    frame = pq.read_table(store.directory / "predictions", columns=["ranked", "split"]).to_pandas()
+    assert frame["split"].value_counts().to_dict() == {"test": 6 * N, "fog-3": N}
+
+
+def test_a_flipped_bit_is_noticed_or_changes_nothing(store, rng):
+    ranked, probabilities = evaluate(store, FOG, "dense", 0, rng)
+    path = store.directory / store.prediction_path("dense", 0, FOG.split)
+    content, noticed = path.read_bytes(), 0
+    for position in range(0, len(content), 7):
+        path.write_bytes(content[:position] + bytes([content[position] ^ 0x10]) + content[position + 1 :])
+        try:
+            found = store.predictions("dense", FOG.split)
+        except InputError:
+            noticed += 1
+            assert not store.evaluations.is_complete("dense", 0, FOG.split)
+        else:
+            np.testing.assert_array_equal(found.ranked[0], ranked)
+            np.testing.assert_array_equal(found.probabilities[0], probabilities)
+    assert noticed > len(content) / 14
+
+
+@pytest.mark.parametrize("damage", [lambda b: b"", lambda b: b[: len(b) // 2], lambda b: b"PAR1"])
+def test_what_a_full_disk_or_a_crash_left_does_not_count(store, rng, damage):
+    evaluate(store, FOG, "dense", 0, rng)
+    path = store.directory / store.prediction_path("dense", 0, FOG.split)
+    path.write_bytes(damage(path.read_bytes()))
+    assert store.conditions == ()
+    assert ("dense", 0) in missing_evaluations(store, FOG)
+    with pytest.raises(InputError, match=r"000.parquet is damaged; `tfaudit run`"):
+        store.predictions("dense", FOG.split)
+
+
+def test_an_evaluation_is_stale_where_the_member_is_another_model_now(store, rng):
+    evaluate(store, FOG, "dense", 0, rng)
+    evaluate(store, FOG, "dense", 1, rng)
+    save_member(store, "dense", 0, b"weights")  # the same file again
+    assert store.predictions("dense", FOG.split).members == (0, 1)
+    save_member(store, "dense", 0, b"other weights")
+    assert ("dense", 0) in missing_evaluations(store, FOG)
+    assert ("dense", 1) not in missing_evaluations(store, FOG)
+    with pytest.raises(InputError, match=r"000.parquet is of another model than this member; `tfaudit run`"):
+        store.predictions("dense", FOG.split)
+
+
+def test_predictions_that_were_not_made_as_evaluations_do_not_count(store):
+    """Such as a file of the test set that was copied there."""
+    path = store.directory / store.prediction_path("dense", 0, FOG.split)
+    path.parent.mkdir(parents=True)
+    path.write_bytes((store.directory / store.prediction_path("dense", 0)).read_bytes())
+    assert store.conditions == ()
+    with pytest.raises(InputError, match="is damaged"):
+        store.predictions("dense", FOG.split)
+
+
+def test_a_benchmark_set_has_examples_of_its_own(store, rng):
+    with pytest.raises(InputError, match=r"imagenet_a.parquet cannot be read"):
+        store.examples(SET.split)
+    assert len(missing_evaluations(store, SET)) == 6
+    save_examples(store, SET.split)
+    evaluate(store, SET, "dense", 0, rng)
+    assert len(missing_evaluations(store, SET)) == 5
+    assert store.predictions("dense", SET.split).members == (0,)
+    store.save_examples(SET.split, np.zeros(3, int), list("abc"), ["a"], [b""] * 3)
+    assert len(missing_evaluations(store, SET)) == 6, "so many examples are not those that were evaluated"
+    with pytest.raises(InputError, match="holds 40 examples, not 3"):
+        store.predictions("dense", SET.split)
+
+
+def test_a_computed_corruption_has_the_test_sets_examples(store):
+    assert store.examples(FOG.split, images=False).equals(store.examples("test", images=False))
+    with pytest.raises(InputError, match=r"fog-5\.parquet cannot be read"):
+        store.examples("fog-5")
+
+
+def test_what_is_to_do_goes_by_variants_members_and_what_is_there(store, rng):
+    assert [(job.condition, job.size) for job in condition_jobs(store)] == [(c, 6) for c in STUDY.conditions]
+    for variant, member in evaluated_members(store)[:-1]:
+        evaluate(store, FOG, variant, member, rng)
+    assert {job.condition: job.size for job in condition_jobs(store)}[FOG] == 1
+    evaluate(store, FOG, "magnitude-0.5", 2, rng)
+    assert FOG not in {job.condition for job in condition_jobs(store)}
+    few = dataclasses.replace(STUDY, corrupted_members=2, corrupted_variants=())
+    assert evaluated_members(Store(store.directory, few)) == [("dense", 0), ("dense", 1)]
+    one = dataclasses.replace(STUDY, corrupted_variants=("magnitude-0.5",))
+    assert len(evaluated_members(Store(store.directory, one))) == 6, "the baseline is always among them"
+    store.save_failure("dense", 1, "boom")
+    assert ("dense", 1) not in evaluated_members(store)
+
+
+def test_further_conditions_may_be_asked_of_members_that_are_there(store, rng):
+    evaluate(store, FOG, "dense", 0, rng)
+    other = dataclasses.replace(STUDY, corruptions=("fog",), severities=(3, 5), benchmarks=(), corrupted_members=1)
+    again = Store.create(store.directory, other, {})
+    assert again.conditions == (FOG,)
+    assert [(job.condition, job.size) for job in condition_jobs(again)] == [(FOG, 1), (("fog", 5), 2)]
+    assert open_store(store.directory).study == other
+
+
+def test_a_condition_that_failed_is_kept_with_its_traceback_until_it_is_evaluated(store):
+    store.evaluations.save_failure(SET.split, "Traceback ...\nValueError: boom")
+    store.evaluations.save_failure("contrast-1", "of a condition that the study has no more")
+    assert store.evaluations.failures() == {SET.split: "Traceback ...\nValueError: boom"}
+    store.evaluations.forget_failure(SET.split)
+    store.evaluations.forget_failure(FOG.split)
+    assert store.evaluations.failures() == {}

@@ -1,0 +1,85 @@
+"""Conditions: names of splits, benchmark sets by name, and what is refused."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tfaudit import InputError
+from tfaudit.datasets.tfds_overrides import KNOWN
+from tfaudit.study.conditions import CORRUPTIONS, PARENTS, Condition, all_conditions, benchmark_condition
+
+
+def test_a_condition_is_its_plain_tuple():
+    assert Condition("fog", 3) == ("fog", 3)
+    assert {("fog", 3): 1}[Condition("fog", 3)] == 1
+    corruption, severity = Condition("fog", 3)
+    assert (corruption, severity) == ("fog", 3)
+
+
+@pytest.mark.parametrize(
+    ("name", "condition", "split"),
+    [
+        ("cifar10_corrupted/shot_noise_5", ("cifar10_corrupted/shot_noise", 5), "cifar10_corrupted.shot_noise-5"),
+        ("imagenet2012_corrupted/fog_1", ("imagenet2012_corrupted/fog", 1), "imagenet2012_corrupted.fog-1"),
+        ("mnist_corrupted/dotted_line", ("mnist_corrupted/dotted_line", 0), "mnist_corrupted.dotted_line"),
+        ("imagenet_v2/threshold-0.7", ("imagenet_v2/threshold-0.7", 0), "imagenet_v2.threshold-0.7"),
+        ("imagenet_a", ("imagenet_a", 0), "imagenet_a"),
+        ("mock:imagenet_r", ("mock:imagenet_r", 0), "mock.imagenet_r"),
+    ],
+)  # fmt: skip
+def test_benchmark_sets_by_name(name, condition, split):
+    found = benchmark_condition(name)
+    assert found == condition
+    assert found.split == split
+    assert not found.is_computed
+    assert found.dataset == name
+
+
+@given(st.sampled_from(CORRUPTIONS), st.sampled_from(CORRUPTIONS), st.integers(1, 5), st.integers(1, 5))
+def test_conditions_have_splits_of_their_own_that_are_file_names(first, second, low, high):
+    here = all_conditions([first], [low], [f"cifar10_corrupted/{second}_{high}", "imagenet_a", "mnist_corrupted/fog"])
+    assert here[0].is_computed
+    splits = [condition.split for condition in here]
+    assert len(set(splits)) == len(splits) == 4
+    assert all(re.fullmatch(r"[\w.\-]+", split) for split in splits)
+    assert "test" not in splits
+
+
+def test_every_severity_of_a_corruption_then_the_sets():
+    found = all_conditions(["snow", "fog"], [5, 1], ["imagenet_a", "imagenet2012_corrupted/*"])
+    assert found == (("snow", 5), ("snow", 1), ("fog", 5), ("fog", 1), ("imagenet_a", 0))
+
+
+def test_every_parent_numbers_classes_that_are_known_to_be_tested():
+    assert set(PARENTS.values()) <= {"cifar10", "imagenet2012", "mnist"}
+    assert KNOWN["imagenet2012_corrupted"].test == KNOWN["imagenet2012"].test == "validation"
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: all_conditions(["mist"], [1], []), "corruptions: 'mist', allowed is gaussian_noise, .*, saturate$"),
+        (lambda: all_conditions("fog", [1], []), "corruptions: 'f', allowed is gaussian_noise"),
+        (lambda: all_conditions(["fog"], [0], []), "severities: 0, allowed is 1, 2, 3, 4 and 5"),
+        (lambda: all_conditions(["fog"], [6], []), "severities: 6"),
+        (lambda: all_conditions(["fog"], [2.0], []), "severities: 2.0"),
+        (lambda: all_conditions(["fog"], [True], []), "severities: True"),
+        (lambda: all_conditions(["fog", "fog"], [1], []), r"corruptions: \['fog', 'fog'\], allowed is each once"),
+        (lambda: all_conditions(["fog"], [1, 1], []), r"severities: \[1, 1\], allowed is each once"),
+        (lambda: all_conditions([], [1], ["imagenet_a"] * 2), "benchmarks: .* allowed is each once"),
+        (lambda: all_conditions([], [1], ["fog"]), "benchmarks: 'fog', allowed is NAME, NAME/CONFIG"),
+        (lambda: all_conditions([], [1], ["a/b/c"]), "benchmarks: 'a/b/c'"),
+        (lambda: all_conditions([], [1], ["../x"]), "benchmarks: '../x'"),
+        (lambda: all_conditions([], [1], ["/*"]), r"benchmarks: '/\*', allowed is NAME/\*"),
+        (lambda: all_conditions([], [1], ["imagenet_v2:3.0.0"]), "benchmarks: 'imagenet_v2:3.0.0'"),
+        (lambda: benchmark_condition("cifar10_corrupted"), "allowed is cifar10_corrupted/CORRUPTION_SEVERITY"),
+        (lambda: benchmark_condition("cifar10_corrupted/fog_6"), "benchmarks: 'cifar10_corrupted/fog_6'"),
+        (lambda: Condition("fog", 3).dataset, "'fog 3' is computed from the test set"),
+    ],
+)
+def test_what_is_refused_is_one_line(make, message):
+    with pytest.raises(InputError, match=message) as caught:
+        make()
+    assert "\n" not in str(caught.value)

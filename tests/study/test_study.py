@@ -1,0 +1,133 @@
+"""Descriptions: stable keys, JSON both ways, seeds, and what they refuse."""
+
+import dataclasses
+import json
+import pickle
+
+import pytest
+
+from tfaudit import InputError, Pruned, Quantized, Study, Training
+from tfaudit.study.iterative import rounds
+
+
+def a_study(**changes):
+    settings = dict(
+        name="s",
+        dataset="digits",
+        model="digits_convnet",
+        training=Training(epochs=2, learning_rate=((0, 0.1), (1, 0.01)), weight_decay=1e-4),
+        variants=(Pruned(0.5, layers=("conv1",)), Pruned(0.9, scope="global"), Quantized("int8")),
+        model_options={"width": 4},
+    )
+    return Study(**{**settings, **changes})
+
+
+def test_json_both_ways_through_text():
+    study = a_study()
+    assert Study.from_json(json.loads(json.dumps(study.to_json()))) == study
+
+
+def test_titles_are_worked_out_once_and_leave_the_study_what_it_is():
+    study = a_study()
+    fresh = Study.from_json(study.to_json())
+    assert study.titles is study.titles
+    assert study.telling is study.telling
+    assert fresh == study == pickle.loads(pickle.dumps(study))
+    assert study.to_json() == fresh.to_json()
+    other = dataclasses.replace(study, variants=study.variants[:1])
+    assert list(other.titles) == ["dense", study.variants[0].key]
+
+
+def test_keys_are_stable_and_say_what_deviates():
+    assert [v.key for v in a_study().all_variants] == [
+        "dense",
+        "magnitude-0.5-layers=conv1",
+        "magnitude-0.9-scope=global",
+        "int8",
+    ]
+    assert Pruned(0.30).key == "magnitude-0.3"
+
+
+def test_seeds_differ_between_members_and_variants_and_ignore_the_rest():
+    study = a_study()
+    seeds = {study.member_seed(v.key, member) for v in study.all_variants for member in range(30)}
+    assert len(seeds) == 4 * 30
+    fewer = a_study(variants=(Quantized("int8"),), population=3)
+    assert fewer.member_seed("int8", 2) == study.member_seed("int8", 2)
+    assert a_study(seed=1).member_seed("dense", 0) != study.member_seed("dense", 0)
+
+
+def test_smoke_is_small_and_has_one_level_of_every_technique():
+    levels = (Pruned(0.5), Pruned(0.9), Pruned(0.9, scope="global"), *rounds(3, 0.2), Quantized("int8"))
+    smoke = a_study(variants=levels, smoke_options={"width": 1}, retraining=Training(epochs=9)).smoke()
+    assert (smoke.population, smoke.training.steps, smoke.limit) == (2, 8, 256)
+    assert smoke.retraining.steps == 4
+    assert smoke.model_options == {"width": 1}
+    assert smoke.variants == (levels[0], levels[2], levels[3], levels[-1])
+
+
+def test_conditions_are_part_of_the_study_and_bind_no_member():
+    asked = {"corruptions": ("fog", "snow"), "severities": (1, 3, 5), "benchmarks": ("imagenet_a",)}
+    study = a_study(**asked, corrupted_members=2, corrupted_variants=("int8",))
+    assert Study.from_json(json.loads(json.dumps(study.to_json()))) == study
+    assert study.conditions == (
+        *(("fog", 1), ("fog", 3), ("fog", 5)),
+        *(("snow", 1), ("snow", 3), ("snow", 5)),
+        ("imagenet_a", 0),
+    )
+    assert a_study().conditions == ()
+    assert a_study().difference(study) is None
+    assert a_study(seed=1).difference(study) == "its seed is 1, not 0"
+    assert a_study(corruptions=["fog"]).corruptions == ("fog",)
+    old = {name: value for name, value in a_study().to_json().items() if name not in {*asked, "corrupted_members"}}
+    assert Study.from_json(old) == a_study()
+
+
+def test_smoke_keeps_one_corruption_and_no_benchmark():
+    study = a_study(corruptions=("fog", "snow"), benchmarks=("imagenet_a",), corrupted_variants=("dense", "int8"))
+    assert study.smoke().conditions == (("fog", 1), ("fog", 5))
+    assert study.smoke().corrupted_variants == ("dense", "int8")
+    levels = (Pruned(0.5), Pruned(0.9), Quantized("int8"))
+    fewer = a_study(variants=levels, corrupted_variants=("magnitude-0.9", "int8"), severities=(3,))
+    assert fewer.smoke().corrupted_variants == ("int8",)
+    assert fewer.smoke().severities == (3,)
+    assert fewer.smoke().conditions == ()
+
+
+def test_steps_count_the_short_batch():
+    assert Training(epochs=3, batch_size=100).total_steps(250) == 9
+    assert Training(steps=7).total_steps(250) == 7
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Training(), "epochs, steps"),
+        (lambda: Training(epochs=1, steps=1), "epochs, steps"),
+        (lambda: Training(steps=0), "1 or more"),
+        (lambda: Training(epochs=1, optimizer="lion"), "optimizer: 'lion', allowed is 'sgd' or 'adam'"),
+        (lambda: Training(epochs=1, learning_rate=((1, 0.1),)), "epochs that rise from 0"),
+        (lambda: Training(epochs=1, keep="best"), "'best' only with validation > 0"),
+        (lambda: Pruned(1.0), r"sparsity: 1.0, allowed is a share in \(0, 1\)"),
+        (lambda: Pruned(0.5, begin=0.8, end=0.2), "begin < end"),
+        (lambda: Quantized("int4"), "kind: 'int4', allowed is float32"),
+        (lambda: a_study(variants=(Pruned(0.5), Pruned(0.5))), "variants that differ"),
+        (lambda: a_study(population=0), "population: 0"),
+        (lambda: a_study().variant("nope"), "this study has dense"),
+        (lambda: a_study(corruptions=("mist",)), "corruptions: 'mist', allowed is gaussian_noise, .*, saturate$"),
+        (lambda: a_study(corruptions=("fog",), severities=(0,)), "severities: 0, allowed is 1, 2, 3, 4 and 5"),
+        (lambda: a_study(corruptions=("fog",), severities=()), r"severities: \(\), allowed is one or more"),
+        (
+            lambda: a_study(corruptions=("fog",), seed=-1),
+            r"seed: -1, allowed is 0 to 2\*\*63 - 1 where images are corr",
+        ),
+        (lambda: a_study(corrupted_members=0), "corrupted_members: 0, allowed is 1 or more"),
+        (lambda: a_study(corrupted_variants=("int9",)), "corrupted_variants: 'int9', allowed is dense, magnitude-0.5"),
+        (lambda: Study.from_json({"name": "x"}), "not a description that this version"),
+        (lambda: Study.from_json({**a_study().to_json(), "colour": 1}), "not a description that this version"),
+    ],
+)
+def test_bad_settings_are_one_clear_line(make, message):
+    with pytest.raises(InputError, match=message) as caught:
+        make()
+    assert "\n" not in str(caught.value)

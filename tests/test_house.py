@@ -1,0 +1,69 @@
+"""The rooms of the package: every import points down, none runs in a circle."""
+
+import ast
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+FLOORS = (
+    {"errors", "quiet", "lazy_names"},
+    {"stats", "predictions", "charts"},
+    {"audit"},
+    {"study"},
+    {"readers", "ratings", "models", "datasets", "compress"},
+    {"callbacks", "store", "recipes"},
+    {"population", "analysis"},
+    {"report"},
+    {"cli", "app"},
+)
+"""From the ground up. A room imports from its own floor and from those below."""
+
+LEVEL = {room: level for level, rooms in enumerate(FLOORS) for room in rooms}
+
+
+def modules() -> dict[str, Path]:
+    """The file of every module, by dotted name; `app` and `recipes` under the names they are installed by."""
+    places = [*ROOT.glob("tfaudit/**/*.py"), *ROOT.glob("app/**/*.py"), *ROOT.glob("recipes/**/*.py")]
+    names = (".".join(place.relative_to(ROOT).with_suffix("").parts) for place in places)
+    return {
+        (name if name.startswith("tfaudit") else f"tfaudit.{name}").removesuffix(".__init__"): place
+        for name, place in zip(names, places, strict=True)
+    }
+
+
+def imported(place: Path, known: dict[str, Path]) -> Iterator[str]:
+    """Modules of tfaudit that a file imports anywhere: at its top, inside functions, for type checkers alone."""
+    for node in ast.walk(ast.parse(place.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in known)
+        elif isinstance(node, ast.ImportFrom) and node.module in known:
+            inner = [f"{node.module}.{alias.name}" for alias in node.names]
+            yield from (name if name in known else node.module for name in inner)
+
+
+def test_every_import_points_down():
+    known = modules()
+    for name, place in known.items():
+        if name == "tfaudit":
+            continue
+        for other in imported(place, known):
+            if other != "tfaudit":
+                here, there = name.split(".")[1], other.split(".")[1]
+                assert LEVEL[there] <= LEVEL[here], f"{place} imports {other}"
+
+
+def test_no_imports_run_in_a_circle():
+    known = modules()
+    files = {name: set(imported(place, known)) - {name, "tfaudit"} for name, place in known.items()}
+    rooms: dict[str, set[str]] = {}
+    for name, others in files.items():
+        if name != "tfaudit":
+            room = name.split(".")[1]
+            rooms.setdefault(room, set()).update({other.split(".")[1] for other in others} - {room})
+    for graph in (files, rooms):
+        try:
+            TopologicalSorter(graph).prepare()
+        except CycleError as problem:
+            raise AssertionError(" -> ".join(problem.args[1])) from None

@@ -1,0 +1,1 @@
+"""Every audit of a study, computed once and cached."""

@@ -1,0 +1,225 @@
+"""Results of audits as bytes and back: to keep them on disk without pickle, which runs what it reads.
+
+A result is a frozen dataclass. Its fields' types say how each is written and what is made of what is read; nothing in
+the bytes names a class. They are a ZIP archive: `result.json` with what is plain, an `.npy` file per array, and an
+Arrow file per table (Parquet would lose the categories of numbers and takes twice as long). The archive's comment is
+the SHA-256 of all that stands before it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import io
+import json
+import types
+import zipfile
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from tfaudit.errors import InputError
+
+__all__ = ["pack", "unpack"]
+
+T = TypeVar("T")
+_MISFITS = (
+    *(zipfile.BadZipFile, pa.ArrowException),
+    *(ArithmeticError, AttributeError, LookupError, OSError, RuntimeError, TypeError, ValueError),
+)
+"""What making a result of something else raises."""
+
+Files: TypeAlias = dict[str, bytes]
+"""Contents of the archive by name."""
+
+_TREE = "result.json"
+_SEAL = 64
+"""Characters of a SHA-256, and of the archive's comment."""
+
+
+def pack(result: object, kind: Any = None) -> bytes:
+    """Writes a result.
+
+    Args:
+        result: a dataclass, or what the fields of one may be: arrays, tables, text, numbers, booleans, None; tuples and
+            mappings of these, mappings with keys of text, numbers or tuples.
+        kind: its type; needed where it is none of its own, such as `tuple[Trends, ...]`.
+
+    Raises:
+        TypeError: something is of another type than its field says, or of one that is not known here.
+
+    Example:
+        >>> from tfaudit.stats.intervals import Mark, mark_slopes
+        >>> mark = mark_slopes([1.1, 1.2, 1.3], levels=1)
+        >>> unpack(pack(mark), Mark) == mark
+        True
+    """
+    files: Files = {}
+    tree = _down(result, kind or type(result), files)
+    files[_TREE] = json.dumps(tree).encode()
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+        for name, content in files.items():
+            archive.writestr(zipfile.ZipInfo(name), content)  # without the time: equal results are equal bytes
+        archive.comment = bytes(_SEAL)
+    body = buffer.getvalue()[:-_SEAL]
+    return body + hashlib.sha256(body).hexdigest().encode()
+
+
+def unpack(content: bytes, kind: type[T]) -> T:
+    """What `pack` wrote.
+
+    Args:
+        content: the bytes.
+        kind: type of the result; it alone decides what is made.
+
+    Raises:
+        InputError: the bytes are damaged, or hold something else.
+    """
+    if hashlib.sha256(content[:-_SEAL]).hexdigest().encode() != content[-_SEAL:]:
+        raise InputError(f"content: {len(content)} bytes that are no kept result, or damaged")
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            files = {name: archive.read(name) for name in archive.namelist()}
+        return _up(json.loads(files[_TREE]), kind, files)
+    except _MISFITS:
+        raise InputError(f"content: a kept result, but no {getattr(kind, '__name__', kind)} as it is now") from None
+
+
+def _down(value: Any, hint: Any, files: Files) -> Any:
+    """The value as JSON; what is large goes into files."""
+    if hint in (Any, object):
+        return _plain(value)
+    if _is_optional(hint):
+        return None if value is None else _down(value, _known(hint), files)
+    value = value.item() if isinstance(value, np.generic) else value
+    if not isinstance(value, _class(hint)):
+        raise TypeError(f"{type(value).__name__} {value!r:.60}, where {hint} is expected")
+    if dataclasses.is_dataclass(hint):
+        return {name: _down(getattr(value, name), each, files) for name, each in _fields(hint).items()}  # type: ignore[arg-type]
+    if isinstance(value, tuple):
+        return [_down(each, inner, files) for each, inner in zip(value, _inner(hint, len(value)), strict=True)]
+    if isinstance(value, Mapping):
+        key, inner = get_args(hint)
+        return [[_down(name, key, files), _down(each, inner, files)] for name, each in value.items()]
+    for kind, (suffix, write, _) in _FILES.items():
+        if isinstance(value, kind):
+            name = f"{len(files)}.{suffix}"
+            files[name] = write(value)
+            return name
+    return _plain(value)
+
+
+def _up(tree: Any, hint: Any, files: Files) -> Any:
+    """What `_down` made JSON of."""
+    if hint in (Any, object):
+        return _plain(tree)
+    if _is_optional(hint):
+        return None if tree is None else _up(tree, _known(hint), files)
+    if dataclasses.is_dataclass(hint):
+        fields = _fields(hint)  # type: ignore[arg-type]
+        if tree.keys() != fields.keys():
+            raise KeyError(*(tree.keys() ^ fields.keys()))
+        return hint(**{name: _up(tree[name], each, files) for name, each in fields.items()})  # type: ignore[operator]
+    if issubclass(_class(hint)[0], tuple):
+        return tuple(_up(each, inner, files) for each, inner in zip(tree, _inner(hint, len(tree)), strict=True))
+    if issubclass(_class(hint)[0], Mapping):
+        key, inner = get_args(hint)
+        return {_up(name, key, files): _up(each, inner, files) for name, each in tree}
+    if hint in _FILES:
+        return _FILES[hint][2](files[tree])
+    if not isinstance(tree, _class(hint)):
+        raise TypeError(f"{tree!r} is no {hint}")
+    return tree
+
+
+@functools.cache
+def _fields(kind: Any) -> dict[str, Any]:
+    hints = get_type_hints(kind)
+    return {field.name: hints[field.name] for field in dataclasses.fields(kind)}
+
+
+def _class(hint: Any) -> tuple[type, ...]:
+    """The classes that a value may have."""
+    return (float, int) if hint is float else (get_origin(hint) or hint,)
+
+
+def _is_optional(hint: Any) -> bool:
+    return get_origin(hint) in (Union, types.UnionType)
+
+
+def _known(hint: Any) -> Any:
+    """T of `T | None`."""
+    (known,) = (each for each in get_args(hint) if each is not type(None))
+    return known
+
+
+def _inner(hint: Any, count: int) -> tuple[Any, ...]:
+    """Types of a tuple's parts."""
+    inner = get_args(hint)
+    return inner[:1] * count if inner[-1:] == (...,) else inner
+
+
+def _plain(value: Any) -> Any:
+    value = value.item() if isinstance(value, np.generic) else value
+    if value is not None and not isinstance(value, str | int | float):
+        raise TypeError(f"{type(value).__name__} {value!r:.60}, where text, a number, a boolean or None is expected")
+    return value
+
+
+def _array_bytes(array: np.ndarray) -> bytes:
+    buffer = io.BytesIO()
+    np.lib.format.write_array(buffer, array, allow_pickle=False)
+    return buffer.getvalue()
+
+
+def _array(content: bytes) -> np.ndarray:
+    return np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
+
+
+def _table_bytes(table: pd.DataFrame) -> bytes:
+    """Columns of several types, which Arrow does not have, are written as JSON, cell by cell."""
+    mixed = [i for i, kind in enumerate(table.dtypes) if pd.api.types.is_object_dtype(kind)]
+    shown = table.copy(deep=False)
+    for i in mixed:
+        shown.isetitem(i, [json.dumps(_plain(cell)) for cell in table.iloc[:, i]])
+    written = pa.Table.from_pandas(shown)
+    written = written.replace_schema_metadata({**(written.schema.metadata or {}), "mixed": json.dumps(mixed)})
+    whole = [column.combine_chunks() for column in written.columns]
+    buffer = io.BytesIO()
+    with pa.ipc.new_file(buffer, written.schema) as file:  # one batch, even of no rows: it holds the categories
+        file.write_batch(pa.RecordBatch.from_arrays(whole, schema=written.schema))
+    return buffer.getvalue()
+
+
+def _table(content: bytes) -> pd.DataFrame:
+    written = pa.ipc.open_file(pa.BufferReader(content)).get_batch(0)
+    table = written.to_pandas()
+    for i in json.loads(written.schema.metadata[b"mixed"]):
+        cells = [json.loads(cell) for cell in table.iloc[:, i]]
+        table.isetitem(i, pd.Series(cells, table.index, object))
+    return table
+
+
+def _series_bytes(series: pd.Series) -> bytes:
+    table = series.to_frame("values")
+    table.attrs = {"name": series.name, "attrs": series.attrs}
+    return _table_bytes(table)
+
+
+def _series(content: bytes) -> pd.Series:
+    table = _table(content)
+    series = table["values"].rename(table.attrs["name"])
+    series.attrs = table.attrs["attrs"]
+    return series
+
+
+_FILES: dict[Any, tuple[str, Callable[[Any], bytes], Callable[[bytes], Any]]] = {
+    np.ndarray: ("npy", _array_bytes, _array),
+    pd.DataFrame: ("arrow", _table_bytes, _table),
+    pd.Series: ("series.arrow", _series_bytes, _series),
+}

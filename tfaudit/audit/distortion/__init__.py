@@ -1,0 +1,1 @@
+"""Recall distortion: do the recalls of the classes drift apart?"""

@@ -1,0 +1,104 @@
+"""Slopes, accuracies and variances in the shape of the tables of [R]."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from tfaudit.audit.distortion.slopes import factors_of, groups_of, slope_means
+from tfaudit.errors import InputError
+
+__all__ = ["accuracy_table", "level_table", "p_table", "variance_table"]
+
+
+def p_table(tests: pd.DataFrame, *, columns: str) -> pd.DataFrame:
+    """Corrected p-values, pairs down and the values of one factor across: [R] tables 1-9.
+
+    Args:
+        tests: of `slope_tests`.
+        columns: the factor that goes across, for instance "model" (tables 1 and 9) or "level" (tables 5 to 8).
+
+    Returns:
+        `p_bonferroni`, indexed by the other factors, where they vary, and by `pair`, where there are several.
+
+    Raises:
+        InputError: `columns` is none of the factors held fixed.
+    """
+    fixed = list(tests.columns[: list(tests.columns).index("first")])
+    if columns not in fixed:
+        raise InputError(f"columns: {columns!r}, the tests hold fixed {', '.join(fixed) or 'nothing'}")
+    pair = tests["first"].astype(str) + " vs " + tests["second"].astype(str)
+    down = [name for name in fixed if name != columns and tests[name].nunique() > 1]
+    down += ["pair"] if pair.nunique() > 1 or not down else []
+    return tests.assign(pair=pair).set_index([*down, columns])["p_bonferroni"].unstack(columns, sort=False)
+
+
+def accuracy_table(slopes: pd.DataFrame) -> pd.DataFrame:
+    """Mean accuracy before pruning: [R] table 10.
+
+    Every dense member counts once, however many levels it was pruned to.
+
+    Returns:
+        One row per combination of factors other than the level: these, `members` and `accuracy`, a share.
+
+    Raises:
+        InputError: a column is missing.
+    """
+    factors = [name for name in factors_of(slopes, "accuracy_before") if name != "level"]
+    rows = []
+    for group, members in groups_of(slopes, factors):
+        dense = members.drop_duplicates("member")["accuracy_before"]
+        rows.append({**group, "members": len(dense), "accuracy": dense.mean()})
+    return pd.DataFrame(rows)
+
+
+def variance_table(slopes: pd.DataFrame) -> pd.DataFrame:
+    """Mean variance of recall over the classes, before pruning and at each level: [R] table 11.
+
+    Where it grew, bold in [R], `table[levels].gt(table["before"], axis=0)`. `slope_means` says so for every level,
+    against those dense members alone whose pruned ones exist.
+
+    Returns:
+        One row per combination of factors other than the level, their index: `before`, then a column per level.
+
+    Raises:
+        InputError: a column is missing.
+    """
+    factors = [name for name in factors_of(slopes, "level", "variance_before", "variance_after") if name != "level"]
+    rows = []
+    for group, members in groups_of(slopes, factors):
+        before = members.drop_duplicates("member")["variance_before"].mean()
+        after = {level["level"]: each["variance_after"].mean() for level, each in groups_of(members, ["level"])}
+        rows.append({**group, "before": before, **after})
+    return pd.DataFrame(rows).set_index(factors) if factors else pd.DataFrame(rows)
+
+
+def level_table(slopes: pd.DataFrame, *, dense: object = "dense") -> pd.DataFrame:
+    """Accuracy and intensification at each level, the dense models first: [R] tables 12 and 13, figure 13.
+
+    Args:
+        slopes: of `slope_frame`.
+        dense: what to call the level without compression: 0.0 among sparsities, 1 among pruning ratios.
+
+    Returns:
+        The factors of `slopes`, `members`, `accuracy`, `accuracy_se`, `alpha`, `alpha_se`: means over the members and
+        their standard errors; alpha is NaN without compression.
+
+    Raises:
+        InputError: a column is missing.
+    """
+    factors = factors_of(slopes, "level", "accuracy_before")
+    others = [name for name in factors if name != "level"]
+    parts = []
+    for group, members in groups_of(slopes, others):
+        before = members.drop_duplicates("member")["accuracy_before"]
+        first = {
+            **group,
+            "level": dense,
+            "members": len(before),
+            "accuracy": before.mean(),
+            "accuracy_se": before.sem(),
+        }
+        means = slope_means(members).rename(columns={"accuracy_after": "accuracy", "accuracy_after_se": "accuracy_se"})
+        parts += [pd.DataFrame([first]), means]
+    columns = [*factors, "members", "accuracy", "accuracy_se", "alpha", "alpha_se"]
+    return pd.concat(parts, ignore_index=True)[columns]

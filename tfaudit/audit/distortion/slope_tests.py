@@ -1,0 +1,127 @@
+"""Does the slope differ between levels, methods, models or data sets? The hypotheses of [R] 7 and tables 1-9."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from tfaudit.audit.distortion.slopes import factors_of, groups_of, in_order
+from tfaudit.errors import InputError, require
+from tfaudit.stats.t_tests import compare_means
+
+__all__ = ["slope_tests"]
+
+
+def slope_tests(
+    slopes: pd.DataFrame,
+    factor: str,
+    *,
+    paired: bool,
+    alternative: str = "two-sided",
+    pairs: str | Sequence[tuple[Any, Any]] = "consecutive",
+    within: Sequence[str] | None = None,
+    family: str = "column",
+    equal_var: bool = False,
+) -> pd.DataFrame:
+    """t-tests of E[alpha] between values of one factor, all others equal, with Bonferroni's correction.
+
+    The hypotheses of [R] 7, first value of a pair against the second:
+
+    - Consecutive ratios, tables 1-4: `slope_tests(s, "level", paired=True, alternative="less")`.
+    - Sizes of a model, tables 5 and 6: `slope_tests(s, "model", paired=False, alternative="greater")`, smallest first.
+    - Data sets, table 7: `slope_tests(s, "dataset", paired=False, alternative="less", pairs=[("mnist", "cifar10")],
+      within=["level"])`: the models may differ with the data.
+    - Methods, table 8: `slope_tests(s, "method", paired=True, pairs="all")`, pruned from the same dense parents.
+    - Two methods for every ratio and model, table 9: the same with `pairs=[("magnitude", "undecayed")], family="all"`.
+
+    Columns: the names in `within`, `first`, `second`, `members_first`, `members_second` (those shared, where paired),
+    `mean_first`, `mean_second`, `difference` (first minus second), `t`, `df`, `p` and `p_bonferroni`. Tests are NaN
+    with fewer than two members a side or an undefined slope among them, and do not count in the correction.
+
+    Args:
+        slopes: of `slope_frame`; of its values, `alpha` alone is needed.
+        factor: the column whose values are compared.
+        paired: whether members of one name belong together (same dense parent) or all are independent.
+        alternative: "less" (the first slope is supposed to be smaller), "greater" or "two-sided".
+        pairs: "consecutive" (numbers ascend, names as they first appear; of those that a column has), "all", or the
+            pairs themselves.
+        within: the columns whose values are held fixed; all other factors by default.
+        family: "column" multiplies p by the number of tests that share all of `within`, "all" by that of all tests.
+        equal_var: independent tests only: Student's instead of Welch's.
+
+    Raises:
+        InputError: an option that is not allowed, a value or column that there is not, or several slopes of one
+            member where there must be one, since a factor that varies is not in `within`.
+
+    Example:
+        >>> slopes = pd.DataFrame({"level": [2] * 3 + [4] * 3, "member": [0, 1, 2] * 2})
+        >>> slopes["alpha"] = [1.0, 1.1, 1.3, 1.2, 1.3, 1.6]
+        >>> slope_tests(slopes, "level", paired=True, alternative="less")[["first", "second", "p"]].round(4)
+           first  second       p
+        0      2       4  0.0099
+    """
+    factors = factors_of(slopes, "alpha")
+    require(factor in factors, "factor", factor, ", ".join(factors))
+    fixed = [name for name in factors if name != factor] if within is None else list(within)
+    unknown = [name for name in fixed if name not in factors or name == factor]
+    require(not unknown, "within", within, f"names among {', '.join(name for name in factors if name != factor)}")
+    require(family in ("column", "all"), "family", family, "column, all")
+    chosen = _checked(pairs, in_order(slopes[factor]))
+    rows = []
+    for stratum, members in groups_of(slopes, fixed):
+        samples = {value: _sample(members, factor, value, stratum) for value in in_order(members[factor])}
+        for first, second in _PAIRS[chosen](samples) if isinstance(chosen, str) else chosen:
+            if first not in samples or second not in samples:
+                continue
+            one, other = samples[first], samples[second]
+            if paired:
+                shared = one.index.intersection(other.index, sort=False)
+                one, other = one[shared], other[shared]
+            test = compare_means(one, other, paired=paired, alternative=alternative, equal_var=equal_var)
+            sides = (first, second, len(one), len(other), one.mean(skipna=False), other.mean(skipna=False))
+            rows.append((*stratum.values(), *sides, test.difference, test.t, test.df, test.p))
+    tests = pd.DataFrame(rows, columns=[*fixed, *_COLUMNS])
+    made = tests["p"].notna()
+    count = (
+        made.groupby([tests[name] for name in fixed]).transform("sum") if fixed and family == "column" else made.sum()
+    )
+    return tests.assign(p_bonferroni=np.minimum(tests["p"] * count, 1.0))
+
+
+_COLUMNS = (
+    *("first", "second", "members_first", "members_second", "mean_first", "mean_second"),
+    *("difference", "t", "df", "p"),
+)
+
+
+_PAIRS: dict[str, Callable[[Iterable[Any]], Iterator[tuple[Any, Any]]]] = {
+    "consecutive": itertools.pairwise,
+    "all": lambda values: itertools.combinations(values, 2),
+}
+
+
+def _checked(pairs: str | Sequence[tuple[Any, Any]], values: list[Any]) -> str | Sequence[tuple[Any, Any]]:
+    if isinstance(pairs, str):
+        require(pairs in _PAIRS, "pairs", pairs, f"{', '.join(_PAIRS)} or a list of pairs")
+        return pairs
+    for pair in pairs:
+        if len(pair) != 2 or any(value not in values for value in pair):
+            raise InputError(f"pairs: {pair!r}, allowed are pairs of {', '.join(map(str, values))}")
+    return pairs
+
+
+def _sample(members: pd.DataFrame, factor: str, value: Any, stratum: dict[str, Any]) -> pd.Series:
+    """The slopes at one value of the factor, by member."""
+    sample = members[members[factor] == value].set_index("member")["alpha"]
+    twice = sample.index[sample.index.duplicated()]
+    if len(twice):
+        place = ", ".join(f"{name} {part}" for name, part in {factor: value, **stratum}.items())
+        raise InputError(
+            f"within: {', '.join(stratum) or 'nothing'}, but at {place} member {twice[0]} has several slopes; "
+            "hold fixed what tells them apart, or choose rows"
+        )
+    return sample

@@ -1,0 +1,1 @@
+"""Regression of class accuracy on what could explain it."""

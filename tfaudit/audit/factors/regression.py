@@ -1,0 +1,272 @@
+"""What explains the accuracy of a class after compression: [P] 3.1 and D."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import statsmodels.api as sm
+import statsmodels.formula.api as smf
+from scipy import stats
+from statsmodels.stats.diagnostic import het_breuschpagan
+from statsmodels.stats.stattools import durbin_watson
+from statsmodels.tools.sm_exceptions import ConvergenceWarning, PerfectSeparationWarning
+
+from tfaudit.audit.factors.design import KEYS, Design, design, redundant
+from tfaudit.errors import InputError
+
+if TYPE_CHECKING:
+    from tfaudit.charts.style import Drawing
+
+__all__ = ["Factors", "factors", "factors_glm"]
+
+ALTERNATIVES = {"imbalance": "greater", "class_entropy": "less"}  # [P] 3.1: E > 0 and F < 0
+
+
+@dataclasses.dataclass(frozen=True)
+class Factors:
+    """A fitted regression of the accuracy of n class-model pairs.
+
+    Attributes:
+        fit: "ols" (coefficients are changes of accuracy, a share) or "binomial" (changes of its log-odds).
+        formula: what was fitted.
+        coefficients: one row per coefficient; see `frame`.
+        residuals: the n rows in the order of the fit: the keys there are, `observed`, `fitted` (shares) and `residual`.
+        diagnostics: of the whole fit; see `summary`.
+        notes: what was left out, one sentence each.
+    """
+
+    fit: str
+    formula: str
+    coefficients: pd.DataFrame
+    residuals: pd.DataFrame
+    diagnostics: Mapping[str, float]
+    notes: tuple[str, ...]
+
+    def frame(self) -> pd.DataFrame:
+        """One row per coefficient.
+
+        Columns: `term` (`technique[T.l1]` is level l1 against the reference), `estimate`, `se` (HAC), `t`, `p`
+        (two-sided), `low` and `high` (of the interval), and for the two hypotheses of [P] `alternative` (greater or
+        less than 0) with `p_one_tailed`; None and NaN for the other terms.
+        """
+        return self.coefficients.copy()
+
+    def summary(self) -> dict[str, Any]:
+        """The fit as a whole, and the two hypotheses.
+
+        Keys: `fit`; `rows`; `coefficients` (count); `r_squared` (share of the deviance explained, which is R^2 for
+        OLS) and `r_squared_adjusted` (for degrees of freedom); `condition_number` (of the design matrix);
+        `dispersion` (Pearson chi^2 / df: residual variance for OLS; 1 if counts were binomial); `durbin_watson` (2 is
+        no correlation between neighbouring rows), `breusch_pagan_p` (small: the spread depends on the covariates),
+        `skew` and `kurtosis` (0 and 3 are normal) of the Pearson residuals; `fitted_outside`, the share of fitted
+        accuracies outside [0, 1]; and for `imbalance` and `class_entropy` the estimate and `..._p_one_tailed`, NaN
+        where the term was left out.
+        """
+        rows = self.coefficients.set_index("term").reindex(list(ALTERNATIVES))
+        hypotheses = {str(name): float(value) for name, value in rows["estimate"].items()}
+        hypotheses |= {f"{name}_p_one_tailed": float(value) for name, value in rows["p_one_tailed"].items()}
+        size = {"rows": len(self.residuals), "coefficients": len(self.coefficients)}
+        return {"fit": self.fit, **size, **self.diagnostics, **hypotheses}
+
+    def chart(self) -> Drawing:
+        """Coefficients with their intervals."""
+        from tfaudit.charts.factors import (
+            coefficient_chart,
+        )  # report depends on audit, never the other way at import
+
+        return coefficient_chart(self.frame(), self.fit)
+
+    def diagnostics_chart(self) -> Drawing:
+        """[P] figures 14 and 15: fitted against observed accuracy, and the residuals."""
+        from tfaudit.charts.factors import diagnostics_chart
+
+        return diagnostics_chart(self.residuals)
+
+
+def factors(
+    table: pd.DataFrame,
+    *,
+    reference: Mapping[str, str] | None = None,
+    without: Collection[str] = (),
+    maxlags: int = 3,
+    confidence: float = 0.95,
+) -> Factors:
+    """Regresses the accuracy of classes on what was done to the models and on what the classes are like: [P] eq. 2.
+
+    Ordinary least squares with the terms of [P] D: `accuracy ~ dataset + model + weight_treatment*technique +
+    np.exp(sparsity)*(dataset + technique) + sparsity + accuracy0*(weight_treatment + technique) + accuracy0_quartile +
+    imbalance + class_entropy + np.exp(sparsity):accuracy0 + accuracy0:accuracy0_quartile`. Covariates that are not
+    given or do not vary drop out of it; the notes say which. Standard errors are robust to heteroscedasticity and to
+    correlation up to `maxlags` rows apart (HAC, Newey and West), with correction for small samples and t tests.
+
+    For these lags rows stand in the order dataset, model, weight treatment, technique, member, class, sparsity:
+    neighbours are the same class of the same member at adjacent sparsities. The order of the table plays no part.
+
+    Args:
+        table: as of `class_table`: `accuracy`, a share, and the covariates; rows with missing values are left out.
+        reference: level of a factor that the others are compared with; the most common of each by default, of equally
+            common ones the first by name.
+        without: terms of the formula above, as in `tfaudit.audit.factors.design.TERMS`, to leave out.
+        maxlags: rows apart up to which errors may correlate; 0 leaves heteroscedasticity alone.
+        confidence: level of the intervals, in (0, 1).
+
+    Raises:
+        InputError: missing or unusable columns, unknown references or terms, fewer rows than coefficients, terms that
+            are sums of others (a technique seen at one sparsity only has no slope), or an exact fit.
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> table = pd.DataFrame({"sparsity": rng.random(500), "imbalance": 0.1 * rng.normal(size=500)})
+        >>> table["accuracy"] = 0.9 - 0.2 * table["sparsity"] + table["imbalance"] + 0.01 * rng.normal(size=500)
+        >>> factors(table, without=["np.exp(sparsity)"]).frame()[["term", "estimate", "p_one_tailed"]].round(2)
+                term  estimate  p_one_tailed
+        0  Intercept       0.9           NaN
+        1   sparsity      -0.2           NaN
+        2  imbalance       1.0           0.0
+    """
+    _check_options(maxlags, confidence)
+    plan = design(table, ("accuracy",), reference, without)
+    if not np.ptp(plan.rows["accuracy"]) > 0:
+        raise InputError("table: accuracy is the same in every row; there is nothing to explain")
+    formula = f"accuracy ~ {' + '.join(plan.terms)}"
+    model = smf.ols(formula, plan.rows)
+    _require_full_rank(model)
+    result = model.fit(**_hac(maxlags))
+    if np.abs(result.resid).max() < 1e-12:
+        raise InputError("table: the covariates fit accuracy exactly; there is no noise to test against")
+    return _factors("ols", formula, plan, plan.rows["accuracy"], result, confidence)
+
+
+def factors_glm(
+    table: pd.DataFrame,
+    *,
+    reference: Mapping[str, str] | None = None,
+    without: Collection[str] = (),
+    maxlags: int = 3,
+    confidence: float = 0.95,
+) -> Factors:
+    """Regresses the same on counts of right answers: a binomial model with logit link, which [P] 3.2 asks for.
+
+    Same terms, order and HAC errors as `factors`; the errors are also robust to counts that vary more than binomial
+    ones do (the members answer the same images). Fitted accuracies cannot leave [0, 1].
+
+    Args:
+        table: as of `class_table`: `correct` and `examples`, counts, and the covariates; rows without examples are
+            left out.
+        reference: see `factors`.
+        without: see `factors`.
+        maxlags: see `factors`.
+        confidence: see `factors`.
+
+    Raises:
+        InputError: as `factors`; impossible counts; separation, where some covariate tells perfect rows from others
+            and its coefficient has no finite estimate.
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> table = pd.DataFrame({"class_entropy": rng.random(500), "examples": 100})
+        >>> table["correct"] = rng.binomial(100, 1 / (1 + np.exp(table["class_entropy"] - 2)))
+        >>> factors_glm(table).frame()[["term", "estimate", "alternative"]].round(1)
+                    term  estimate alternative
+        0      Intercept       2.0        None
+        1  class_entropy      -1.0        less
+    """
+    _check_options(maxlags, confidence)
+    counts = ("correct", "examples")
+    plan = design(table, counts, reference, without)
+    rows = plan.rows[plan.rows["examples"] != 0].reset_index(drop=True)
+    possible = rows["correct"].between(0, rows["examples"]) & (rows[[*counts]] % 1 == 0).all(axis=1)
+    if not possible.all():
+        bad = rows[~possible].iloc[0]
+        raise InputError(f"table: {bad['correct']:g} correct of {bad['examples']:g} examples is not a possible count")
+    formula = f"correct + wrong ~ {' + '.join(plan.terms)}"
+    model = smf.glm(formula, rows.assign(wrong=rows["examples"] - rows["correct"]), family=sm.families.Binomial())
+    _require_full_rank(model)
+    separated = InputError(
+        "table: some covariate separates rows without errors (or without right answers) from the "
+        "others, so that its coefficient is infinite; leave terms out with `without`, or use `factors`"
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", PerfectSeparationWarning)
+        warnings.simplefilter("error", ConvergenceWarning)
+        try:
+            result = model.fit(**_hac(maxlags))
+        except (PerfectSeparationWarning, ConvergenceWarning):
+            raise separated from None
+    if min(result.fittedvalues.min(), 1 - result.fittedvalues.max()) < 1e-9:
+        raise separated
+    plan = dataclasses.replace(plan, rows=rows)
+    return _factors("binomial", formula, plan, rows["correct"] / rows["examples"], result, confidence)
+
+
+def _check_options(maxlags: int, confidence: float) -> None:
+    if maxlags < 0 or maxlags != int(maxlags):
+        raise InputError(f"maxlags: {maxlags!r}, allowed is a whole number of rows, 0 or more")
+    if not 0 < confidence < 1:
+        raise InputError(f"confidence: {confidence!r}, allowed is a level in (0, 1)")
+
+
+def _hac(maxlags: int) -> dict[str, Any]:
+    return {"cov_type": "HAC", "cov_kwds": {"maxlags": maxlags, "use_correction": True}, "use_t": True}
+
+
+def _require_full_rank(model: Any) -> None:
+    rows, columns = model.exog.shape
+    if rows <= columns:
+        raise InputError(f"table: {rows} complete rows for {columns} coefficients; more rows than those are needed")
+    sums = redundant(model.exog)
+    if sums.any():
+        first = model.exog_names[int(sums.argmax())]
+        raise InputError(
+            f"table: {sums.sum()} of {columns} coefficients cannot be told from others, first {first}; "
+            "give rows in which they vary, or leave the term out with `without`"
+        )
+
+
+def _factors(fit: str, formula: str, plan: Design, observed: pd.Series, result: Any, confidence: float) -> Factors:
+    low, high = result.conf_int(1 - confidence).to_numpy().T
+    coefficients = pd.DataFrame(
+        {
+            "term": result.params.index,
+            "estimate": result.params.to_numpy(),
+            "se": result.bse.to_numpy(),
+            "t": result.tvalues.to_numpy(),
+            "p": result.pvalues.to_numpy(),
+            "low": low,
+            "high": high,
+        }
+    )
+    alternative = coefficients["term"].map(ALTERNATIVES).astype(object)
+    coefficients["alternative"] = alternative.where(alternative.notna(), None)
+    tails = {"greater": stats.t.sf, "less": stats.t.cdf}
+    coefficients["p_one_tailed"] = [
+        tails[side](t, result.df_resid) if side else np.nan
+        for t, side in zip(coefficients["t"], coefficients["alternative"], strict=True)
+    ]
+    fitted = result.fittedvalues.to_numpy()
+    residuals = plan.rows[[key for key in KEYS if key in plan.rows]].assign(observed=observed.to_numpy(), fitted=fitted)
+    residuals["residual"] = residuals["observed"] - residuals["fitted"]
+    return Factors(fit, formula, coefficients, residuals, _diagnostics(result, fitted), plan.notes)
+
+
+def _diagnostics(result: Any, fitted: np.ndarray) -> dict[str, float]:
+    ols = hasattr(result, "ssr")
+    explained = float(result.rsquared if ols else 1 - result.deviance / result.null_deviance)
+    freedom = (result.nobs - 1) / result.df_resid
+    noise = np.asarray(result.resid_pearson)
+    return {
+        "r_squared": explained,
+        "r_squared_adjusted": float(1 - (1 - explained) * freedom),
+        "condition_number": float(np.linalg.cond(result.model.exog)),
+        "dispersion": float(result.scale if ols else result.pearson_chi2 / result.df_resid),
+        "durbin_watson": float(durbin_watson(noise)),
+        "breusch_pagan_p": float(het_breuschpagan(noise, result.model.exog)[1]),
+        "skew": float(stats.skew(noise)),
+        "kurtosis": float(stats.kurtosis(noise, fisher=False)),
+        "fitted_outside": float(((fitted < 0) | (fitted > 1)).mean()),
+    }

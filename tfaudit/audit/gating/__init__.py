@@ -1,1 +1,0 @@
-"""May a compressed model be shipped? Limits held against what the data can carry."""

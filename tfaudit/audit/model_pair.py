@@ -1,0 +1,319 @@
+"""One model against one model: what changed, class by class and image by image, and whether chance explains it."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from tfaudit.errors import InputError, listed, require
+from tfaudit.predictions import Predictions, require_same_examples
+from tfaudit.stats.contingency import cohen_kappa, mcnemar, paired_interval
+from tfaudit.stats.multiplicity import adjust
+
+if TYPE_CHECKING:
+    from tfaudit.charts.style import Drawing
+
+__all__ = ["Overall", "PairComparison", "compare", "flipped", "overall"]
+
+
+@dataclasses.dataclass(frozen=True)
+class PairComparison:
+    """What one compressed model does to the classes. Arrays are `(C,)`; recalls and differences are shares.
+
+    Attributes:
+        class_names: the classes.
+        examples: test examples of each class.
+        recall_before: recall of the baseline; NaN for a class without examples.
+        recall_after: recall of the compressed model.
+        lost: examples that were right and became wrong.
+        won: examples that were wrong and became right.
+        p: of McNemar's exact test; 1 where nothing was lost or won, NaN for a class without examples.
+        low: lower end of Tango's interval of recall_after - recall_before, at level 1 - alpha.
+        high: its upper end.
+        p_holm: p-values adjusted after Holm.
+        p_bh: p-values adjusted after Benjamini and Hochberg.
+        overall: the same over all examples, and how far the two models agree.
+        flips: one row per flipped example; see `flips_frame`.
+        alpha: level of the tests.
+        notes: what a reader has to know, one sentence each.
+    """
+
+    class_names: tuple[str, ...]
+    examples: np.ndarray
+    recall_before: np.ndarray
+    recall_after: np.ndarray
+    lost: np.ndarray
+    won: np.ndarray
+    p: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    p_holm: np.ndarray
+    p_bh: np.ndarray
+    overall: Overall
+    flips: pd.DataFrame
+    alpha: float
+    notes: tuple[str, ...]
+
+    @property
+    def difference(self) -> np.ndarray:
+        """Recall after minus recall before."""
+        return self.recall_after - self.recall_before
+
+    @property
+    def direction(self) -> np.ndarray:
+        """Of each class: harmed, favoured or no evidence (p > alpha, uncorrected)."""
+        signs = np.where(self.difference < 0, "harmed", "favoured")
+        return np.where(self.p <= self.alpha, signs, "no evidence")
+
+    def frame(self) -> pd.DataFrame:
+        """One row per class. Columns ending in `_pp` are percentage points; recalls are shares in [0, 1]."""
+        return pd.DataFrame(
+            {
+                "class": self.class_names,
+                "examples": self.examples,
+                "recall_before": self.recall_before,
+                "recall_after": self.recall_after,
+                "difference_pp": 100 * self.difference,
+                "low_pp": 100 * self.low,
+                "high_pp": 100 * self.high,
+                "lost": self.lost,
+                "won": self.won,
+                "p": self.p,
+                "p_holm": self.p_holm,
+                "p_bh": self.p_bh,
+                "direction": self.direction,
+            }
+        )
+
+    def flips_frame(self) -> pd.DataFrame:
+        """One row per flipped example, that is one to which the two models give different classes.
+
+        Columns: `index`, `example` (id), `label`, `before`, `after` (class names), `kind` (lost, won, other wrong), and
+        where the predictions hold them `probability_before`, `probability_after`: each model's for its own answer.
+        """
+        return self.flips.copy()
+
+    def summary(self) -> dict[str, Any]:
+        """The overall figures, counts of classes, and the class that lost most (the first of equals)."""
+        whole, worst = self.overall, int(np.nanargmin(self.difference))
+        return {
+            "examples": whole.examples,
+            "accuracy_before": whole.accuracy_before,
+            "accuracy_after": whole.accuracy_after,
+            "difference_pp": 100 * (whole.won - whole.lost) / whole.examples,
+            "low_pp": 100 * whole.low,
+            "high_pp": 100 * whole.high,
+            "p": whole.p,
+            "flips": whole.lost + whole.won + whole.other_wrong,
+            "negative_flips": whole.lost,
+            "positive_flips": whole.won,
+            "wrong_to_other_wrong": whole.other_wrong,
+            "btc": whole.btc,
+            "bec": whole.bec,
+            "agreement": whole.agreement,
+            "top5_overlap": whole.top5_overlap,
+            "kappa": whole.kappa,
+            "classes": len(self.class_names),
+            "tested": int(np.isfinite(self.p).sum()),
+            "significant": int((self.p <= self.alpha).sum()),
+            "significant_holm": int((self.p_holm <= self.alpha).sum()),
+            "significant_bh": int((self.p_bh <= self.alpha).sum()),
+            "harmed": int((self.direction == "harmed").sum()),
+            "favoured": int((self.direction == "favoured").sum()),
+            "worst_class": self.class_names[worst],
+            "worst_difference_pp": float(100 * self.difference[worst]),
+        }
+
+    def chart(self) -> Drawing:
+        """Shares lost and won of each class as bars, the change of recall with its interval as a point."""
+        from tfaudit.charts.model_pair import pair_chart  # report depends on audit, never the other way at import
+
+        return pair_chart(self.frame())
+
+
+def compare(baseline: Predictions, compressed: Predictions, *, alpha: float = 0.05) -> PairComparison:
+    """Compares one model with one compressed model on the same examples, by McNemar's exact test per class and whole.
+
+    Intervals of the differences are Tango's (1998). Both models see the same images, so only those that changed count.
+
+    Args:
+        baseline: the uncompressed model: Predictions of one member.
+        compressed: the compressed model, on the same examples.
+        alpha: a class is significant where p <= alpha; intervals are at level 1 - alpha.
+
+    Raises:
+        InputError: more than one member, other examples, or a level outside (0, 1).
+
+    Example:
+        >>> labels = [0] * 8 + [1] * 2
+        >>> before = Predictions.from_top1(labels, [0] * 8 + [1, 0])
+        >>> after = Predictions.from_top1(labels, [0, 0] + [1] * 6 + [1, 1])
+        >>> compare(before, after).frame()[["class", "difference_pp", "lost", "won", "p", "direction"]].round(3)
+          class  difference_pp  lost  won      p    direction
+        0     0          -75.0     6    0  0.031       harmed
+        1     1           50.0     0    1  1.000  no evidence
+    """
+    require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
+    for name, model in (("baseline", baseline), ("compressed", compressed)):
+        if model.num_members != 1:
+            raise InputError(
+                f"{name}: {model.num_members} members, but this compares one model with one; "
+                "populations go to `tfaudit.class_impact` and `tfaudit.exemplars`"
+            )
+    require_same_examples(baseline, compressed)
+    right_before, right_after = baseline.correct()[0], compressed.correct()[0]
+    examples = np.bincount(baseline.labels, minlength=baseline.num_classes)
+    lost, won = (
+        np.bincount(baseline.labels[changed], minlength=baseline.num_classes)
+        for changed in (right_before & ~right_after, ~right_before & right_after)
+    )
+    p = np.where(examples > 0, mcnemar(lost, won), np.nan)
+    low, high = paired_interval(lost, won, examples, confidence=1 - alpha)
+    return PairComparison(
+        class_names=baseline.class_names,
+        examples=examples,
+        recall_before=baseline.recall()[0],
+        recall_after=compressed.recall()[0],
+        lost=lost,
+        won=won,
+        p=p,
+        low=low,
+        high=high,
+        p_holm=adjust(p, "holm"),
+        p_bh=adjust(p, "bh"),
+        overall=overall(baseline, compressed, alpha=alpha),
+        flips=flipped(baseline, compressed),
+        alpha=alpha,
+        notes=_notes(baseline.class_names, examples, alpha),
+    )
+
+
+def _notes(names: tuple[str, ...], examples: np.ndarray, alpha: float) -> tuple[str, ...]:
+    notes = []
+    empty = [name for name, count in zip(names, examples, strict=True) if not count]
+    if empty:
+        classes = "class" if len(empty) == 1 else "classes"
+        notes.append(f"{len(empty):,} {classes} without test examples, not tested: {listed(empty)}.")
+    # n changes to one side give at best p = 2 / 2^n.
+    needed = int(np.ceil(1 - np.log2(alpha)))
+    small = int(((examples > 0) & (examples < needed)).sum())
+    if small:
+        classes = "class has" if small == 1 else "classes have"
+        notes.append(
+            f"{small:,} {classes} fewer than {needed} examples: McNemar's exact test cannot reach p <= {alpha:g} "
+            "there, whatever the model does."
+        )
+    return tuple(notes)
+
+
+KINDS = np.array(["lost", "won", "other wrong"], object)
+
+
+@dataclasses.dataclass(frozen=True)
+class Overall:
+    """The comparison over all examples of all classes. Shares are in [0, 1], NaN where their denominator is 0.
+
+    Attributes:
+        examples: N.
+        accuracy_before: top-1 accuracy of the baseline.
+        accuracy_after: that of the compressed model.
+        low: lower end of the interval of the difference, at level 1 - alpha.
+        high: its upper end.
+        p: of McNemar's exact test.
+        lost: right before, wrong after.
+        won: wrong before, right after.
+        other_wrong: wrong before, wrong after with another class.
+        btc: backward trust compatibility: of the baseline's right answers, the share that stays right.
+        bec: backward error compatibility: of the baseline's wrong answers, the share that stays wrong.
+        agreement: share of examples on which both give the same class.
+        top5_overlap: mean share of the five best classes that both models name; NaN where fewer than five are stored.
+        kappa: Cohen's kappa of the two models' answers; NaN where both always give one class.
+    """
+
+    examples: int
+    accuracy_before: float
+    accuracy_after: float
+    low: float
+    high: float
+    p: float
+    lost: int
+    won: int
+    other_wrong: int
+    btc: float
+    bec: float
+    agreement: float
+    top5_overlap: float
+    kappa: float
+
+
+def overall(baseline: Predictions, compressed: Predictions, *, alpha: float) -> Overall:
+    """The figures over all examples.
+
+    Args:
+        baseline: one member.
+        compressed: one member, on the same examples.
+        alpha: the interval is at level 1 - alpha.
+
+    Example:
+        >>> before = Predictions.from_top1([0, 0, 1, 1], [0, 0, 1, 0])
+        >>> found = overall(before, Predictions.from_top1([0, 0, 1, 1], [0, 1, 1, 1]), alpha=0.05)
+        >>> found.lost, found.won, round(found.btc, 3), found.bec
+        (1, 1, 0.667, 0.0)
+    """
+    before, after = baseline.correct()[0], compressed.correct()[0]
+    same = baseline.top1[0] == compressed.top1[0]
+    lost, won = np.sum(before & ~after), np.sum(~before & after)
+    low, high = paired_interval([lost], [won], [len(before)], confidence=1 - alpha)
+    return Overall(
+        examples=len(before),
+        accuracy_before=float(before.mean()),
+        accuracy_after=float(after.mean()),
+        low=float(low[0]),
+        high=float(high[0]),
+        p=float(mcnemar(lost, won)),
+        lost=int(lost),
+        won=int(won),
+        other_wrong=int(np.sum(~before & ~after & ~same)),
+        btc=_share(after, before),
+        bec=_share(~after, ~before),
+        agreement=float(same.mean()),
+        top5_overlap=_top5_overlap(baseline.ranked[0], compressed.ranked[0]),
+        kappa=cohen_kappa(baseline.top1[0], compressed.top1[0]),
+    )
+
+
+def flipped(baseline: Predictions, compressed: Predictions) -> pd.DataFrame:
+    """One row per example to which the two models give different classes, in the order of the examples.
+
+    Columns: `index`, `example` (id), `label`, `before`, `after` (class names), `kind` (lost, won, other wrong), and
+    where the predictions hold them `probability_before`, `probability_after`: each model's for its own answer.
+    """
+    before, after = baseline.top1[0], compressed.top1[0]
+    index = np.flatnonzero(before != after)
+    truth = baseline.labels[index]
+    names = np.array(baseline.class_names, object)
+    columns = {
+        "index": index,
+        "example": baseline.example_ids[index],
+        "label": names[truth],
+        "before": names[before[index]],
+        "after": names[after[index]],
+        "kind": KINDS[np.where(before[index] == truth, 0, np.where(after[index] == truth, 1, 2))],
+    }
+    for name, model in (("probability_before", baseline), ("probability_after", compressed)):
+        if model.probabilities is not None:
+            columns[name] = model.probabilities[0, index, 0]
+    return pd.DataFrame(columns)
+
+
+def _share(of: np.ndarray, among: np.ndarray) -> float:
+    return float(of[among].mean()) if among.any() else float("nan")
+
+
+def _top5_overlap(before: np.ndarray, after: np.ndarray) -> float:
+    if min(before.shape[1], after.shape[1]) < 5:
+        return float("nan")
+    return float((before[:, :5, None] == after[:, None, :5]).any(2).mean())

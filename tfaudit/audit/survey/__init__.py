@@ -1,0 +1,1 @@
+"""The human study: its sample, questions and results."""

@@ -1,0 +1,1 @@
+"""Altair charts: frames in, charts out."""

@@ -1,0 +1,42 @@
+"""Accuracy of every member of every variant."""
+
+from __future__ import annotations
+
+import altair as alt
+import pandas as pd
+
+from tfaudit.charts.style import AMBER, BLUE, WIDTH, Drawing
+
+__all__ = ["accuracy_chart"]
+
+
+def accuracy_chart(accuracies: pd.DataFrame) -> Drawing:
+    """[F] table 1: one line per variant, one dot per member, a bar at the mean.
+
+    The lines share one scale unless the differences between variants would squeeze every population into a dot that
+    is not one already.
+
+    Args:
+        accuracies: of a `Summary`; top-1 is drawn.
+    """
+    top1 = accuracies[accuracies["k"] == 1].assign(percent=lambda rows: 100 * rows["accuracy"])
+    order = list(dict.fromkeys(top1["title"]))
+    axis = alt.Axis(tickCount=5, format=".6~g")  # of a lone value the ticks would have six decimals
+    x = alt.X("percent:Q", title="top-1 accuracy, %", scale=alt.Scale(zero=False, nice=True), axis=axis)
+    tooltip = ["title", "member", alt.Tooltip("percent:Q", format=".2f")]
+    spans = top1.groupby("title")["percent"].agg(lambda values: values.max() - values.min())
+    if top1["percent"].max() - top1["percent"].min() <= 12 * spans.median() or not spans.any():
+        y = alt.Y("title:N", sort=order, title=None, axis=alt.Axis(labelLimit=150))
+        base = alt.Chart(top1, width=WIDTH, height=alt.Step(30))
+        dots = base.mark_circle(size=55, opacity=0.7, color=BLUE).encode(x=x, y=y, tooltip=tooltip)
+        means = base.mark_tick(color=AMBER, thickness=3, size=20).encode(x=x.aggregate("mean"), y=y)
+        return alt.layer(dots, means)
+    base = alt.Chart(width=WIDTH, height=26)
+    dots = base.mark_circle(size=55, opacity=0.7, color=BLUE).encode(x=x.title(None), tooltip=tooltip)
+    means = base.mark_tick(color=AMBER, thickness=3, size=20).encode(x=x.title(None).aggregate("mean"))
+    row = alt.Row("title:N", sort=order, title=None, header=alt.Header(labelAngle=0, labelAlign="left", labelLimit=150))
+    return (
+        alt.layer(dots, means, data=top1)
+        .facet(row=row, spacing=6, title="top-1 accuracy, %; every line has its own scale")
+        .resolve_scale(x="independent")
+    )

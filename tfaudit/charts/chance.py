@@ -1,0 +1,51 @@
+"""What chance gives, and what was found."""
+
+from __future__ import annotations
+
+import altair as alt
+import pandas as pd
+
+from tfaudit.charts.style import GREY, PLUM, WIDTH, Drawing
+
+__all__ = ["chance_chart"]
+
+BINS = 40  # where more values than that occur
+
+
+def chance_chart(frame: pd.DataFrame, distribution: pd.DataFrame) -> Drawing:
+    """One panel per count: a histogram over the permutations in grey, the observed count as a plum line.
+
+    Args:
+        frame: of a `Chance`.
+        distribution: of the same `Chance`.
+    """
+    return alt.vconcat(*(_panel(row, distribution) for row in frame.to_dict("records")), spacing=28)
+
+
+def _panel(row: dict, distribution: pd.DataFrame) -> Drawing:
+    null = distribution[distribution["count"] == row["count"]]
+    span = max(null["value"].max(), row["observed"]) - null["value"].min()
+    step = max(1, -(-int(span) // BINS))
+    bars = null.assign(start=null["value"] // step * step).groupby("start", as_index=False)["share"].sum()
+    bars["low"], bars["high"] = bars["start"] - 0.5, bars["start"] + step - 0.5
+    bars["percent"] = 100 * bars["share"]
+    found = pd.DataFrame({"observed": [row["observed"]]})
+    heading = (
+        f"{row['count']}: {row['observed']:,} found, {row['expected']:,.3g} by chance, "
+        f"p {'=' if row['p'] >= 0.001 else '<'} {max(row['p'], 0.001):.2g}"
+    )
+    axis = alt.Axis(tickMinStep=1, tickCount=6, labelOverlap=True, grid=False)
+    x = alt.X("low:Q", title=row["count"], scale=alt.Scale(zero=False, nice=False, padding=6), axis=axis)
+    histogram = (
+        alt.Chart(bars)
+        .mark_bar(color=GREY, stroke=None)
+        .encode(
+            x=x,
+            x2="high:Q",
+            y=alt.Y("percent:Q", title="permutations, %", axis=alt.Axis(tickCount=4)),
+            y2=alt.datum(0),
+            tooltip=[alt.Tooltip("start:Q", title="from"), alt.Tooltip("percent:Q", format=".1f")],
+        )
+    )
+    line = alt.Chart(found).mark_rule(color=PLUM, strokeWidth=2.5).encode(x="observed:Q", tooltip=["observed:Q"])
+    return alt.layer(histogram, line).properties(width=WIDTH, height=110, title=heading)

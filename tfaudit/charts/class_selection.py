@@ -1,0 +1,56 @@
+"""Charts of classes in which a reader chooses: a range of them, or one."""
+
+from __future__ import annotations
+
+import altair as alt
+import pandas as pd
+
+from tfaudit.charts.classes import all_classes, class_tooltip, named_classes
+from tfaudit.charts.style import AMBER, WIDTH, Drawing, row_axis
+
+__all__ = ["CLASS", "RANGE", "class_choice_chart", "range_choice_chart"]
+
+RANGE, CLASS = "range", "chosen"
+"""Names of the charts' parameters."""
+
+COLUMNS = 2  # of the legend, so that it fits a telephone
+HEIGHT, STEP = 280, 18
+"""Pixels: of the overview, into which the viewer fits legend and title, and of a line."""
+
+
+def range_choice_chart(ranked: pd.DataFrame, order: str, chosen: tuple[float, float] | None = None) -> Drawing:
+    """All classes side by side; dragging over them chooses a range of ranks, in the parameter `RANGE`.
+
+    Args:
+        ranked: of `ranked_classes`.
+        order: what they are sorted by, for the title of the axis.
+        chosen: the range at first.
+    """
+    mark = alt.BrushConfig(fill=AMBER, fillOpacity=0.18, stroke=AMBER, strokeOpacity=0.8)
+    brush = alt.selection_interval(
+        name=RANGE, encodings=["x"], mark=mark, value={"x": chosen} if chosen else alt.Undefined
+    )
+    return all_classes(ranked, order, columns=COLUMNS).add_params(brush).properties(height=HEIGHT)
+
+
+def class_choice_chart(ranked: pd.DataFrame, chosen: int | None = None) -> Drawing:
+    """A line per class; a click anywhere on it chooses the class: its `position`, in the parameter `CLASS`.
+
+    Args:
+        ranked: rows of `ranked_classes`.
+        chosen: position of the class that stands out.
+    """
+    click = alt.selection_point(name=CLASS, fields=["position"], on="click", clear=False)
+    colour = alt.when(alt.datum.position == (-1 if chosen is None else chosen)).then(alt.value(AMBER))
+    lines = (
+        alt.Chart(ranked, width=WIDTH, height=alt.Step(STEP))
+        .mark_bar(opacity=0.22, cursor="pointer", height=STEP)
+        .encode(
+            y=row_axis(ranked["name"], limit=130),
+            x=alt.value(0),
+            x2=alt.value("width"),
+            color=colour.otherwise(alt.value("transparent")),
+            tooltip=class_tooltip(),
+        )
+    )
+    return alt.layer(lines.add_params(click), named_classes(ranked, columns=COLUMNS))

@@ -1,0 +1,129 @@
+"""Accuracy under corruption: relative change per corruption and level, and accuracy over severity."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+import altair as alt
+import pandas as pd
+
+from tfaudit.audit.corruption.accuracies import OVERALL
+from tfaudit.audit.corruption.robustness import Robustness
+from tfaudit.charts.style import AMBER, BLUE, GREEN, PLUM, WIDTH, Drawing
+
+__all__ = ["relative_change_chart", "severity_chart"]
+
+HUES = [BLUE, AMBER, GREEN, PLUM, "#c2604f", "#2f9bb3", "#8a8f2c", "#7a6bd1", "#b0764a", "#d1679f"]
+SLATE = "#7d8492"
+"""Of the uncompressed models."""
+
+COLUMNS = 3
+
+
+def relative_change_chart(levels: Mapping[str, Robustness], *, k: int = 1, severity: int | None = None) -> Drawing:
+    """[F] figures 4 and 7: change of top-k accuracy relative to the baseline's under the same corruption.
+
+    A dot per corruption and level with its interval, corruptions by their deepest fall; the mean over them last.
+
+    Args:
+        levels: results by title, in the order of the legend.
+        k: 1 or 5.
+        severity: of the corruptions; by default the mean over their severities.
+    """
+    tables = [_changes(found, severity).assign(level=title) for title, found in levels.items()]
+    shown = pd.concat(tables, ignore_index=True).query("k == @k").dropna(subset=["relative_change"])
+    order = [name for name in shown.groupby("corruption")["relative_change"].min().sort_values().index]
+    if OVERALL in order:
+        order = [name for name in order if name != OVERALL] + [OVERALL] * (len(order) > 2)
+    shown = shown[shown["corruption"].isin(order)]
+    for name in ("relative_change", "relative_low", "relative_high"):
+        shown[name] = 100 * shown[name]
+    base = alt.Chart(
+        shown,
+        width=WIDTH - 60,
+        height=alt.Step(max(18, 6 + 7 * len(levels)), **{"for": "position"}),
+    ).encode(
+        y=alt.Y("corruption:N", sort=order, title=None, axis=alt.Axis(labelLimit=120, labelPadding=6, grid=True)),
+        yOffset=alt.YOffset("level:N", sort=[*levels]),
+        color=_levels([*levels], HUES),
+    )
+    title = f"change of top-{k} accuracy, % of the baseline's"
+    rules = base.mark_rule(strokeWidth=2, opacity=0.45).encode(
+        x=alt.X("relative_low:Q", title=title), x2="relative_high:Q"
+    )
+    dots = base.mark_circle(size=38, opacity=1).encode(
+        x=alt.X("relative_change:Q", title=title, axis=alt.Axis(tickCount=5)),
+        tooltip=[
+            "corruption",
+            "level",
+            *(alt.Tooltip(f"{name}:Q", format="+.2f") for name in ("relative_change", "difference_pp")),
+            alt.Tooltip("p:Q", format=".2g"),
+        ],
+    )
+    zero = alt.Chart(shown).mark_rule(strokeWidth=1, color=SLATE).encode(x=alt.datum(0))
+    return alt.layer(zero, rules, dots)
+
+
+def _changes(found: Robustness, severity: int | None) -> pd.DataFrame:
+    if severity is None:
+        return pd.concat([found.corruptions, found.overall])
+    return found.severities[found.severities["severity"] == severity]
+
+
+def severity_chart(
+    levels: Mapping[str, Robustness],
+    *,
+    baseline: str = "before",
+    k: int = 1,
+    corruptions: Collection[str] | None = None,
+    side: int = 98,
+) -> Drawing:
+    """Mean top-k accuracy over severity, a panel per corruption that has severities, a line per level.
+
+    Severity 0 are the clean images, where they were given.
+
+    Args:
+        levels: results by title, in the order of the legend, against the same baseline.
+        baseline: title of the uncompressed population.
+        k: 1 or 5.
+        corruptions: which to draw; by default all.
+        side: pixels across a panel, where there are several.
+    """
+    parts = []
+    for i, (title, found) in enumerate(levels.items()):
+        rows = found.severities.query("k == @k and severity > 0")
+        if corruptions is not None:
+            rows = rows[rows["corruption"].isin(list(corruptions))]
+        clean = found.clean.query("k == @k").assign(severity=0)
+        graded = rows[["corruption"]].drop_duplicates()
+        rows = pd.concat([graded.merge(clean, how="cross"), rows] if len(clean) else [rows])
+        for level, column in ((baseline, "accuracy_before"), (title, "accuracy_after"))[i > 0 :]:
+            parts.append(rows[["corruption", "severity"]].assign(level=level, accuracy=100 * rows[column]))
+    shown = pd.concat(parts, ignore_index=True).dropna(subset=["accuracy"])
+    panels = list(dict.fromkeys(shown["corruption"]))
+    single = len(panels) == 1
+    base = alt.Chart(width=WIDTH if single else side, height=WIDTH // 2 if single else side - 8).encode(
+        x=alt.X(
+            "severity:Q", title="severity", axis=alt.Axis(values=sorted(set(shown["severity"])), format="d", grid=False)
+        ),
+        y=alt.Y("accuracy:Q", title=f"top-{k}, %", scale=alt.Scale(zero=False, nice=True), axis=alt.Axis(tickCount=4)),
+        color=_levels([baseline, *levels], [SLATE, *HUES]),
+    )
+    lines = base.mark_line(strokeWidth=1.8)
+    points = base.mark_circle(size=20, opacity=1).encode(
+        tooltip=["corruption", "level", "severity", alt.Tooltip("accuracy:Q", format=".2f")]
+    )
+    facet = alt.Facet("corruption:N", sort=panels, title=None, header=alt.Header(labelAnchor="start", labelLimit=120))
+    return alt.layer(lines, points, data=shown).facet(facet=facet, columns=COLUMNS, spacing=12)
+
+
+def _levels(titles: list[str], hues: list[str]) -> alt.Color:
+    scale = alt.Scale(domain=titles, range=hues[: len(titles)])
+    if len(titles) > len(hues):
+        scale = alt.Scale(domain=titles, scheme="turbo")
+    return alt.Color(
+        "level:N",
+        title=None,
+        scale=scale,
+        legend=alt.Legend(orient="top", columns=2, symbolOpacity=1, labelLimit=130),
+    )

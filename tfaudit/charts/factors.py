@@ -1,0 +1,103 @@
+"""What explains the accuracy of classes, and how well the fit holds."""
+
+from __future__ import annotations
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from tfaudit.charts.style import BLUE, GREY, PLUM, WIDTH, Drawing
+
+__all__ = ["coefficient_chart", "diagnostics_chart"]
+
+SCATTERED = 2000  # up to so many rows each one is a dot
+BINS = 40
+HYPOTHESES = {"imbalance": (0.01, "point of training share"), "class_entropy": (1.0, "bit of entropy")}
+
+
+def coefficient_chart(frame: pd.DataFrame, fit: str) -> Drawing:
+    """Estimates with their intervals: the hypotheses of [P], each in its own unit, above the other terms.
+
+    Args:
+        frame: of a `Factors`; the intercept is not drawn.
+        fit: "ols" (the change of accuracy is drawn in percentage points) or "binomial" (log-odds).
+    """
+    shown = frame[frame["term"] != "Intercept"].copy()
+    shown["evidence"] = np.where((shown["low"] > 0) | (shown["high"] < 0), "interval without 0", "no evidence")
+    if fit == "ols":
+        shown[["estimate", "low", "high"]] *= 100
+    unit = "points of accuracy" if fit == "ols" else "log-odds"
+    shown["label"] = shown["term"].str.replace("np.exp", "exp", regex=False)
+    panels = []
+    for term, (step, per) in HYPOTHESES.items():
+        row = shown[shown["term"] == term].copy()
+        row[["estimate", "low", "high"]] *= step
+        if len(row):
+            panels.append(_coefficients(row, f"{unit} per {per}"))
+    rest = shown[~shown["term"].isin(list(HYPOTHESES))]
+    if len(rest):
+        panels.append(_coefficients(rest, f"{unit} per unit of the term"))
+    return alt.vconcat(*panels, spacing=12)
+
+
+def _coefficients(rows: pd.DataFrame, title: str) -> alt.LayerChart | alt.FacetChart:
+    base = alt.Chart(rows, width=WIDTH - 140, height=alt.Step(20))
+    colour = alt.Color(
+        "evidence:N",
+        title=None,
+        scale=alt.Scale(domain=["interval without 0", "no evidence"], range=[PLUM, GREY]),
+        legend=alt.Legend(orient="top"),
+    )
+    y = alt.Y("label:N", sort=None, title=None, axis=alt.Axis(labelLimit=200))
+    x = alt.X("low:Q", title=title, axis=alt.Axis(tickCount=5))
+    zero = base.mark_rule(color=GREY, strokeDash=[3, 3]).encode(x=alt.datum(0))
+    interval = base.mark_rule(strokeWidth=2).encode(x=x, x2="high:Q", y=y, color=colour)
+    figures = [alt.Tooltip(f"{name}:Q", format=".3~g") for name in ("estimate", "low", "high", "p")]
+    points = base.mark_circle(size=60, opacity=1).encode(x="estimate:Q", y=y, color=colour, tooltip=["term", *figures])
+    return alt.layer(zero, interval, points)
+
+
+def diagnostics_chart(residuals: pd.DataFrame) -> Drawing:
+    """[P] figures 14 and 15: fitted against observed accuracy beside the diagonal, and a histogram of the residuals.
+
+    Beyond 2,000 rows the dots become cells, shaded by the share of the rows of their observed accuracy.
+
+    Args:
+        residuals: of a `Factors`.
+    """
+    values = 100 * residuals[["observed", "fitted", "residual"]]
+    low, high = values[["observed", "fitted"]].min().min(), values[["observed", "fitted"]].max().max()
+    edges = np.linspace(low, high, BINS + 1)
+    x = alt.X("observed:Q", title="observed accuracy, %", scale=alt.Scale(domain=[low, high]))
+    y = alt.Y("fitted:Q", title="fitted accuracy, %", scale=alt.Scale(domain=[low, high]))
+    if len(values) <= SCATTERED:
+        cloud = alt.Chart(values).mark_circle(color=BLUE, opacity=0.5, size=25).encode(x=x, y=y)
+    else:
+        cloud = _cells(values, edges, x, y)
+    ends = pd.DataFrame({"observed": [low, high], "fitted": [low, high]})
+    diagonal = alt.Chart(ends).mark_line(color=GREY, strokeDash=[3, 3]).encode(x=x, y=y)
+    counts, edges = np.histogram(values["residual"], BINS)
+    bars = pd.DataFrame({"count": counts, "residual": edges[:-1], "end": edges[1:]})
+    histogram = (
+        alt.Chart(bars, width=WIDTH - 20, height=120)
+        .mark_rect(color=BLUE)
+        .encode(
+            x=alt.X("residual:Q", title="observed minus fitted, points"), x2="end:Q", y=alt.Y("count:Q", title="rows")
+        )
+    )
+    return alt.vconcat(alt.layer(cloud, diagonal).properties(width=WIDTH - 20, height=260), histogram, spacing=16)
+
+
+def _cells(values: pd.DataFrame, edges: np.ndarray, x: alt.X, y: alt.Y) -> alt.Chart:
+    counts, *_ = np.histogram2d(values["observed"], values["fitted"], [edges, edges])
+    column, row = np.nonzero(counts)
+    share = counts[column, row] / counts.sum(1)[column]
+    cells = pd.DataFrame({"observed": edges[column], "fitted": edges[row], "share": share})
+    cells["right"], cells["top"] = edges[column + 1], edges[row + 1]
+    shade = alt.Opacity(
+        "share:Q",
+        title="share of the rows of this observed accuracy",
+        scale=alt.Scale(domain=[0, share.max()], range=[0.05, 1]),
+        legend=alt.Legend(orient="top", titleLimit=WIDTH),
+    )
+    return alt.Chart(cells).mark_rect(color=BLUE).encode(x=x, x2="right:Q", y=y, y2="top:Q", opacity=shade)

@@ -1,0 +1,122 @@
+"""Trade-offs between the objectives, and which points are worth a choice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from tfaudit.charts.point_labels import name_sides
+from tfaudit.charts.style import AMBER, BLUE, GREY, PLUM, WIDTH, Drawing
+
+__all__ = ["operating_points_chart"]
+
+CHOSEN, OPTIMAL, DOMINATED, REJECTED = "chosen", "Pareto set", "dominated", "below the floor"
+LABELLED = 40  # up to so many points, those of the Pareto set bear names where there is room; beyond, the chosen alone
+DRAWN = 2000  # up to so many points of the Pareto set, and as many others, are drawn
+CURVED = 200  # up to so many points, those of one technique are joined
+PANEL, HEIGHT = WIDTH - 20, 200
+UNITS = {  # of shares, which are drawn times 100
+    "accuracy": "%",
+    "sparsity": "%",
+    "unfairness": "points",
+    "size": "% of the baseline's",
+    "time": "% of the baseline's",
+}
+
+
+def operating_points_chart(frame: pd.DataFrame, objectives: Mapping[str, str], floor: float | None) -> Drawing:
+    """[P] figures 3 and 4: each further objective, and accuracy with its floor, against the first objective.
+
+    Points of one technique are joined where they are few; for two objectives a line joins the Pareto set. Of more
+    points than a page can carry every second, third, ... is drawn, and the title says so.
+
+    Args:
+        frame: of an `OperatingPoints`.
+        objectives: its objectives.
+        floor: its accuracy floor.
+    """
+    rows = frame.copy()
+    rows["name"] = rows["title" if "title" in rows else "variant"].astype(str)
+    rows["status"] = DOMINATED
+    rows.loc[~rows["above_floor"], "status"] = REJECTED
+    rows.loc[rows["pareto"], "status"] = OPTIMAL
+    rows.loc[rows["chosen"], "status"] = CHOSEN
+    rows = pd.concat([_thinned(rows[~rows["pareto"]]), _thinned(rows[rows["pareto"]])])
+    for column in UNITS:
+        if column in rows:
+            rows[column] = 100 * rows[column]
+    x, *others = dict.fromkeys((*objectives, *(["accuracy"] if "accuracy" in rows else [])))
+    panels = [_panel(rows, x, y, len(objectives) == 2 and y in objectives, floor) for y in others or ["name"]]
+    if others:
+        panels[0] = alt.layer(panels[0], *_names(rows, x, others[0]))
+    if len(rows) < len(frame):
+        panels[0] = panels[0].properties(title=f"{len(rows):,} of {len(frame):,} points are drawn")
+    return alt.vconcat(*panels, spacing=16)
+
+
+def _thinned(rows: pd.DataFrame) -> pd.DataFrame:
+    kept = np.arange(len(rows)) % -(-max(len(rows), 1) // DRAWN) == 0
+    return rows[kept | rows["chosen"].to_numpy(bool)]
+
+
+def _panel(rows: pd.DataFrame, x: str, y: str, front: bool, floor: float | None) -> alt.LayerChart | alt.FacetChart:
+    base = alt.Chart(rows)
+    optimal = base.transform_filter(alt.datum.pareto)
+    place = {"x": _axis(alt.X, x), "y": alt.Y("name:N", title=None) if y == "name" else _axis(alt.Y, y)}
+    layers: list[alt.Chart] = []
+    if x == "sparsity" and "technique" in rows and len(rows) <= CURVED:
+        layers.append(base.mark_line(color=GREY, strokeWidth=1, opacity=0.6).encode(**place, detail="technique:N"))
+    if front:
+        layers.append(optimal.mark_line(color=BLUE, strokeWidth=2).encode(**place))
+    if y == "accuracy" and floor is not None:
+        rule = alt.Chart(pd.DataFrame({"floor": [100 * floor]}))
+        layers.append(rule.mark_rule(color=PLUM, strokeDash=[5, 4]).encode(y="floor:Q", tooltip="floor:Q"))
+    looks = {**place, **_status(rows), "tooltip": _tooltip(rows)}
+    others = base.transform_filter(~alt.datum.pareto)
+    size, opacity = (50, 1.0) if len(rows) <= 300 else (15, 0.6)
+    layers.append(others.mark_point(filled=True, opacity=opacity, size=size).encode(**looks))
+    layers.append(optimal.mark_point(filled=True, opacity=1, size=80).encode(**looks))
+    return alt.layer(*layers).properties(width=PANEL, height=HEIGHT)
+
+
+def _names(rows: pd.DataFrame, x: str, y: str) -> list[alt.Chart]:
+    """Names beside points, that of the chosen one first."""
+    ordered = rows.sort_values("chosen", ascending=False, kind="stable")
+    ordered["name"] = ordered["name"].where(ordered["chosen"] | (ordered["pareto"] & (len(rows) <= LABELLED)), "")
+    sides = name_sides(ordered, x, y, "name", width=PANEL, height=HEIGHT)
+    encoding = {"x": _axis(alt.X, x), "y": _axis(alt.Y, y), "text": "name:N", "color": _status(rows)["color"]}
+    return [
+        alt.Chart(ordered[sides == "right"]).mark_text(align="left", dx=9, dy=-9).encode(**encoding),
+        alt.Chart(ordered[sides == "left"]).mark_text(align="right", dx=-9, dy=-9).encode(**encoding),
+    ]
+
+
+def _axis(channel: type[alt.X] | type[alt.Y], column: str) -> alt.X | alt.Y:
+    title = f"{column}, {UNITS[column]}" if column in UNITS else column
+    return channel(
+        f"{column}:Q", title=title, scale=alt.Scale(zero=False, padding=10), axis=alt.Axis(tickCount=5, format="~s")
+    )
+
+
+def _status(rows: pd.DataFrame) -> dict[str, alt.Color | alt.Shape]:
+    looks = {
+        CHOSEN: (AMBER, "diamond"),
+        OPTIMAL: (BLUE, "circle"),
+        DOMINATED: (GREY, "circle"),
+        REJECTED: (GREY, "cross"),
+    }
+    there = [status for status in looks if (rows["status"] == status).any()]
+    colours, shapes = zip(*(looks[status] for status in there), strict=True) if there else ((), ())
+    legend = alt.Legend(orient="top")
+    return {
+        "color": alt.Color("status:N", title=None, scale=alt.Scale(domain=there, range=list(colours)), legend=legend),
+        "shape": alt.Shape("status:N", title=None, scale=alt.Scale(domain=there, range=list(shapes)), legend=legend),
+    }
+
+
+def _tooltip(rows: pd.DataFrame) -> list[str | alt.Tooltip]:
+    numbers = [name for name in rows if pd.api.types.is_float_dtype(rows[name])]
+    return ["name", "seeds", *(alt.Tooltip(f"{name}:Q", format=".4~g") for name in numbers)]

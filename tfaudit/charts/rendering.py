@@ -1,0 +1,82 @@
+"""Charts as files and as inline SVG, without a browser and without a network."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable
+from html import escape
+from typing import Any
+
+import vl_convert
+
+from tfaudit.charts.style import Drawing
+
+__all__ = ["FORMS", "chart_bytes", "inline_svg"]
+
+FORMS = ("png", "svg", "pdf")
+"""Of a chart as a file."""
+
+_FONT = "Arial, 'Liberation Sans', Helvetica, sans-serif"  # of equal widths: text is measured here and drawn elsewhere
+_NUMBERS = itertools.count()
+
+
+def chart_bytes(chart: Drawing, form: str) -> bytes:
+    """The chart as a file, dark on white.
+
+    Args:
+        chart: to draw.
+        form: one of `FORMS`.
+    """
+    return _WRITERS[form](_specification(chart, "#1d1f24", "white"))
+
+
+def inline_svg(chart: Drawing, description: str) -> str:
+    """The chart as an SVG element that takes the colour of the text around it and shrinks with its column.
+
+    Args:
+        chart: to draw.
+        description: what it shows, for those who do not see it.
+    """
+    svg = vl_convert.vegalite_to_svg(_specification(chart, "currentColor", "transparent"))
+    prefix = f"c{next(_NUMBERS)}-"  # ids of several charts share one page
+    svg = re.sub(r'\bid="', f'id="{prefix}', svg).replace("url(#", f"url(#{prefix}")
+    label = escape(description, quote=True)
+
+    def opening(found: re.Match[str]) -> str:
+        width, height = found.groups()
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" role="img" aria-label="{label}" '
+            f'viewBox="0 0 {width} {height}" style="max-width:{width}px">'
+        )
+
+    return re.sub(r'^<svg[^>]*? width="([\d.]+)" height="([\d.]+)"[^>]*>', opening, svg)
+
+
+def _specification(chart: Drawing, ink: str, background: str) -> dict[str, Any]:
+    faint = {
+        "labelColor": ink,
+        "titleColor": ink,
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+    }
+    config = {
+        "font": _FONT,
+        "background": background,
+        "aria": False,  # the element as a whole is described; a thousand unlabelled marks would be noise
+        "view": {"stroke": None},
+        "axis": {**faint, "gridColor": ink, "gridOpacity": 0.12, "domain": False, "ticks": False, "titlePadding": 8},
+        "legend": faint,
+        "header": faint,
+        "text": {"color": ink},
+        "title": {"color": ink, "fontSize": 12, "fontWeight": "normal", "anchor": "start"},
+    }
+    return chart.to_dict() | {"config": config}
+
+
+_WRITERS: dict[str, Callable[[dict[str, Any]], bytes]] = {
+    "png": lambda specification: vl_convert.vegalite_to_png(specification, scale=2),
+    "svg": lambda specification: vl_convert.vegalite_to_svg(specification).encode(),
+    "pdf": vl_convert.vegalite_to_pdf,
+}

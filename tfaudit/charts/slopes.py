@@ -1,0 +1,145 @@
+"""Slopes of balances by level: their spread, their means, and what accuracy does meanwhile."""
+
+from __future__ import annotations
+
+import altair as alt
+import pandas as pd
+
+from tfaudit.charts.distortion import group_names
+from tfaudit.charts.style import AMBER, BLUE, GREEN, GREY, PLUM, WIDTH, Drawing
+
+__all__ = ["interval_chart", "slope_chart", "tradeoff_chart"]
+
+HEIGHT = 180
+"""Pixels of accuracy and slope by level."""
+
+MARKS = {"<": "< closer together", ">": "> further apart", "?": "? no evidence"}
+
+
+def slope_chart(slopes: pd.DataFrame, intervals: pd.DataFrame) -> Drawing:
+    """[R] figures 1-4: a box and a dot per model for every level, marked by what the interval of the mean says.
+
+    Args:
+        slopes: of `tfaudit.audit.distortion.slopes.slope_frame`.
+        intervals: of `tfaudit.audit.distortion.slopes.slope_intervals`.
+    """
+    factors = _factors(intervals)
+    table = slopes.merge(intervals[[*factors, "mark"]], on=factors)
+    table, labels = _named(table, factors), _named(intervals, factors)
+    base = alt.Chart(width=WIDTH, height=alt.Step(26)).encode(y=_levels(labels), color=_colours())
+    x = alt.X("alpha:Q", title="slope of each model", scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=6))
+    boxes = base.mark_boxplot(size=14, opacity=0.35, outliers=False, median=False, rule={"color": GREY}).encode(x=x)
+    medians = base.mark_tick(size=14, thickness=2.5).encode(x=alt.X("median(alpha):Q"))
+    tooltip = ["name", "member", alt.Tooltip("alpha:Q", format=".3f")]
+    dots = base.mark_circle(size=24, opacity=0.8).encode(x=x, tooltip=tooltip)
+    return _by_group(alt.layer(_one(), boxes, medians, dots, data=table), table)
+
+
+def interval_chart(intervals: pd.DataFrame) -> Drawing:
+    """[R] figures 9-12: the mean slope of every level with its interval.
+
+    Args:
+        intervals: of `tfaudit.audit.distortion.slopes.slope_intervals`.
+    """
+    table = _named(intervals, _factors(intervals))
+    levels = [f"{100 * level:.3g} %" for level in sorted(set(table["confidence"]))]
+    title = f"mean slope, {' or '.join(levels)} confidence"
+    base = alt.Chart(width=WIDTH, height=alt.Step(24)).encode(y=_levels(table), color=_colours())
+    x = alt.X("alpha:Q", title=title, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=6))
+    rules = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", title=title), x2="high:Q")
+    points = base.mark_point(filled=True, size=60, opacity=1).encode(
+        x=x, tooltip=["name", "members", *(alt.Tooltip(f"{name}:Q", format=".3f") for name in ("alpha", "low", "high"))]
+    )
+    return _by_group(alt.layer(_one(), rules, points, data=table), table)
+
+
+def tradeoff_chart(levels: pd.DataFrame) -> Drawing:
+    """[R] figure 13: mean accuracy (blue, left) and mean slope (amber, right) by level, with standard errors.
+
+    The dashed line is both the accuracy before compression and a slope of 1.
+
+    Args:
+        levels: of `tfaudit.audit.distortion.slope_tables.level_table`.
+    """
+    table = _named(levels, _factors(levels))
+    for name in ("accuracy", "accuracy_se"):
+        table[name] = 100 * table[name]
+    charts = [_tradeoff(str(group), rows) for group, rows in table.groupby("group", sort=False)]
+    return alt.vconcat(*charts, spacing=20)
+
+
+def _tradeoff(group: str, rows: pd.DataFrame) -> alt.LayerChart | alt.FacetChart:
+    """Both curves in one layer, which Altair makes much faster than layers of layers: their scales are fixed anyway."""
+    for name in ("accuracy", "alpha"):
+        margin = rows[f"{name}_se"].fillna(0)
+        rows = rows.assign(**{f"{name}_low": rows[name] - margin, f"{name}_high": rows[name] + margin})
+    shares = alt.Axis(orient="left", labelExpr="datum.value < 0 || datum.value > 100 ? '' : datum.label")
+    accuracy = _curve(rows, "accuracy", "accuracy, %", float(rows["accuracy"].iloc[0]), BLUE, shares)
+    slope = _curve(rows, "alpha", "slope", 1.0, AMBER, alt.Axis(orient="right"))
+    middle = alt.Chart().mark_rule(color=GREY, strokeDash=[4, 4]).encode(y=alt.value(HEIGHT / 2))
+    size = {"width": WIDTH - 40, "height": HEIGHT}
+    own = alt.Resolve(scale={"y": "independent"})
+    return alt.layer(middle, *accuracy, *slope, data=rows, title=group, resolve=own, **size)
+
+
+def _curve(rows: pd.DataFrame, name: str, title: str, centre: float, colour: str, axis: alt.Axis) -> list[alt.Chart]:
+    """Means with one standard error to each side, on an axis of their colour whose middle is `centre`."""
+    reach = float((rows[[f"{name}_low", f"{name}_high"]] - centre).abs().max().max()) * 1.1 or 1.0
+    axis = alt.Axis(**axis.to_dict(), titleColor=colour, labelColor=colour, tickCount=5, ticks=False, grid=False)
+    scale = alt.Scale(domain=[centre - reach, centre + reach], nice=False, zero=False)
+    crowded = rows["name"].str.len().max() > 5 or len(rows) > 8  # names would cover each other
+    levels = alt.Axis(
+        labelAngle=-35 if crowded else 0, labelLimit=130, labelOverlap=False, labelFlush=False, grid=False
+    )
+    base = alt.Chart().encode(x=alt.X("name:N", sort=list(rows["name"]), title=None, axis=levels))
+    tooltip = ["name:N", *(alt.Tooltip(f"{column}:Q", format=".3f") for column in (name, f"{name}_se"))]
+    y = alt.Y(f"{name}:Q", scale=scale, axis=None)
+    low = alt.Y(f"{name}_low:Q", scale=scale, axis=None)
+    line = base.mark_line(color=colour, strokeWidth=2, invalid="filter").encode(
+        y=alt.Y(f"{name}:Q", title=title, scale=scale, axis=axis)
+    )
+    errors = base.mark_rule(color=colour, strokeWidth=1.5).encode(y=low, y2=f"{name}_high:Q")
+    points = base.mark_circle(color=colour, size=45, opacity=1).encode(y=y, tooltip=tooltip)
+    return [line, errors, points]
+
+
+def _factors(intervals: pd.DataFrame) -> list[str]:
+    return list(intervals.columns[: list(intervals.columns).index("members")])
+
+
+def _named(frame: pd.DataFrame, factors: list[str]) -> pd.DataFrame:
+    """With `name`, of the level and its mark, `group`, of all other factors, and what the mark means.
+
+    Without the level itself: it may be a number here and a name there, which not every table can hold.
+    """
+    named = frame.assign(
+        name=group_names(frame, ["level"]), group=group_names(frame, [name for name in factors if name != "level"])
+    )
+    if "mark" in named:
+        named = named.assign(name=group_names(named, ["level", "mark"]), meaning=named["mark"].map(MARKS))
+    return named.drop(columns="level")
+
+
+def _levels(table: pd.DataFrame) -> alt.Y:
+    return alt.Y("name:N", sort=list(dict.fromkeys(table["name"])), title=None, axis=alt.Axis(labelLimit=130))
+
+
+def _colours() -> alt.Color:
+    scale = alt.Scale(domain=list(MARKS.values()), range=[GREEN, PLUM, GREY])
+    return alt.Color(
+        "meaning:N", title="classes are", scale=scale, legend=alt.Legend(orient="top", columns=2, symbolOpacity=1)
+    )
+
+
+def _one() -> alt.Chart:
+    """The line between closer together and further apart."""
+    return alt.Chart().mark_rule(color=GREY, strokeDash=[4, 4], strokeWidth=1.5).encode(x=alt.datum(1))
+
+
+def _by_group(chart: alt.LayerChart | alt.FacetChart, table: pd.DataFrame) -> Drawing:
+    groups = list(dict.fromkeys(table["group"]))
+    if len(groups) == 1:
+        return chart
+    header = alt.Header(labelAnchor="start")
+    facet = alt.Facet("group:N", sort=groups, title=None, header=header)
+    return chart.facet(facet=facet, columns=1, spacing=14).resolve_scale(y="independent")

@@ -1,0 +1,107 @@
+"""Accuracy against a property of the examples."""
+
+from __future__ import annotations
+
+import json
+
+import altair as alt
+import pandas as pd
+
+from tfaudit.charts.style import GREY, WIDTH, Drawing, before_after
+
+__all__ = ["scatter_chart", "trends_chart"]
+
+SIDE = 280
+DRAWN = 4500  # Altair takes 5,000 rows
+
+PANELS = 6
+"""At most so many groups, those of the most points."""
+
+
+def trends_chart(table: pd.DataFrame, binned: pd.DataFrame, name: str, column: str) -> Drawing:
+    """[P] figure 13: a panel per group; dots are means over ranges of the property, lines are fitted to all points.
+
+    Args:
+        table: of a `Trends`.
+        binned: of the same `Trends`.
+        name: what the property is called.
+        column: what the groups are called.
+    """
+    crowd = binned.groupby("group")["units"].sum().sort_values(ascending=False, kind="stable").head(PANELS)
+    groups = [group for group in dict.fromkeys(binned["group"]) if group in crowd.index]
+    dots = binned[binned["group"].isin(groups)].copy()
+    dots["accuracy"] = 100 * dots["accuracy"]
+    # An interval of Student's t knows no bounds.
+    dots["low"], dots["high"] = 100 * dots["low"].clip(lower=0), 100 * dots["high"].clip(upper=1)
+    spans = binned.groupby("group")["value"].agg(["min", "max"]).reset_index()
+    fits = table[(table["measure"] != "change") & table["group"].isin(groups)].merge(spans, on="group")
+    ends = [
+        fits[["group", "measure"]].assign(
+            value=fits[end], accuracy=100 * (fits["intercept"] + fits["slope"] * fits[end])
+        )
+        for end in ("min", "max")
+    ]
+    parts = [dots.assign(part="mean"), *(end.dropna().assign(part="line") for end in ends)]
+    colour = before_after("measure")
+    x = alt.X("value:Q", title=name, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=5))
+    y = alt.Y("accuracy:Q", title="accuracy, %", scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=5))
+    base = alt.Chart(width=WIDTH - 40, height=150)
+    means = base.transform_filter("datum.part == 'mean'")
+    lines = base.transform_filter("datum.part == 'line'").mark_line(strokeWidth=2.5).encode(x=x, y=y, color=colour)
+    bars = means.mark_rule(strokeWidth=1.5, opacity=0.6).encode(x=x, y="low:Q", y2="high:Q", color=colour)
+    points = means.mark_circle(size=45, opacity=1).encode(
+        x=x,
+        y=y,
+        color=colour,
+        tooltip=[
+            "group",
+            "measure",
+            "units",
+            alt.Tooltip("value:Q", format=".3g"),
+            alt.Tooltip("accuracy:Q", format=".2f"),
+        ],
+    )
+    data = pd.concat(parts, ignore_index=True)
+    if len(groups) == 1:
+        return alt.layer(bars, lines, points, data=data)
+    header = alt.Header(labelAnchor="start", labelExpr=f"{json.dumps(column)} + ' ' + datum.value")
+    return alt.layer(bars, lines, points, data=data).facet(
+        facet=alt.Facet("group:N", sort=groups, title=None, header=header), columns=1, spacing=16
+    )
+
+
+def scatter_chart(units: pd.DataFrame, name: str, column: str) -> Drawing:
+    """[P] figures 2, 8, 9 and 12: a point per individual, accuracy after on before, the colour its mean property.
+
+    Args:
+        units: of a `Trends`.
+        name: what the property is called.
+        column: what the groups are called.
+    """
+    drawn = units if len(units) <= DRAWN else units.sample(DRAWN, random_state=0)
+    shown = drawn.assign(before=100 * drawn["before"], after=100 * drawn["after"], group=drawn["group"].astype(str))
+    low = min(shown["before"].min(), shown["after"].min())
+    scale = alt.Scale(domain=[max(0.0, low - 2), 101], nice=False)
+    x = alt.X("before:Q", title="accuracy before, %", scale=scale, axis=alt.Axis(tickCount=5))
+    y = alt.Y("after:Q", title="accuracy after, %", scale=scale, axis=alt.Axis(tickCount=5))
+    several = shown["group"].nunique() > 1
+    points = alt.Chart(shown, width=SIDE, height=SIDE).mark_point(filled=True, size=40, opacity=0.85)
+    encoding = {
+        "x": x,
+        "y": y,
+        "color": alt.Color(
+            "value:Q",
+            title=name,
+            scale=alt.Scale(scheme="plasma", zero=False),
+            legend=alt.Legend(orient="top", gradientLength=110),
+        ),
+        "tooltip": ["unit", "group", alt.Tooltip("value:Q", format=".3g"), "before", "after"],
+    }
+    if several:
+        encoding["shape"] = alt.Shape("group:N", title=column, legend=alt.Legend(orient="top"))
+    same = pd.DataFrame({"before": [scale.domain[0], 100], "after": [scale.domain[0], 100]})
+    diagonal = alt.Chart(same).mark_line(color=GREY, strokeDash=[4, 4], strokeWidth=1).encode(x=x, y=y)
+    chart = alt.layer(diagonal, points.encode(**encoding))
+    if len(drawn) < len(units):
+        return chart.properties(title=f"{len(drawn):,} of {len(units):,} points are drawn")
+    return chart

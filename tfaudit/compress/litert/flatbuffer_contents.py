@@ -1,0 +1,206 @@
+"""What a flatbuffer stores and multiplies, read from its schema and one run that settles the shapes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from ai_edge_litert import schema_py_generated as schema
+from ai_edge_litert.interpreter import Interpreter, OpResolverType
+
+from tfaudit.compress.input_images import OPEN_SIDE
+from tfaudit.compress.litert.flatbuffer import Flatbuffer
+from tfaudit.compress.operations import Product, Products
+
+__all__ = ["FlatbufferContents", "read_flatbuffer"]
+
+
+@dataclass(frozen=True)
+class FlatbufferContents:
+    """The constants of a flatbuffer and its products.
+
+    Attributes:
+        parameters: Stored numbers that are weights: floats, and integers with a scale. BatchNorm is folded into them.
+        prunable: Those in the kernels of convolutions and fully connected layers.
+        zeros: Zeros among the prunable ones, also those that quantization rounded to zero.
+        sparse: Names of the kernels that are stored without their zeros.
+        products: For one image.
+        notes: What could not be read.
+    """
+
+    parameters: int
+    prunable: int
+    zeros: int
+    sparse: tuple[str, ...]
+    products: Products
+    notes: tuple[str, ...]
+
+
+def read_flatbuffer(content: bytes) -> FlatbufferContents:
+    """Reads the constants and the products of a TensorFlow Lite flatbuffer.
+
+    Args:
+        content: The flatbuffer.
+
+    Returns:
+        Its contents; the products are those of one image. A side that its input leaves open counts as 64.
+
+    Raises:
+        InputError: Not a flatbuffer that LiteRT can run.
+
+    Example:
+        >>> import keras
+        >>> from tfaudit.compress.litert.quantize import quantize
+        >>> model = keras.Sequential([keras.Input((4, 4, 1)), keras.layers.Flatten(), keras.layers.Dense(3)])
+        >>> contents = read_flatbuffer(quantize(model, "float16"))
+        >>> contents.prunable, contents.products.flops
+        (48, 96)
+    """
+    runnable = Flatbuffer(content)
+    batch = runnable.batch or 1
+    model = schema.ModelT.InitFromObj(schema.Model.GetRootAs(content, 0))
+    graph = _Graph(model, _shapes(content, (batch, *(side or OPEN_SIDE for side in runnable.image_shape))))
+    stored = {tensor.buffer: tensor for part in model.subgraphs for tensor in part.tensors if graph.is_weight(tensor)}
+    kernels, counted, left_out = {}, [], []
+    for operator in graph.operators:
+        kind = graph.kind(operator)
+        if kind in _OPAQUE:
+            left_out.append(" ".join([kind, *(_name(graph.tensors[index]) for index in operator.outputs[:1])]))
+        if kind not in _MULTIPLY_ADDS:
+            continue
+        kernel = next(filter(None, map(graph.constant, operator.inputs[:2])), None)
+        share = 1.0
+        if kernel is not None:
+            kernels[kernel.buffer] = kernel
+            share = graph.nonzero(kernel) / _size(kernel)
+        (result,) = operator.outputs
+        used = _MULTIPLY_ADDS[kind]([graph.shape(index) for index in operator.inputs], graph.shape(result), operator)
+        used //= batch
+        name = _name(graph.tensors[result] if kernel is None else kernel)
+        counted.append(Product(name, used, round(used * share)))
+    prunable = sum(map(_size, kernels.values()))
+    unread = sorted({_name(kernel) for kernel in kernels.values() if kernel.type not in _TYPES})
+    return FlatbufferContents(
+        parameters=sum(map(_size, stored.values())),
+        prunable=prunable,
+        zeros=prunable - sum(map(graph.nonzero, kernels.values())),
+        sparse=tuple(_name(kernel) for kernel in kernels.values() if kernel.sparsity is not None),
+        products=Products(tuple(counted), tuple(left_out)),
+        notes=(f"zeros are not counted in {', '.join(unread)}: packed integers",) if unread else (),
+    )
+
+
+class _Graph:
+    """The main subgraph, and who makes which tensor."""
+
+    def __init__(self, model: Any, shapes: dict[int, list[int]]) -> None:
+        self._model, self._shapes = model, shapes
+        self.tensors, self.operators = model.subgraphs[0].tensors, model.subgraphs[0].operators
+        self._makers = {output: operator for operator in self.operators for output in operator.outputs}
+
+    def kind(self, operator: Any) -> str:
+        code = self._model.operatorCodes[operator.opcodeIndex]
+        # Codes above 127 have no room in the older of the two fields, which holds a placeholder then.
+        return _KINDS.get(max(code.builtinCode, code.deprecatedBuiltinCode), "CUSTOM")
+
+    def shape(self, index: int) -> list[int]:
+        return self._shapes.get(index, [])  # -1 stands for an operand that is not given, such as a bias
+
+    def is_weight(self, tensor: Any) -> bool:
+        scaled = tensor.quantization is not None and tensor.quantization.scale is not None
+        floating = tensor.type in (schema.TensorType.FLOAT32, schema.TensorType.FLOAT16, schema.TensorType.FLOAT64)
+        return self._data(tensor) is not None and (floating or (scaled and len(tensor.quantization.scale) > 0))
+
+    def constant(self, index: int) -> Any:
+        """The stored weights behind a tensor, however they are unpacked, or None."""
+        while index in self._makers and self.kind(self._makers[index]) in ("DEQUANTIZE", "DENSIFY"):
+            index = self._makers[index].inputs[0]
+        return self.tensors[index] if index >= 0 and self.is_weight(self.tensors[index]) else None
+
+    def nonzero(self, tensor: Any) -> int:
+        if tensor.type not in _TYPES:
+            return _size(tensor)
+        points = None if tensor.quantization is None else tensor.quantization.zeroPoint
+        # Weights with a zero point per channel have only zeros there, says the specification of quantization.
+        zero = 0 if points is None or not len(points) else points[0]
+        return int(np.count_nonzero(np.frombuffer(self._data(tensor), _TYPES[tensor.type]) != zero))
+
+    def _data(self, tensor: Any) -> Any:
+        data = self._model.buffers[tensor.buffer].data
+        return data if data is not None and len(data) else None
+
+
+def _shapes(content: bytes, images: tuple[int, ...]) -> dict[int, list[int]]:
+    """Shapes of all tensors: the file has those with an open batch only in part, as a run shows them.
+
+    Delegates would keep them to themselves.
+    """
+    plain = OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+    interpreter = Interpreter(model_content=content, num_threads=1, experimental_op_resolver_type=plain)
+    (source,) = interpreter.get_input_details()
+    interpreter.resize_tensor_input(source["index"], images)
+    interpreter.allocate_tensors()
+    interpreter.set_tensor(source["index"], np.zeros(images, source["dtype"]))
+    interpreter.invoke()
+    return {tensor["index"]: tensor["shape"].tolist() for tensor in interpreter.get_tensor_details()}
+
+
+def _name(tensor: Any) -> str:
+    return tensor.name.decode().partition(";")[0]  # a fused tensor lists all names that it had
+
+
+def _size(tensor: Any) -> int:
+    return 1 if tensor.shape is None else math.prod(map(int, tensor.shape))
+
+
+def _convolution(operands: list[list[int]], result: list[int], _: Any) -> int:
+    return math.prod(result) * math.prod(operands[1][1:])  # (filters, height, width, channels of a group)
+
+
+def _depthwise(operands: list[list[int]], result: list[int], _: Any) -> int:
+    return math.prod(result) * math.prod(operands[1][1:3])  # (1, height, width, channels of the result)
+
+
+def _solid(operands: list[list[int]], result: list[int], _: Any) -> int:
+    return math.prod(result) * math.prod(operands[1][:-1])  # (depth, height, width, channels, filters)
+
+
+def _transposed(operands: list[list[int]], result: list[int], _: Any) -> int:
+    return math.prod(operands[2]) * math.prod(operands[1][:-1])  # channels last, every input meets the others
+
+
+def _fully_connected(operands: list[list[int]], result: list[int], _: Any) -> int:
+    return math.prod(result) * operands[1][-1]
+
+
+def _matrices(operands: list[list[int]], result: list[int], operator: Any) -> int:
+    return math.prod(result) * operands[0][-2 if operator.builtinOptions.adjX else -1]
+
+
+_MULTIPLY_ADDS: dict[str, Callable[[list[list[int]], list[int], Any], int]] = {
+    "CONV_2D": _convolution,
+    "DEPTHWISE_CONV_2D": _depthwise,
+    "CONV_3D": _solid,
+    "TRANSPOSE_CONV": _transposed,
+    "CONV_3D_TRANSPOSE": _transposed,
+    "FULLY_CONNECTED": _fully_connected,
+    "BATCH_MATMUL": _matrices,
+}
+_OPAQUE = {
+    *("CUSTOM", "CALL", "IF", "WHILE", "STABLEHLO_COMPOSITE", "STABLEHLO_CONVOLUTION", "STABLEHLO_DOT_GENERAL"),
+    *("LSTM", "UNIDIRECTIONAL_SEQUENCE_LSTM", "BIDIRECTIONAL_SEQUENCE_LSTM", "SVDF"),
+    *("RNN", "UNIDIRECTIONAL_SEQUENCE_RNN", "BIDIRECTIONAL_SEQUENCE_RNN"),
+}
+"""Operators that multiply too, but say how much only when they run."""
+_KINDS = {code: name for name, code in vars(schema.BuiltinOperator).items() if isinstance(code, int)}
+_TYPES = {
+    schema.TensorType.FLOAT32: np.float32,
+    schema.TensorType.FLOAT16: np.float16,
+    schema.TensorType.FLOAT64: np.float64,
+    schema.TensorType.INT8: np.int8,
+    schema.TensorType.UINT8: np.uint8,
+    schema.TensorType.INT16: np.int16,
+}

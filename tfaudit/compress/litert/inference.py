@@ -1,0 +1,170 @@
+"""What a model answers: the best classes of each image and their probabilities, for Keras models and flatbuffers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from tfaudit.compress.input_images import image_batches
+from tfaudit.compress.keras_model import open_model
+from tfaudit.errors import InputError
+
+if TYPE_CHECKING:
+    import keras
+
+__all__ = ["predict"]
+
+
+class _Forward(Protocol):
+    """Images in, float32 scores `(N, units)` out."""
+
+    gives_probabilities: bool | None
+    batch: int | None
+
+    def __call__(self, images: np.ndarray) -> np.ndarray: ...
+
+
+def predict(
+    model: keras.Model | bytes | str | Path,
+    images: Any,
+    *,
+    batch_size: int = 256,
+    k: int = 5,
+    threads: int = 1,
+    classes: Sequence[int] | np.ndarray | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """The k best classes of every image, best first, and their probabilities.
+
+    Equal scores rank the lower class first. A model that ends in logits gets a softmax; one that ends in softmax or
+    sigmoid keeps what it gives, as does one whose last operation tells nothing but whose first batch lies in [0, 1]
+    with rows that sum to 1 within 0.01. A single output unit is a two-class model: the sigmoid is class 1. On one
+    machine the same call gives the same bits.
+
+    A flatbuffer runs in LiteRT and imports no TensorFlow. A Keras model runs in inference mode, traced once.
+
+    Args:
+        model: A Keras 3 model, the bytes of a flatbuffer, or the path of a `.keras` or `.tflite` file.
+        images: An array `(N, H, W, C)`, uint8 or float, as the model's input takes it (no scaling is done here); a
+            `tfaudit` data set; or an iterable of batches, such as a `tf.data.Dataset`, of images or (images, labels).
+        batch_size: Images per step; an iterable's own batches are kept.
+        k: How many classes; a model with C < k classes gives C.
+        threads: Threads of LiteRT. Keras goes by TensorFlow's own settings.
+        classes: The only classes that may be answered, for images of a part of what the model knows, such as the 200
+            of ImageNet-A; the probabilities are shares among them. All classes by default.
+
+    Returns:
+        Classes, int32 `(N, min(k, C))`, and probabilities, float32 of the same shape; C counts the classes that may be
+        answered.
+
+    Raises:
+        InputError: The model cannot be run, the images do not fit it, it answers NaN or infinity, or it does not know
+            one of the classes.
+
+    Example:
+        >>> import keras, numpy as np
+        >>> model = keras.Sequential([keras.Input((2, 2, 1)), keras.layers.Flatten(), keras.layers.Softmax()])
+        >>> image = np.log([[[[0.5], [0.2]], [[0.2], [0.1]]]])
+        >>> classes, probabilities = predict(model, image, k=3)
+        >>> classes
+        array([[0, 1, 2]], dtype=int32)
+        >>> probabilities.round(3)
+        array([[0.5, 0.2, 0.2]], dtype=float32)
+    """
+    if k < 1:
+        raise InputError(f"k: {k}, allowed is 1 or more")
+    allowed = None if classes is None else _allowed(classes)
+    forward = _forward(model, threads)
+    is_probability = forward.gives_probabilities
+    ranked, probabilities = [], []
+    for batch in image_batches(images, batch_size):
+        if not len(batch):
+            continue
+        scores = np.concatenate([forward(part)[:real] for part, real in _cut(batch, forward.batch)])
+        _check_scores(scores)
+        if is_probability is None:
+            is_probability = _look_like_probabilities(scores)
+        best, share = _rank(scores, k, is_probability, allowed)
+        ranked.append(best)
+        probabilities.append(share)
+    if not ranked:
+        raise InputError("images: empty, allowed is one image or more")
+    return np.concatenate(ranked), np.concatenate(probabilities)
+
+
+def _allowed(classes: Sequence[int] | np.ndarray) -> np.ndarray:
+    """The classes in rising order, so that equal scores rank the lower one first."""
+    allowed = np.asarray(classes)
+    if allowed.ndim != 1 or not allowed.size or allowed.dtype.kind not in "iu":
+        raise InputError(f"classes: {allowed.dtype} {allowed.shape}, allowed are one or more numbers of classes")
+    if (np.diff(np.sort(allowed)) == 0).any() or allowed.min() < 0:
+        raise InputError("classes: a negative one or one twice, allowed are different numbers from 0")
+    return np.sort(allowed)
+
+
+def _forward(model: object, threads: int) -> _Forward:
+    opened = open_model(model)
+    if isinstance(opened, bytes):
+        from tfaudit.compress.litert.flatbuffer import Flatbuffer
+
+        return Flatbuffer(opened, threads=threads)
+    from tfaudit.compress.keras_model import KerasForward
+
+    return KerasForward(opened)
+
+
+def _cut(batch: np.ndarray, size: int | None) -> Iterator[tuple[np.ndarray, int]]:
+    """The parts of a batch for a model of fixed batch size, the last filled up, each with its count of real images."""
+    if size is None:
+        yield batch, len(batch)
+        return
+    for start in range(0, len(batch), size):
+        part = batch[start : start + size]
+        yield np.concatenate([part, part[:1].repeat(size - len(part), axis=0)]), len(part)
+
+
+def _check_scores(scores: np.ndarray) -> None:
+    if scores.ndim != 2:
+        raise InputError(f"model: gives scores of shape {scores.shape}, allowed is (N, classes)")
+    if not np.isfinite(scores).all():
+        rows = int((~np.isfinite(scores)).any(axis=1).sum())
+        raise InputError(f"model: answers NaN or infinity for {rows} of {len(scores)} images of a batch")
+
+
+def _look_like_probabilities(scores: np.ndarray) -> bool:
+    if scores.min() < 0 or scores.max() > 1.01:
+        return False
+    return scores.shape[1] == 1 or bool(np.abs(scores.sum(axis=1) - 1).max() < 0.01)
+
+
+def _rank(
+    scores: np.ndarray, k: int, is_probability: bool, allowed: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
+    shares: Callable[[np.ndarray], np.ndarray] = _clip if is_probability else _softmax
+    if scores.shape[1] == 1:  # one unit: its sigmoid is the softmax of (0, logit)
+        scores = np.hstack([1 - scores, scores]) if is_probability else np.hstack([np.zeros_like(scores), scores])
+    if allowed is not None:
+        if allowed[-1] >= scores.shape[1]:
+            raise InputError(f"classes: up to {allowed[-1]}, the model knows 0 to {scores.shape[1] - 1}")
+        scores = scores[:, allowed]
+        shares = _among_themselves if is_probability else _softmax
+    best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+    classes = best if allowed is None else allowed[best]
+    return classes.astype(np.int32), np.take_along_axis(shares(scores), best, axis=1)
+
+
+def _among_themselves(scores: np.ndarray) -> np.ndarray:
+    """Probabilities of some of the classes as shares of their sum; equal ones where a softmax in int8 gave zeros."""
+    sums = _clip(scores).sum(axis=1, keepdims=True)
+    return np.where(sums > 0, _clip(scores), 1 / scores.shape[1]) / np.where(sums > 0, sums, 1)
+
+
+def _clip(scores: np.ndarray) -> np.ndarray:
+    return np.clip(scores, 0, 1)
+
+
+def _softmax(scores: np.ndarray) -> np.ndarray:
+    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return powers / powers.sum(axis=1, keepdims=True)

@@ -1,0 +1,153 @@
+"""How long flatbuffers take on this machine: LiteRT, all models in turns."""
+
+from __future__ import annotations
+
+import timeit
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from tfaudit.compress.input_images import OPEN_SIDE
+from tfaudit.compress.keras_model import open_model
+from tfaudit.compress.litert.flatbuffer import Flatbuffer
+from tfaudit.errors import InputError, require
+
+if TYPE_CHECKING:
+    import keras
+
+__all__ = ["BATCHES", "COLUMNS", "REPEATS", "as_flatbuffer", "latencies"]
+
+BATCHES = (1, 32)
+REPEATS = 20
+COLUMNS = (
+    *("batch", "model", "latency_ms", "q25_ms", "q75_ms", "least_ms", "ratio", "ratio_q25", "ratio_q75"),
+    *("repeats", "threads"),
+)
+SAMPLE_SECONDS = 0.005
+"""A sample repeats the network this long at least: one call of a small one is too short for the clock."""
+
+
+def latencies(
+    models: Mapping[str, keras.Model | bytes | str | Path],
+    *,
+    batches: Sequence[int] = BATCHES,
+    repeats: int = REPEATS,
+    threads: int = 1,
+    images: np.ndarray | None = None,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Times networks in LiteRT, interleaved: in each round every one has its turn, in shuffled order.
+
+    What slows the machine down for a while meets all models alike, and the ratios compare times of one round only. A
+    turn is a call that brings the network's memory back into the caches, then as many timed calls as take 5 ms
+    together. Only the network is timed, not the copying of images. Nothing else should run meanwhile.
+
+    Args:
+        models: Keras 3 models (converted to float32 flatbuffers first), bytes of flatbuffers, or paths, by name.
+        batches: Images per call.
+        repeats: Rounds, and so samples per model and batch size.
+        threads: Threads of LiteRT.
+        images: What the networks are fed, `(N, H, W, C)`, repeated to fill a batch; without them seeded pixels. For
+            ordinary kernels the values do not matter.
+        seed: Of the pixels and the order of turns.
+
+    Returns:
+        A row per batch size and model: `batch`, `model`, `latency_ms` (the median over rounds, of the whole batch),
+        `q25_ms` and `q75_ms` (quartiles), `least_ms` (the fastest round: on a busy machine the others time
+        its neighbours too), `ratio` (the median over rounds of the ratio to the first model),
+        `ratio_q25` and `ratio_q75`, `repeats`, `threads`. NaN where a flatbuffer is made for another batch size.
+
+    Raises:
+        InputError: A model that LiteRT cannot run, images that do not fit, or a setting out of range.
+
+    Example:
+        >>> import keras
+        >>> models = {
+        ...     str(units): keras.Sequential([keras.Input((64,)), keras.layers.Dense(units)]) for units in (32, 4096)
+        ... }
+        >>> table = latencies(models, batches=[8], repeats=3)
+        >>> table["model"].tolist(), bool(table["ratio"][1] > 1)
+        (['32', '4096'], True)
+    """
+    require(len(models) > 0, "models", dict(models), "one model or more")
+    for argument, value in (("repeats", repeats), ("threads", threads), *(("batches", batch) for batch in batches)):
+        whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+        require(whole and value >= 1, argument, value, "a whole number of 1 or more")
+    if images is not None and not (isinstance(images, np.ndarray) and len(images)):
+        raise InputError("images: expected an array (N, H, W, C) of one image or more")
+    require(len(batches) > 0, "batches", batches, "one batch size or more")
+    contents = {name: as_flatbuffer(model, images) for name, model in models.items()}
+    tables = []
+    for batch in batches:
+        draws = np.random.default_rng(seed)
+        runs = [_ready(content, batch, threads, images, draws) for content in contents.values()]
+        times = pd.DataFrame(_times(runs, repeats, draws) * 1e3, columns=list(contents))
+        tables.append(_table(times).assign(batch=batch, repeats=repeats, threads=threads))
+    return pd.concat(tables, ignore_index=True)[list(COLUMNS)]
+
+
+def as_flatbuffer(model: Any, images: np.ndarray | None = None) -> bytes:
+    """The flatbuffer, or the float32 flatbuffer of a Keras model, checked on the images.
+
+    Raises:
+        InputError: Neither.
+        ConversionError: The model cannot be converted.
+    """
+    opened = open_model(model)
+    if isinstance(opened, bytes):
+        return opened
+    from tfaudit.compress.litert.quantize import quantize
+
+    return quantize(opened, "float32", representative=images)
+
+
+def _ready(
+    content: bytes, batch: int, threads: int, images: np.ndarray | None, draws: np.random.Generator
+) -> Callable[[], None] | None:
+    network = Flatbuffer(content, threads=threads)
+    if network.batch not in (None, batch):
+        return None
+    if images is None:
+        images = draws.integers(0, 256, (batch, *(side or OPEN_SIDE for side in network.image_shape)), "uint8")
+    return network.run(np.resize(images, (batch, *images.shape[1:])))
+
+
+def _times(runs: Sequence[Callable[[], None] | None], repeats: int, draws: np.random.Generator) -> np.ndarray:
+    """Seconds `(repeats, models)`, NaN where there is nothing to run."""
+    times = np.full((repeats, len(runs)), np.nan)
+    timers = [run and timeit.Timer(run) for run in runs]  # it holds Python's garbage collection off
+    calls = [0 if timer is None else _calls(timer) for timer in timers]
+    for turn in range(repeats):
+        for position in draws.permutation(len(runs)):
+            timer = timers[position]
+            if timer is not None:
+                timer.timeit(1)
+                times[turn, position] = timer.timeit(calls[position]) / calls[position]
+    return times
+
+
+def _calls(timer: timeit.Timer) -> int:
+    timer.timeit(3)  # the first calls pack weights and touch memory
+    return int(np.ceil(SAMPLE_SECONDS / max(timer.timeit(1), 1e-6)))
+
+
+def _table(times: pd.DataFrame) -> pd.DataFrame:
+    """A row per model from milliseconds by round (rows) and model (columns)."""
+    ratios = times.div(times.iloc[:, 0], axis=0)
+    quartiles = {"q25": 0.25, "median": 0.5, "q75": 0.75}
+    ms, ratio = (each.quantile(list(quartiles.values())).set_axis(quartiles, axis=0).T for each in (times, ratios))
+    return pd.DataFrame(
+        {
+            "model": list(times.columns),
+            "latency_ms": ms["median"].to_numpy(),
+            "q25_ms": ms["q25"].to_numpy(),
+            "q75_ms": ms["q75"].to_numpy(),
+            "least_ms": times.min().to_numpy(),
+            "ratio": ratio["median"].to_numpy(),
+            "ratio_q25": ratio["q25"].to_numpy(),
+            "ratio_q75": ratio["q75"].to_numpy(),
+        }
+    )

@@ -1,0 +1,1 @@
+"""Pruning of Keras 3 models with masks."""

@@ -1,0 +1,78 @@
+"""How many weights of a model are zero."""
+
+from collections.abc import Iterable
+
+import keras
+import numpy as np
+import pandas as pd
+
+from tfaudit.compress.pruning.kernels import find_kernels, select_kernels
+from tfaudit.errors import InputError
+
+__all__ = ["sparsity", "sparsity_at"]
+
+
+def sparsity(model: keras.Model) -> pd.DataFrame:
+    """Count the zeros of each prunable kernel, of all kernels and of the whole model.
+
+    Args:
+        model: a built Keras 3 model.
+
+    Returns:
+        Columns `kernel`, `parameters`, `zeros`, `sparsity` (zeros / parameters); a row per kernel in the order of
+        `model.weights`, then the rows `total: kernels` and `total: model`. The last counts every weight of the model,
+        so also biases, which start at zero, and normalisation.
+
+    Raises:
+        InputError: not a Keras 3 model, or one that has no variables yet.
+
+    >>> model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3, name="only")], name="net")
+    >>> _ = model.layers[0].kernel.assign(np.eye(4, 3))
+    >>> sparsity(model)
+                kernel  parameters  zeros  sparsity
+    0  net/only/kernel          12      9      0.75
+    1  total: kernels          12      9      0.75
+    2    total: model          15     12      0.80
+    """
+    kernels = find_kernels(model)
+    counts = {id(weight): (int(np.prod(weight.shape)), _zeros(weight)) for weight in model.weights}
+    rows = [(name, *counts[id(kernel)]) for name, kernel in kernels.items()]
+    rows.append(("total: kernels", sum(row[1] for row in rows), sum(row[2] for row in rows)))
+    rows.append(("total: model", sum(n for n, _ in counts.values()), sum(zeros for _, zeros in counts.values())))
+    frame = pd.DataFrame(rows, columns=["kernel", "parameters", "zeros"])
+    return frame.assign(sparsity=frame["zeros"] / frame["parameters"].clip(lower=1))
+
+
+def _zeros(weight: keras.Variable) -> int:
+    values = weight.numpy()
+    return values.size - int(np.count_nonzero(values))
+
+
+def sparsity_at(model: keras.Model, ratio: float, layers: Iterable[str] | None = None) -> float:
+    """The sparsity of the pruned kernels at which all parameters before are `ratio` times those left: [R] 6.
+
+    Biases, BatchNorm's scales and offsets, and layers that are spared count as parameters and stay; its moving
+    statistics do not count.
+
+    Args:
+        model: a built Keras 3 model.
+        ratio: parameters before / after, above 1.
+        layers: names of the layers to prune; None: all that have a kernel.
+
+    Raises:
+        InputError: a ratio that these kernels cannot reach.
+
+    >>> model = keras.Sequential([keras.Input((9,)), keras.layers.Dense(10)])  # 90 weights, 10 biases
+    >>> sparsity_at(model, 2)
+    0.5555555555555556
+    """
+    if not ratio > 1:
+        raise InputError(f"ratio: {ratio!r}, allowed are numbers above 1")
+    total = sum(int(np.prod(variable.shape)) for variable in model.trainable_variables)
+    prunable = sum(int(np.prod(kernel.shape)) for kernel in select_kernels(model, layers).values())
+    kept = (total / ratio - (total - prunable)) / prunable
+    if kept <= 0:
+        most = total / (total - prunable) if total > prunable else float("inf")
+        can = f"{prunable:,} of {total:,} parameters can go"
+        raise InputError(f"ratio: {ratio:g}, but {can}: the ratio stays below {most:.4g}")
+    return 1 - kept

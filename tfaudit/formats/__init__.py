@@ -1,1 +1,0 @@
-"""Files of arrays and of tables: data, never code."""

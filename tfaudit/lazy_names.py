@@ -1,0 +1,47 @@
+"""Public names of a package that are imported when they are first used (PEP 562)."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import types
+from collections.abc import Mapping
+
+__all__ = ["lazy_names"]
+
+
+def lazy_names(package: str, homes: Mapping[str, str]) -> None:
+    """Give a package public names without importing the modules that define them.
+
+    A public name wins over a submodule of the same name: `tfaudit.audit.exemplars` is the function, whether or not
+    `from tfaudit.audit.exemplars import Exemplars` has loaded the module before. (Python binds a loaded submodule in
+    its package, which is why a module-level `__getattr__` alone does not do.)
+
+    Args:
+        package: its `__name__`; call this in its `__init__.py`.
+        homes: for each public name the module that defines it, relative to the package.
+
+    Example:
+        >>> import tfaudit.audit.exemplars
+        >>> callable(tfaudit.audit.exemplars)
+        True
+    """
+
+    class Package(types.ModuleType):
+        def __setattr__(self, name: str, value: object) -> None:
+            if not (name in homes and isinstance(value, types.ModuleType)):
+                super().__setattr__(name, value)
+
+        def __getattr__(self, name: str) -> object:
+            if name not in homes:
+                raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            value = getattr(importlib.import_module(f"{package}.{homes[name]}"), name)
+            setattr(self, name, value)
+            return value
+
+        def __dir__(self) -> list[str]:
+            return sorted({*super().__dir__(), *homes})
+
+    module = sys.modules[package]
+    module.__class__ = Package
+    module.__all__ = [*homes]  # type: ignore[attr-defined]

@@ -1,0 +1,80 @@
+"""The examples of a study: its splits, and the copy of the test set that reports and viewer show."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+
+import numpy as np
+import pandas as pd
+from PIL import Image
+
+from tfaudit.datasets.catalogue import load_dataset
+from tfaudit.datasets.dataset import Dataset
+from tfaudit.datasets.tfds_overrides import test_split
+from tfaudit.errors import InputError
+from tfaudit.stats.image_properties import pixel_entropy
+from tfaudit.store.store import Store
+from tfaudit.study.study import Study
+
+__all__ = ["class_facts", "load_splits", "load_test", "pngs", "store_examples"]
+
+
+THUMBNAIL, SMALL_THUMBNAIL, MANY = 224, 96, 20_000
+"""Longest edge of the images that are kept, in pixels; of more than so many images the small one."""
+
+
+def load_splits(study: Study) -> tuple[Dataset, Dataset]:
+    """The training and the test set of a study, cut to its limit.
+
+    Raises:
+        InputError: the data set, or one of the splits "train" and "test", is not there.
+    """
+    train = load_dataset(study.dataset, "train", image_size=study.image_size, crop=study.crop)
+    return train.take(study.limit) if study.limit else train, load_test(study)
+
+
+def load_test(study: Study) -> Dataset:
+    """The test set alone.
+
+    Raises:
+        InputError: it is not there.
+    """
+    test = load_dataset(study.dataset, test_split(study.dataset), image_size=study.image_size, crop=study.crop)
+    return test.take(study.limit) if study.limit else test
+
+
+def store_examples(store: Store, train: Dataset, test: Dataset) -> None:
+    """Stores id, label, PNG and groups of every test example, and the facts of the classes, unless they are there."""
+    with contextlib.suppress(InputError):  # missing or damaged: written anew
+        if len(store.examples("test")) == test.num_examples and store.table("classes") is not None:
+            return
+    ids = test.example_ids.tolist()
+    store.save_examples("test", test.labels, ids, test.class_names, pngs(test), test.groups)
+    store.save_table("classes", class_facts(train))
+
+
+def pngs(dataset: Dataset) -> list[bytes]:
+    """The images of a set as PNGs to be looked at, in order."""
+    edge = THUMBNAIL if dataset.num_examples <= MANY else SMALL_THUMBNAIL
+    return [_png(image) for image in dataset.thumbnails(edge)]
+
+
+def class_facts(train: Dataset) -> pd.DataFrame:
+    """What [P] 3.1 explains accuracy with: one row per class of the training set.
+
+    Columns: `class`, `train_examples`, and `entropy_bits`, the mean entropy of its images' pixel values; NaN for a set
+    that streams, which is not decoded for it.
+    """
+    count = np.bincount(train.labels, minlength=train.num_classes)
+    entropy = np.full(train.num_classes, np.nan)
+    if train.in_memory:
+        bits = np.bincount(train.labels, pixel_entropy(train.images), minlength=train.num_classes)
+        np.divide(bits, count, out=entropy, where=count > 0)
+    return pd.DataFrame({"class": train.class_names, "train_examples": count, "entropy_bits": entropy})
+
+
+def _png(image: np.ndarray) -> bytes:
+    buffer = io.BytesIO()
+    Image.fromarray(image.squeeze(-1) if image.shape[-1] == 1 else image).save(buffer, "PNG")
+    return buffer.getvalue()

@@ -1,0 +1,89 @@
+"""A verdict for the terminal: every check, the gravest first, and the classes that shut the gate."""
+
+from __future__ import annotations
+
+import math
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from tfaudit.audit.gate.checks import CANNOT_JUDGE, FAIL, OUTCOMES, PASS
+from tfaudit.audit.gate.gate import Verdict
+from tfaudit.charts.gate import figure, title
+
+__all__ = ["printable", "verdict_table"]
+
+SHOWN = 10
+"""Classes printed per variant."""
+
+_STYLES = {FAIL: "bold red", CANNOT_JUDGE: "bold yellow", PASS: "green"}
+_MARKS = {FAIL: "FAIL", CANNOT_JUDGE: "CANNOT JUDGE", PASS: "pass"}
+
+
+def verdict_table(name: str, verdict: Verdict) -> RenderableType:
+    """The checks of one variant with their sentences where they do not pass, and the worst ten classes.
+
+    `p` is after Holm, `found from` the smallest drop that would probably be found in a class of so many examples.
+
+    Args:
+        name: of the variant.
+        verdict: of it.
+    """
+    head = Text.assemble((printable(name), "bold"), ": ", (_MARKS[verdict.outcome], _STYLES[verdict.outcome]))
+    parts: list[RenderableType] = [head, _checks(verdict)]
+    wrong = [row for row in verdict.frame().to_dict("records") if row["outcome"] != PASS]
+    if wrong:
+        parts += [Text(), *(Text(f"- {printable(row['sentence'])}") for row in wrong)]
+    if any(row["check"] == "worst_class_drop_pp" for row in wrong):
+        parts += [Text(), _classes(verdict)]
+    return Group(*parts)
+
+
+def printable(text: str) -> str:
+    """The text without characters that would steer a terminal.
+
+    Example:
+        >>> printable("cat" + chr(27) + "[31m")
+        'cat?[31m'
+    """
+    return "".join(character if character.isprintable() else "?" for character in text)
+
+
+def _checks(verdict: Verdict) -> Table:
+    table = _table("", "check", "measured", f"{100 * (1 - verdict.alpha):g} % interval", "limit")
+    for row in verdict.frame().to_dict("records"):
+        check, low, high = row["check"], row["low"], row["high"]
+        interval = "" if math.isnan(low) else f"{low:.2f} to {high:.2f}"
+        mark = Text(_MARKS[row["outcome"]], style=_STYLES[row["outcome"]])
+        table.add_row(mark, title(check), figure(check, row["value"]), interval, figure(check, row["limit"]))
+    return table
+
+
+def _classes(verdict: Verdict) -> Table:
+    rows = verdict.classes[verdict.classes["outcome"] != PASS]
+    gravity = rows["outcome"].map(OUTCOMES.index)
+    order = rows.assign(gravity=gravity, fall=-rows["drop_pp"]).sort_values(["gravity", "fall"], kind="stable")
+    table = _table("", "class", "examples", "drop, pp", "interval", "p", "found from")
+    for row in order.head(SHOWN).to_dict("records"):
+        unknown = math.isnan(row["drop_pp"])
+        table.add_row(
+            Text("FAIL" if row["outcome"] == FAIL else "?", style=_STYLES[row["outcome"]]),
+            Text(printable(row["class"])),
+            f"{row['examples']:,}",
+            "unknown" if unknown else f"{row['drop_pp']:.2f}",
+            "" if unknown else f"{row['low_pp']:.1f} to {row['high_pp']:.1f}",
+            "" if unknown else f"{row['p_holm']:.2g}",
+            "never" if math.isnan(row["detectable_pp"]) else f"{row['detectable_pp']:.1f}",
+        )
+    if len(order) > SHOWN:
+        table.caption = f"and {len(order) - SHOWN} more"
+    return table
+
+
+def _table(*headings: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0), caption_justify="left")
+    for i, heading in enumerate(headings):
+        table.add_column(heading, justify="right" if i > 1 else "left", no_wrap=True, overflow="ellipsis", max_width=24)
+    return table

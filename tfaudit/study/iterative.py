@@ -1,0 +1,33 @@
+"""Rounds of pruning that follow one another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfaudit.errors import require
+from tfaudit.study.variants import Pruned
+
+__all__ = ["rounds"]
+
+
+def rounds(count: int, amount: float, **settings: Any) -> tuple[Pruned, ...]:
+    """Rounds of pruning that follow one another, each of a share of the weights that are left, [P] 2.
+
+    Args:
+        count: of rounds.
+        amount: share of the remaining weights that goes in a round, in (0, 1).
+        **settings: of every `Pruned`; its treatment is "rewind" unless told otherwise.
+
+    Example:
+        >>> [(v.key, v.after) for v in rounds(2, 0.2, method="l1", granularity="channel")]
+        [('l1-0.2-treatment=rewind-granularity=channel', 'dense'),
+         ('l1-0.36-treatment=rewind-granularity=channel', 'l1-0.2-treatment=rewind-granularity=channel')]
+    """
+    require(count >= 1, "count", count, "1 or more")
+    require(0 < amount < 1, "amount", amount, "a share in (0, 1)")
+    found: list[Pruned] = []
+    for number in range(1, count + 1):
+        after = found[-1].key if found else "dense"
+        sparsity = round(1 - (1 - amount) ** number, 6)
+        found.append(Pruned(**{"treatment": "rewind", **settings, "sparsity": sparsity, "after": after}))
+    return tuple(found)
