@@ -126,7 +126,7 @@ def _corruptions(material: Material, found: Mapping[str, Robustness]) -> None:
         return
     levels = {material.titles[key]: found[key] for key in chosen}
     show_chart(
-        relative_change_chart(levels, k=k, severity=severity),
+        relative_change_chart({title: each.changes(severity) for title, each in levels.items()}, k=k),
         f"relative-change-top{k}" + (f"-severity{severity}" if severity else ""),
         f"Change of top-{k} accuracy per corruption, relative to the baseline's, with intervals.",
     )
@@ -159,7 +159,13 @@ def _severities(material: Material, found: Mapping[str, Robustness]) -> None:
     levels = {material.titles[key]: found[key] for key in chosen}
     baseline = material.titles[material.audit.baseline]
     show_chart(
-        severity_chart(levels, baseline=baseline, k=k, corruptions=shown, side=200),
+        severity_chart(
+            {title: each.curves() for title, each in levels.items()},
+            baseline=baseline,
+            k=k,
+            corruptions=shown,
+            side=200,
+        ),
         f"severities-top{k}",
         "Accuracy over severity, a panel per corruption, a line per variant.",
     )
@@ -172,7 +178,7 @@ def _classes(material: Material, found: Mapping[str, Robustness]) -> None:
     if key not in found:
         st.info(f"{plain(material.titles[key])} was not evaluated under corruption.")
         return
-    cells = found[key].class_frame()
+    cells, change = found[key].class_frame(), found[key].tested_change
     names = told_apart(cells)
     classes = list(dict.fromkeys(names))
     shortened = dict(zip(classes, labels(classes), strict=True))
@@ -192,7 +198,9 @@ def _classes(material: Material, found: Mapping[str, Robustness]) -> None:
         st.info("These classes have no images under corruption.")
         return
     show_chart(
-        class_corruption_chart(shown, material.alpha, reach=largest_change(cells), most=MOST_CLASSES),
+        class_corruption_chart(
+            shown, material.alpha, change=change, reach=largest_change(cells, change), most=MOST_CLASSES
+        ),
         f"class-corruptions-{key}",
         "Change of recall by class and corruption; a dot where it is significant.",
     )

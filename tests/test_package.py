@@ -1,6 +1,5 @@
-"""The package as a whole: names, documents, rooms and the wheel."""
+"""The package as a whole: names, documents and the wheel."""
 
-import ast
 import importlib
 import inspect
 import os
@@ -30,12 +29,37 @@ def test_the_command_line_starts_without_heavy_libraries():
     assert not done.stdout.split()
 
 
-def test_every_public_name_is_there_and_documented():
-    for name in tfaudit.__all__:
-        thing = getattr(tfaudit, name)
-        assert name == "__version__" or (inspect.getdoc(thing) or "").strip(), name
+NAMESPACES = ("", ".audit", ".compress", ".datasets", ".stats", ".store", ".study")
+
+
+@pytest.mark.parametrize("space", NAMESPACES)
+def test_every_public_name_is_documented(space):
+    package = importlib.import_module(f"tfaudit{space}")
+    for name in package.__all__:
+        assert (inspect.getdoc(getattr(package, name)) or "").strip(), name
+    assert set(package.__all__) <= set(dir(package))
     with pytest.raises(AttributeError, match="no attribute 'nope'"):
-        tfaudit.nope
+        package.nope
+
+
+@pytest.mark.parametrize("space", NAMESPACES)
+@pytest.mark.parametrize("modules_first", [False, True])
+def test_a_public_name_is_the_same_at_every_access(space, modules_first):
+    code = f"""
+import importlib, inspect, pkgutil, types
+package = importlib.import_module("tfaudit{space}")
+def load_modules():
+    for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+        if "tfaudit.app" not in module.name and not module.name.endswith("worker"):
+            importlib.import_module(module.name)
+if {modules_first}:
+    load_modules()
+first = {{name: getattr(package, name) for name in package.__all__}}
+load_modules()
+for name in reversed(package.__all__):
+    assert getattr(package, name) is first[name] and not isinstance(first[name], types.ModuleType), name
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -48,84 +72,6 @@ def test_every_module_says_what_it_is_for_and_lists_its_names(name):
         thing = getattr(module, public)
         if callable(thing) and not isinstance(thing, type(list[int])):
             assert (inspect.getdoc(thing) or "").strip(), f"{name}.{public}"
-
-
-def rooms_imported(path):
-    """The rooms of tfaudit that a file imports when it is loaded; imports inside functions are deliberate."""
-    for node in ast.parse(path.read_text()).body:
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tfaudit."):
-            yield node.module.split(".")[1]
-        elif isinstance(node, ast.Import):
-            yield from (alias.name.split(".")[1] for alias in node.names if alias.name.startswith("tfaudit."))
-
-
-MAY_IMPORT = {
-    "predictions": {"errors"},
-    "variants": {"errors"},
-    "rounds": {"errors", "variants"},
-    "conditions": {"errors"},
-    "training": {"errors"},
-    "study": {"conditions", "errors", "training", "variants"},
-    "files": {"errors"},
-    "parquet": {"errors"},
-    "records": {"errors", "files", "study"},
-    "evaluations": {"errors", "parquet", "records"},
-    "store": {"conditions", "errors", "evaluations", "files", "parquet", "predictions", "records", "study"},
-    "answer_file": {"errors"},
-    "raters": {"errors"},
-    "answers": {"answer_file", "audit", "errors", "raters"},
-    "given": {"errors", "files", "parquet", "predictions", "audit", "store", "study", "variants"},
-    "formats": {"errors", "formats"},
-    "prediction_files": {"errors", "formats", "predictions", "stats"},
-    "stats": {"errors", "stats"},
-    "audit": {"errors", "predictions", "stats", "audit"},
-    "results": {"errors"},
-    "report": {
-        "answers",
-        "conditions",
-        "errors",
-        "variants",
-        "parquet",
-        "predictions",
-        "results",
-        "stats",
-        "audit",
-        "store",
-        "study",
-        "report",
-    },
-    "app": {"answers", "app", "audit", "errors", "files", "raters", "report", "store"},
-    "models": {"errors", "models"},
-    "datasets": {"conditions", "errors", "chatter", "datasets"},
-    "compress": {"errors", "chatter", "compress"},
-    "population": {
-        "conditions",
-        "errors",
-        "chatter",
-        "files",
-        "variants",
-        "study",
-        "parquet",
-        "store",
-        "compress",
-        "models",
-        "datasets",
-        "population",
-        "stats",
-    },
-}
-
-
-@pytest.mark.parametrize("room", MAY_IMPORT)
-def test_imports_flow_one_way(room):
-    place = ROOT / ("" if room == "app" else "tfaudit") / room
-    for path in sorted(place.rglob("*.py")) if place.is_dir() else [place.with_suffix(".py")]:
-        assert set(rooms_imported(path)) <= MAY_IMPORT[room], path
-
-
-def test_files_stay_short():
-    for path in [*ROOT.glob("tfaudit/**/*.py"), *ROOT.glob("app/*.py"), *ROOT.glob("recipes/*.py")]:
-        assert len(path.read_text().splitlines()) <= 300, f"{path} is more than one idea"
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""The one error that means: what you gave cannot be used."""
+"""Bad input: one error, one line, one form."""
 
 from __future__ import annotations
 
@@ -8,43 +8,68 @@ __all__ = ["InputError", "listed", "one_line", "require"]
 
 
 class InputError(ValueError):
-    """Bad input: one line that names the argument, what came and what is allowed.
+    """Bad input, told in one line: `argument: got X, expected Y`.
 
-    The command line prints it without a traceback and exits with 2; every other exception is a defect of tfaudit
-    and keeps its traceback.
+    The command line prints it without a traceback and exits with 2. Every other exception is a defect of tfaudit and
+    keeps its traceback.
+
+    Args:
+        argument: name of the argument, option, file or column.
+        got: what was passed, in words or as its `repr`.
+        expected: what is allowed, and where it helps what to do.
+
+    Example:
+        >>> raise InputError("images", "20 images", "10, one per label")
+        Traceback (most recent call last):
+        tfaudit.errors.InputError: images: got 20 images, expected 10, one per label
     """
 
+    def __init__(self, argument: str, got: str | None = None, expected: str | None = None) -> None:
+        super().__init__(argument, got, expected)
+        self.argument, self.got, self.expected = argument, got, expected
 
-def require(condition: bool, argument: str, came: object, allowed: str) -> None:
-    """Refuses an argument unless the condition holds.
+    def __str__(self) -> str:
+        if self.got is None:
+            return self.argument
+        return f"{self.argument}: got {self.got}, expected {self.expected}"
+
+
+def require(condition: bool, argument: str, got: object, expected: str) -> None:
+    """Raise an `InputError` unless the condition holds.
+
+    Args:
+        condition: that the argument meets.
+        argument: name of the argument.
+        got: its value, of which the error shows the `repr`.
+        expected: what is allowed.
 
     Raises:
-        InputError: it does not.
+        InputError: the condition does not hold.
 
     Example:
         >>> require(0 <= 2 < 1, "share", 2, "a number in [0, 1)")
         Traceback (most recent call last):
-        tfaudit.errors.InputError: share: 2, allowed is a number in [0, 1)
+        tfaudit.errors.InputError: share: got 2, expected a number in [0, 1)
     """
     if not condition:
-        raise InputError(f"{argument}: {came!r}, allowed is {allowed}")
+        raise InputError(argument, repr(got), expected)
+
+
+def listed(names: Sequence[object], most: int = 5) -> str:
+    """Return the first names, and how many more there are.
+
+    Example:
+        >>> listed("abcdefg"), listed("abc")
+        ('a, b, c, d, e and 2 more', 'a, b, c')
+    """
+    return ", ".join(map(str, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def one_line(error: BaseException) -> str:
-    r"""The first line of an exception's message, or its type where it has none.
+    r"""Return the first line of an exception's message, or its type where it has none.
 
     Example:
         >>> one_line(OSError("no space\nleft")), one_line(KeyboardInterrupt())
         ('no space', 'KeyboardInterrupt')
     """
     return next(iter(str(error).strip().splitlines()), type(error).__name__)
-
-
-def listed(names: Sequence[object]) -> str:
-    """The first five names, and how many more there are.
-
-    Example:
-        >>> listed("abcdefg")
-        'a, b, c, d, e and 2 more'
-    """
-    return ", ".join(map(str, names[:5])) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

@@ -11,8 +11,8 @@ class Blocked:
             raise ImportError(f"{name} is blocked")
 sys.meta_path.insert(0, Blocked())
 import pkgutil, importlib
-import tfaudit.audit, tfaudit.stats, tfaudit.report, tfaudit.store.store, tfaudit.store.external, tfaudit.readers.prediction_files
-for package in (tfaudit.audit, tfaudit.stats, tfaudit.report):
+for room in "analysis audit charts readers report stats store".split():
+    package = importlib.import_module(f"tfaudit.{room}")
     for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
         importlib.import_module(module.name)
 from tfaudit.audit import summary

@@ -33,6 +33,8 @@ def level(strength, corruptions=NAMES, severities=(1, 3, 5)):
 
 
 LEVELS = {"magnitude 50 %": level(0.1), "magnitude 90 %": level(0.5)}
+CHANGES = {title: each.changes() for title, each in LEVELS.items()}
+CURVES = {title: each.curves() for title, each in LEVELS.items()}
 
 
 def rows_of(chart):
@@ -42,10 +44,10 @@ def rows_of(chart):
 @pytest.mark.parametrize(
     "chart",
     [
-        relative_change_chart(LEVELS),
-        relative_change_chart({f"a rather long name of a level {i}": level(0.1) for i in range(12)}, k=5),
-        severity_chart(LEVELS, baseline="dense"),
-        severity_chart({"int8": level(0.1, ("fog",))}),
+        relative_change_chart(CHANGES),
+        relative_change_chart({f"a rather long name of a level {i}": level(0.1).changes() for i in range(12)}, k=5),
+        severity_chart(CURVES, baseline="dense"),
+        severity_chart({"int8": level(0.1, ("fog",)).curves()}),
         level(0.5).class_chart(),
         level(0.1, tuple(f"a_long_corruption_{i}" for i in range(19)), (1,)).class_chart(),
     ],
@@ -58,7 +60,7 @@ def test_charts_fit_a_narrow_page_and_a_dark_one(chart):
 
 
 def test_corruptions_stand_by_their_deepest_fall_and_the_mean_last():
-    chart = relative_change_chart(LEVELS)
+    chart = relative_change_chart(CHANGES)
     shown = [text for text in texts(chart) if text in (*NAMES, "all corruptions")]
     deepest = pd.concat([each.frame().query("k == 1") for each in LEVELS.values()])
     expected = deepest.groupby("corruption")["relative_change"].min().sort_values().index
@@ -70,11 +72,11 @@ def test_corruptions_stand_by_their_deepest_fall_and_the_mean_last():
 
 
 def test_a_mean_over_one_corruption_is_not_drawn():
-    assert "all corruptions" not in texts(relative_change_chart({"a": level(0.1, ("fog",))}))
+    assert "all corruptions" not in texts(relative_change_chart({"a": level(0.1, ("fog",)).changes()}))
 
 
 def test_severities_begin_with_the_clean_images():
-    drawn = rows_of(severity_chart(LEVELS, baseline="dense"))
+    drawn = rows_of(severity_chart(CURVES, baseline="dense"))
     assert drawn.groupby("level")["corruption"].size().to_dict() == dict.fromkeys(["dense", *LEVELS], 12)
     dense = drawn[(drawn["level"] == "dense") & (drawn["corruption"] == "fog")].set_index("severity")["accuracy"]
     assert dense[0] == pytest.approx(100 * population(7).accuracy().mean())
@@ -82,7 +84,7 @@ def test_severities_begin_with_the_clean_images():
 
 
 def test_a_severity_of_its_own_has_its_changes_and_no_mean():
-    drawn = rows_of(relative_change_chart(LEVELS, k=5, severity=3))
+    drawn = rows_of(relative_change_chart({title: each.changes(3) for title, each in LEVELS.items()}, k=5))
     found = level(0.5).severity_frame().query("k == 5 and severity == 3").set_index("corruption")
     shown = drawn[drawn["level"] == "magnitude 90 %"].set_index("corruption")
     assert set(shown.index) == set(NAMES)
@@ -91,7 +93,7 @@ def test_a_severity_of_its_own_has_its_changes_and_no_mean():
 
 
 def test_severities_of_the_corruptions_that_were_chosen():
-    drawn = rows_of(severity_chart(LEVELS, corruptions=["fog"]))
+    drawn = rows_of(severity_chart(CURVES, corruptions=["fog"]))
     assert set(drawn["corruption"]) == {"fog"}
     assert set(drawn["level"]) == {"before", *LEVELS}
 
@@ -118,8 +120,8 @@ def test_of_a_thousand_classes_those_of_the_largest_change_are_shown():
 
 def test_single_models_show_the_change_that_was_tested():
     conditions = {("fog", 1): population(1, members=1)}, {("fog", 1): population(2, members=1, hurt=[3])}
-    cells = robustness(*conditions).class_frame()
-    chart = class_corruption_chart(cells, 0.05)
+    found = robustness(*conditions)
+    cells, chart = found.class_frame(), found.class_chart()
     assert "change of recall, points" in texts(chart)
     np.testing.assert_allclose(sorted(rows_of(chart)["value"]), sorted(cells["difference_pp"]))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import altair as alt
 import pandas as pd
 
-from tfaudit.audit.corruption.condition_means import MCNEMAR
 from tfaudit.charts.style import GREEN, PLUM, Drawing
 
 __all__ = ["class_corruption_chart", "largest_change", "told_apart"]
@@ -17,27 +16,26 @@ WIDEST = 300  # pixels that the cells may take
 
 
 def class_corruption_chart(
-    cells: pd.DataFrame, alpha: float, *, reach: float | None = None, most: int = SHOWN
+    cells: pd.DataFrame, alpha: float, *, change: str = "normalised_pp", reach: float | None = None, most: int = SHOWN
 ) -> Drawing:
-    """Heat map of the normalised change of recall, plum where a class falls behind; a dot marks significant cells.
+    """Heat map of the change of recall, plum where a class falls behind; a dot marks significant cells.
 
-    One model against one: the change itself, for that is what was tested. Significant is p <= alpha after Benjamini
-    and Hochberg over all cells, also those that are not shown.
+    Significant is p <= alpha after Benjamini and Hochberg over all cells, also those that are not shown.
 
     Args:
         cells: `class_frame` of a `Robustness`.
         alpha: level of the tests.
+        change: column of the change that was tested: "normalised_pp", or "difference_pp" of one model against one.
         reach: change at the ends of the scale, percentage points; the largest one by default.
         most: classes at most, those whose recall changes most under any corruption.
     """
-    column = _column(cells)
-    what = "normalised change of recall, points" if column == "normalised_pp" else "change of recall, points"
-    known = cells.assign(value=cells[column], **{"class": told_apart(cells)}).dropna(subset=["value"])
+    what = "normalised change of recall, points" if change == "normalised_pp" else "change of recall, points"
+    known = cells.assign(value=cells[change], **{"class": told_apart(cells)}).dropna(subset=["value"])
     largest = known["value"].abs().groupby(known["class"]).max().sort_values(ascending=False, kind="stable")
     shown = known[known["class"].isin(largest.index[:most])]
     order = list(shown.groupby("class")["value"].mean().sort_values(kind="stable").index)
     corruptions = list(dict.fromkeys(shown["corruption"]))
-    reach = largest_change(cells) if reach is None else reach
+    reach = largest_change(cells, change) if reach is None else reach
     base = alt.Chart(
         shown, width=alt.Step(min(44, max(15, WIDEST // max(1, len(corruptions))))), height=alt.Step(16)
     ).encode(
@@ -68,17 +66,18 @@ def class_corruption_chart(
     return chart
 
 
-def largest_change(cells: pd.DataFrame) -> float:
-    """Of all cells the largest change that is drawn, percentage points; 1 where nothing changes.
+def largest_change(cells: pd.DataFrame, change: str = "normalised_pp") -> float:
+    """Return the largest change that is drawn, in percentage points; 1 where nothing changes.
 
     Args:
         cells: `class_frame` of a `Robustness`.
+        change: as in `class_corruption_chart`.
 
     Example:
-        >>> largest_change(pd.DataFrame({"test": ["Welch"] * 2, "normalised_pp": [-3.0, float("nan")]}))
+        >>> largest_change(pd.DataFrame({"normalised_pp": [-3.0, float("nan")]}))
         3.0
     """
-    largest = float(cells[_column(cells)].abs().max())
+    largest = float(cells[change].abs().max())
     return largest if largest > 0 else 1.0
 
 
@@ -95,7 +94,3 @@ def told_apart(cells: pd.DataFrame) -> pd.Series:
     twice = cells.duplicated(["corruption", "class"], keep=False)
     position = cells.groupby("corruption", sort=False).cumcount().astype(str)
     return cells["class"].where(~twice, cells["class"] + " (" + position + ")")
-
-
-def _column(cells: pd.DataFrame) -> str:
-    return "difference_pp" if (cells["test"] == MCNEMAR).any() else "normalised_pp"

@@ -7,8 +7,6 @@ from collections.abc import Collection, Mapping
 import altair as alt
 import pandas as pd
 
-from tfaudit.audit.corruption.accuracies import OVERALL
-from tfaudit.audit.corruption.robustness import Robustness
 from tfaudit.charts.style import AMBER, BLUE, GREEN, PLUM, WIDTH, Drawing
 
 __all__ = ["relative_change_chart", "severity_chart"]
@@ -20,21 +18,21 @@ SLATE = "#7d8492"
 COLUMNS = 3
 
 
-def relative_change_chart(levels: Mapping[str, Robustness], *, k: int = 1, severity: int | None = None) -> Drawing:
+def relative_change_chart(levels: Mapping[str, pd.DataFrame], *, k: int = 1, mean: str = "all corruptions") -> Drawing:
     """[F] figures 4 and 7: change of top-k accuracy relative to the baseline's under the same corruption.
 
     A dot per corruption and level with its interval, corruptions by their deepest fall; the mean over them last.
 
     Args:
-        levels: results by title, in the order of the legend.
+        levels: `Robustness.changes` by title, in the order of the legend.
         k: 1 or 5.
-        severity: of the corruptions; by default the mean over their severities.
+        mean: what the rows of the mean over all corruptions are called; they stand last.
     """
-    tables = [_changes(found, severity).assign(level=title) for title, found in levels.items()]
+    tables = [changes.assign(level=title) for title, changes in levels.items()]
     shown = pd.concat(tables, ignore_index=True).query("k == @k").dropna(subset=["relative_change"])
     order = [name for name in shown.groupby("corruption")["relative_change"].min().sort_values().index]
-    if OVERALL in order:
-        order = [name for name in order if name != OVERALL] + [OVERALL] * (len(order) > 2)
+    if mean in order:
+        order = [name for name in order if name != mean] + [mean] * (len(order) > 2)
     shown = shown[shown["corruption"].isin(order)]
     for name in ("relative_change", "relative_low", "relative_high"):
         shown[name] = 100 * shown[name]
@@ -64,14 +62,8 @@ def relative_change_chart(levels: Mapping[str, Robustness], *, k: int = 1, sever
     return alt.layer(zero, rules, dots)
 
 
-def _changes(found: Robustness, severity: int | None) -> pd.DataFrame:
-    if severity is None:
-        return pd.concat([found.corruptions, found.overall])
-    return found.severities[found.severities["severity"] == severity]
-
-
 def severity_chart(
-    levels: Mapping[str, Robustness],
+    levels: Mapping[str, pd.DataFrame],
     *,
     baseline: str = "before",
     k: int = 1,
@@ -80,23 +72,20 @@ def severity_chart(
 ) -> Drawing:
     """Mean top-k accuracy over severity, a panel per corruption that has severities, a line per level.
 
-    Severity 0 are the clean images, where they were given.
+    Severity 0 is the clean images, where they were given.
 
     Args:
-        levels: results by title, in the order of the legend, against the same baseline.
+        levels: `Robustness.curves` by title, in the order of the legend, against the same baseline.
         baseline: title of the uncompressed population.
         k: 1 or 5.
         corruptions: which to draw; by default all.
         side: pixels across a panel, where there are several.
     """
     parts = []
-    for i, (title, found) in enumerate(levels.items()):
-        rows = found.severities.query("k == @k and severity > 0")
+    for i, (title, curves) in enumerate(levels.items()):
+        rows = curves[curves["k"] == k]
         if corruptions is not None:
             rows = rows[rows["corruption"].isin(list(corruptions))]
-        clean = found.clean.query("k == @k").assign(severity=0)
-        graded = rows[["corruption"]].drop_duplicates()
-        rows = pd.concat([graded.merge(clean, how="cross"), rows] if len(clean) else [rows])
         for level, column in ((baseline, "accuracy_before"), (title, "accuracy_after"))[i > 0 :]:
             parts.append(rows[["corruption", "severity"]].assign(level=level, accuracy=100 * rows[column]))
     shown = pd.concat(parts, ignore_index=True).dropna(subset=["accuracy"])

@@ -174,6 +174,7 @@ def _name(word: str) -> str:
 
 def _compare(reference: Predictions, populations: dict[str, Predictions], alpha: float) -> None:
     from tfaudit.audit.model_pair import compare
-    from tfaudit.cli.compare import show_pairs
+    from tfaudit.report.pair_tables import pair_tables
 
-    show_pairs({name: compare(reference, each, alpha=alpha) for name, each in populations.items()}, alpha=alpha)
+    pairs = {name: compare(reference, each, alpha=alpha) for name, each in populations.items()}
+    out.print(pair_tables(pairs, alpha=alpha))

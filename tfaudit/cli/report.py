@@ -69,9 +69,10 @@ def show(material: Material, *, table: bool = True) -> None:
 
 def _show_pairs(material: Material) -> None:
     """The table of `tfaudit compare`: populations of one have no tests of populations."""
-    from tfaudit.cli.compare import show_pairs
+    from tfaudit.report.pair_tables import pair_tables
 
     audit, titles = material.audit, material.titles
     pairs = {titles[key]: material.pair(key) for key in material.compressed_keys}
     sizes = audit.table.set_index("title")["bytes"].rename({titles[audit.baseline]: "baseline"}).dropna()
-    show_pairs(pairs, alpha=audit.alpha, sizes={str(name): int(size) for name, size in sizes.items()})
+    known = {str(name): int(size) for name, size in sizes.items()}
+    out.print(pair_tables(pairs, alpha=audit.alpha, sizes=known))

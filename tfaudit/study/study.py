@@ -34,7 +34,7 @@ class Study:
         dataset: a name that `tfaudit.load_dataset` knows.
         model: a name of `tfaudit.models`, or the path of a `.keras` file: every dense member is that model then, and
             is trained on unless the training has 0 epochs.
-        training: how the members are trained; None where predictions were made elsewhere (`tfaudit.store.external`): then
+        training: how the members are trained; None where predictions were made elsewhere (`store.external`): then
             data set and model are words for people, and nothing can be run.
         retraining: how members are trained on after pruning at one blow; as `training` says by default.
         variants: the compressed variants; the dense baseline is always there.

@@ -11,7 +11,7 @@ import pandas as pd
 
 from tfaudit.audit.corruption.accuracies import OVERALL, clean_table, corruption_table, overall_table, severity_table
 from tfaudit.audit.corruption.class_changes import class_cells
-from tfaudit.audit.corruption.condition_means import WELCH
+from tfaudit.audit.corruption.condition_means import MCNEMAR, WELCH
 from tfaudit.audit.corruption.exemplar_flips import flip_table
 from tfaudit.audit.corruption.observations import Observed, Pair, observe
 from tfaudit.errors import InputError, listed, require
@@ -86,6 +86,23 @@ class Robustness:
         """
         return self.classes.copy()
 
+    @property
+    def tested_change(self) -> str:
+        """Name of the tested column of `class_frame`: the normalised change, or for single models the change itself."""
+        return "difference_pp" if (self.classes["test"] == MCNEMAR).any() else "normalised_pp"
+
+    def changes(self, severity: int | None = None) -> pd.DataFrame:
+        """Return one row per k and corruption, and their mean; of one severity the rows of `severity_frame`."""
+        if severity is None:
+            return pd.concat([self.corruptions, self.overall])
+        return self.severities[self.severities["severity"] == severity]
+
+    def curves(self) -> pd.DataFrame:
+        """Return the rows of `severity_frame` that have a severity, and for each corruption the clean images as 0."""
+        rows = self.severities[self.severities["severity"] > 0]
+        clean = rows[["k", "corruption"]].drop_duplicates().merge(self.clean.assign(severity=0), on="k")
+        return pd.concat([clean, rows] if len(clean) else [rows])
+
     def flip_frame(self) -> pd.DataFrame:
         """Clean exemplars among the examples that flip under corruption; columns as `flip_table` tells."""
         return self.flips.copy()
@@ -119,23 +136,21 @@ class Robustness:
 
     def chart(self) -> Drawing:
         """[F] figures 4 and 7: relative change of accuracy per corruption, with intervals."""
-        from tfaudit.charts.corruptions import (
-            relative_change_chart,
-        )  # report depends on audit, never the other way at import
+        from tfaudit.charts.corruptions import relative_change_chart
 
-        return relative_change_chart({"compressed": self})
+        return relative_change_chart({"compressed": self.changes()})
 
     def severity_chart(self) -> Drawing:
         """Accuracy over severity, a panel per corruption."""
-        from tfaudit.charts.corruptions import severity_chart  # as above
+        from tfaudit.charts.corruptions import severity_chart
 
-        return severity_chart({"compressed": self})
+        return severity_chart({"compressed": self.curves()})
 
     def class_chart(self) -> Drawing:
         """Heat map of the normalised change of recall, class by corruption."""
-        from tfaudit.charts.class_corruptions import class_corruption_chart  # as above
+        from tfaudit.charts.class_corruptions import class_corruption_chart
 
-        return class_corruption_chart(self.classes, self.alpha)
+        return class_corruption_chart(self.classes, self.alpha, change=self.tested_change)
 
 
 _WHOLE = (
@@ -165,7 +180,7 @@ def robustness(
 
     Accuracies are averaged over the severities of each member, then over members ([F] 4). Two members or more on both
     sides: Welch's t-tests between members, or paired ones. One model against one: tests over the images, as
-    `tfaudit.audit.corruption.condition_means.change` tells. A member counts in a mean where it was evaluated under all of its
+    `condition_means.change` tells. A member counts in a mean where it was evaluated under all of its
     conditions. Corruption errors are those of Hendrycks and Dietterich (2019), with the mean errors of the baseline in
     the place of AlexNet's.
 

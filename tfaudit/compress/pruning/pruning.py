@@ -52,7 +52,7 @@ def prune(
         scope: "layer": each kernel reaches the sparsity; "global": all kernels are ranked together, and one may go
             as a whole.
         granularity: "weight", or "channel": whole slices of a kernel stay or go.
-        axis: of the channels, -2: those that come in, [P]; -1: those that go out; see `tfaudit.compress.pruning.channels`.
+        axis: of the channels, -2: those that come in, [P]; -1: those that go out; see `pruning.channels`.
         layers: names of layers, or layers, at any depth; None: all that have a kernel.
         gradient_data: inputs and targets as two arrays, or batches of them, over which scores of the methods
             "gradient", "undecayed" and "chip" are averaged.

@@ -4,7 +4,7 @@ A method is a function of what its parameters name, most with the shape of the k
 kernel; `gradients`, the derivatives of the loss by them; `draws`, a number from [0, 1) per score, drawn once from the
 seed; and `decay`, the coefficient of weight decay, one number. Methods for whole channels give one score to each, from
 `norm`, a function that tells the norm of each channel's weights of some order, or from `independence`, what
-`tfaudit.compress.pruning.chip` computes. Whoever prunes supplies what a method names. A score is a floating-point number >= 0.
+`pruning.chip` computes. Whoever prunes supplies what a method names. A score is a floating-point number >= 0.
 The functions take NumPy arrays and tensors alike, so that `tfaudit.prune` and the compiled training step share them.
 A new method is a function here and a line in `SCORES` or `CHANNEL_SCORES`.
 """

@@ -65,23 +65,27 @@ def _figures(material: Material, found: Mapping[str, Robustness], titled: dict[s
     for k in first.overall["k"]:
         yield Figure(
             f"robustness-relative-top{k}",
-            relative_change_chart(titled, k=k),
+            relative_change_chart({title: each.changes() for title, each in titled.items()}, k=k),
             f"Change of top-{k} accuracy per corruption, relative to the baseline's, with intervals.",
             f"Relative change, top-{k}",
         )
     if (first.severities["severity"] > 0).any():
         yield Figure(
             "robustness-severity",
-            severity_chart(titled, baseline=material.titles[BASELINE]),
+            severity_chart(
+                {title: each.curves() for title, each in titled.items()}, baseline=material.titles[BASELINE]
+            ),
             "Accuracy over severity, a panel per corruption, a line per variant.",
             "Accuracy over severity",
         )
-    reach = max(largest_change(each.classes) for each in found.values())  # one scale for all variants
+    reach = max(
+        largest_change(each.classes, each.tested_change) for each in found.values()
+    )  # one scale for all variants
     for key, each in found.items():
         if each.classes["difference_pp"].notna().any():
             yield Figure(
                 f"robustness-classes-{key}",
-                class_corruption_chart(each.classes, each.alpha, reach=reach),
+                class_corruption_chart(each.classes, each.alpha, change=each.tested_change, reach=reach),
                 "Change of recall by class and corruption; a dot where it is significant.",
                 f"{material.titles[key]}: classes by corruption",
             )
