@@ -10,7 +10,7 @@ import streamlit as st
 from tfaudit.app.text import labels, plain
 
 if TYPE_CHECKING:
-    from tfaudit.analysis.study_audit import Material
+    from tfaudit.analysis.study_audit import StudyAudit
 
 __all__ = [
     "choose_among",
@@ -47,20 +47,20 @@ def choose_among(label: str, options: Sequence[T], key: str, named: Callable[[T]
     )
 
 
-def variant_labels(material: Material) -> dict[str, str]:
+def variant_labels(study_audit: StudyAudit) -> dict[str, str]:
     """What the variants are called in choices and in the URL, by their keys, the baseline too."""
-    return dict(zip(material.titles, labels(list(material.titles.values())), strict=True))
+    return dict(zip(study_audit.titles, labels(list(study_audit.titles.values())), strict=True))
 
 
-def choose_variant(material: Material, *, baseline: bool = False) -> str:
+def choose_variant(study_audit: StudyAudit, *, baseline: bool = False) -> str:
     """Which variant the page is about; the URL calls it `variant`.
 
     Args:
-        material: of the study.
+        study_audit: of the study.
         baseline: whether the baseline can be chosen, too.
     """
-    named = {label: key for key, label in variant_labels(material).items()}
-    compressed = [label for label, key in named.items() if key != material.audit.baseline]
+    named = {label: key for key, label in variant_labels(study_audit).items()}
+    compressed = [label for label, key in named.items() if key != study_audit.audit.baseline]
     options = list(named) if baseline else compressed
     if len(options) > BUTTONS:
         return named[_lasting(st.selectbox, "Variant", options, "variant", index=options.index(compressed[0]))]
@@ -101,14 +101,14 @@ def _count(key: str) -> None:
     st.session_state[f"times {key}"] = times_chosen(key) + 1
 
 
-def choose_variants(material: Material, keys: Sequence[str]) -> list[str]:
+def choose_variants(study_audit: StudyAudit, keys: Sequence[str]) -> list[str]:
     """Which variants a chart compares, in their order; the URL calls them `variants`.
 
     Args:
-        material: of the study.
+        study_audit: of the study.
         keys: of the variants that can be shown.
     """
-    named = variant_labels(material)
+    named = variant_labels(study_audit)
     options = [named[key] for key in keys]
     chosen = st.multiselect("Variants", options, default=options[:MOST], key="variants", bind="query-params")
     return [key for key in keys if named[key] in chosen]
@@ -127,15 +127,15 @@ def draw_tabs(views: Mapping[str, Callable[[], None]], key: str) -> None:
                 draw()
 
 
-def has_variants(material: Material) -> bool:
+def has_variants(study_audit: StudyAudit) -> bool:
     """Whether anything can be compared with the baseline; where not, the page says so.
 
     Args:
-        material: of the study.
+        study_audit: of the study.
     """
-    if not material.compressed_keys:
+    if not study_audit.compressed_keys:
         st.info("The study holds no compressed variant to compare with; `tfaudit run` goes on where it stopped.")
-    return bool(material.compressed_keys)
+    return bool(study_audit.compressed_keys)
 
 
 def clicked(key: str, name: str) -> Any:

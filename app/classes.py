@@ -16,7 +16,7 @@ from tfaudit.charts.class_selection import CLASS, RANGE, class_choice_chart, ran
 from tfaudit.charts.classes import ALL_NAMED, ranked_classes
 
 if TYPE_CHECKING:
-    from tfaudit.analysis.study_audit import Material
+    from tfaudit.analysis.study_audit import StudyAudit
 
 __all__ = ["page"]
 
@@ -50,54 +50,54 @@ COLUMNS = {
 }
 
 
-def page(material: Material) -> None:
+def page(study_audit: StudyAudit) -> None:
     """Draws the page."""
     st.title("Classes")
-    if not has_variants(material):
+    if not has_variants(study_audit):
         return
-    variant = choose_variant(material)
-    if variant not in material.audit.impacts:
+    variant = choose_variant(study_audit)
+    if variant not in study_audit.audit.impacts:
         st.info(
             "Welch's test per class compares populations of two members or more: train more with "
             "`tfaudit run RECIPE --population`. One model against one is tested on a page of its own."
         )
-        link_to("compare", "Compare two models", ":material/compare_arrows:")
-        _one_class(material, variant)
+        link_to("compare", "Compare two models", ":study_audit/compare_arrows:")
+        _one_class(study_audit, variant)
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
         correction = choose_among("Significance", CORRECTIONS, "correction", CORRECTED.__getitem__)
         centering = choose_among("Centred on the accuracy of the", CENTERINGS, "centering", CENTRED.__getitem__)
         order = st.selectbox("Sort by", list(ORDERS), key="sort", bind="query-params", width=220)
         search = st.text_input("Search", placeholder="Part of a name", key="search", bind="query-params", width=220)
-    impact = material.impact(variant, centering)
+    impact = study_audit.impact(variant, centering)
     st.markdown(prose(_counted(impact, correction)))
     column, ascending = ORDERS[order]
     ranked = ranked_classes(impact.frame(correction), column, ascending=ascending)
-    shown = _in_range(ranked, order, material, variant) if len(ranked) > ALL_NAMED else ranked
+    shown = _in_range(ranked, order, study_audit, variant) if len(ranked) > ALL_NAMED else ranked
     shown = shown[shown["class"].str.contains(search, case=False, regex=False)]
     if shown.empty:
         st.info("No class that was tested has such a name in this range.")
     # Rows are selected by their place: another choice of rows, or another order, is another table.
-    state = f"{material.store.directory} {variant} {times_chosen('class')}"
+    state = f"{study_audit.store.directory} {variant} {times_chosen('class')}"
     table = f"table {state} {correction} {centering} {order} {search} {st.query_params.get('range', '')}"
     lines = f"lines {state}"
-    _choose(shown, labels(material.tally(variant).class_names), table, lines)
+    _choose(shown, labels(study_audit.tally(variant).class_names), table, lines)
     classes, one = st.container(), st.container()
     with one:
-        chosen = _one_class(material, variant)
+        chosen = _one_class(study_audit, variant)
     with classes:
         _draw(shown, variant, chosen, table, lines)
         show_notes(impact.notes)
 
 
-def _one_class(material: Material, variant: str) -> int | None:
+def _one_class(study_audit: StudyAudit, variant: str) -> int | None:
     """What is known of the class that was chosen, and which one that is."""
     st.subheader("One class")
-    chosen = choose_class(material.tally(variant).class_names)
+    chosen = choose_class(study_audit.tally(variant).class_names)
     if chosen is None:
         st.caption("Choose a class to see its members, what it is taken for, and its exemplars.")
     else:
-        show_class(material, variant, chosen)
+        show_class(study_audit, variant, chosen)
     return chosen
 
 
@@ -113,9 +113,9 @@ def _counted(impact: ClassImpact, correction: str) -> str:
     )
 
 
-def _in_range(ranked: pd.DataFrame, order: str, material: Material, variant: str) -> pd.DataFrame:
+def _in_range(ranked: pd.DataFrame, order: str, study_audit: StudyAudit, variant: str) -> pd.DataFrame:
     """The classes of the ranks that were brushed in the overview; the URL calls them `range`."""
-    key = f"overview {material.store.directory}"
+    key = f"overview {study_audit.store.directory}"
     brushed = clicked(key, RANGE)
     if brushed is not None:
         _forget_range()
@@ -137,7 +137,7 @@ def _in_range(ranked: pd.DataFrame, order: str, material: Material, variant: str
     else:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(f"Classes {low:,} to {high:,} by {order}.")
-            st.button("Show all", type="tertiary", icon=":material/zoom_out_map:", on_click=_forget_range)
+            st.button("Show all", type="tertiary", icon=":study_audit/zoom_out_map:", on_click=_forget_range)
     return ranked[ranked["rank"].between(low, high)]
 
 

@@ -16,7 +16,7 @@ from tfaudit.report.exemplar_cards import Card, data_uri, is_tiny
 from tfaudit.report.sections.pairs import SAYS
 
 if TYPE_CHECKING:
-    from tfaudit.analysis.study_audit import Material
+    from tfaudit.analysis.study_audit import StudyAudit
 
 __all__ = ["page"]
 
@@ -55,35 +55,35 @@ FLIPS = {
 }
 
 
-def page(material: Material) -> None:
+def page(study_audit: StudyAudit) -> None:
     """Draws the page."""
     st.title("Compare two models")
-    if not has_variants(material):
+    if not has_variants(study_audit):
         return
     st.markdown(prose(SAYS))
-    key = choose_variant(material)
+    key = choose_variant(study_audit)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        before = _choose_member(material, material.audit.baseline, "before")
-        after = _choose_member(material, key, "after")
-    found = material.pair(key) if material.single(key) else material.member_pair(key, before, after)
+        before = _choose_member(study_audit, study_audit.audit.baseline, "before")
+        after = _choose_member(study_audit, key, "after")
+    found = study_audit.pair(key) if study_audit.single(key) else study_audit.member_pair(key, before, after)
     name = f"pair-{key}-{before}-{after}"
     _whole(found)
     st.subheader("Classes")
     show_chart(
         found.chart(), name, "Share of each class's images lost and won, with the change of recall and its interval."
     )
-    _classes(material, found, name)
+    _classes(study_audit, found, name)
     st.subheader("Images whose answer flipped")
-    _flips(material, found, name)
+    _flips(study_audit, found, name)
     show_notes(found.notes)
 
 
-def _choose_member(material: Material, key: str, name: str) -> int:
+def _choose_member(study_audit: StudyAudit, key: str, name: str) -> int:
     """Which member stands for a variant; nothing to choose where there is one."""
-    members = material.inputs.members[key]
+    members = study_audit.inputs.members[key]
     if len(members) == 1:
         return members[0]
-    return st.selectbox(f"Member of {plain(material.titles[key])}", members, key=name, bind="query-params")
+    return st.selectbox(f"Member of {plain(study_audit.titles[key])}", members, key=name, bind="query-params")
 
 
 def _whole(found: PairComparison) -> None:
@@ -114,16 +114,16 @@ def _whole(found: PairComparison) -> None:
             st.metric(label, value, border=True, help=meaning, width=TILE)
 
 
-def _classes(material: Material, found: PairComparison, name: str) -> None:
+def _classes(study_audit: StudyAudit, found: PairComparison, name: str) -> None:
     """The table; a row that is selected becomes the class of the images below."""
     frame = found.frame().sort_values(["p", "difference_pp"], kind="stable")
-    table = f"classes of {material.store.directory} {name} {times_chosen('class')}"
+    table = f"classes of {study_audit.store.directory} {name} {times_chosen('class')}"
     if rows := clicked(table, "rows"):
         st.session_state["class"] = labels(found.class_names)[frame.index[rows[0]]]
     show_table(frame, name, CLASSES, key=table, select=True)
 
 
-def _flips(material: Material, found: PairComparison, name: str) -> None:
+def _flips(study_audit: StudyAudit, found: PairComparison, name: str) -> None:
     rows = found.flips_frame()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         kind = choose_among("Kind", KINDS, "kind")
@@ -131,7 +131,7 @@ def _flips(material: Material, found: PairComparison, name: str) -> None:
     if kind != KINDS[0]:
         rows = rows[rows["kind"] == kind]
     if chosen is not None:
-        rows = rows[material.tally(material.audit.baseline).labels[rows["index"]] == chosen]
+        rows = rows[study_audit.tally(study_audit.audit.baseline).labels[rows["index"]] == chosen]
     if {"probability_before", "probability_after"} <= set(rows):  # the surest of their different answers first
         surest = rows["probability_before"] * rows["probability_after"]
         rows = rows.loc[surest.sort_values(ascending=False, kind="stable").index]
@@ -140,7 +140,7 @@ def _flips(material: Material, found: PairComparison, name: str) -> None:
         return
     page = st.pagination(-(-len(rows) // PAGE), key="flips", bind="query-params") - 1
     shown = rows.iloc[page * PAGE : (page + 1) * PAGE]
-    images = material.store.images(material.split, shown["index"].to_list())
+    images = study_audit.store.images(study_audit.split, shown["index"].to_list())
     show_cards([_card(row, image) for row, image in zip(shown.to_dict("records"), images, strict=True)], (1, 1))
     show_table(rows, f"{name}-flips", {column: how for column, how in FLIPS.items() if column in rows})
 

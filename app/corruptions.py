@@ -19,7 +19,7 @@ from tfaudit.charts.corruptions import relative_change_chart, severity_chart
 from tfaudit.report.sections.robustness import SAYS, robustness_levels, robustness_notes
 
 if TYPE_CHECKING:
-    from tfaudit.analysis.study_audit import Material
+    from tfaudit.analysis.study_audit import StudyAudit
 
 __all__ = ["page"]
 
@@ -92,10 +92,10 @@ FLIPS = {
 }
 
 
-def page(material: Material) -> None:
+def page(study_audit: StudyAudit) -> None:
     """Draws the page."""
     st.title("Corruptions")
-    found = robustness_levels(material)
+    found = robustness_levels(study_audit)
     if not found:
         st.info(
             "No variant was evaluated under corruption. A recipe whose study names `corruptions` or `benchmarks` does "
@@ -110,21 +110,21 @@ def page(material: Material) -> None:
         "One image": one_image,
         "Exemplars": _exemplars,
     }
-    draw_tabs({name: functools.partial(draw, material, found) for name, draw in views.items()}, "corruptions")
-    show_notes(robustness_notes(material, found))
+    draw_tabs({name: functools.partial(draw, study_audit, found) for name, draw in views.items()}, "corruptions")
+    show_notes(robustness_notes(study_audit, found))
 
 
-def _corruptions(material: Material, found: Mapping[str, Robustness]) -> None:
+def _corruptions(study_audit: StudyAudit, found: Mapping[str, Robustness]) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         k = _rank(found)
         graded = sorted({severity for each in found.values() for _, severity in each.conditions if severity})
         severity = (
             choose_among("Severity", [0, *graded], "severity", lambda each: str(each) if each else "mean") or None
         )
-    chosen = choose_variants(material, list(found))
+    chosen = choose_variants(study_audit, list(found))
     if not chosen:
         return
-    levels = {material.titles[key]: found[key] for key in chosen}
+    levels = {study_audit.titles[key]: found[key] for key in chosen}
     show_chart(
         relative_change_chart({title: each.changes(severity) for title, each in levels.items()}, k=k),
         f"relative-change-top{k}" + (f"-severity{severity}" if severity else ""),
@@ -141,8 +141,8 @@ def _corruptions(material: Material, found: Mapping[str, Robustness]) -> None:
     show_table(rows, "corruptions", {name: how for name, how in CHANGES.items() if name in rows})
 
 
-def _severities(material: Material, found: Mapping[str, Robustness]) -> None:
-    rows = _titled({material.titles[key]: each for key, each in found.items()}, Robustness.severity_frame)
+def _severities(study_audit: StudyAudit, found: Mapping[str, Robustness]) -> None:
+    rows = _titled({study_audit.titles[key]: each for key, each in found.items()}, Robustness.severity_frame)
     rows = rows[rows["severity"] > 0]
     if rows.empty:
         st.info("None of the sets that the study was evaluated on has severities.")
@@ -152,12 +152,12 @@ def _severities(material: Material, found: Mapping[str, Robustness]) -> None:
     names = list(dict.fromkeys(rows["corruption"]))
     first = [name for name in names if name in falls.index[:FIRST_PANELS]]
     shown = st.multiselect("Corruptions", names, default=first, key="panels", bind="query-params")
-    chosen = choose_variants(material, list(found))
+    chosen = choose_variants(study_audit, list(found))
     if not chosen or not shown:
         st.caption("Choose at least one corruption and one variant.")
         return
-    levels = {material.titles[key]: found[key] for key in chosen}
-    baseline = material.titles[material.audit.baseline]
+    levels = {study_audit.titles[key]: found[key] for key in chosen}
+    baseline = study_audit.titles[study_audit.audit.baseline]
     show_chart(
         severity_chart(
             {title: each.curves() for title, each in levels.items()},
@@ -173,10 +173,10 @@ def _severities(material: Material, found: Mapping[str, Robustness]) -> None:
     show_table(rows[drawn], "severities", SEVERITIES)
 
 
-def _classes(material: Material, found: Mapping[str, Robustness]) -> None:
-    key = choose_variant(material)
+def _classes(study_audit: StudyAudit, found: Mapping[str, Robustness]) -> None:
+    key = choose_variant(study_audit)
     if key not in found:
-        st.info(f"{plain(material.titles[key])} was not evaluated under corruption.")
+        st.info(f"{plain(study_audit.titles[key])} was not evaluated under corruption.")
         return
     cells, change = found[key].class_frame(), found[key].tested_change
     names = told_apart(cells)
@@ -199,7 +199,7 @@ def _classes(material: Material, found: Mapping[str, Robustness]) -> None:
         return
     show_chart(
         class_corruption_chart(
-            shown, material.alpha, change=change, reach=largest_change(cells, change), most=MOST_CLASSES
+            shown, study_audit.alpha, change=change, reach=largest_change(cells, change), most=MOST_CLASSES
         ),
         f"class-corruptions-{key}",
         "Change of recall by class and corruption; a dot where it is significant.",
@@ -207,8 +207,8 @@ def _classes(material: Material, found: Mapping[str, Robustness]) -> None:
     show_table(shown.sort_values("p", kind="stable"), f"class-corruptions-{key}", CELLS)
 
 
-def _exemplars(material: Material, found: Mapping[str, Robustness]) -> None:
-    rows = _titled({material.titles[key]: each for key, each in found.items()}, Robustness.flip_frame)
+def _exemplars(study_audit: StudyAudit, found: Mapping[str, Robustness]) -> None:
+    rows = _titled({study_audit.titles[key]: each for key, each in found.items()}, Robustness.flip_frame)
     if rows.empty:
         st.info(
             "The sets that the study was evaluated on show other images than the clean ones: no exemplars among them."

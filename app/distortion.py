@@ -20,7 +20,7 @@ from tfaudit.charts.slopes import interval_chart, slope_chart, tradeoff_chart
 from tfaudit.report.sections.distortion import BY, SAYS, distortion_notes, distortions, places, slope_questions
 
 if TYPE_CHECKING:
-    from tfaudit.analysis.study_audit import Material
+    from tfaudit.analysis.study_audit import StudyAudit
 
 __all__ = ["page"]
 
@@ -56,10 +56,10 @@ PANELS = 4
 """Of the scatter matrix, side by side."""
 
 
-def page(material: Material) -> None:
+def page(study_audit: StudyAudit) -> None:
     """Draws the page."""
     st.title("Recall distortion")
-    found = distortions(material)
+    found = distortions(study_audit)
     if not found:
         st.info(
             "No compressed member carries the number of a dense one, so none can be set against its parent; "
@@ -68,17 +68,17 @@ def page(material: Material) -> None:
         return
     st.markdown(prose(SAYS))
     views = {"Slopes": _slopes, "Scatter matrix": _matrix, "Classes": _classes, "Questions": _questions}
-    draw_tabs({name: functools.partial(draw, material, found) for name, draw in views.items()}, "distortion")
-    show_notes(distortion_notes(material, found))
+    draw_tabs({name: functools.partial(draw, study_audit, found) for name, draw in views.items()}, "distortion")
+    show_notes(distortion_notes(study_audit, found))
 
 
-def _slopes(material: Material, found: Mapping[str, Distortion]) -> None:
-    slopes, intervals = _tables(material, found)
-    chosen = choose_variants(material, list(found))
+def _slopes(study_audit: StudyAudit, found: Mapping[str, Distortion]) -> None:
+    slopes, intervals = _tables(study_audit, found)
+    chosen = choose_variants(study_audit, list(found))
     if not chosen:
         st.caption("Choose at least one variant.")
         return
-    there = places(material)
+    there = places(study_audit)
     shown = [there[key] for key in chosen]
     slopes, intervals = (
         rows[pd.MultiIndex.from_frame(rows[list(BY)]).isin(shown)].reset_index(drop=True)
@@ -102,18 +102,18 @@ def _slopes(material: Material, found: Mapping[str, Distortion]) -> None:
             "Mean accuracy and mean slope of every variant with standard errors.",
         )
     rows = pd.DataFrame(
-        [{"title": material.titles[key], **_placed(there[key]), **found[key].summary()} for key in chosen]
+        [{"title": study_audit.titles[key], **_placed(there[key]), **found[key].summary()} for key in chosen]
     )
     show_table(rows.drop(columns="mark").merge(intervals[[*BY, "low", "high", "mark"]], on=list(BY)), "slopes", SLOPES)
 
 
-def _matrix(material: Material, found: Mapping[str, Distortion]) -> None:
+def _matrix(study_audit: StudyAudit, found: Mapping[str, Distortion]) -> None:
     """[R] figures 5-8: a panel per variant."""
-    chosen = choose_variants(material, list(found))
+    chosen = choose_variants(study_audit, list(found))
     if not chosen:
         st.caption("Choose at least one variant.")
         return
-    titles = dict(zip(chosen, labels([material.titles[key] for key in chosen]), strict=True))
+    titles = dict(zip(chosen, labels([study_audit.titles[key] for key in chosen]), strict=True))
     panels = {titles[key]: found[key] for key in chosen}
     points = {title: each.frame() for title, each in panels.items()}
     many = sum(map(len, points.values())) > MOST_POINTS
@@ -129,11 +129,11 @@ def _matrix(material: Material, found: Mapping[str, Distortion]) -> None:
     )
 
 
-def _classes(material: Material, found: Mapping[str, Distortion]) -> None:
-    key = choose_variant(material)
+def _classes(study_audit: StudyAudit, found: Mapping[str, Distortion]) -> None:
+    key = choose_variant(study_audit)
     if key not in found:
         st.info(
-            f"{plain(material.titles[key])} has no slope: its members have no dense partners, or get nothing right."
+            f"{plain(study_audit.titles[key])} has no slope: its members have no dense partners, or get nothing right."
         )
         return
     each = found[key]
@@ -153,9 +153,9 @@ def _classes(material: Material, found: Mapping[str, Distortion]) -> None:
     show_table(means.sort_values("balance_after_pp", kind="stable"), f"balances-{key}", CLASSES)
 
 
-def _questions(material: Material, found: Mapping[str, Distortion]) -> None:
-    slopes, _ = _tables(material, found)
-    asked = slope_questions(material, slopes)
+def _questions(study_audit: StudyAudit, found: Mapping[str, Distortion]) -> None:
+    slopes, _ = _tables(study_audit, found)
+    asked = slope_questions(study_audit, slopes)
     if not asked:
         st.info("The questions of [R] 7 are about pruned variants, and this study has none.")
     for i, (title, answers, form) in enumerate(asked):
@@ -170,10 +170,10 @@ def _questions(material: Material, found: Mapping[str, Distortion]) -> None:
         show_table(flat, f"slope-questions-{i + 1}", config)
 
 
-def _tables(material: Material, found: Mapping[str, Distortion]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    there = places(material)
+def _tables(study_audit: StudyAudit, found: Mapping[str, Distortion]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    there = places(study_audit)
     slopes = slope_frame({there[key]: each for key, each in found.items()}, by=BY)
-    return slopes, slope_intervals(slopes, alpha=material.alpha)
+    return slopes, slope_intervals(slopes, alpha=study_audit.alpha)
 
 
 def _placed(place: tuple[str, float | str]) -> dict[str, float | str]:

@@ -23,7 +23,7 @@ from tfaudit.ratings.answers import open_answers
 from tfaudit.report.exemplar_cards import by_decisiveness, cards
 
 if TYPE_CHECKING:
-    from tfaudit.analysis.study_audit import Material
+    from tfaudit.analysis.study_audit import StudyAudit
 
 __all__ = ["page"]
 
@@ -64,23 +64,23 @@ COUNTS = {
 }
 
 
-def page(material: Material) -> None:
+def page(study_audit: StudyAudit) -> None:
     """Draws the page."""
     st.title("Exemplars")
-    if not has_variants(material):
+    if not has_variants(study_audit):
         return
     st.markdown("PIEs: images whose modal label, what most members answer, changes with compression, right or wrong.")
-    variant = choose_variant(material)
-    found = material.exemplars(variant)
+    variant = choose_variant(study_audit)
+    found = study_audit.exemplars(variant)
     views = {"Gallery": _gallery, "Difficulty": _difficulty, "Levels": _levels}
-    draw_tabs({name: functools.partial(draw, material, variant, found) for name, draw in views.items()}, "exemplars")
+    draw_tabs({name: functools.partial(draw, study_audit, variant, found) for name, draw in views.items()}, "exemplars")
     position = chosen_image(len(found.labels))
     if position is not None:
-        show_image(material, position)
+        show_image(study_audit, position)
 
 
-def _gallery(material: Material, variant: str, found: Exemplars) -> None:
-    pies = by_decisiveness(_filtered(material, found))
+def _gallery(study_audit: StudyAudit, variant: str, found: Exemplars) -> None:
+    pies = by_decisiveness(_filtered(study_audit, found))
     st.markdown(f"{len(pies):,} of the {len(found.index):,} PIEs among {len(found.labels):,} images, the surest first.")
     if pies.empty:
         st.info("No PIE is left by these filters." if len(found.index) else "This variant has no PIEs.")
@@ -96,21 +96,23 @@ def _gallery(material: Material, variant: str, found: Exemplars) -> None:
         number = st.pagination(pages, key="page", bind="query-params") if pages > 1 else 1
     shown = pies.iloc[(number - 1) * PAGE : number * PAGE]
     positions = shown["index"].tolist()
-    members = len(material.tally(material.audit.baseline).members), len(material.tally(variant).members)
+    members = len(study_audit.tally(study_audit.audit.baseline).members), len(study_audit.tally(variant).members)
     with above:
-        chosen_card = show_cards(cards(shown, material.store.images(material.split, positions)), members, positions)
+        chosen_card = show_cards(
+            cards(shown, study_audit.store.images(study_audit.split, positions)), members, positions
+        )
     if chosen_card is not None:
         st.query_params["image"] = str(chosen_card)
     with st.expander("As a table"):
         show_table(pies, f"exemplars-{variant}", COLUMNS)
 
 
-def _filtered(material: Material, found: Exemplars) -> pd.DataFrame:
+def _filtered(study_audit: StudyAudit, found: Exemplars) -> pd.DataFrame:
     """The PIEs that the filters leave."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         label = choose_class(found.class_names)
         right = choose_among("Baseline's mode", ("all", "right", "wrong"), "baseline")
-        kept = _choose_attribute(material, found)
+        kept = _choose_attribute(study_audit, found)
     pies = found.pies
     keep = pd.Series(True, index=pies.index)
     if label is not None:
@@ -122,17 +124,17 @@ def _filtered(material: Material, found: Exemplars) -> pd.DataFrame:
     return pies[keep]
 
 
-def _choose_attribute(material: Material, found: Exemplars) -> pd.Series | None:
+def _choose_attribute(study_audit: StudyAudit, found: Exemplars) -> pd.Series | None:
     """Which PIEs have an attribute: a group of the data, or what raters have seen; None without a choice."""
-    groups = material.groups[material.group_columns].iloc[found.index].reset_index(drop=True)
+    groups = study_audit.groups[study_audit.group_columns].iloc[found.index].reset_index(drop=True)
     masks = {
         f"{column}: {value}": groups[column] == value
-        for column in material.group_columns
+        for column in study_audit.group_columns
         for value in groups[column].dropna().unique()
     }
     examples = found.pies["example"].astype(str)
     try:
-        seen = open_answers(material.store.directory).labels(material.split, material.inputs.examples)
+        seen = open_answers(study_audit.store.directory).labels(study_audit.split, study_audit.inputs.examples)
         masks |= {f"seen: {name}": examples.isin(rows["example"]) for name, rows in seen.groupby("label")}
     except InputError as problem:  # the gallery needs no answers
         st.warning(prose(str(problem)))
@@ -151,7 +153,7 @@ def _choose_attribute(material: Material, found: Exemplars) -> pd.Series | None:
     return None if chosen is None else masks[named[chosen]]
 
 
-def _difficulty(material: Material, variant: str, found: Exemplars) -> None:
+def _difficulty(study_audit: StudyAudit, variant: str, found: Exemplars) -> None:
     st.markdown("Mean accuracy on the PIEs, on the other images and on all, with an interval over the members.")
     show_chart(
         difficulty_bars(found.difficulty),
@@ -161,12 +163,12 @@ def _difficulty(material: Material, variant: str, found: Exemplars) -> None:
     show_table(found.difficulty, f"difficulty-{variant}", DIFFICULTY)
 
 
-def _levels(material: Material, variant: str, found: Exemplars) -> None:
+def _levels(study_audit: StudyAudit, variant: str, found: Exemplars) -> None:
     st.markdown("Two populations differ by chance, too: the band is what reassigning the members at random gives.")
-    chances = material.audit.chances
+    chances = study_audit.audit.chances
     rows = [
-        {"title": material.titles[key], **each.summary(), **_by_chance(chances.get(key))}
-        for key, each in material.audit.exemplars.items()
+        {"title": study_audit.titles[key], **each.summary(), **_by_chance(chances.get(key))}
+        for key, each in study_audit.audit.exemplars.items()
     ]
     counts = pd.DataFrame(rows).reindex(columns=list(COUNTS))
     show_chart(

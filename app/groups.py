@@ -14,7 +14,7 @@ from tfaudit.charts.groups import groups_chart, individuals_chart
 from tfaudit.report.sections.groups import SAYS
 
 if TYPE_CHECKING:
-    from tfaudit.analysis.study_audit import Material
+    from tfaudit.analysis.study_audit import StudyAudit
 
 __all__ = ["page"]
 
@@ -77,33 +77,33 @@ PROPERTIES = {
 }
 
 
-def page(material: Material) -> None:
+def page(study_audit: StudyAudit) -> None:
     """Draws the page."""
     st.title("Groups")
-    people = material.individuals
-    if not material.group_columns and people is None:
+    people = study_audit.individuals
+    if not study_audit.group_columns and people is None:
         st.info(
             "The examples of this study name no groups and no individuals. `tfaudit audit` takes them from a file with "
             "`--groups FILE`; `tfaudit run` keeps those that the data set names."
         )
         return
     st.markdown(prose(SAYS))
-    if not has_variants(material):
+    if not has_variants(study_audit):
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        key = choose_variant(material)
+        key = choose_variant(study_audit)
         column = None
-        if len(material.group_columns) > 1:
-            names = dict(zip(material.group_columns, labels(material.group_columns), strict=True))
+        if len(study_audit.group_columns) > 1:
+            names = dict(zip(study_audit.group_columns, labels(study_audit.group_columns), strict=True))
             column = st.selectbox("Group by", list(names), format_func=names.__getitem__, key="by", bind="query-params")
-        elif material.group_columns:
-            column = material.group_columns[0]
+        elif study_audit.group_columns:
+            column = study_audit.group_columns[0]
     views = {"Groups": _groups, "Individuals": _individuals, "Exemplars": _exemplars, "Images": _properties}
-    draw_tabs({name: functools.partial(draw, material, key, column) for name, draw in views.items()}, "groups")
+    draw_tabs({name: functools.partial(draw, study_audit, key, column) for name, draw in views.items()}, "groups")
 
 
-def _groups(material: Material, key: str, column: str | None) -> None:
-    found = material.group_impact(key, column)
+def _groups(study_audit: StudyAudit, key: str, column: str | None) -> None:
+    found = study_audit.group_impact(key, column)
     show_chart(
         groups_chart(found.table, found.individuals.head(0), found.fits, found.name),
         f"groups-{key}",
@@ -113,11 +113,11 @@ def _groups(material: Material, key: str, column: str | None) -> None:
     show_notes(found.notes)
 
 
-def _individuals(material: Material, key: str, column: str | None) -> None:
-    if material.individuals is None:
+def _individuals(study_audit: StudyAudit, key: str, column: str | None) -> None:
+    if study_audit.individuals is None:
         st.info("No column of this study names individuals, such as writers, patients or devices, who come up again.")
         return
-    found = material.group_impact(key, column)
+    found = study_audit.group_impact(key, column)
     left, right = st.columns(2)
     with left:
         show_chart(
@@ -126,7 +126,7 @@ def _individuals(material: Material, key: str, column: str | None) -> None:
             "Accuracy of every individual after against before, with a line per group.",
         )
     with right:
-        st.markdown(f"**Individuals ({plain(str(material.individuals.name))}), the hardest hit first**")
+        st.markdown(f"**Individuals ({plain(str(study_audit.individuals.name))}), the hardest hit first**")
         hit = found.individuals_frame().sort_values(["difference_pp", "examples"], kind="stable")
         show_table(hit, f"individuals-{key}", INDIVIDUALS)
         st.markdown("**Accuracy after on accuracy before: a line per group**")
@@ -134,19 +134,19 @@ def _individuals(material: Material, key: str, column: str | None) -> None:
     show_notes(found.notes)
 
 
-def _exemplars(material: Material, key: str, _: str | None) -> None:
-    if not material.group_columns:
+def _exemplars(study_audit: StudyAudit, key: str, _: str | None) -> None:
+    if not study_audit.group_columns:
         st.info("No column of this study names groups or attributes that an exemplar could have more often.")
         return
-    found = material.attributes(key)
+    found = study_audit.attributes(key)
     st.markdown(f"Which groups do the {found.pies:,} PIEs come from more often than the {found.others:,} other images?")
     show_chart(found.chart(), f"attributes-{key}", "Share of PIEs and of other images with each attribute.")
     show_table(found.frame().sort_values("p", kind="stable"), f"attributes-{key}", ATTRIBUTES)
     show_notes(found.notes)
 
 
-def _properties(material: Material, key: str, _: str | None) -> None:
-    measured = material.trends(key)
+def _properties(study_audit: StudyAudit, key: str, _: str | None) -> None:
+    measured = study_audit.trends(key)
     if not measured:
         st.info("Tilt and activation are measured of small grey images of one size: digits, letters, drawings.")
         return
@@ -157,7 +157,7 @@ def _properties(material: Material, key: str, _: str | None) -> None:
         lines = f"Accuracy against {found.property}, before and after, with lines."
         show_chart(found.chart(), f"property-{key}", lines)
     with right:
-        if material.individuals is not None:
+        if study_audit.individuals is not None:
             points = f"Accuracy of every individual after against before, coloured by {found.property}."
             show_chart(found.scatter(), f"property-{key}-individuals", points)
     show_table(found.frame(), f"property-{key}", PROPERTIES)

@@ -14,7 +14,7 @@ from tfaudit.charts.votes import votes_chart
 from tfaudit.report.exemplar_cards import data_uri, is_tiny
 
 if TYPE_CHECKING:
-    from tfaudit.analysis.study_audit import Material
+    from tfaudit.analysis.study_audit import StudyAudit
 
 __all__ = ["chosen_image", "forget_image", "show_image"]
 
@@ -43,27 +43,27 @@ def forget_image() -> None:
 
 
 @st.dialog("One image at every level", width="medium", position="right", on_dismiss=forget_image)
-def show_image(material: Material, position: int) -> None:
+def show_image(study_audit: StudyAudit, position: int) -> None:
     """Draws the image, large, beside its class, groups and the votes of every variant.
 
     Args:
-        material: of the study.
+        study_audit: of the study.
         position: of the image.
     """
-    tallies = {key: material.tally(key) for key in material.titles}
-    baseline = tallies[material.audit.baseline]
+    tallies = {key: study_audit.tally(key) for key in study_audit.titles}
+    baseline = tallies[study_audit.audit.baseline]
     classes = labels(baseline.class_names)
     truth = classes[baseline.labels[position]]
-    examples = material.store.examples(material.split, images=False, groups=False)
+    examples = study_audit.store.examples(study_audit.split, images=False, groups=False)
     example = str(examples["example"].iloc[position])
-    (image,) = material.store.images(material.split, [position])
+    (image,) = study_audit.store.images(study_audit.split, [position])
     with st.container(width=320):
         st.html(picture(data_uri(image), truth, example, tiny=is_tiny(image)))
     st.markdown(f"**{plain(example)}**, of class **{plain(truth)}**")
-    facts = [f"{name}: {value}" for name, value in material.groups.iloc[position].items()]
+    facts = [f"{name}: {value}" for name, value in study_audit.groups.iloc[position].items()]
     if facts:
         st.caption(prose(", ".join(facts)))
-    named = dict(zip(material.titles, labels(list(material.titles.values())), strict=True))
+    named = dict(zip(study_audit.titles, labels(list(study_audit.titles.values())), strict=True))
     votes = pd.concat(each.image(position).assign(title=named[key]) for key, each in tallies.items())
     votes["name"] = [classes[answer] for answer in votes["answer"]]
     show_chart(votes_chart(votes, truth), f"votes-{position}", "Share of the votes for each answer at every level.")

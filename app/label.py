@@ -19,7 +19,7 @@ from tfaudit.ratings.answers import Answers, open_answers
 from tfaudit.ratings.names import rater_name
 
 if TYPE_CHECKING:
-    from tfaudit.analysis.study_audit import Material
+    from tfaudit.analysis.study_audit import StudyAudit
     from tfaudit.audit.survey.sample import SurveySample
 
 __all__ = ["page"]
@@ -49,18 +49,18 @@ ANALYSIS = {
 }
 
 
-def page(material: Material) -> None:
+def page(study_audit: StudyAudit) -> None:
     """Draws the page."""
     st.title("Label")
-    answers = open_answers(material.store.directory)
-    material.inputs.require_examples()
-    drawn_from = material.split, material.inputs.examples
+    answers = open_answers(study_audit.store.directory)
+    study_audit.inputs.require_examples()
+    drawn_from = study_audit.split, study_audit.inputs.examples
     rows = answers.studies(*drawn_from).iloc[::-1].to_dict("records")
     studies = {int(row["study"]): dict(row) for row in rows}
-    table = material.audit.table
-    able = table[(table["pies"] > 0) & (table["pies"] < len(material.groups))]["variant"].tolist()
+    table = study_audit.audit.table
+    able = table[(table["pies"] > 0) & (table["pies"] < len(study_audit.groups))]["variant"].tolist()
     if studies:
-        _study(material, answers, studies)
+        _study(study_audit, answers, studies)
     elif able:
         st.markdown(
             "What do people see in the images that compression changes? Raters judge a shuffled sample, half of it "
@@ -72,36 +72,36 @@ def page(material: Material) -> None:
         st.caption(f"Studies of images that have been replaced since: {others}. They are kept, and not shown.")
     if able:
         with st.expander("Begin another study" if studies else "Begin a study", expanded=not studies):
-            _begin(material, answers, able)
+            _begin(study_audit, answers, able)
 
 
-def _study(material: Material, answers: Answers, studies: Mapping[int, Facts]) -> None:
+def _study(study_audit: StudyAudit, answers: Answers, studies: Mapping[int, Facts]) -> None:
     """A study under way: to rate in, or to look at."""
     if "begun" in st.session_state:
         st.session_state["series"] = st.session_state.pop("begun")
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        chosen = _choose(material, studies)
+        chosen = _choose(study_audit, studies)
         part = choose_among("Part", ["Rate", "Progress and analysis"], "part")
     if part == "Rate":
-        _rate(material, answers, chosen)
+        _rate(study_audit, answers, chosen)
     else:
-        _progress(material, answers, chosen, studies[chosen])
+        _progress(study_audit, answers, chosen, studies[chosen])
 
 
-def _choose(material: Material, studies: Mapping[int, Facts]) -> int:
+def _choose(study_audit: StudyAudit, studies: Mapping[int, Facts]) -> int:
     def name(study: int) -> str:
         facts = studies[study]
-        (title,) = labels([material.titles.get(facts["variant"], facts["variant"])])
+        (title,) = labels([study_audit.titles.get(facts["variant"], facts["variant"])])
         return f"{study}: {title}, {facts['images']} images, seed {facts['seed']}"
 
     return st.selectbox("Study", list(studies), format_func=name, key="series", bind="query-params", width=420)
 
 
-def _begin(material: Material, answers: Answers, able: list[str]) -> None:
-    names = dict(zip(able, labels([material.titles[key] for key in able]), strict=True))
+def _begin(study_audit: StudyAudit, answers: Answers, able: list[str]) -> None:
+    names = dict(zip(able, labels([study_audit.titles[key] for key in able]), strict=True))
     variant = st.selectbox("Variant", able, format_func=names.__getitem__, key="variant of sample", width=420)
-    (pies,) = material.audit.table.query("variant == @variant")["pies"].astype(int)
-    most = 2 * min(pies, len(material.groups) - pies)
+    (pies,) = study_audit.audit.table.query("variant == @variant")["pies"].astype(int)
+    most = 2 * min(pies, len(study_audit.groups) - pies)
     with st.form("begin", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         images = st.number_input(
             "Images",
@@ -116,27 +116,27 @@ def _begin(material: Material, answers: Answers, able: list[str]) -> None:
     if not st.session_state.pop("Begin asked", False):
         return
     if images % 2 or images > most:
-        raise InputError(f"images: {images}, allowed is an even number up to twice the variant's PIEs")
-    ids = material.store.examples(material.split, images=False, groups=False)["example"]
-    sample = _sample(material, variant, images, seed)
+        raise InputError("images", str(images), "an even number up to twice the variant's PIEs")
+    ids = study_audit.store.examples(study_audit.split, images=False, groups=False)["example"]
+    sample = _sample(study_audit, variant, images, seed)
     st.session_state["begun"] = answers.begin(
         sample,
         variant=variant,
-        split=material.split,
+        split=study_audit.split,
         seed=seed,
-        examples=material.inputs.examples,
+        examples=study_audit.inputs.examples,
         example_ids=ids.tolist(),
     )
     st.rerun()
 
 
-def _sample(material: Material, variant: str, images: int, seed: int) -> SurveySample:
-    found = material.exemplars(variant)
+def _sample(study_audit: StudyAudit, variant: str, images: int, seed: int) -> SurveySample:
+    found = study_audit.exemplars(variant)
     apart = tuple(labels(found.class_names))  # two classes of one name would look like one
     return survey_sample(dataclasses.replace(found, class_names=apart), images, seed=seed)
 
 
-def _rate(material: Material, answers: Answers, study: int) -> None:
+def _rate(study_audit: StudyAudit, answers: Answers, study: int) -> None:
     given = st.query_params.get("rater") or st.session_state.get("rater", "")
     try:
         rater = rater_name(given) if given else ""
@@ -148,9 +148,9 @@ def _rate(material: Material, answers: Answers, study: int) -> None:
         return
     # In the session, too: other pages drop it from the URL.
     st.session_state["rater"] = st.query_params["rater"] = rater
-    if (str(material.store.directory), study) in st.session_state.get("unblinded", set()):
+    if (str(study_audit.store.directory), study) in st.session_state.get("unblinded", set()):
         st.warning("You have seen the analysis of this study: what you answer from now on is not blind.")
-    rate(material, answers, study, rater)
+    rate(study_audit, answers, study, rater)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(f"Rater: {plain(rater)}")
         st.button("Not you?", type="tertiary", on_click=_forget)
@@ -177,7 +177,7 @@ def _forget() -> None:
     st.query_params.pop("rater", None)
 
 
-def _progress(material: Material, answers: Answers, study: int, facts: Facts) -> None:
+def _progress(study_audit: StudyAudit, answers: Answers, study: int, facts: Facts) -> None:
     progress = answers.progress(study)
     if progress.empty:
         st.info("Nobody has answered yet.")
@@ -192,38 +192,38 @@ def _progress(material: Material, answers: Answers, study: int, facts: Facts) ->
     }
     show_table(progress, f"progress-{study}", columns)
     unblinded = st.session_state.setdefault("unblinded", set())
-    place = str(material.store.directory), study
+    place = str(study_audit.store.directory), study
     if place not in unblinded:
         st.markdown("The analysis tells which images are PIEs. Who still wants to rate must not see it.")
         st.button(
             "Unblind and analyse",
             type="primary",
-            icon=":material/visibility:",
+            icon=":study_audit/visibility:",
             on_click=unblinded.add,
             args=(place,),
         )
         return
-    _analysis(material, answers, study, facts)
+    _analysis(study_audit, answers, study, facts)
 
 
-def _analysis(material: Material, answers: Answers, study: int, facts: Facts) -> None:
+def _analysis(study_audit: StudyAudit, answers: Answers, study: int, facts: Facts) -> None:
     given = answers.answers(study)
-    found = survey(given, alpha=material.alpha)
+    found = survey(given, alpha=study_audit.alpha)
     st.subheader("What raters see in PIEs and in other images")
     left, right = st.columns(2)
     with left:
         show_chart(found.chart(), f"human-study-{study}", "Share of PIEs and of other images with each attribute.")
     with right:
-        show_notes([*_changes(material, answers, study, facts), *found.notes])
+        show_notes([*_changes(study_audit, answers, study, facts), *found.notes])
     show_table(found.frame(), f"human-study-{study}", ANALYSIS)
     st.subheader("Answers")
     show_table(given, f"answers-{study}")
 
 
-def _changes(material: Material, answers: Answers, study: int, facts: Facts) -> list[str]:
+def _changes(study_audit: StudyAudit, answers: Answers, study: int, facts: Facts) -> list[str]:
     """A note where the study would be drawn otherwise today."""
     try:
-        sample = _sample(material, facts["variant"], int(facts["images"]), int(facts["seed"]))
+        sample = _sample(study_audit, facts["variant"], int(facts["images"]), int(facts["seed"]))
     except (InputError, KeyError):
         sample = None
     if sample is not None and answers.is_as_drawn(study, sample):

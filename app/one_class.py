@@ -16,7 +16,7 @@ from tfaudit.charts.confusion import confusion_chart
 from tfaudit.report.exemplar_cards import by_decisiveness, cards
 
 if TYPE_CHECKING:
-    from tfaudit.analysis.study_audit import Material
+    from tfaudit.analysis.study_audit import StudyAudit
 
 __all__ = ["show_class"]
 
@@ -41,30 +41,30 @@ CORRUPTIONS = {
 }
 
 
-def show_class(material: Material, variant: str, label: int) -> None:
+def show_class(study_audit: StudyAudit, variant: str, label: int) -> None:
     """Draws what is known of a class.
 
     Args:
-        material: of the study.
+        study_audit: of the study.
         variant: key of the compressed one.
         label: the class.
     """
-    name = material.tally(variant).class_names[label]
+    name = study_audit.tally(variant).class_names[label]
     st.markdown(f"#### {plain(name) or 'Class without a name'}")
     left, right = st.columns(2)
     with left:
         st.markdown("**Recall of every member**")
-        _recall(material, label)
+        _recall(study_audit, label)
     with right:
-        st.markdown(f"**What it is taken for**, {plain(material.titles[variant])}")
-        _confusion(material, variant, label)
-    _exemplars(material, variant, label)
-    _corruptions(material, variant, label)
+        st.markdown(f"**What it is taken for**, {plain(study_audit.titles[variant])}")
+        _confusion(study_audit, variant, label)
+    _exemplars(study_audit, variant, label)
+    _corruptions(study_audit, variant, label)
 
 
-def _recall(material: Material, label: int) -> None:
-    titles = dict(zip(material.titles, labels(list(material.titles.values())), strict=True))
-    tallies = {key: material.tally(key) for key in material.titles}
+def _recall(study_audit: StudyAudit, label: int) -> None:
+    titles = dict(zip(study_audit.titles, labels(list(study_audit.titles.values())), strict=True))
+    tallies = {key: study_audit.tally(key) for key in study_audit.titles}
     recalls = pd.concat(
         pd.DataFrame({"title": titles[key], "member": each.members, "recall": each.recall[:, label]})
         for key, each in tallies.items()
@@ -79,8 +79,8 @@ def _recall(material: Material, label: int) -> None:
     )
 
 
-def _confusion(material: Material, variant: str, label: int) -> None:
-    both = [material.tally(key) for key in (material.audit.baseline, variant)]
+def _confusion(study_audit: StudyAudit, variant: str, label: int) -> None:
+    both = [study_audit.tally(key) for key in (study_audit.audit.baseline, variant)]
     shares = [each.confusion(label).set_index("answer")["share"] for each in both]
     table = pd.concat(shares, axis=1, keys=["before", "after"]).fillna(0.0)
     table["name"] = pd.Series(labels(both[0].class_names)).reindex(table.index)
@@ -99,25 +99,25 @@ def _confusion(material: Material, variant: str, label: int) -> None:
         show_table(table, f"confusion-{variant}-class-{label}", CONFUSION)
 
 
-def _exemplars(material: Material, variant: str, label: int) -> None:
-    found = material.exemplars(variant)
+def _exemplars(study_audit: StudyAudit, variant: str, label: int) -> None:
+    found = study_audit.exemplars(variant)
     pies = by_decisiveness(found.pies[found.labels[found.index] == label])
     st.markdown(f"**Exemplars**: {len(pies):,} of its images change their modal label.")
     if pies.empty:
         return
     shown = pies.head(CARDS)
-    images = material.store.images(material.split, shown["index"].tolist())
-    members = len(material.tally(material.audit.baseline).members), len(material.tally(variant).members)
+    images = study_audit.store.images(study_audit.split, shown["index"].tolist())
+    members = len(study_audit.tally(study_audit.audit.baseline).members), len(study_audit.tally(variant).members)
     show_cards(cards(shown, images), members)
     all_of_them = "The one exemplar" if len(pies) == 1 else f"All {len(pies):,} exemplars"
-    link_to("exemplars", f"{all_of_them} of this class", ":material/photo_library:")
+    link_to("exemplars", f"{all_of_them} of this class", ":study_audit/photo_library:")
 
 
-def _corruptions(material: Material, variant: str, label: int) -> None:
-    if variant not in material.corrupted_keys:
+def _corruptions(study_audit: StudyAudit, variant: str, label: int) -> None:
+    if variant not in study_audit.corrupted_keys:
         return
     st.markdown("**Under corruption**, means over the severities")
-    found = material.robustness(variant).classes
+    found = study_audit.robustness(variant).classes
     rows = found[found.groupby("corruption").cumcount() == label].reset_index(drop=True)
     renamed = {"low_pp": "normalised_low_pp", "high_pp": "normalised_high_pp"}
     known = rows.rename(columns=renamed).assign(**{"class": rows["corruption"]})

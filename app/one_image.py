@@ -17,7 +17,7 @@ from tfaudit.report.html import PAGES
 from tfaudit.report.image_strip import image_strip
 
 if TYPE_CHECKING:
-    from tfaudit.analysis.study_audit import Material
+    from tfaudit.analysis.study_audit import StudyAudit
     from tfaudit.study.conditions import Condition
 
 __all__ = ["one_image"]
@@ -36,19 +36,21 @@ STYLE = """
 """
 
 
-def one_image(material: Material, found: Mapping[str, Robustness]) -> None:
+def one_image(study_audit: StudyAudit, found: Mapping[str, Robustness]) -> None:
     """Draws the choices and the image.
 
     Args:
-        material: of the study.
+        study_audit: of the study.
         found: results by variant.
     """
-    key = choose_variant(material)
+    key = choose_variant(study_audit)
     if key not in found:
-        st.info(f"{plain(material.titles[key])} was not evaluated under corruption.")
+        st.info(f"{plain(study_audit.titles[key])} was not evaluated under corruption.")
         return
     lost = found[key].lost_first
-    names = [name for name in dict.fromkeys(c.corruption for c in material.conditions if c.is_computed) if name in lost]
+    names = [
+        name for name in dict.fromkeys(c.corruption for c in study_audit.conditions if c.is_computed) if name in lost
+    ]
     if not names:
         st.info("The study was not evaluated on its own images under corruption, only on sets of other images.")
         return
@@ -56,7 +58,7 @@ def one_image(material: Material, found: Mapping[str, Robustness]) -> None:
     most = max(names, key=lambda name: lost[name].sum())
     corruption = left.selectbox("Corruption", names, index=names.index(most), key="corruption", bind="query-params")
     counts = lost[corruption]
-    examples = material.store.examples(material.split, images=False, groups=False)
+    examples = study_audit.store.examples(study_audit.split, images=False, groups=False)
     ids, classes = examples["example"].to_numpy(), examples.attrs["class_names"]
     truths = examples["label"].to_numpy()
 
@@ -68,11 +70,15 @@ def one_image(material: Material, found: Mapping[str, Robustness]) -> None:
         images,
         key="picture",
         bind="query-params",
-        help=f"The {len(order):,} that {prose(material.titles[key])} loses at most severities come first.",
+        help=f"The {len(order):,} that {prose(study_audit.titles[key])} loses at most severities come first.",
     )
     position = order[images.index(chosen)]
     shown = image_strip(
-        material, position, (corruption,), (material.audit.baseline, key), answers=lambda *at: _answers(material, *at)
+        study_audit,
+        position,
+        (corruption,),
+        (study_audit.audit.baseline, key),
+        answers=lambda *at: _answers(study_audit, *at),
     )
     macro = PAGES.get_template("strip.html.j2").module.strip_table  # type: ignore[attr-defined]
     style = (files("tfaudit.report") / "strip.css").read_text() + STYLE
@@ -82,10 +88,10 @@ def one_image(material: Material, found: Mapping[str, Robustness]) -> None:
     st.html(f"<style>{style}</style>{macro(shown)}")
 
 
-def _answers(material: Material, key: str, condition: Condition) -> Tally:
-    return _counted(material.fingerprint, key, condition, material)
+def _answers(study_audit: StudyAudit, key: str, condition: Condition) -> Tally:
+    return _counted(study_audit.fingerprint, key, condition, study_audit)
 
 
 @st.cache_resource(max_entries=100, show_spinner="Reading answers")
-def _counted(fingerprint: str, key: str, condition: Condition, _material: Material) -> Tally:
+def _counted(fingerprint: str, key: str, condition: Condition, _material: StudyAudit) -> Tally:
     return tally(_material.under_condition(key, condition))

@@ -1,4 +1,4 @@
-"""From a directory to the material that the pages show: which study, which split, read once for all visitors."""
+"""From a directory to the study_audit that the pages show: which study, which split, read once for all visitors."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from pathlib import Path
 
 import streamlit as st
 
-from tfaudit.analysis.study_audit import Material
+from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.app.text import labels, prose
 from tfaudit.errors import InputError
 from tfaudit.store.files import leads_outside
 from tfaudit.store.store import Store, find_studies, open_store
 
-__all__ = ["open_material"]
+__all__ = ["open_study_audit"]
 
 
-def open_material(directory: Path) -> Material:
+def open_study_audit(directory: Path) -> StudyAudit:
     """The study that the visitor chose in the side bar, audited; a bar shows how far, where that takes time.
 
     What a visitor sees stays as it was read, while members may be added, until the visitor asks for the new ones.
@@ -35,18 +35,18 @@ def open_material(directory: Path) -> Material:
         store = open_store(studies[name])
         split = _choose_split(store)
         _leave(f"{name} {split}")
-        now = Material.read(store, split)
+        now = StudyAudit.read(store, split)
         state = f"opened {name} {split}"
         opened = st.session_state.setdefault(state, now.fingerprint)
         st.caption(prose(f"{store.study.model} on {store.study.dataset}, {split}"))
         if now.fingerprint != opened:
             st.info("The study has changed since it was read here.")
             renew = {state: now.fingerprint}
-            st.button("Read it again", icon=":material/refresh:", on_click=st.session_state.update, args=(renew,))
+            st.button("Read it again", icon=":study_audit/refresh:", on_click=st.session_state.update, args=(renew,))
     shared = _shared(str(studies[name].resolve()), split, opened)
     if not shared.ready:
         _prepare(shared)
-    return shared.material
+    return shared.study_audit
 
 
 def _leave(study: str) -> None:
@@ -70,17 +70,17 @@ def _choose_split(store: Store) -> str:
 
 
 class _Shared:
-    """Material of all who look at one state of a study; one of them makes it ready while the others wait."""
+    """StudyAudit of all who look at one state of a study; one of them makes it ready while the others wait."""
 
-    def __init__(self, material: Material) -> None:
-        self.material = material
+    def __init__(self, study_audit: StudyAudit) -> None:
+        self.study_audit = study_audit
         self.ready = False
         self.lock = threading.Lock()
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
 def _shared(directory: str, split: str, fingerprint: str) -> _Shared:
-    return _Shared(Material.read(open_store(directory), split))
+    return _Shared(StudyAudit.read(open_store(directory), split))
 
 
 def _prepare(shared: _Shared) -> None:
@@ -91,6 +91,6 @@ def _prepare(shared: _Shared) -> None:
 
     with shared.lock:
         if not shared.ready:
-            shared.material.prepare(progress)
+            shared.study_audit.prepare(progress)
         shared.ready = True
     bar.empty()

@@ -15,7 +15,7 @@ from tfaudit.app.text import prose
 from tfaudit.audit.operating_points import OperatingPoints, operating_points
 
 if TYPE_CHECKING:
-    from tfaudit.analysis.study_audit import Material
+    from tfaudit.analysis.study_audit import StudyAudit
 
 __all__ = ["page"]
 
@@ -44,10 +44,10 @@ POINTS = {
 }
 
 
-def page(material: Material) -> None:
+def page(study_audit: StudyAudit) -> None:
     """Draws the page."""
     st.title("Operating points")
-    table = weighed(material)
+    table = weighed(study_audit)
     axes = known_costs(table)
     if not axes:
         st.info(
@@ -61,7 +61,7 @@ def page(material: Material) -> None:
     floor = _choose_floor(table)
     weights = _choose_weights(axis)
     found = operating_points(table, objectives=objectives, floor=floor, weights=weights)
-    _say(material, found)
+    _say(study_audit, found)
     show_chart(found.chart(), "operating-points", f"Unfairness and accuracy against {axis}, a point per variant.")
     frame = found.frame().assign(value=lambda rows: 100 * rows["value"])
     show_table(frame, "operating-points", {name: how for name, how in POINTS.items() if name in frame})
@@ -109,10 +109,10 @@ def _choose_weights(axis: str) -> dict[str, float]:
     return weights
 
 
-def _say(material: Material, found: OperatingPoints) -> None:
+def _say(study_audit: StudyAudit, found: OperatingPoints) -> None:
     """What is chosen, and what it costs."""
     points = found.frame()
     if not points["chosen"].any():
         st.warning("No variant reaches the accuracy floor.")
     for variant in points.loc[points["chosen"], "variant"]:
-        st.success(prose(f"Chosen: {choice_in_words(material, points, variant)}"), icon=":material/check_circle:")
+        st.success(prose(f"Chosen: {choice_in_words(study_audit, points, variant)}"), icon=":study_audit/check_circle:")

@@ -15,7 +15,7 @@ from tfaudit.charts.sizes import size_chart
 from tfaudit.report.headlines import headlines
 
 if TYPE_CHECKING:
-    from tfaudit.analysis.study_audit import Material
+    from tfaudit.analysis.study_audit import StudyAudit
 
 __all__ = ["page"]
 
@@ -40,23 +40,23 @@ COLUMNS = {
 }
 
 
-def page(material: Material) -> None:
+def page(study_audit: StudyAudit) -> None:
     """Draws the page."""
-    audit, study = material.audit, material.study
+    audit, study = study_audit.audit, study_audit.study
     st.title(f"What compression forgets: {plain(study.name)}")
-    examples = len(material.groups)
+    examples = len(study_audit.groups)
     st.markdown(
         prose(
-            f"{study.model} on {study.dataset}, {material.split} split: {examples:,} images, "
+            f"{study.model} on {study.dataset}, {study_audit.split} split: {examples:,} images, "
             f"{len(audit.table)} variants, {_members(audit.table['members'].max())}."
         )
     )
     shown = {name: how for name, how in COLUMNS.items() if audit.table[name].notna().any()}
-    table = f"summary {material.store.directory} {times_chosen('variant')}"
+    table = f"summary {study_audit.store.directory} {times_chosen('variant')}"
     if rows := clicked(table, "rows"):
-        st.session_state["variant"] = variant_labels(material)[audit.table["variant"].iloc[rows[0]]]
+        st.session_state["variant"] = variant_labels(study_audit)[audit.table["variant"].iloc[rows[0]]]
     show_table(audit.frame(), f"{study.name}-variants", shown, key=table, select=True)
-    _details(material, audit.table)
+    _details(study_audit, audit.table)
     accuracies = audit.chart()
     # Panels that each have their own scale, of variants far apart, do not shrink to half the page.
     left, right = (st.container(), st.container()) if isinstance(accuracies, alt.FacetChart) else st.columns(2)
@@ -74,41 +74,41 @@ def page(material: Material) -> None:
     show_notes(audit.notes)
 
 
-def _details(material: Material, table: pd.DataFrame) -> None:
-    if not material.audit.exemplars:
+def _details(study_audit: StudyAudit, table: pd.DataFrame) -> None:
+    if not study_audit.audit.exemplars:
         st.info("No compressed variant has members yet; `tfaudit run` goes on where it stopped.")
         return
-    key = choose_variant(material, baseline=True)
+    key = choose_variant(study_audit, baseline=True)
     facts = table.set_index("variant").loc[key]
-    baseline = table.set_index("variant").loc[material.audit.baseline]
+    baseline = table.set_index("variant").loc[study_audit.audit.baseline]
     with st.container(border=True):
-        st.markdown(f"**{plain(material.titles[key])}**, {_beside(material, key)}")
+        st.markdown(f"**{plain(study_audit.titles[key])}**, {_beside(study_audit, key)}")
         first, second, third, fourth = st.columns(4)
-        change = "" if key == material.audit.baseline else f"{100 * (facts['top1'] - baseline['top1']):+.2f} points"
+        change = "" if key == study_audit.audit.baseline else f"{100 * (facts['top1'] - baseline['top1']):+.2f} points"
         first.metric("top-1", f"{facts['top1']:.2%}", change or None)
         if pd.notna(facts["gzipped_bytes"]) and pd.notna(baseline["gzipped_bytes"]):
             share = f"{facts['gzipped_bytes'] / baseline['gzipped_bytes']:.0%}"
             second.metric("gzipped size, of the baseline's", share)
-        if key == material.audit.baseline:
+        if key == study_audit.audit.baseline:
             return
         if pd.notna(facts["harmed"]):
             third.metric("classes harmed / favoured", f"{facts['harmed']} / {facts['favoured']}")
         share = f"{facts['pie_share']:.1%} of the images"
         fourth.metric("PIEs", f"{facts['pies']:,}", share, delta_color="off", delta_arrow="off")
-        found = next(each for each in headlines(material.audit) if each.variant == key)
+        found = next(each for each in headlines(study_audit.audit) if each.variant == key)
         for said in filter(None, (found.accuracy, found.classes, found.images)):
             st.markdown(prose(said))
         with st.container(horizontal=True):
-            link_to("classes", "Its classes", ":material/category:")
-            link_to("exemplars", "Its exemplars", ":material/photo_library:")
-            link_to("corruptions", "Under corruption", ":material/foggy:")
+            link_to("classes", "Its classes", ":study_audit/category:")
+            link_to("exemplars", "Its exemplars", ":study_audit/photo_library:")
+            link_to("corruptions", "Under corruption", ":study_audit/foggy:")
 
 
 def _members(most: int) -> str:
     return "one model each" if most == 1 else f"{most} members each at most"
 
 
-def _beside(material: Material, key: str) -> str:
-    if key == material.audit.baseline:
+def _beside(study_audit: StudyAudit, key: str) -> str:
+    if key == study_audit.audit.baseline:
         return "the baseline, which the others are set against"
-    return f"against {plain(material.titles[material.audit.baseline])}"
+    return f"against {plain(study_audit.titles[study_audit.audit.baseline])}"

@@ -20,7 +20,7 @@ from tfaudit.report.exemplar_cards import data_uri
 if TYPE_CHECKING:
     import pandas as pd
 
-    from tfaudit.analysis.study_audit import Material
+    from tfaudit.analysis.study_audit import StudyAudit
     from tfaudit.ratings.answers import Answers, Given
 
 __all__ = ["rate"]
@@ -35,11 +35,11 @@ _BOX = "width:100%;max-height:min(60vh,32rem,62vw);"  # on a telephone the butto
 
 
 @st.fragment
-def rate(material: Material, answers: Answers, study: int, rater: str) -> None:
+def rate(study_audit: StudyAudit, answers: Answers, study: int, rater: str) -> None:
     """Shows the first question that the rater has not answered, or an earlier one to look at again.
 
     Args:
-        material: of the study whose images are shown.
+        study_audit: of the study whose images are shown.
         answers: where they are kept.
         study: number of the human study.
         rater: a name.
@@ -50,14 +50,14 @@ def rate(material: Material, answers: Answers, study: int, rater: str) -> None:
         except InputError as problem:
             st.error(prose(str(problem)))  # and the question shows again
     try:
-        material.inputs.require_examples()  # they may be replaced while the rater thinks
-        _show(material, answers, study, rater)
+        study_audit.inputs.require_examples()  # they may be replaced while the rater thinks
+        _show(study_audit, answers, study, rater)
     except InputError as problem:
         st.error(prose(str(problem)))
 
 
-def _show(material: Material, answers: Answers, study: int, rater: str) -> None:
-    st.session_state["rating"] = str(material.store.directory), answers
+def _show(study_audit: StudyAudit, answers: Answers, study: int, rater: str) -> None:
+    st.session_state["rating"] = str(study_audit.store.directory), answers
     sheet, first = answers.sheet(study), answers.next(study, rater)
     last = len(sheet) * len(QUESTIONS)
     step = front = last if first is None else first * len(QUESTIONS) + _open(answers, study, rater, sheet, first)
@@ -68,12 +68,12 @@ def _show(material: Material, answers: Answers, study: int, rater: str) -> None:
     share = (len(sheet) if first is None else first) / len(sheet)
     st.progress(share, f"Image {min(place + 1, len(sheet))} of {len(sheet)}")
     if step == last:
-        st.success(f"All {len(sheet)} images are answered. Thank you!", icon=":material/check:")
+        st.success(f"All {len(sheet)} images are answered. Thank you!", icon=":study_audit/check:")
     else:
         image = sheet.iloc[place]
         left, right = st.columns([3, 2], gap="medium")
         with left:
-            _picture(material, int(image["position"]))
+            _picture(study_audit, int(image["position"]))
         with right:
             st.markdown("  \n".join(f"Label {i}: **{plain(image[f'label_{i}'])}**" for i in (1, 2, 3)))
             given = answers.given(study, rater, image["example"])
@@ -82,7 +82,7 @@ def _show(material: Material, answers: Answers, study: int, rater: str) -> None:
     _moves(study, rater, step, front)
     _others(answers, study, rater)
     if place + 1 < len(sheet):
-        _image(material, int(sheet["position"].iloc[place + 1]))  # at hand when the rater comes to it
+        _image(study_audit, int(sheet["position"].iloc[place + 1]))  # at hand when the rater comes to it
 
 
 def _open(answers: Answers, study: int, rater: str, sheet: pd.DataFrame, place: int) -> int:
@@ -181,8 +181,8 @@ def _where() -> str:
     return st.session_state["rating"][0]
 
 
-def _picture(material: Material, position: int) -> None:
-    png = _image(material, position)
+def _picture(study_audit: StudyAudit, position: int) -> None:
+    png = _image(study_audit, position)
     if not png:
         st.html(
             f'<div role="img" aria-label="No image stored" style="{_BOX}aspect-ratio:4/3;display:grid;'
@@ -194,12 +194,12 @@ def _picture(material: Material, position: int) -> None:
     st.html(f'<img src="{data_uri(png)}" alt="The image to judge" style="{_BOX}object-fit:contain;{crisp}">')
 
 
-def _image(material: Material, position: int) -> bytes:
-    return _read(material, str(material.store.directory), material.split, material.fingerprint, position)
+def _image(study_audit: StudyAudit, position: int) -> bytes:
+    return _read(study_audit, str(study_audit.store.directory), study_audit.split, study_audit.fingerprint, position)
 
 
 @st.cache_data(max_entries=200, show_spinner=False)  # six questions show one image
-def _read(_material: Material, directory: str, split: str, fingerprint: str, position: int) -> bytes:
+def _read(_material: StudyAudit, directory: str, split: str, fingerprint: str, position: int) -> bytes:
     return _material.store.images(split, [position])[0]
 
 

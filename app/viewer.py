@@ -10,7 +10,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from tfaudit.app.opening import open_material
+from tfaudit.app.opening import open_study_audit
 from tfaudit.app.text import prose
 from tfaudit.errors import InputError, one_line
 
@@ -59,8 +59,8 @@ def show(name: str, arguments: list[str]) -> None:
     try:
         if len(arguments) != 1:
             raise InputError(f"directory: {len(arguments)} given; run `tfaudit view DIR` with the one of a study")
-        material = open_material(Path(arguments[0]))
-        importlib.import_module(f"tfaudit.app.{name}").page(material)  # a page costs nothing until it is opened
+        study_audit = open_study_audit(Path(arguments[0]))
+        importlib.import_module(f"tfaudit.app.{name}").page(study_audit)  # a page costs nothing until it is opened
     except InputError as problem:
         st.error(prose(str(problem)))
     except Exception as defect:

@@ -35,7 +35,7 @@ import pandas as pd
 from scipy import stats
 from simulated_study import VARIANTS, World, make_store
 
-from tfaudit.analysis.study_audit import Material
+from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audit.chance import chance
 from tfaudit.audit.classes import class_impact
 from tfaudit.audit.exemplars import exemplars
@@ -69,7 +69,7 @@ def alone(directory: Path, task: str) -> None:
     shutil.rmtree(directory / "audit", ignore_errors=True)  # what an earlier audit has kept
     start, busy = time.perf_counter(), time.process_time()
     store = open_store(directory)
-    audit = Material.read(store, permutations=PERMUTATIONS if task == "all" else 0).audit
+    audit = StudyAudit.read(store, permutations=PERMUTATIONS if task == "all" else 0).audit
     found = {"audit": time.perf_counter() - start, "cpu": time.process_time() - busy}
     found |= {"megabytes": peak(), "variants": len(audit.exemplars)}
     if task == "audit":

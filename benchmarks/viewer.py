@@ -31,7 +31,7 @@ from pathlib import Path
 from playwright.sync_api import Page, sync_playwright
 from simulated_study import make_store
 
-from tfaudit.analysis.study_audit import Material
+from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.app.viewer import PAGES
 from tfaudit.store.store import open_store
 
@@ -189,7 +189,7 @@ def main() -> None:
                 kept.append(first_visit(url, new_page())[1])
             shutil.move(directory / "audit", directory / "audit.away")
             start = time.perf_counter()
-            Material.read(open_store(directory)).audit.frame()
+            StudyAudit.read(open_store(directory)).audit.frame()
             anew.append(time.perf_counter() - start)
             shutil.rmtree(directory / "audit")
             shutil.move(directory / "audit.away", directory / "audit")

@@ -57,10 +57,10 @@ def test_members_that_fail_are_named_and_the_exit_code_is_1(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("run", "nope"), "recipe: 'nope', allowed are alexnet_operating_points, "),
+        (("run", "nope"), "recipe: got 'nope', expected alexnet_operating_points, "),
         (("run", "nope.py"), "recipe: nope.py is not a file"),
-        (("run", "digits", "--workers", "0"), "workers: 0, allowed is 1 or more"),
-        (("run", "digits", "--population", "0"), "population: 0, allowed is 1 or more"),
+        (("run", "digits", "--workers", "0"), "workers: got 0, expected 1 or more"),
+        (("run", "digits", "--population", "0"), "population: got 0, expected 1 or more"),
         (("run", "digits", "--out", "taken"), "directory: taken cannot be written"),
         (("run", "mnist_corrupted/fog"), "recipe: 'mnist_corrupted/fog', allowed are"),
         (("report", "."), "holds no study"),

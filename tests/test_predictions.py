@@ -92,7 +92,7 @@ def test_questions_that_cannot_be_answered():
     predictions = Predictions([0], [[[0]]])
     with pytest.raises(InputError, match="k: 2, but the predictions hold ranks 1 to 1"):
         predictions.accuracy(2)
-    with pytest.raises(InputError, match="allowed are lowest, highest, confidence"):
+    with pytest.raises(InputError, match="expected lowest, highest, confidence"):
         predictions.modal("random")
     with pytest.raises(InputError, match="needs probabilities"):
         predictions.modal("confidence")

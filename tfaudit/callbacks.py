@@ -57,7 +57,7 @@ class ClassAudit(keras.callbacks.Callback):
     def __init__(self, validation: Any, *, baseline: Any = None, batch_size: int = 256) -> None:
         super().__init__()
         if batch_size < 1:
-            raise InputError(f"batch_size: {batch_size}, allowed is 1 or more")
+            raise InputError("batch_size", str(batch_size), "1 or more")
         self._batch_size = batch_size
         self._validation = _reiterable(validation)
         self._labels = _joined([labels for _, labels in self._batches()])
@@ -103,7 +103,7 @@ class ClassAudit(keras.callbacks.Callback):
         has_batches = hasattr(self._validation, "batches")
         for batch in self._validation.batches(self._batch_size) if has_batches else self._validation:
             if not isinstance(batch, tuple) or len(batch) < 2:
-                raise InputError("validation: a batch without labels, allowed are batches of (images, labels)")
+                raise InputError("validation", "a batch without labels", "batches of (images, labels)")
             yield batch[0], _class_indices(np.asarray(batch[1]))
 
     def _ask(self, model: Any) -> np.ndarray:
@@ -130,8 +130,9 @@ class ClassAudit(keras.callbacks.Callback):
         classes = np.asarray(baseline)
         if classes.dtype.kind not in "iu" or classes.shape != self._labels.shape:
             raise InputError(
-                f"baseline: {type(baseline).__name__} of type {classes.dtype} and shape {classes.shape}, allowed are a "
-                f"Keras model, a flatbuffer, a path, Predictions or integer classes of shape {self._labels.shape}"
+                "baseline",
+                f"{type(baseline).__name__} of type {classes.dtype} and shape {classes.shape}",
+                (f"a Keras model, a flatbuffer, a path, Predictions or integer classes of shape {self._labels.shape}"),
             )
         return classes
 
@@ -140,18 +141,20 @@ def _reiterable(validation: Any) -> Any:
     """The validation data, arrays as a tuple of two; refused if it can be read only once or not at all."""
     if isinstance(validation, tuple):
         if len(validation) != 2:
-            raise InputError(f"validation: {len(validation)} parts, allowed is (images, labels)")
+            raise InputError("validation", f"{len(validation)} parts", "(images, labels)")
         images, labels = (np.asarray(part) for part in validation)
         if len(images) != len(labels) or not len(images):
-            raise InputError(
-                f"validation: {len(images)} images and {len(labels)} labels, allowed is the same, 1 or more"
-            )
+            raise InputError("validation", f"{len(images)} images and {len(labels)} labels", "the same, 1 or more")
         return images, labels
     if hasattr(validation, "batches") or (hasattr(validation, "__iter__") and not hasattr(validation, "__next__")):
         return validation
     raise InputError(
-        f"validation: {type(validation).__name__}, allowed are (images, labels), a tf.data.Dataset of batches of them "
-        "or a tfaudit data set, which can be read again every epoch"
+        "validation",
+        str(type(validation).__name__),
+        (
+            "(images, labels), a tf.data.Dataset of batches of them or a tfaudit data set, which can be "
+            "read again every epoch"
+        ),
     )
 
 
@@ -161,13 +164,14 @@ def _class_indices(labels: np.ndarray) -> np.ndarray:
         labels = labels.argmax(axis=1) if labels.shape[1] > 1 else labels[:, 0]
     if labels.ndim != 1 or not np.array_equal(labels, labels.astype(np.int64)) or labels.min(initial=0) < 0:
         raise InputError(
-            f"validation: labels of type {labels.dtype} and shape {labels.shape}, allowed are classes 0, 1, ... of "
-            "shape (N,) or one-hot (N, C)"
+            "validation",
+            f"labels of type {labels.dtype} and shape {labels.shape}",
+            "classes 0, 1, ... of shape (N,) or one-hot (N, C)",
         )
     return labels.astype(np.int64)
 
 
 def _joined(labels: list[np.ndarray]) -> np.ndarray:
     if not labels:
-        raise InputError("validation: empty, allowed is one batch or more")
+        raise InputError("validation", "empty", "one batch or more")
     return np.concatenate(labels)

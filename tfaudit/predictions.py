@@ -70,7 +70,7 @@ class Predictions:
         self.probabilities = None if probabilities is None else _probabilities(probabilities, self.ranked.shape)
         self.example_ids = np.arange(count) if example_ids is None else np.asarray(example_ids)
         if self.example_ids.shape != (count,):
-            raise InputError(f"example_ids: shape {self.example_ids.shape}, expected ({count},)")
+            raise InputError("example_ids", f"shape {self.example_ids.shape}", f"({count},)")
         if len(np.unique(self.example_ids)) != count:
             raise InputError("example_ids: an id occurs twice; every example needs its own")
         self.members = tuple(range(len(self.ranked)) if members is None else members)
@@ -106,9 +106,7 @@ class Predictions:
         if shares.ndim == 2:
             shares = shares[None]
         if shares.ndim != 3:
-            raise InputError(
-                f"scores: shape {shares.shape}, expected (members, examples, classes) or (examples, classes)"
-            )
+            raise InputError("scores", f"shape {shares.shape}", "(members, examples, classes) or (examples, classes)")
         if not np.isfinite(shares).all():
             raise InputError("scores: hold NaN or infinite values; every score must be finite")
         if not (shares.min() >= 0 and shares.max() <= 1 and np.allclose(shares.sum(-1), 1, atol=1e-3)):
@@ -130,7 +128,7 @@ class Predictions:
         if top1.ndim == 1:
             top1 = top1[None]
         if top1.ndim != 2:
-            raise InputError(f"classes: shape {top1.shape}, expected (members, examples) or (examples,)")
+            raise InputError("classes", f"shape {top1.shape}", "(members, examples) or (examples,)")
         return cls(labels, top1[..., None], **names)
 
     @property
@@ -190,7 +188,7 @@ class Predictions:
             InputError: unknown `ties`, or "confidence" without probabilities.
         """
         if ties not in TIES:
-            raise InputError(f"ties: {ties!r}, allowed are {', '.join(TIES)}")
+            raise InputError("ties", repr(ties), ", ".join(TIES))
         if ties not in self._modal:
             self._modal |= self._modes() if ties != "confidence" else {ties: self._most_confident()}
         return self._modal[ties]
@@ -240,9 +238,9 @@ def _own(values: ArrayLike) -> np.ndarray:
 def _classes(values: ArrayLike, name: str, dimensions: int) -> np.ndarray:
     array = _own(values)
     if array.dtype.kind not in "iu":
-        raise InputError(f"{name}: values of type {array.dtype}, expected integers")
+        raise InputError(name, f"values of type {array.dtype}", "integers")
     if array.ndim != dimensions:
-        raise InputError(f"{name}: shape {array.shape}, expected {dimensions} dimension{'s' * (dimensions > 1)}")
+        raise InputError(name, f"shape {array.shape}", f"{dimensions} dimension{'s' * (dimensions > 1)}")
     if array.size and array.min() < 0:
         raise InputError(f"{name}: class {array.min()} occurs; classes count from 0")
     return array
@@ -251,7 +249,7 @@ def _classes(values: ArrayLike, name: str, dimensions: int) -> np.ndarray:
 def _probabilities(values: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
     array = _own(values)
     if array.shape != shape:
-        raise InputError(f"probabilities: shape {array.shape}, expected that of ranked, {shape}")
+        raise InputError("probabilities", f"shape {array.shape}", f"that of ranked, {shape}")
     if not (array.min() >= 0 and array.max() <= 1 + 1e-6):  # NaN fails both
         raise InputError("probabilities: values outside [0, 1]")
     return array

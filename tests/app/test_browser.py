@@ -12,7 +12,7 @@ import pytest
 
 from tests.app.conftest import settled
 from tests.builders.many_classes import HOSTILE, make_study_of_many_classes
-from tfaudit.analysis.study_audit import Material
+from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.app.text import labels
 from tfaudit.app.viewer import PAGES
 from tfaudit.store.store import open_store
@@ -131,7 +131,7 @@ def saved(page, button):
 
 def test_downloads_hold_what_is_shown(viewer, visit):
     page = visit(viewer.url)
-    audit = Material.read(open_store(viewer.directory)).audit
+    audit = StudyAudit.read(open_store(viewer.directory)).audit
     main = page.get_by_test_id("stMain")
     name, content = saved(page, main.get_by_role("button", name="CSV", exact=True).first)
     table = pd.read_csv(io.BytesIO(content))

@@ -7,7 +7,7 @@ import pytest
 
 from tests.app.conftest import settled
 from tests.builders.many_classes import make_study_of_many_classes
-from tfaudit.analysis.study_audit import Material
+from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.store.store import open_store
 
 pytestmark = pytest.mark.slow
@@ -23,8 +23,8 @@ def many(serve, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def material(viewer):
-    return Material.read(open_store(viewer.directory))
+def study_audit(viewer):
+    return StudyAudit.read(open_store(viewer.directory))
 
 
 def chart(page, key):
@@ -39,10 +39,10 @@ def names(page):
     return page.locator(".tfa-card .tfa-name:first-of-type").all_inner_texts()
 
 
-def test_a_click_on_a_class_shows_its_exemplars(viewer, visit, material):
+def test_a_click_on_a_class_shows_its_exemplars(viewer, visit, study_audit):
     page = visit(f"{viewer.url}/classes?{HARMED}")
-    found = material.exemplars("magnitude-0.9")
-    order = material.impact("magnitude-0.9").frame().sort_values("normalised_pp", kind="stable").index
+    found = study_audit.exemplars("magnitude-0.9")
+    order = study_audit.impact("magnitude-0.9").frame().sort_values("normalised_pp", kind="stable").index
     line = next(i for i, c in enumerate(order) if (found.labels[found.index] == c).any())
     lines = page.locator("[class*='st-key-lines'] path[aria-roledescription=bar]")
     chart(page, "lines")
@@ -84,8 +84,8 @@ def test_brushing_narrows_the_classes_and_the_link_shows_the_same(many, visit):
     assert "range=" not in page.url
 
 
-def test_filters_change_the_gallery_and_the_link_shows_the_same(viewer, visit, material):
-    found = material.exemplars("magnitude-0.9")
+def test_filters_change_the_gallery_and_the_link_shows_the_same(viewer, visit, study_audit):
+    found = study_audit.exemplars("magnitude-0.9")
     page = visit(f"{viewer.url}/exemplars?{HARMED}")
     assert page.locator(".tfa-card").count() == min(len(found.index), 24)
     page.get_by_role("radio", name="wrong").click()

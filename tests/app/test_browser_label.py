@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from tests.app.conftest import settled
-from tfaudit.analysis.study_audit import Material
+from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audit.survey.questions import QUESTIONS
 from tfaudit.audit.survey.survey import survey
 from tfaudit.ratings.answers import open_answers
@@ -114,9 +114,9 @@ def analysed(rater, raters, directory):
     with rater.page.expect_download() as download:
         rater.page.get_by_role("button", name="CSV", exact=True).nth(1).click()
     found = pd.read_csv(io.BytesIO(Path(download.value.path()).read_bytes()))
-    answers, material = open_answers(directory), Material.read(open_store(directory))
-    sheet, variant = answers.sheet(1), answers.studies("test", material.inputs.examples)["variant"].item()
-    pies = material.exemplars(variant).index
+    answers, study_audit = open_answers(directory), StudyAudit.read(open_store(directory))
+    sheet, variant = answers.sheet(1), answers.studies("test", study_audit.inputs.examples)["variant"].item()
+    pies = study_audit.exemplars(variant).index
     rows = {}
     for each in raters:
         for image, question, value in each.pressed:

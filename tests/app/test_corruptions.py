@@ -5,7 +5,7 @@ import pytest
 
 from tests.builders.corrupted_studies import corrupted_study
 from tests.builders.studies import NAMES, make_study
-from tfaudit.analysis.study_audit import Material
+from tfaudit.analysis.study_audit import StudyAudit
 
 
 @pytest.fixture(scope="module")
@@ -15,7 +15,7 @@ def store(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def found(store):
-    return Material.read(store).robustness("magnitude-0.9")
+    return StudyAudit.read(store).robustness("magnitude-0.9")
 
 
 def drawn(app):

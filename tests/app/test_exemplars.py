@@ -166,7 +166,7 @@ def test_one_image_over_all_levels(open_page, store):
 @pytest.mark.parametrize("image", ["200", "-1", "x", "1.5", "<b>"])
 def test_an_image_that_is_not_there(open_page, store, image):
     app = open_page(store.directory, "exemplars", image=image, **HARMED)
-    assert "allowed are 0 to 199" in app.warning[0].value
+    assert "expected 0 to 199" in app.warning[0].value
     assert len(cards(app)) == 24
 
 

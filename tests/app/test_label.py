@@ -214,7 +214,7 @@ def test_the_number_of_pies_is_not_told(open_page, directory):
         box.set_value(wrong)
         app = press(app, "Begin")
         (error,) = app.error
-        assert unescaped(error).startswith(f"images: {wrong}, allowed is an even number")
+        assert unescaped(error).startswith(f"images: got {wrong}, expected an even number")
         assert not set(re.findall(r"\d+", error.value)) - {str(wrong)}
         box = next(box for box in app.number_input if box.label == "Images")
     assert not (directory / "answers.sqlite").exists()
@@ -234,7 +234,7 @@ def test_hostile_raters_are_text(open_page, directory, name):
 def test_a_name_that_is_no_name_is_one_line(open_page, directory):
     begin(open_page, directory)
     app = open_page(directory, "label", rater="x" * 61)
-    assert "rater: a name of 61 characters, allowed are 1 to 60" in unescaped(app.error[0])
+    assert "rater: got a name of 61 characters, expected 1 to 60" in unescaped(app.error[0])
     assert app.text_input[0].label == "Your name"
 
 

@@ -188,7 +188,7 @@ def test_wrong_arguments_are_one_line(app_test):
 def test_a_defect_is_one_line_too(open_page, small, monkeypatch):
     import tfaudit.app.overview
 
-    def broken(material):
+    def broken(study_audit):
         raise RuntimeError("first line\nsecond <b>line</b>")
 
     monkeypatch.setattr(tfaudit.app.overview, "page", broken)

@@ -115,7 +115,7 @@ def test_order_of_examples_plays_no_part():
         (TABLE.head(), {}, r"table: shape \(5, 4\), expected a DataFrame with a row for each of the 400"),
         (TABLE["hair"], {}, "table: Series, expected a DataFrame"),
         (TABLE[[]], {}, r"table: shape \(400, 0\)"),
-        (pd.DataFrame({"age": np.arange(400)}), {}, "column 'age' has 400 distinct numbers, allowed are 50"),
+        (pd.DataFrame({"age": np.arange(400)}), {}, "column 'age' has 400 distinct numbers, expected 50"),
         (TABLE, {"alpha": 0}, "alpha: 0"),
         (TABLE, {"ties": "first"}, "ties: 'first'"),
     ],

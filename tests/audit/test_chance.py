@@ -198,13 +198,13 @@ def test_frames_and_chart():
     ("after", "options", "message"),
     [
         (population(2, examples=100), {}, "100 examples, the baseline has 200"),
-        (AFTER, {"ties": "first"}, "ties: 'first', allowed is lowest, highest, confidence"),
+        (AFTER, {"ties": "first"}, "ties: got 'first', expected lowest, highest, confidence"),
         (AFTER, {"centering": "median"}, "centering: 'median'"),
         (AFTER, {"alpha": 5}, "alpha: 5"),
-        (AFTER, {"permutations": 0}, "permutations: 0, allowed is 1 or more"),
+        (AFTER, {"permutations": 0}, "permutations: got 0, expected 1 or more"),
         (population(2, members=3), {"paired": True}, "paired: needs members of the same names"),
         (Predictions(AFTER.labels, AFTER.ranked), {"ties": "confidence"}, "ties: 'confidence' needs probabilities"),
-        (population(2, ranks=3), {"ties": "confidence"}, "ties: 'confidence', allowed is for equally many ranks"),
+        (population(2, ranks=3), {"ties": "confidence"}, "ties: got 'confidence', expected for equally many ranks"),
     ],
 )
 def test_bad_input(after, options, message):

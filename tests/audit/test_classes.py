@@ -195,5 +195,5 @@ def test_frozen():
 
 
 def test_a_correction_that_is_not_there():
-    with pytest.raises(InputError, match="correction: 'bonferroni', allowed is none, holm, bh"):
+    with pytest.raises(InputError, match="correction: got 'bonferroni', expected none, holm, bh"):
         class_impact(BEFORE, AFTER).frame("bonferroni")

@@ -141,13 +141,13 @@ def test_empty_tables():
     ("options", "message"),
     [
         ({"objectives": {}}, "objectives: none given"),
-        ({"objectives": {"sparsity": "up"}}, "objectives: sparsity 'up', allowed are 'max' and 'min'"),
+        ({"objectives": {"sparsity": "up"}}, "objectives: got sparsity 'up', expected 'max' and 'min'"),
         ({"objectives": {"speed": "max"}}, "table: no column 'speed'; it has variant, sparsity"),
         ({"objectives": {"variant": "max"}}, "table: column 'variant' holds values that are no numbers"),
         ({"floor": float("nan")}, "floor: nan"),
         ({"weights": {"sparsity": 1}}, "weights: for sparsity, expected for sparsity, unfairness"),
         ({"weights": {}}, "weights: for nothing"),
-        ({"weights": {"sparsity": -1, "unfairness": 1}}, "weights: .* allowed are finite values of 0 or more"),
+        ({"weights": {"sparsity": -1, "unfairness": 1}}, "weights: got .*, expected finite values of 0 or more"),
     ],
 )
 def test_bad_input(options, message):

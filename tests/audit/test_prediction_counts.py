@@ -79,7 +79,7 @@ def test_a_class_without_examples_has_no_answers():
 
 @pytest.mark.parametrize("position", [-1, 200])
 def test_positions_and_classes_that_are_not_there(position):
-    with pytest.raises(InputError, match=f"position: {position}, allowed is 0 to 199"):
+    with pytest.raises(InputError, match=f"position: got {position}, expected 0 to 199"):
         COUNTED.image(position)
-    with pytest.raises(InputError, match=f"label: {position}, allowed is 0 to 4"):
+    with pytest.raises(InputError, match=f"label: got {position}, expected 0 to 4"):
         COUNTED.confusion(position)

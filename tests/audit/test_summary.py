@@ -90,7 +90,7 @@ def test_without_permutations():
     audit = summary(POPULATIONS, permutations=0)
     assert not audit.chances
     assert audit.frame()[["pies_by_chance", "pies_p", "significant_p"]].isna().all(axis=None)
-    with pytest.raises(InputError, match="permutations: -1, allowed is 0 or more"):
+    with pytest.raises(InputError, match="permutations: got -1, expected 0 or more"):
         summary(POPULATIONS, permutations=-1)
 
 

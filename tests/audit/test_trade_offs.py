@@ -48,7 +48,7 @@ def test_a_variant_without_description_lacks_its_facts():
 
 
 def test_bad_input():
-    with pytest.raises(InputError, match="unfairness: 'gap', allowed are range, mean-min or a function"):
+    with pytest.raises(InputError, match="unfairness: got 'gap', expected range, mean-min or a function"):
         trade_offs({"dense": BEFORE}, FACTS, unfairness="gap")
     with pytest.raises(InputError, match="descriptions: 'dense' occurs twice"):
         trade_offs({"dense": BEFORE}, pd.concat([FACTS, FACTS]))

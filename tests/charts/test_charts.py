@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from tests.builders.populations import population
-from tfaudit.analysis.study_audit import Material
+from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audit.classes import class_impact
 from tfaudit.audit.exemplars import exemplars
 from tfaudit.charts.accuracy import accuracy_chart
@@ -116,7 +116,7 @@ def test_names_are_escaped():
 
 
 def test_save_charts(store, tmp_path):
-    files = save_charts(Material.read(store), tmp_path / "new")
+    files = save_charts(StudyAudit.read(store), tmp_path / "new")
     names = {"accuracy", "difficulty", "class-impact-magnitude-0.9", "class-impact-int8"}
     names |= {
         "chance-magnitude-0.9",
@@ -141,10 +141,10 @@ def test_save_charts(store, tmp_path):
 @pytest.mark.parametrize("formats", [("gif",), "png"])
 def test_unknown_format(store, tmp_path, formats):
     with pytest.raises(InputError, match=r"formats: .*png, svg, pdf"):
-        save_charts(Material.read(store), tmp_path, formats)
+        save_charts(StudyAudit.read(store), tmp_path, formats)
 
 
 def test_folder_that_is_a_file(store, tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match=r"folder: .* cannot be written"):
-        save_charts(Material.read(store), tmp_path / "file", ("svg",))
+        save_charts(StudyAudit.read(store), tmp_path / "file", ("svg",))

@@ -164,7 +164,7 @@ def test_a_name_holds_until_the_next():
         (["--baseline", "a0.npy", "a?.npy", "--compressed", "b0.npy"], "baseline: a0.npy is given twice"),
         (
             ["--baseline", "a0.npy", "--compressed", "b0.npy", "--alpha", "2"],
-            "alpha: 2.0, allowed is a level in (0, 1)",
+            "alpha: got 2.0, expected a level in (0, 1)",
         ),
         (["--baseline", "a0.npy", "--compressed", "b0.npy", "--permutations", "-1"], "permutations: -1"),
         (["--baseline", "a0.npy", "--compressed", "b0.npy", "--groups", "g.csv"], "groups: are kept in a study"),

@@ -145,19 +145,19 @@ def test_files_are_written_whole_or_not_at_all(run, place):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("study",), "limits: none given, allowed are one or more of overall_drop_pp"),
-        (("--max-flips", 1), "source: allowed is one of a study's directory"),
-        (("study", "--labels", "labels.npy", "--max-flips", 1), "source: allowed is one of"),
+        (("study",), "limits: got none given, expected one or more of overall_drop_pp"),
+        (("--max-flips", 1), "source: expected one of a study's directory"),
+        (("study", "--labels", "labels.npy", "--max-flips", 1), "source: expected one of"),
         (("study", "--baseline", "dense.npy", "--max-flips", 1), "the study study holds them; --variant chooses"),
         (("--labels", "labels.npy", "--max-flips", 1), "baseline, compressed: both are needed"),
         (("nowhere", "--max-flips", 1), "nowhere holds no study"),
         (("study", "--max-flips", 1, "--split", "train"), "split: 'train', predicted in study are test"),
         (("study", "--max-flips", 1, "--variant", "int4"), "variant: 'int4', compressed variants in study are"),
-        (("study", "--max-flips", 2), r"flips: 2.0, allowed is a share in [0, 1]"),
-        (("study", "--max-flips", 1, "--alpha", 2), "alpha: 2.0, allowed is a level in (0, 1)"),
+        (("study", "--max-flips", 2), r"flips: got 2.0, expected a share in [0, 1]"),
+        (("study", "--max-flips", 1, "--alpha", 2), "alpha: got 2.0, expected a level in (0, 1)"),
         ((*PREDICTIONS, "same.npy", "--max-size-ratio", 1), "sizes: None, but limits name size_ratio"),
         ((*PREDICTIONS, "few.npy", "--max-flips", 1), "few.npy"),
-        (("--data", "x", "--baseline", "a", "b", "--compressed", "c", "--max-flips", 1), "baseline: 2 files, allowed"),
+        (("--data", "x", "--baseline", "a", "b", "--compressed", "c", "--max-flips", 1), "baseline: 2 files, expected"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(run, arguments, words):
@@ -174,8 +174,8 @@ def test_bad_input_is_one_line_and_exit_code_2(run, arguments, words):
         ("[gate", "bad.toml is not TOML"),
         ("[other]\nflips = 1", "bad.toml has no [gate] table; it holds other"),
         ("gate = 3", "bad.toml has no [gate] table; it holds gate"),
-        ("[gate]\naccuracy = 1", "bad.toml: limits: 'accuracy' is none, allowed are overall_drop_pp"),
-        ("[gate]\nflips = '1'", "bad.toml: flips: '1', allowed is a share"),
+        ("[gate]\naccuracy = 1", "bad.toml: got limits: 'accuracy' is none, expected overall_drop_pp"),
+        ("[gate]\nflips = '1'", "bad.toml: got flips: '1', expected a share"),
         (None, "bad.toml cannot be read"),
     ],
 )

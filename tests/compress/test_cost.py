@@ -77,14 +77,14 @@ def test_variants_are_a_row_each_with_ratios_to_the_first(model, tmp_path):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"repeats": -1}, "repeats: -1, allowed is a whole number of 0 or more"),
-        ({"repeats": 1.5}, "repeats: 1.5, allowed"),
-        ({"threads": 0}, "threads: 0, allowed"),
+        ({"repeats": -1}, "repeats: got -1, expected a whole number of 0 or more"),
+        ({"repeats": 1.5}, "repeats: 1.5, expected"),
+        ({"threads": 0}, "threads: 0, expected"),
         ({"images": np.zeros((2, 5, 5, 1))}, r"shape \(2, 5, 5, 1\), the model takes \(N, 8, 8, 1\)"),
     ],
 )
 def test_errors(model, settings, message):
     with pytest.raises(InputError, match=message):
         cost(model, **{"repeats": 1, **settings})
-    with pytest.raises(InputError, match=r"models: {}, allowed is one model or more"):
+    with pytest.raises(InputError, match=r"models: got {}, expected one model or more"):
         measure_variants({})

@@ -67,7 +67,7 @@ def test_loops_make_flops_a_lower_bound_and_nothing_counted_makes_them_unknown()
     ("model", "message"),
     [
         ("nowhere.tflite", "model: there is no file nowhere.tflite"),
-        ("model.h5", "model: path model.h5, allowed are .keras and .tflite files"),
+        ("model.h5", "model: got path model.h5, expected .keras and .tflite files"),
         (7, "model: int, allowed are"),
         (b"none", "model: 4 bytes that LiteRT cannot run"),
     ],

@@ -78,7 +78,7 @@ def test_images_of_many_sizes_need_one():
 
 
 def test_a_split_without_labels_is_refused():
-    with pytest.raises(InputError, match="run from -1 to -1; allowed are 0 to 3"):
+    with pytest.raises(InputError, match="run from -1 to -1; expected 0 to 3"):
         _ = streaming(labels=np.full(50, -1)).labels
 
 

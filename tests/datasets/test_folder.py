@@ -68,7 +68,7 @@ def test_sizes_may_vary(tmp_path):
 def test_a_class_without_images(tmp_path):
     root = lay(tmp_path / "in")
     (root / "train" / "emu").mkdir()
-    with pytest.raises(InputError, match=r"emu holds no image; allowed are \.jpg"):
+    with pytest.raises(InputError, match=r"emu holds no image; expected \.jpg"):
         prepare("pets", root, data_dir=tmp_path / "d")
 
 

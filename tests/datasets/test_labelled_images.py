@@ -74,7 +74,7 @@ def test_names_put_the_labels_in_the_order_of_the_models_outputs(pets):
     assert images.labels.tolist() == [2] * 4 + [3] * 4 + [0] * 4
     with pytest.raises(InputError, match="classes: 1 of the data's 3 are not named: owl"):
         labelled_images(str(pets)).named(["cat", "dog"])
-    with pytest.raises(InputError, match="classes: '3 names', allowed is different names"):
+    with pytest.raises(InputError, match="classes: got '3 names', expected different names"):
         labelled_images(str(pets)).named(["cat", "dog", "dog"])
 
 
@@ -130,9 +130,9 @@ def test_folders_that_cannot_be_used_are_one_line(tmp_path, pets):
         labelled_images(str(tmp_path / "not.npz"))
     with pytest.raises(InputError, match=r"data: ./nowhere, there is no such folder or .npz file"):
         labelled_images("./nowhere")
-    with pytest.raises(InputError, match="limit: 0, allowed is 1 or more"):
+    with pytest.raises(InputError, match="limit: got 0, expected 1 or more"):
         read(limit=0)
-    with pytest.raises(InputError, match="crop: 9, allowed is at most image_size, 8"):
+    with pytest.raises(InputError, match="crop: got 9, expected at most image_size, 8"):
         read(image_size=8, crop=9)
     with pytest.raises(InputError, match=r"image .*cat/0.png: crop: 9 pixels, but an image has 8 x 8"):
         read(crop=9)

@@ -125,10 +125,10 @@ def test_keras_fits_without_a_warning_and_traces_once(recwarn):
     ("options", "message"),
     [
         ({"batch_size": 0}, "batch_size is 0; it must be at least 1"),
-        ({"seed": -1}, "seed is -1; allowed are 0 to 2147483647"),
+        ({"seed": -1}, "seed is -1; expected 0 to 2147483647"),
         (
             {"augmentation": "spin"},
-            "augmentation is 'spin'; allowed are none, flip, shift, crop_flip, resized_crop_flip",
+            "augmentation is 'spin'; expected none, flip, shift, crop_flip, resized_crop_flip",
         ),
     ],
 )

@@ -103,7 +103,7 @@ def test_idx_files_that_do_not_fit(tmp_path, small_mnist, write_idx):
     with pytest.raises(InputError, match="split 'test' has 12 images and 11 labels"):
         prepare("mnist", small_mnist, data_dir=tmp_path / "d")
     write_idx(labels, np.full(12, 10))
-    with pytest.raises(InputError, match="labels of split 'test' go up to 10; allowed are 0 to 9"):
+    with pytest.raises(InputError, match="labels of split 'test' go up to 10; expected 0 to 9"):
         prepare("mnist", small_mnist, data_dir=tmp_path / "d")
     write_idx(small_mnist / "t10k-images-idx3-ubyte", np.zeros((12, 8, 8)))
     with pytest.raises(InputError, match=r"are .8, 8, 1.; the set has .28, 28, 1."):
@@ -117,7 +117,7 @@ def test_idx_files_that_do_not_fit(tmp_path, small_mnist, write_idx):
         (lambda f: (f / "data_batch_3.bin").unlink(), "lacks data_batch_3.bin of the binary version"),
         (lambda f: (f / "test_batch.bin").write_bytes(b"\0" * 3072), "holds 3072 bytes; it must be a multiple of 3073"),
         (lambda f: (f / "test_batch.bin").write_bytes(b""), "holds 0 bytes"),
-        (lambda f: (f / "test_batch.bin").write_bytes(b"\x0a" + b"\0" * 3072), "has a label 10; allowed are 0 to 9"),
+        (lambda f: (f / "test_batch.bin").write_bytes(b"\x0a" + b"\0" * 3072), "has a label 10; expected 0 to 9"),
         (lambda f: (f / "batches.meta.txt").write_text("cat\ndog\n"), "names 2 classes; CIFAR-10 has 10"),
     ],
 )

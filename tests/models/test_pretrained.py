@@ -50,7 +50,7 @@ def test_it_saves_and_converts(file, tmp_path):
     [
         (("nope.keras", (6, 6, 3)), "there is no file nope.keras"),
         ((None, (8, 6, 3)), r"takes images \(6, 6, 3\), and the data set has \(8, 6, 3\)"),
-        ((None, (6, 6, 3), "zca"), "preprocess: 'zca', allowed are none, unit, tf, caffe, torch"),
+        ((None, (6, 6, 3), "zca"), "preprocess: got 'zca', expected none, unit, tf, caffe, torch"),
     ],
 )
 def test_refusals(file, arguments, message):

@@ -204,8 +204,8 @@ def test_what_no_member_can_be_made_of_is_told_before_any_is(made, variant, mess
     [
         ({}, "sparsity, ratio: "),
         ({"sparsity": 0.5, "ratio": 2}, "exactly one of the two"),
-        ({"ratio": 1}, "ratio: 1, allowed is above 1"),
-        ({"sparsity": 0.5, "treatment": "melt"}, "treatment: 'melt', allowed is gradual, one_shot, finetune, rewind"),
+        ({"ratio": 1}, "ratio: got 1, expected above 1"),
+        ({"sparsity": 0.5, "treatment": "melt"}, "treatment: got 'melt', expected gradual, one_shot, finetune, rewind"),
         ({"sparsity": 0.5, "after": "magnitude-0.2"}, "'dense' where gradual"),
         ({"sparsity": 0.5, "rewind_to": 5}, "0 unless 'rewind'"),
     ],

@@ -104,7 +104,7 @@ def test_a_member_that_fails_is_recorded_while_the_others_go_on(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"model": "nope"}, "model is 'nope'; allowed are digits_convnet"),
+        ({"model": "nope"}, "model is 'nope'; expected digits_convnet"),
         ({"dataset": "nope"}, "name is 'nope'; no data set has it"),
         ({"model_options": {"depth": 3}}, "option 'depth' is not one of model 'digits_convnet'"),
     ],
@@ -120,7 +120,7 @@ def test_a_study_that_cannot_run_is_one_line(tmp_path, change, message):
 def test_settings_that_no_run_takes(tmp_path):
     with pytest.raises(InputError, match="workers: 0"):
         run(STUDY, tmp_path, workers=0)
-    with pytest.raises(InputError, match="engine: 'mpi', allowed is 'local'"):
+    with pytest.raises(InputError, match="engine: got 'mpi', expected 'local'"):
         run(STUDY, tmp_path, engine="mpi")
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match=r"directory: .*file cannot be written"):

@@ -132,10 +132,10 @@ def test_one_person_is_one_rater_however_typed(answers):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("  ", "rater: a name of 0 characters, allowed are 1 to 60"),
+        ("  ", "rater: got a name of 0 characters, expected 1 to 60"),
         ("a" * 61, "rater: a name of 61 characters"),
-        ("a\nb", r"rater: 'a\\nb', allowed are characters that show"),
-        ("\u202eevil", "allowed are characters that show"),
+        ("a\nb", r"rater: got 'a\\nb', expected characters that show"),
+        ("\u202eevil", "expected characters that show"),
     ],
 )
 def test_names_that_are_refused(name, message):
@@ -154,15 +154,15 @@ def test_names_that_are_text(answers, name):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda a, s, e: a.record(s, "ann", e, {"colour": 1}), "answers: 'colour', allowed is any of accurate_label"),
-        (lambda a, s, e: a.record(s, "ann", e, {"typical": 2}), "typical: 2, allowed is 0, 1 or None"),
-        (lambda a, s, e: a.record(s, "ann", e, {}, ["funny"]), "categories: 'funny', allowed is any of abstract"),
-        (lambda a, s, e: a.record(s, "ann", "test-x", ALL), "example: 'test-x', allowed is an image of study 1"),
+        (lambda a, s, e: a.record(s, "ann", e, {"colour": 1}), "answers: got 'colour', expected any of accurate_label"),
+        (lambda a, s, e: a.record(s, "ann", e, {"typical": 2}), "typical: got 2, expected 0, 1 or None"),
+        (lambda a, s, e: a.record(s, "ann", e, {}, ["funny"]), "categories: got 'funny', expected any of abstract"),
+        (lambda a, s, e: a.record(s, "ann", "test-x", ALL), "example: got 'test-x', expected an image of study 1"),
         (lambda a, s, e: a.record(7, "ann", e, ALL), "study: 7, known are 1; begin one"),
         (lambda a, s, e: a.sheet(7), "study: 7"),
         (lambda a, s, e: a.next(7, "ann"), "study: 7"),
         (lambda a, s, e: a.answers(7), "study: 7"),
-        (lambda a, s, e: begun(a, seed=2**63), "seed: 9223372036854775808, allowed is a number from 0"),
+        (lambda a, s, e: begun(a, seed=2**63), "seed: got 9223372036854775808, expected a number from 0"),
     ],
 )
 def test_refusals(answers, call, message):

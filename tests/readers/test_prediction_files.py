@@ -227,7 +227,7 @@ CASES = {
     "ids of answers alone": (dict(y_npy=Y, p_csv="id,class\na,0"), "y.npy: has no example ids, but p.csv has"),
     "ids of strange type": (
         dict(y_npy=Y, p_npz={"top1": Y, "ids": Y * 1.0}),
-        "p.npz: ids of type float64 and shape (3,); allowed are (examples,) integers or text",
+        "p.npz: got ids of type float64 and shape (3,);, expected (examples,) integers or text",
     ),
     "an unknown class": (
         dict(y_csv=YNAMES, p_csv="id,class\na,cow\nb,dog\nc,cat"),
@@ -285,7 +285,7 @@ CASES = {
     ),
     "an unknown kind": (
         dict(y_npy=Y, p_pkl=b"\x80"),
-        "p.pkl: of unknown kind; allowed are .csv, .parquet, .npy and .npz",
+        "p.pkl: got of unknown kind;, expected .csv, .parquet, .npy and .npz",
     ),
     "an empty file": (dict(y_npy=Y, p_csv=""), "p.csv: is empty"),
     "an empty array": (dict(y_npy=Y, p_npy=np.ones((0, 2))), "p.npy: holds an empty array, of shape (0, 2)"),
@@ -324,13 +324,13 @@ CASES = {
         dict(y_npy=Y, p_npz={"a": Y, "b": Y}),
         "p.npz: holds the arrays a, b; call the one of predictions `scores` or `top1`",
     ),
-    "one-hot labels": (dict(y_npy=np.eye(3), p_npy=Y), "y.npy: labels of shape (3, 3), allowed is (examples,)"),
-    "fractions as labels": (dict(y_npy=Y + 0.5, p_npy=Y), "y.npy: classes of type float64, allowed are whole numbers"),
+    "one-hot labels": (dict(y_npy=np.eye(3), p_npy=Y), "y.npy: got labels of shape (3, 3), expected (examples,)"),
+    "fractions as labels": (dict(y_npy=Y + 0.5, p_npy=Y), "y.npy: got classes of type float64, expected whole numbers"),
     "four dimensions": (
         dict(y_npy=Y, p_npy=np.ones((1, 1, 3, 2))),
         "p.npy: float64 of shape (1, 1, 3, 2), allowed are",
     ),
-    "truths": (dict(y_npy=Y, p_npy=np.ones((3, 2), bool)), "p.npy: scores of type bool, allowed are floats"),
+    "truths": (dict(y_npy=Y, p_npy=np.ones((3, 2), bool)), "p.npy: got scores of type bool, expected floats"),
     "fractions in text": (
         dict(y_csv="label\n0\n1.5\n0", p_csv="class\n0\n0\n1"),
         "y.csv: class 1.5 is no whole number",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tfaudit.analysis.study_audit import Material
+from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.report.html import write_report
 from tfaudit.report.sections.order import study_sections
 
@@ -15,13 +15,13 @@ def test_report(browser, store, width, scheme):
     page = context.new_page()
     page.on("console", lambda message: said.append(message.text))
     page.on("pageerror", lambda error: said.append(str(error)))
-    page.goto(write_report(Material.read(store)).as_uri())
+    page.goto(write_report(StudyAudit.read(store)).as_uri())
 
-    audit = Material.read(store).audit
+    audit = StudyAudit.read(store).audit
     rows = page.locator("#figures tbody tr")
     assert [row.split("\t")[0] for row in rows.all_inner_texts()] == list(audit.frame()["title"])
     charts = page.locator("svg.chart")
-    drawn = [figure for section in study_sections(Material.read(store)) for figure in section.figures]
+    drawn = [figure for section in study_sections(StudyAudit.read(store)) for figure in section.figures]
     assert charts.count() == 2 + len(audit.impacts) + len(drawn)
     for chart in charts.all():
         box = chart.bounding_box()

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from tests.builders.studies import NAMES, make_study
-from tfaudit.analysis.study_audit import Material
+from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.errors import InputError
 from tfaudit.report.html import write_report
 from tfaudit.report.sections.order import study_sections
@@ -45,7 +45,7 @@ class Page(html.parser.HTMLParser):
 
 @pytest.fixture(scope="module")
 def text(store):
-    return write_report(Material.read(store)).read_text()
+    return write_report(StudyAudit.read(store)).read_text()
 
 
 @pytest.fixture(scope="module")
@@ -63,9 +63,9 @@ def test_asks_no_network(page, text):
 def test_is_whole(page, store):
     assert len(page.ids) == len(set(page.ids))
     assert {link[1:] for link in page.links if link.startswith("#")} <= set(page.ids)
-    material = Material.read(store)
-    audit = material.audit
-    charts = [figure for section in study_sections(material) for figure in section.figures]
+    study_audit = StudyAudit.read(store)
+    audit = study_audit.audit
+    charts = [figure for section in study_sections(study_audit) for figure in section.figures]
     assert page.tags.count("svg") == 2 + len(audit.impacts) + len(charts)
     shown = sum(min(24, len(found.index)) for found in audit.exemplars.values())
     assert page.tags.count("img") == shown > 0
@@ -87,7 +87,7 @@ def test_names_are_escaped(text, page):
 
 
 def test_written_where_asked(store, tmp_path):
-    place = write_report(Material.read(store), tmp_path / "deep" / "r.html")
+    place = write_report(StudyAudit.read(store), tmp_path / "deep" / "r.html")
     assert place == tmp_path / "deep" / "r.html"
     assert place.read_text().startswith("<!DOCTYPE html>")
     assert [file.name for file in place.parent.iterdir()] == ["r.html"]
@@ -96,11 +96,11 @@ def test_written_where_asked(store, tmp_path):
 def test_place_that_cannot_be_written(store, tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match=r"out: .* cannot be written"):
-        write_report(Material.read(store), tmp_path / "file" / "r.html")
+        write_report(StudyAudit.read(store), tmp_path / "file" / "r.html")
 
 
 def test_single_members(tmp_path):
-    written = write_report(Material.read(make_study(tmp_path, members=1))).read_text()
+    written = write_report(StudyAudit.read(make_study(tmp_path, members=1))).read_text()
     assert 'id="classes"' not in written
     assert "No tests of populations where one has a single member" in written
     Page(written)
@@ -108,4 +108,4 @@ def test_single_members(tmp_path):
 
 def test_baseline_alone(tmp_path):
     store = make_study(tmp_path, members=1, missing={("int8", 0), ("magnitude-0.9", 0)})
-    assert "nothing to compare yet" in write_report(Material.read(store)).read_text()
+    assert "nothing to compare yet" in write_report(StudyAudit.read(store)).read_text()

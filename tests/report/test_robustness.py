@@ -11,7 +11,7 @@ from PIL import Image
 from tests.builders.corrupted_studies import corrupted_study
 from tests.builders.studies import make_study
 from tests.report.test_sections import cells, sections_of
-from tfaudit.analysis.study_audit import Material
+from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audit.corruption.robustness import robustness
 from tfaudit.datasets.corruptions.registry import corrupt
 from tfaudit.errors import InputError
@@ -28,7 +28,7 @@ def corrupted(tmp_path_factory):
 
 
 def section_of(store):
-    return robustness_section(Material.read(store, permutations=0))
+    return robustness_section(StudyAudit.read(store, permutations=0))
 
 
 def audited(store, variant):
@@ -44,7 +44,7 @@ def pixels(source):
 
 def test_a_study_without_conditions_has_no_such_section_and_no_such_style(store, tmp_path):
     assert "robustness" not in sections_of(store)
-    written = write_report(Material.read(store, permutations=0), tmp_path / "report.html").read_text()
+    written = write_report(StudyAudit.read(store, permutations=0), tmp_path / "report.html").read_text()
     assert "strip" not in written
 
 
@@ -104,7 +104,7 @@ def test_the_strip_shows_the_image_that_is_lost_first_as_the_models_saw_it(corru
 
 def test_the_page_escapes_names_and_holds_the_strip(corrupted, tmp_path):
     store, section = corrupted
-    text = write_report(Material.read(store, permutations=0), tmp_path / "report.html").read_text()
+    text = write_report(StudyAudit.read(store, permutations=0), tmp_path / "report.html").read_text()
     assert 'id="robustness"' in text
     assert text.count('class="strip"') == 1
     assert "<script>" not in text
@@ -114,7 +114,7 @@ def test_the_page_escapes_names_and_holds_the_strip(corrupted, tmp_path):
 
 def test_charts_are_saved(corrupted, tmp_path):
     store, section = corrupted
-    names = {path.stem for path in save_charts(Material.read(store, permutations=0), tmp_path, ("svg",))}
+    names = {path.stem for path in save_charts(StudyAudit.read(store, permutations=0), tmp_path, ("svg",))}
     assert {figure.name for figure in section.figures} <= names
 
 

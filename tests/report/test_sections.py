@@ -9,7 +9,7 @@ from scipy import stats
 
 from tests.builders.studies import make_study
 from tfaudit.analysis.fingerprints import Inputs
-from tfaudit.analysis.study_audit import Material
+from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audit.chance import chance
 from tfaudit.audit.distortion.recall_distortion import distortion
 from tfaudit.audit.exemplars import exemplars
@@ -34,7 +34,7 @@ WRITERS = pd.DataFrame(
 
 
 def sections_of(store, **brought):
-    return {section.key: section for section in study_sections(Material.read(store, permutations=50, **brought))}
+    return {section.key: section for section in study_sections(StudyAudit.read(store, permutations=50, **brought))}
 
 
 def cells(table):
@@ -153,18 +153,18 @@ def everything(tmp_path_factory):
     """One report with every section but the survey and the pairs."""
     variants = tuple(Pruned(s) for s in (0.5, 0.7, 0.9))
     store = make_study(tmp_path_factory.mktemp("all"), variants=variants, groups=WRITERS)
-    material = Material.read(store, permutations=50)
-    return material, study_sections(material)
+    study_audit = StudyAudit.read(store, permutations=50)
+    return study_audit, study_sections(study_audit)
 
 
 def test_every_section_says_what_it_shows_and_cites_its_source(everything):
-    material, sections = everything
+    study_audit, sections = everything
     assert len(sections) == 7
     for section in sections:
         assert section.says.endswith((".", "?"))
         assert section.says.count(". ") == 0
         assert set(re.findall(r"\[([A-Z]+)\]", section.source)) & SOURCES.keys()
-    text = write_report(material).read_text()
+    text = write_report(study_audit).read_text()
     assert all(f'id="{section.key}"' in text for section in sections)
     assert text.count("<svg") >= sum(len(section.figures) for section in sections)
 

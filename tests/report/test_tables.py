@@ -9,7 +9,7 @@ from rich.console import Console
 
 from tests.builders.populations import population
 from tests.builders.studies import make_study
-from tfaudit.analysis.study_audit import Material
+from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audit.summary import summary
 from tfaudit.report.tables import columns, html_table, terminal_table
 
@@ -21,7 +21,7 @@ def printed(audit, width=80):
 
 
 def test_terminal_table_fits_80_columns(store):
-    audit = Material.read(store).audit
+    audit = StudyAudit.read(store).audit
     text = printed(audit)
     row = next(line for line in text.splitlines() if line.strip().startswith("magnitude 90"))
     figures = audit.frame().iloc[1]
@@ -49,7 +49,7 @@ def test_names_are_no_markup(tmp_path):
 
 
 def test_members_that_differ(tmp_path):
-    audit = Material.read(make_study(tmp_path, missing={("int8", 0)})).audit
+    audit = StudyAudit.read(make_study(tmp_path, missing={("int8", 0)})).audit
     assert "3–4 members per variant" in printed(audit)
 
 
@@ -81,6 +81,6 @@ def test_a_study_of_imagenets_size_fits_80_columns():
 
 
 def test_html_table_is_accessible(store):
-    table = html_table(Material.read(store).audit)
+    table = html_table(StudyAudit.read(store).audit)
     assert table.count('<th scope="col">') == 14
     assert table.count('<th scope="row">') == 3

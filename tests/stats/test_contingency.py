@@ -107,11 +107,11 @@ def test_kappa_is_scikit_learns_and_no_name_of_a_class_matters(pairs, names):
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: mcnemar([0.5], [1]), "lost: allowed are integers, 0 or more"),
-        (lambda: mcnemar([1], [-1]), "won: allowed are integers, 0 or more"),
+        (lambda: mcnemar([0.5], [1]), "lost: expected integers, 0 or more"),
+        (lambda: mcnemar([1], [-1]), "won: expected integers, 0 or more"),
         (lambda: mcnemar([1, 2], [1]), r"won: shape \(1,\), lost has \(2,\); they must agree"),
         (lambda: paired_interval([2], [2], [3]), "pairs: fewer pairs than changes"),
-        (lambda: paired_interval([1], [1], [3], confidence=95), r"confidence: 95, allowed is a level in \(0, 1\)"),
+        (lambda: paired_interval([1], [1], [3], confidence=95), r"confidence: got 95, expected a level in \(0, 1\)"),
         (lambda: cohen_kappa(np.array([], int), np.array([], int)), r"first: shape \(0,\), expected \(examples,\)"),
     ],
 )

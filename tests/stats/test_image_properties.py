@@ -119,7 +119,7 @@ def test_images_of_many_sizes_and_none(measure):
 @pytest.mark.parametrize(
     ("images", "message"),
     [
-        (IMAGES.astype(int), "values of type int64 .* allowed are uint8 and floats in \\[0, 1\\]"),
+        (IMAGES.astype(int), "values of type int64 .* expected uint8 and floats in \\[0, 1\\]"),
         (IMAGES.astype(float), "values of type float64 from 0.0 to 255.0 near image 0"),
         (np.full((2, 3, 3), np.nan), "from nan to nan"),
         ([np.zeros((3, 3)), np.zeros(3)], "image 1 has shape \\(3,\\), expected \\(H, W, C\\)"),
@@ -135,10 +135,10 @@ def test_bad_images(measure, images, message):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: tilt(IMAGES, threshold=1), "threshold: 1, allowed is a share in \\[0, 1\\)"),
+        (lambda: tilt(IMAGES, threshold=1), "threshold: got 1, expected a share in \\[0, 1\\)"),
         (lambda: class_means(list(IMAGES), LABELS, 4), "images: list, expected one array"),
         (lambda: class_means(IMAGES, LABELS[:3], 4), "labels: int64 of shape \\(3,\\), expected one integer .* 30"),
-        (lambda: class_means(IMAGES, LABELS, 3), "labels: from 0 to 3, allowed is \\[0, 3\\)"),
+        (lambda: class_means(IMAGES, LABELS, 3), "labels: got from 0 to 3, expected \\[0, 3\\)"),
         (
             lambda: distance_to_class_mean(IMAGES, LABELS, np.zeros((4, 9, 7, 1))),
             "means: shape \\(4, 9, 7, 1\\), expected \\(classes, 9, 7, 3\\)",

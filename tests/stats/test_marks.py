@@ -39,8 +39,8 @@ def test_the_intervals_of_a_family_hold_together(rng):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"levels": 0}, "levels: 0, allowed is 1 or more"),
-        ({"alpha": 1.0}, r"alpha: 1.0, allowed is a level in \(0, 1\)"),
+        ({"levels": 0}, "levels: got 0, expected 1 or more"),
+        ({"alpha": 1.0}, r"alpha: got 1.0, expected a level in \(0, 1\)"),
     ],
 )
 def test_bad_input(options, message):

@@ -66,5 +66,5 @@ def test_too_little_for_a_test(samples, paired):
 def test_bad_input():
     with pytest.raises(InputError, match="second: 3 values, first has 2"):
         compare_means([1.0, 2.0], [1.0, 2.0, 3.0], paired=True)
-    with pytest.raises(InputError, match="alternative: 'larger', allowed is two-sided, less, greater"):
+    with pytest.raises(InputError, match="alternative: got 'larger', expected two-sided, less, greater"):
         compare_means([1.0, 2.0], [1.0, 2.0], paired=True, alternative="larger")

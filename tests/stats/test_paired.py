@@ -31,9 +31,9 @@ def test_constant_differences_and_nan():
 @pytest.mark.parametrize(
     ("first", "second", "options", "words"),
     [
-        ([[1.0]], [[1.0]], {}, "first: 1, allowed is 2 pairs or more"),
+        ([[1.0]], [[1.0]], {}, "first: got 1, expected 2 pairs or more"),
         ([[1.0], [2.0]], [[1.0]], {}, r"second: \(1, 1\)"),
-        ([[1.0], [2.0]], [[1.0], [2.0]], {"confidence": 1}, "confidence: 1, allowed is a level"),
+        ([[1.0], [2.0]], [[1.0], [2.0]], {"confidence": 1}, "confidence: got 1, expected a level"),
     ],
 )
 def test_bad_input(first, second, options, words):

@@ -83,10 +83,10 @@ def test_smallest_p(options, smallest):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"first": 0, "second": 2}, "first: 0, allowed is 1 member or more"),
+        ({"first": 0, "second": 2}, "first: got 0, expected 1 member or more"),
         ({"first": 2, "second": 0}, "second: 0"),
         ({"first": 2, "second": 2, "permutations": 0}, "permutations: 0"),
-        ({"first": 2, "second": 3, "paired": True}, "second: 3, allowed is 2 members"),
+        ({"first": 2, "second": 3, "paired": True}, "second: got 3, expected 2 members"),
     ],
 )
 def test_bad_input(options, message):

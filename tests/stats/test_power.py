@@ -80,11 +80,11 @@ def test_shift_of_no_error_and_of_nothing():
     [
         (lambda: mcnemar_power(10, 0.5, 0.3), r"drop, gains: \(0.5, 0.3\)"),
         (lambda: mcnemar_power(-1, 0.5, 0.1), "examples: -1"),
-        (lambda: mcnemar_power(10, 0.5, 0.1, alpha=0), "alpha: 0, allowed is a level"),
-        (lambda: detectable_drop([5], [6]), r"gained: \[6\], allowed is counts from 0 to examples"),
-        (lambda: detectable_drop([5, 5], [0]), r"gained: \(1,\), allowed is the shape \(2,\)"),
+        (lambda: mcnemar_power(10, 0.5, 0.1, alpha=0), "alpha: got 0, expected a level"),
+        (lambda: detectable_drop([5], [6]), r"gained: got \[6\], expected counts from 0 to examples"),
+        (lambda: detectable_drop([5, 5], [0]), r"gained: got \(1,\), expected the shape \(2,\)"),
         (lambda: detectable_drop([5], [0], power=1), "power: 1"),
-        (lambda: examples_needed(0, 0.1), "drop: 0, allowed is a share above 0"),
+        (lambda: examples_needed(0, 0.1), "drop: got 0, expected a share above 0"),
         (lambda: detectable_shift(1, 5, power=2), "power: 2"),
     ],
 )

@@ -78,9 +78,9 @@ def test_under_the_null_five_percent_are_flagged():
 @pytest.mark.parametrize(
     ("counts", "options", "message"),
     [
-        (([3], [2], [0], [1]), {}, "hits: 3 of 2, allowed are at most all"),
+        (([3], [2], [0], [1]), {}, "hits: got 3 of 2, expected at most all"),
         (([1], [2], [4], [1]), {}, "other_hits: 4 of 1"),
-        (([0.5], [2], [0], [1]), {}, "hits: float64 from 0.5, allowed are integers >= 0"),
+        (([0.5], [2], [0], [1]), {}, "hits: got float64 from 0.5, expected integers >= 0"),
         (([1], [-2], [0], [1]), {}, "totals: int64 from -2"),
         (([1], [2, 3], [0], [1]), {}, r"totals: shape \(2,\)"),
         (([1], [2], [0], [1]), {"confidence": 0}, "confidence: 0"),

@@ -8,7 +8,7 @@ import pytest
 
 from tests.builders.populations import population
 from tfaudit import InputError, Predictions, Study, Training, open_store
-from tfaudit.analysis.study_audit import Material
+from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.store.external import write_given
 from tfaudit.store.files import lock
 from tfaudit.store.store import Store
@@ -68,7 +68,7 @@ def test_the_audit_knows_sizes_pairs_groups_and_images(tmp_path, baseline):
     store = write_given(
         tmp_path, baseline, {"x": after}, name="mine", facts=facts, groups=groups, images=images, paired=["x"]
     )
-    table = Material.read(store, permutations=0).audit.frame().set_index("variant")
+    table = StudyAudit.read(store, permutations=0).audit.frame().set_index("variant")
     assert table["bytes"].tolist() == [400, 100]
     assert table.loc["x", "sparsity"] == 0.9
     assert pd.isna(table.loc["dense", "sparsity"])
@@ -80,7 +80,7 @@ def test_the_audit_knows_sizes_pairs_groups_and_images(tmp_path, baseline):
 def test_notes_speak_of_pairs_where_there_are_and_not_of_missing_members(tmp_path, baseline):
     after = {"x": population(1, members=4), "y": population(2, members=2)}
     store = write_given(tmp_path, baseline, after, name="mine", paired=["x"])
-    notes = " ".join(Material.read(store, permutations=0).audit.notes)
+    notes = " ".join(StudyAudit.read(store, permutations=0).audit.notes)
     assert "Members of x are made from the baseline's members" in notes
     assert "members are there" not in notes
 
@@ -94,9 +94,9 @@ def test_hostile_names_are_titles_and_never_paths(tmp_path, baseline):
     for key in store.variants:
         assert (tmp_path / "s/members" / key).is_dir()
         assert len(key) < 80
-    with pytest.raises(InputError, match="name: ' ', allowed is printable text"):
+    with pytest.raises(InputError, match="name: got ' ', expected printable text"):
         Given(" ")
-    with pytest.raises(InputError, match=r"name: 'a.nb', allowed is printable text"):
+    with pytest.raises(InputError, match=r"name: got 'a.nb', expected printable text"):
         Given("a\nb")
 
 
@@ -124,7 +124,7 @@ def test_a_trained_study_is_not_touched(tmp_path, baseline):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        (dict(compressed={}), "compressed: {}, allowed is at least one variant"),
+        (dict(compressed={}), "compressed: got {}, expected at least one variant"),
         (dict(compressed={"x": population(0, examples=10)}), "compressed: 10 examples, the baseline has 200"),
         (dict(images=[b""]), "images: 1 for 200 examples"),
         (dict(groups=pd.DataFrame({"a": [1]})), "groups: 1 rows for 200 examples"),

@@ -165,7 +165,7 @@ def test_a_flipped_byte_of_the_images_is_noticed_or_changes_nothing(store):
 
 @pytest.mark.parametrize("positions", [[40], [0, -1]])
 def test_images_that_are_not_there(store, positions):
-    with pytest.raises(InputError, match=r"positions: .*, allowed are 0 to 39 of the examples in .*test.parquet"):
+    with pytest.raises(InputError, match=r"positions: got .*, expected 0 to 39 of the examples in .*test.parquet"):
         store.images("test", positions)
     with pytest.raises(InputError, match=r"examples: .*other.parquet cannot be read \(No such file"):
         store.images("other", [0])

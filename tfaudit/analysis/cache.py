@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable
 from importlib.metadata import version
 from importlib.resources import files
-from importlib.resources.abc import Traversable
 from typing import Any, TypeVar
 
 from tfaudit.analysis.serialization import pack, unpack
@@ -23,13 +22,6 @@ T = TypeVar("T")
 
 ROOM = "audit"
 """The folder of a study that holds them; whoever deletes it loses time and nothing else."""
-
-_MADE_BY = (
-    *("audit", "stats", "predictions.py", "results.py", "conditions.py", "variants.py", "study.py", "store.py"),
-    *("parquet.py", "datasets/corruptions", "report/sections", "report/material.py", "report/evidence.py"),
-    *("report/properties.py", "report/image_strip.py", "report/gallery.py"),
-)
-"""Sources of this package that decide what a result is."""
 
 _LIBRARIES = ("numpy", "pandas", "pyarrow", "scipy", "statsmodels", "pillow", "opencv-python-headless")
 
@@ -77,15 +69,27 @@ def _superseded(store: Store, name: str, path: str) -> list[Any]:
 
 @functools.cache
 def _sources() -> list[str]:
-    """What a result rests on besides its inputs: it must not outlive the code that made it."""
-    sources = hashlib.sha256()
-    for place in _MADE_BY:
-        for file in _files(files("tfaudit").joinpath(place)):
-            sources.update(file.read_bytes())
-    return [sources.hexdigest(), *map(version, _LIBRARIES)]
+    """Return what a result depends on besides its inputs: it must not outlive the code that computed it."""
+    digests = hashlib.sha256()
+    for source in dict(sorted(_imported("tfaudit.analysis.study_audit").items())).values():
+        digests.update(source)
+    return [digests.hexdigest(), *map(version, _LIBRARIES)]
 
 
-def _files(place: Traversable) -> list[Traversable]:
-    if place.is_file():
-        return [place] if place.name.endswith(".py") else []
-    return [file for inner in sorted(place.iterdir(), key=lambda each: each.name) for file in _files(inner)]
+def _imported(module: str) -> dict[str, bytes]:
+    """Return the sources of a module and of all modules of tfaudit that it imports, at any depth, by name."""
+    root = files("tfaudit")
+    sources: dict[str, bytes] = {}
+    open_names = [module]
+    while open_names:
+        name = open_names.pop()
+        place = root.joinpath(*name.split(".")[1:-1], f"{name.split('.')[-1]}.py")
+        if name in sources or not place.is_file():
+            continue
+        sources[name] = place.read_bytes()
+        for package, *names in _IMPORT.findall(sources[name].decode()):
+            open_names += [package, *(f"{package}.{imported.strip()}" for imported in "".join(names).split(","))]
+    return sources
+
+
+_IMPORT = re.compile(r"^ *from (tfaudit[\w.]*) import (?:\(([\w\s,]+)\)|([\w ,]+))", re.MULTILINE)

@@ -11,7 +11,7 @@ import pandas as pd
 
 from tfaudit.analysis.cache import digest
 from tfaudit.analysis.stored_images import can_be_measured, image_properties
-from tfaudit.analysis.study_data import BASELINE, Evidence
+from tfaudit.analysis.study_data import BASELINE, StudyData
 from tfaudit.analysis.variant_facts import described, remarks
 from tfaudit.audit.attributes import Attributes, attributes
 from tfaudit.audit.chance import Chance
@@ -30,12 +30,12 @@ from tfaudit.errors import InputError, require
 from tfaudit.predictions import Predictions
 from tfaudit.store.store import Store
 
-__all__ = ["Material", "prepare"]
+__all__ = ["StudyAudit", "prepare"]
 
 T = TypeVar("T")
 
 
-class Material(Evidence):
+class StudyAudit(StudyData):
     """A study and its audits, each made when it is first asked for.
 
     Methods take keys of variants. They raise an InputError where the study holds no such variant, or where its members
@@ -53,7 +53,7 @@ class Material(Evidence):
         seed: int = 0,
         groups: pd.DataFrame | None = None,
         answers: pd.DataFrame | None = None,
-    ) -> Material:
+    ) -> StudyAudit:
         """Opens a study; this reads the records of its members and nothing else.
 
         Args:
@@ -111,7 +111,7 @@ class Material(Evidence):
         """The PIEs of a compressed variant."""
         found = self.variant(key).exemplars
         if found is None:
-            raise InputError(f"variant: {key!r}, allowed are {', '.join(self.compressed_keys)}")
+            raise InputError("variant", repr(key), ", ".join(self.compressed_keys))
         return found
 
     def chance(self, key: str) -> Chance | None:
@@ -248,44 +248,44 @@ class Material(Evidence):
         )
 
 
-def prepare(material: Material, progress: Callable[[float, str], None]) -> None:
+def prepare(study_audit: StudyAudit, progress: Callable[[float, str], None]) -> None:
     """Makes and keeps the audits of all variants.
 
     Args:
-        material: of the study.
+        study_audit: of the study.
         progress: told before each variant which share is done and what comes next.
     """
-    corrupted = material.corrupted_keys if material.conditions else ()
-    steps = [(key, False) for key in material.titles] + [(key, True) for key in corrupted]
+    corrupted = study_audit.corrupted_keys if study_audit.conditions else ()
+    steps = [(key, False) for key in study_audit.titles] + [(key, True) for key in corrupted]
     for i, (key, under_corruption) in enumerate(steps):
         where = " under corruption" * under_corruption
-        progress(i / len(steps), f"Auditing {material.titles[key]}{where}, {i + 1} of {len(steps)}")
+        progress(i / len(steps), f"Auditing {study_audit.titles[key]}{where}, {i + 1} of {len(steps)}")
         if under_corruption:
-            material.robustness(key)
+            study_audit.robustness(key)
         else:
-            _audit(material, key)
+            _audit(study_audit, key)
     progress(1.0, "Audited")
 
 
-def _audit(material: Material, key: str) -> None:
+def _audit(study_audit: StudyAudit, key: str) -> None:
     """Makes those that rest on the answers of one variant to the examples as they are."""
-    material.tally(key)
-    material.unfairness(key)
-    found = material.variant(key)
+    study_audit.tally(key)
+    study_audit.unfairness(key)
+    found = study_audit.variant(key)
     if key == BASELINE:
         return
     if found.impact:
         for centering in CENTERINGS:
-            material.impact(key, centering)
-    if material.shares_members(key):
-        material.distortion(key)
-    if material.single(key):
-        material.pair(key)
-    if material.group_columns:
-        material.attributes(key)
-        for column in material.group_columns:
-            material.group_impact(key, column)
-    elif material.individuals is not None:
-        material.group_impact(key)
-    if len(material.groups.columns):
-        material.trends(key)
+            study_audit.impact(key, centering)
+    if study_audit.shares_members(key):
+        study_audit.distortion(key)
+    if study_audit.single(key):
+        study_audit.pair(key)
+    if study_audit.group_columns:
+        study_audit.attributes(key)
+        for column in study_audit.group_columns:
+            study_audit.group_impact(key, column)
+    elif study_audit.individuals is not None:
+        study_audit.group_impact(key)
+    if len(study_audit.groups.columns):
+        study_audit.trends(key)

@@ -18,7 +18,7 @@ from tfaudit.store.store import Store
 from tfaudit.study.conditions import Condition
 from tfaudit.study.study import Study
 
-__all__ = ["BASELINE", "Evidence", "Populations"]
+__all__ = ["BASELINE", "Populations", "StudyData"]
 
 T = TypeVar("T")
 
@@ -26,7 +26,7 @@ BASELINE = "dense"
 """Key of the uncompressed population."""
 
 
-class Evidence:
+class StudyData:
     """A study, the options of its audit, and what people brought along. Several threads may ask at once.
 
     Attributes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from tfaudit.analysis.study_audit import Material
+from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
 
 __all__ = ["COSTS", "choice_in_words", "known_costs", "weighed"]
@@ -14,15 +14,15 @@ COSTS = {"size": "min", "sparsity": "max", "time": "min"}
 """What a smaller model is measured by, and whether less is better."""
 
 
-def weighed(material: Material) -> pd.DataFrame:
-    """`Material.trade_offs` in shares, so that one point of any objective is one hundredth.
+def weighed(study_audit: StudyAudit) -> pd.DataFrame:
+    """`StudyAudit.trade_offs` in shares, so that one point of any objective is one hundredth.
 
     Columns: those of it, and `size`, gzipped, and `time`, the latency of one image where `tfaudit cost` measured it,
     both as shares of the baseline's; NaN where they are not known.
     """
-    table = material.trade_offs()
+    table = study_audit.trade_offs()
     dense = table.loc[table["variant"] == BASELINE, "gzipped kB"].mean()
-    return table.assign(size=table["gzipped kB"] / dense, time=table["variant"].map(_latency(material, "ratio")))
+    return table.assign(size=table["gzipped kB"] / dense, time=table["variant"].map(_latency(study_audit, "ratio")))
 
 
 def known_costs(table: pd.DataFrame) -> list[str]:
@@ -34,11 +34,11 @@ def known_costs(table: pd.DataFrame) -> list[str]:
     return [name for name in COSTS if table.loc[table[name].notna(), "variant"].nunique() > 2]
 
 
-def choice_in_words(material: Material, points: pd.DataFrame, variant: str) -> str:
+def choice_in_words(study_audit: StudyAudit, points: pd.DataFrame, variant: str) -> str:
     """A variant and what it costs, beside the baseline.
 
     Args:
-        material: of the study.
+        study_audit: of the study.
         points: of an `OperatingPoints` on what `weighed` gives.
         variant: key.
     """
@@ -47,16 +47,16 @@ def choice_in_words(material: Material, points: pd.DataFrame, variant: str) -> s
         f"{100 * float(rows[name][variant]):.2f} {unit}{_beside(rows, name, variant)}"
         for name, unit in _MEASURED.items()
     ]
-    sizes = material.audit.table.set_index("variant")[["gzipped_bytes", "bytes"]].astype("float64")
+    sizes = study_audit.audit.table.set_index("variant")[["gzipped_bytes", "bytes"]].astype("float64")
     for name, what in (("gzipped_bytes", "gzipped"), ("bytes", "on disk")):
         size, dense = float(sizes[name][variant]), float(sizes[name][BASELINE])
         if not np.isnan(size):
-            share = f" ({100 * size / dense:.0f} % of {material.titles[BASELINE]})" if dense > 0 else ""
+            share = f" ({100 * size / dense:.0f} % of {study_audit.titles[BASELINE]})" if dense > 0 else ""
             words.append(f"{_size(size)} {what}{share}")
-    time = _latency(material, "ms").get(variant)
+    time = _latency(study_audit, "ms").get(variant)
     if time is not None and pd.notna(time):
         words.append(f"{time:.3g} ms an image on the machine that measured it")
-    return f"{material.titles[variant]}: {', '.join(words)}."
+    return f"{study_audit.titles[variant]}: {', '.join(words)}."
 
 
 _MEASURED = {"accuracy": "% accurate", "unfairness": "points of unfairness"}
@@ -82,8 +82,8 @@ def _beside(rows: pd.DataFrame, name: str, variant: str) -> str:
     return f" ({100 * change:+.2f})".replace("-", "−")
 
 
-def _latency(material: Material, what: str) -> dict[str, float]:
+def _latency(study_audit: StudyAudit, what: str) -> dict[str, float]:
     """Of one image, by variant; nothing where it was not measured."""
-    costs = material.store.table("costs")
+    costs = study_audit.store.table("costs")
     column = f"latency_1_{what}"
     return {} if costs is None or column not in costs else dict(zip(costs["variant"], costs[column], strict=True))

@@ -103,11 +103,11 @@ def attributes(
         2     light  night        0.5            0.0  Fisher exact
     """
     if not 0 < alpha < 1:
-        raise InputError(f"alpha: {alpha!r}, allowed is a level in (0, 1)")
+        raise InputError("alpha", repr(alpha), "a level in (0, 1)")
     found = exemplars(baseline, compressed, ties=ties)
     if not isinstance(table, pd.DataFrame) or len(table) != len(found.labels) or not table.columns.size:
         came = f"shape {table.shape}" if isinstance(table, pd.DataFrame) else type(table).__name__
-        raise InputError(f"table: {came}, expected a DataFrame with a row for each of the {len(found.labels)} examples")
+        raise InputError("table", str(came), f"a DataFrame with a row for each of the {len(found.labels)} examples")
     pie = np.zeros(len(found.labels), bool)
     pie[found.index] = True
     rows = []
@@ -134,7 +134,7 @@ def _values(column: pd.Series, name: str) -> tuple[np.ndarray, list[str], list[i
         return codes, ["no", "yes", MISSING], [1, 2] if missing.any() else [1]
     if pd.api.types.is_numeric_dtype(column) and known.nunique() > MANY:
         came = f"column {name!r} has {known.nunique()} distinct numbers"
-        raise InputError(f"table: {came}, allowed are {MANY}; cut it into ranges first")
+        raise InputError("table", str(came), f"{MANY}; cut it into ranges first")
     codes, values = coded(column, len(column), name)
     return codes, list(values), list(range(len(values)))
 

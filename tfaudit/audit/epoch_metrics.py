@@ -70,9 +70,9 @@ def epoch_metrics(labels: np.ndarray, predicted: np.ndarray, baseline: np.ndarra
     """
     for name, answers in (("predicted", predicted), ("baseline", baseline)):
         if answers is not None and answers.shape != labels.shape:
-            raise InputError(f"{name}: shape {answers.shape}, expected that of labels, {labels.shape}")
+            raise InputError(name, f"shape {answers.shape}", f"that of labels, {labels.shape}")
     if not len(labels):
-        raise InputError("labels: empty, allowed is one example or more")
+        raise InputError("labels", "empty", "one example or more")
     recall, _ = class_recall(labels, predicted, int(labels.max()) + 1)
     metrics: dict[str, float] = {"worst_class_recall": float(np.nanmin(recall))}
     if baseline is not None:

@@ -36,7 +36,7 @@ def coded(column: ArrayLike | pd.Series, count: int, argument: str) -> tuple[np.
     """
     shape = np.shape(column)
     if shape != (count,):
-        raise InputError(f"{argument}: shape {shape}, expected one value for each of the {count} examples")
+        raise InputError(argument, f"shape {shape}", f"one value for each of the {count} examples")
     series = pd.Series(column).convert_dtypes()
     if series.dtype == object:  # of mixed types, which have no common order
         series = series.map(str, na_action="ignore")

@@ -130,7 +130,7 @@ def groups(
         1  right         2             0.75            0.75            0.0
     """
     if not 0 < alpha < 1:
-        raise InputError(f"alpha: {alpha!r}, allowed is a level in (0, 1)")
+        raise InputError("alpha", repr(alpha), "a level in (0, 1)")
     require_same_examples(baseline, compressed)
     codes, names = coded(column, baseline.num_examples, "column")
     test, notes = _test_for(baseline, compressed)

@@ -52,7 +52,7 @@ def trade_offs(
         1    int8       1   9000      0.50         1.0
     """
     if isinstance(unfairness, str) and unfairness not in UNFAIRNESS:
-        raise InputError(f"unfairness: {unfairness!r}, allowed are {', '.join(UNFAIRNESS)} or a function of recalls")
+        raise InputError("unfairness", repr(unfairness), f"{', '.join(UNFAIRNESS)} or a function of recalls")
     if descriptions.index.has_duplicates:
         repeated = descriptions.index[descriptions.index.duplicated()][0]
         raise InputError(f"descriptions: {repeated!r} occurs twice in the index; each variant has one row")
@@ -192,20 +192,18 @@ def _check(
         raise InputError("objectives: none given; name at least one column with 'max' or 'min'")
     for name, goal in objectives.items():
         if goal not in ("max", "min"):
-            raise InputError(f"objectives: {name} {goal!r}, allowed are 'max' and 'min'")
+            raise InputError("objectives", f"{name} {goal!r}", "'max' and 'min'")
     needed = ["variant", *objectives, *(["accuracy"] if floor is not None else [])]
     missing = [name for name in needed if name not in table]
     if missing:
         raise InputError(f"table: no column {missing[0]!r}; it has {', '.join(map(str, table.columns))}")
     if floor is not None and not np.isfinite(floor):
-        raise InputError(f"floor: {floor!r}, allowed is a finite accuracy")
+        raise InputError("floor", repr(floor), "a finite accuracy")
     if weights is not None:
         if set(weights) != set(objectives):
-            raise InputError(f"weights: for {', '.join(weights) or 'nothing'}, expected for {', '.join(objectives)}")
+            raise InputError("weights", f"for {', '.join(weights) or 'nothing'}", f"for {', '.join(objectives)}")
         if not all(np.isfinite(weight) and weight >= 0 for weight in weights.values()):
-            raise InputError(
-                f"weights: {dict(weights)}, allowed are finite values of 0 or more; directions are in objectives"
-            )
+            raise InputError("weights", str(dict(weights)), "finite values of 0 or more; directions are in objectives")
 
 
 def _means(table: pd.DataFrame, objectives: Mapping[str, str], floor: float | None) -> tuple[pd.DataFrame, list[str]]:

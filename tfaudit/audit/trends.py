@@ -134,9 +134,9 @@ def trends(
         2   all  change      4   -3.5       0.15
     """
     if not 0 < alpha < 1:
-        raise InputError(f"alpha: {alpha!r}, allowed is a level in (0, 1)")
+        raise InputError("alpha", repr(alpha), "a level in (0, 1)")
     if bins < 1:
-        raise InputError(f"bins: {bins!r}, allowed are 1 or more")
+        raise InputError("bins", repr(bins), "1 or more")
     require_same_examples(baseline, compressed)
     units, notes = _units(baseline, compressed, values, column, individuals)
     rows, binned = [], []
@@ -170,9 +170,9 @@ def _units(
     count = baseline.num_examples
     property_ = np.asarray(values, np.float64)
     if property_.shape != (count,):
-        raise InputError(f"values: shape {property_.shape}, expected one number for each of the {count} examples")
+        raise InputError("values", f"shape {property_.shape}", f"one number for each of the {count} examples")
     if np.isinf(property_).any():
-        raise InputError("values: hold infinite ones; allowed are finite numbers, and NaN for unknown ones")
+        raise InputError("values", "hold infinite ones", "finite numbers, and NaN for unknown ones")
     codes, names = coded(["all"] * count if column is None else column, count, "column")
     units = pd.DataFrame(
         {

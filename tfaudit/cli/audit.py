@@ -115,7 +115,7 @@ def audit(
     if single:
         _compare(reference, populations, alpha)
     if directory:
-        from tfaudit.analysis.study_audit import Material
+        from tfaudit.analysis.study_audit import StudyAudit
         from tfaudit.cli.report import show
         from tfaudit.store.external import write_given
 
@@ -123,7 +123,7 @@ def audit(
         store = write_given(
             directory, reference, populations, name=title, dataset=labels.name, paired=pairs, groups=columns
         )
-        show(Material.read(store, alpha=alpha, permutations=permutations), table=not single)
+        show(StudyAudit.read(store, alpha=alpha, permutations=permutations), table=not single)
     elif not single:
         everything = {"": reference, **populations}  # no variant can have the name ""
         titles = pd.DataFrame({"title": "baseline"}, index=[""])

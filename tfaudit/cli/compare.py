@@ -90,7 +90,7 @@ def _write_csv(path: Path, pairs: dict[str, PairComparison]) -> None:
 def _write_study(directory: Path, found: ModelPredictions, baseline: Path, data: str, alpha: float) -> None:
     import pandas as pd
 
-    from tfaudit.analysis.study_audit import Material
+    from tfaudit.analysis.study_audit import StudyAudit
     from tfaudit.cli.report import show
     from tfaudit.store.external import write_given
 
@@ -106,4 +106,4 @@ def _write_study(directory: Path, found: ModelPredictions, baseline: Path, data:
         paired=list(found.compressed),
     )
     out.print()
-    show(Material.read(store, alpha=alpha), table=False)
+    show(StudyAudit.read(store, alpha=alpha), table=False)

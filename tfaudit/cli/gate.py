@@ -138,7 +138,7 @@ def _from_models(
     from tfaudit.cli.models import read_models
 
     if len(baseline) != 1:
-        raise InputError(f"baseline: {len(baseline)} files, allowed is one model")
+        raise InputError("baseline", f"{len(baseline)} files", "one model")
     try:
         found = read_models(Path(baseline[0]), [Path(word) for word in compressed], data, console=out, **options)
     except KeyboardInterrupt:

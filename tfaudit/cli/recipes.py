@@ -39,7 +39,7 @@ def recipe_study(recipe: str) -> Study:
         study = runpy.run_path(recipe).get("study")
     else:
         if recipe not in _recipes():
-            raise InputError(f"recipe: {recipe!r}, allowed are {', '.join(_recipes())}, or the path of a Python file")
+            raise InputError("recipe", repr(recipe), f"{', '.join(_recipes())}, or the path of a Python file")
         study = importlib.import_module(f"tfaudit.recipes.{recipe}").study
     if not isinstance(study, Study):
         raise InputError(f"recipe: {recipe} defines no `study = tfaudit.Study(...)`")

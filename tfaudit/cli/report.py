@@ -10,7 +10,7 @@ import typer
 from tfaudit.cli.console import Directory, app, err, out
 
 if TYPE_CHECKING:
-    from tfaudit.analysis.study_audit import Material
+    from tfaudit.analysis.study_audit import StudyAudit
 
 __all__ = ["report", "show"]
 
@@ -34,7 +34,7 @@ def report(
     ] = 1000,
 ) -> None:
     """Prints the table of a study and writes its report.html anew."""
-    from tfaudit.analysis.study_audit import Material
+    from tfaudit.analysis.study_audit import StudyAudit
     from tfaudit.readers.prediction_files import read_beside, read_table
     from tfaudit.report.chart_files import save_charts
     from tfaudit.store.store import open_store
@@ -45,34 +45,34 @@ def report(
         ids = store.examples(images=False, groups=False)["example"].to_numpy()
         beside = read_beside(groups, ids, len(ids), str(directory), id_name=id_column)
     told = read_table(answers).frame() if answers else None
-    material = Material.read(store, alpha=alpha, permutations=permutations, groups=beside, answers=told)
-    show(material)
+    study_audit = StudyAudit.read(store, alpha=alpha, permutations=permutations, groups=beside, answers=told)
+    show(study_audit)
     if charts:
-        for path in save_charts(material, charts):
+        for path in save_charts(study_audit, charts):
             out.print(path, soft_wrap=True)
 
 
-def show(material: Material, *, table: bool = True) -> None:
+def show(study_audit: StudyAudit, *, table: bool = True) -> None:
     """Prints the table, unless it is not wanted, and writes the report."""
     from tfaudit.report.html import write_report
     from tfaudit.report.tables import terminal_table
 
     with err.status("Auditing") as status:
-        material.prepare(lambda share, words: status.update(words))
-    audit = material.audit
+        study_audit.prepare(lambda share, words: status.update(words))
+    audit = study_audit.audit
     if table and audit.table["members"].max() == 1 and audit.exemplars:
-        _show_pairs(material)
+        _show_pairs(study_audit)
     elif table:
         out.print(terminal_table(audit))
-    out.print(f"report: {write_report(material)}", soft_wrap=True)
+    out.print(f"report: {write_report(study_audit)}", soft_wrap=True)
 
 
-def _show_pairs(material: Material) -> None:
+def _show_pairs(study_audit: StudyAudit) -> None:
     """The table of `tfaudit compare`: populations of one have no tests of populations."""
     from tfaudit.report.pair_tables import pair_tables
 
-    audit, titles = material.audit, material.titles
-    pairs = {titles[key]: material.pair(key) for key in material.compressed_keys}
+    audit, titles = study_audit.audit, study_audit.titles
+    pairs = {titles[key]: study_audit.pair(key) for key in study_audit.compressed_keys}
     sizes = audit.table.set_index("title")["bytes"].rename({titles[audit.baseline]: "baseline"}).dropna()
     known = {str(name): int(size) for name, size in sizes.items()}
     out.print(pair_tables(pairs, alpha=audit.alpha, sizes=known))

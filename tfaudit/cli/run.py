@@ -30,7 +30,7 @@ def run(
     """Trains a population, compresses it, corrupts its test set and audits what it forgot. Can be interrupted."""
     import dataclasses
 
-    from tfaudit.analysis.study_audit import Material
+    from tfaudit.analysis.study_audit import StudyAudit
     from tfaudit.datasets.catalogue import is_here
     from tfaudit.population.progress import progress_for
     from tfaudit.population.run import run as run_study
@@ -55,7 +55,7 @@ def run(
     failures = {f"member {variant}/{member:03d}": text for (variant, member), text in store.failures().items()}
     failures |= {f"condition {split}": text for split, text in store.evaluations.failures().items()}
     if "dense" in store.variants:
-        show(Material.read(store))
+        show(StudyAudit.read(store))
     for what, traceback in failures.items():
         err.print(f"{what} failed: {traceback.strip().splitlines()[-1]}", markup=False, style="red", soft_wrap=True)
     if failures:

@@ -76,7 +76,7 @@ def _make(directory: Path) -> None:
 
 def _is_free(address: str, port: int) -> bool:
     if not 0 < port < 65536:
-        raise InputError(f"port: {port}, allowed are 1 to 65535")
+        raise InputError("port", str(port), "1 to 65535")
     try:
         family, kind, protocol, _, place = socket.getaddrinfo(address or "-", port, type=socket.SOCK_STREAM)[0]
     except OSError:

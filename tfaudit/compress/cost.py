@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.compress.counts import Counts, counts
-from tfaudit.compress.keras_model import open_model
 from tfaudit.compress.litert.latency import BATCHES, COLUMNS, REPEATS, as_flatbuffer, latencies
+from tfaudit.compress.model_files import open_model
 from tfaudit.errors import require
 
 if TYPE_CHECKING:

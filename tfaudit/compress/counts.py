@@ -6,7 +6,7 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tfaudit.compress.keras_model import open_model
+from tfaudit.compress.model_files import open_model
 
 if TYPE_CHECKING:
     import keras

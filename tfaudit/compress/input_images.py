@@ -50,26 +50,24 @@ def image_batches(images: Any, batch_size: int) -> Iterator[np.ndarray]:
         InputError: Something else.
     """
     if batch_size < 1:
-        raise InputError(f"batch_size: {batch_size}, allowed is 1 or more")
+        raise InputError("batch_size", str(batch_size), "1 or more")
     if hasattr(images, "__array__"):
         array = _array(images)
         yield from (array[i : i + batch_size] for i in range(0, len(array), batch_size))
         return
     batches = images.batches(batch_size) if hasattr(images, "batches") else images
     if not isinstance(batches, Iterable) or isinstance(batches, str | bytes | dict):
-        raise InputError(f"images: {type(images).__name__}, allowed are an array, a data set or an iterable of batches")
+        raise InputError("images", str(type(images).__name__), "an array, a data set or an iterable of batches")
     for batch in batches:
         yield _array(batch[0] if isinstance(batch, tuple) else batch)
 
 
 def _array(batch: Any) -> np.ndarray:
     if not hasattr(batch, "__array__"):
-        raise InputError(
-            f"images: a batch is {type(batch).__name__}, allowed are arrays and tuples that start with one"
-        )
+        raise InputError("images", f"a batch is {type(batch).__name__}", "arrays and tuples that start with one")
     array = np.asarray(batch)
     if array.dtype.kind not in "fiub" and array.dtype.name != "bfloat16":
-        raise InputError(f"images: values of type {array.dtype}, allowed are integers and floats")
+        raise InputError("images", f"values of type {array.dtype}", "integers and floats")
     if array.ndim < 2:
-        raise InputError(f"images: shape {array.shape}, allowed is (N, H, W, C)")
+        raise InputError("images", f"shape {array.shape}", "(N, H, W, C)")
     return array

@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import keras
 import numpy as np
@@ -17,7 +17,7 @@ from tfaudit.errors import InputError, one_line
 if TYPE_CHECKING:
     import keras
 
-__all__ = ["KerasForward", "check_model", "is_tf_keras", "load_model", "open_model"]
+__all__ = ["KerasForward", "check_model", "is_tf_keras", "load_model"]
 
 _TRACED: weakref.WeakKeyDictionary[keras.Model, tuple[list, dict[tuple, Callable]]] = weakref.WeakKeyDictionary()
 
@@ -31,16 +31,17 @@ def check_model(model: object) -> keras.Model:
     if not isinstance(model, keras.Model):
         if is_tf_keras(model):
             raise InputError(
-                "model: a tf_keras (Keras 2) model, allowed are Keras 3 models; "
-                "audit its scores with tfaudit.Predictions.from_scores(labels, scores)"
+                "model",
+                "a tf_keras (Keras 2) model",
+                "Keras 3 models; audit its scores with tfaudit.Predictions.from_scores(labels, scores)",
             )
-        raise InputError(f"model: {type(model).__name__}, allowed are a Keras 3 model, flatbuffer bytes or a path")
+        raise InputError("model", str(type(model).__name__), "a Keras 3 model, flatbuffer bytes or a path")
     if not model.built or not all(layer.built for layer in model.layers):
         raise InputError(f"model: {model.name!r} is not built; build it, call it once or load its weights")
     inputs, outputs = getattr(model, "inputs", None), getattr(model, "outputs", None)
     for name, tensors in (("input", inputs), ("output", outputs)):
         if tensors is not None and len(tensors) != 1:
-            raise InputError(f"model: {model.name!r} has {len(tensors)} {name}s, allowed is one")
+            raise InputError("model", f"{model.name!r} has {len(tensors)} {name}s", "one")
     return model
 
 
@@ -118,7 +119,7 @@ def _traced(model: keras.Model, batch: int | None, images: np.ndarray) -> Callab
 def _built_shape(model: keras.Model) -> tuple[int | None, ...]:
     shape = (model.get_build_config() or {}).get("input_shape")
     if not isinstance(shape, tuple | list) or not all(side is None or isinstance(side, int) for side in shape):
-        raise InputError(f"model: {model.name!r} was not built with one input, allowed is one input (N, H, W, C)")
+        raise InputError("model", f"{model.name!r} was not built with one input", "one input (N, H, W, C)")
     return tuple(shape)
 
 
@@ -131,31 +132,3 @@ def _ends_in_probabilities(model: keras.Model) -> bool | None:
     if isinstance(last, keras.layers.Softmax) or activation in (keras.activations.softmax, keras.activations.sigmoid):
         return True
     return False if isinstance(last, keras.layers.Dense) and activation is keras.activations.linear else None
-
-
-def open_model(model: Any) -> keras.Model | bytes:
-    """The flatbuffer as bytes, or else the Keras model, checked; reading a `.tflite` file imports no TensorFlow.
-
-    Args:
-        model: A Keras 3 model, the bytes of a flatbuffer, or the path of a `.keras` or `.tflite` file.
-
-    Raises:
-        InputError: None of these, or a file that is not there or cannot be read.
-
-    Example:
-        >>> open_model("model.h5")
-        Traceback (most recent call last):
-        tfaudit.errors.InputError: model: path model.h5, allowed are .keras and .tflite files
-    """
-    if isinstance(model, bytes | bytearray | memoryview):
-        return bytes(model)
-    if isinstance(model, str | Path):
-        path = Path(model)
-        if path.suffix not in (".keras", ".tflite"):
-            raise InputError(f"model: path {path}, allowed are .keras and .tflite files")
-        if not path.is_file():
-            raise InputError(f"model: there is no file {path}")
-        if path.suffix == ".tflite":
-            return path.read_bytes()
-
-    return check_model(load_model(path) if isinstance(model, str | Path) else model)

@@ -147,11 +147,11 @@ def _arrays(path: Path, crop: int | None, limit: int | None) -> LabelledImages:
     if images.ndim == 3:
         images = images[..., None]
     if images.ndim != 4 or images.dtype.kind not in "fu" or not len(images):
-        raise InputError(f"images: {images.dtype} {images.shape}, expected uint8 or floats (N, H, W, channels)")
+        raise InputError("images", f"{images.dtype} {images.shape}", "uint8 or floats (N, H, W, channels)")
     if images.dtype.kind == "f" and not np.isfinite(images).all():
         raise InputError("images: hold NaN or infinite values; every pixel must be finite")
     if labels.shape != (len(images),) or labels.dtype.kind not in "iu" or labels.min() < 0:
-        raise InputError(f"labels: {labels.dtype} {labels.shape}, expected {len(images)} integers, 0 or more")
+        raise InputError("labels", f"{labels.dtype} {labels.shape}", f"{len(images)} integers, 0 or more")
     chosen = spread(len(images), limit)
     images, shape = images[chosen], _cropped(images.shape[1:], crop)
     return LabelledImages(

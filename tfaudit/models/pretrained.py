@@ -39,7 +39,7 @@ def load_pretrained(path: str | Path, input_shape: Sequence[int | None], preproc
 
     place = Path(path).expanduser()
     if preprocess not in PREPROCESSING:
-        raise InputError(f"preprocess: {preprocess!r}, allowed are {', '.join(PREPROCESSING)}")
+        raise InputError("preprocess", repr(preprocess), ", ".join(PREPROCESSING))
     if not place.is_file():
         raise InputError(f"model: there is no file {place}")
     try:

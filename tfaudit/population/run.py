@@ -59,11 +59,11 @@ def run(
             data set is not there or does not fit.
     """
     if engine != "local":
-        raise InputError(f"engine: {engine!r}, allowed is 'local'")
+        raise InputError("engine", repr(engine), "'local'")
     if workers is None:
         workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if workers < 1:
-        raise InputError(f"workers: {workers}, allowed is 1 or more")
+        raise InputError("workers", str(workers), "1 or more")
     train, test = load_splits(study)  # before anything is written or started: a missing set is one clear line
     study = dataclasses.replace(study, benchmarks=named_sets(study.benchmarks))
     check_conditions(study, test)

@@ -173,7 +173,7 @@ class Answers:
             _require_study(database, study)
             known = database.execute("SELECT 1 FROM shown WHERE (study, example) = (?, ?)", (study, example))
             if known.fetchone() is None:
-                raise InputError(f"example: {example!r}, allowed is an image of study {study}")
+                raise InputError("example", repr(example), f"an image of study {study}")
             database.execute("INSERT OR IGNORE INTO raters (name, folded) VALUES (?, ?)", (name, folded(name)))
             (who,) = database.execute("SELECT rater FROM raters WHERE folded = ?", (folded(name),)).fetchone()
             image, now = (study, who, example), _now()

@@ -183,7 +183,7 @@ class AnswerFile:
         for path in map(self._beside, ("", "-wal", "-shm", "-journal")):
             # Path.resolve refuses links that lead to themselves; these are refused when they are opened.
             if path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(home):
-                raise InputError(f"answers: {path} leads out of the study's directory, allowed is a file in it")
+                raise InputError("answers", f"{path} leads out of the study's directory", "a file in it")
         if self.place.exists() and not self.place.is_file():
             raise InputError(f"answers: {self.place} is no file; move it away")
 

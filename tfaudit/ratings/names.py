@@ -23,9 +23,9 @@ def rater_name(name: str) -> str:
     """
     name = unicodedata.normalize("NFC", name.strip())
     if not 1 <= len(name) <= 60:
-        raise InputError(f"rater: a name of {len(name)} characters, allowed are 1 to 60")
+        raise InputError("rater", f"a name of {len(name)} characters", "1 to 60")
     if not all(letter.isprintable() or letter in _JOINERS for letter in name):
-        raise InputError(f"rater: {name!a}, allowed are characters that show")
+        raise InputError("rater", f"{name!a}", "characters that show")
     return name
 
 

@@ -143,7 +143,7 @@ def read_table(path: Path) -> Table:
         InputError: neither CSV nor Parquet, or a file that cannot be read.
     """
     if path.suffix.lower() not in (".csv", ".parquet"):
-        raise InputError(f"{path}: of unknown kind; allowed are tables, .csv or .parquet")
+        raise InputError(path, "of unknown kind", "tables, .csv or .parquet")
     return Table(path)
 
 
@@ -185,7 +185,7 @@ def _scores(source: Source, names: tuple[str, ...], k: int) -> tuple[np.ndarray,
     try:
         return rank_scores(source.scores(column_order(source, names)), k=k)
     except InputError as problem:
-        raise InputError(str(problem).replace("scores: ", f"{source.where}: ", 1)) from None
+        raise InputError(problem.replace("scores: ", f"{source.where}: ", 1)) from None
 
 
 def _members(source: Source) -> list[tuple[str | int | None, np.ndarray]]:

@@ -86,7 +86,7 @@ def read_labels(path: Path, id_name: str | None = None) -> Labels:
         raise InputError(f"{path}: has no array `labels`, only {', '.join(held.names)}")
     values = held.read(name)
     if values.ndim != 1:
-        raise InputError(f"{path}: labels of shape {values.shape}, allowed is (examples,)")
+        raise InputError(path, f"labels of shape {values.shape}", "(examples,)")
     return Labels(path, _classes(values, path), _array_ids(held))
 
 
@@ -118,7 +118,7 @@ def id_column(table: Table, id_name: str | None) -> str | None:
 def _open(path: Path) -> Table | Arrays:
     kind = path.suffix.lower()
     if kind not in (".csv", ".parquet", ".npy", ".npz"):
-        raise InputError(f"{path}: of unknown kind; allowed are .csv, .parquet, .npy and .npz")
+        raise InputError(path, "of unknown kind", ".csv, .parquet, .npy and .npz")
     return (Table if kind in (".csv", ".parquet") else Arrays)(path)
 
 
@@ -134,7 +134,7 @@ def _array_ids(arrays: Arrays) -> np.ndarray | None:
     ids = arrays.read(name)
     if ids.ndim != 1 or ids.dtype.kind not in "iuU":
         raise InputError(
-            f"{arrays.path}: ids of type {ids.dtype} and shape {ids.shape}; allowed are (examples,) integers or text"
+            str(arrays.path), f"ids of type {ids.dtype} and shape {ids.shape};", "(examples,) integers or text"
         )
     return ids.astype(str)
 
@@ -180,8 +180,12 @@ def _array_sources(arrays: Arrays) -> list[Source]:
     top1 = kind.kind in "iuU" or len(shape) == 1 or name.lower() == "top1"
     if len(shape) not in ((1, 2) if top1 else (2, 3)):
         raise InputError(
-            f"{arrays.path}: {kind} of shape {shape}, allowed are (examples,) or (members, examples) for top-1 "
-            "classes, and for scores, which are floats, (examples, classes) or (members, examples, classes)"
+            str(arrays.path),
+            f"{kind} of shape {shape}",
+            (
+                "(examples,) or (members, examples) for top-1 classes, and for scores, which are floats, "
+                "(examples, classes) or (members, examples, classes)"
+            ),
         )
     read: Callable[[], np.ndarray] = functools.partial(
         arrays.read, name
@@ -218,7 +222,7 @@ def _array_source(
         classes = _classes(read(), where)
         return Source(where, len(classes), ids, top1=classes)
     if kind.kind != "f":
-        raise InputError(f"{where}: scores of type {kind}, allowed are floats")
+        raise InputError(where, f"scores of type {kind}", "floats")
     return Source(where, shape[-2], ids, width=shape[-1], scores=scores)
 
 
@@ -227,5 +231,5 @@ def _classes(values: np.ndarray, where: object) -> np.ndarray:
     if values.dtype.kind == "f" and np.isfinite(values).all() and (values == np.floor(values)).all():
         return values.astype(np.int64)
     if values.dtype.kind not in "iuU":
-        raise InputError(f"{where}: classes of type {values.dtype}, allowed are whole numbers or text")
+        raise InputError(where, f"classes of type {values.dtype}", "whole numbers or text")
     return np.asarray(values)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from tfaudit.analysis.study_audit import Material
+from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audit.summary import Summary
 from tfaudit.charts.exemplars import difficulty_chart
 from tfaudit.charts.rendering import FORMS, chart_bytes
@@ -28,11 +28,11 @@ def study_charts(audit: Summary) -> dict[str, Drawing]:
     return charts | {f"class-impact-{key}": impact.chart() for key, impact in audit.impacts.items()}
 
 
-def save_charts(material: Material, folder: str | Path, formats: Sequence[str] = FORMS) -> list[Path]:
+def save_charts(study_audit: StudyAudit, folder: str | Path, formats: Sequence[str] = FORMS) -> list[Path]:
     """Writes every chart of a study in every format; returns the files.
 
     Args:
-        material: of the study.
+        study_audit: of the study.
         folder: where to; made if need be.
         formats: any of "png", "svg", "pdf".
 
@@ -40,15 +40,15 @@ def save_charts(material: Material, folder: str | Path, formats: Sequence[str] =
         InputError: an unknown format, a folder that cannot be written, or damaged files in the study.
     """
     if isinstance(formats, str) or not set(formats) <= set(FORMS):
-        raise InputError(f"formats: {formats!r}, allowed is a sequence of {', '.join(FORMS)}")
-    figures = [figure for section in study_sections(material) for figure in section.figures]
-    charts = study_charts(material.audit) | {figure.name: figure.chart for figure in figures}
+        raise InputError("formats", repr(formats), f"a sequence of {', '.join(FORMS)}")
+    figures = [figure for section in study_sections(study_audit) for figure in section.figures]
+    charts = study_charts(study_audit.audit) | {figure.name: figure.chart for figure in figures}
     files = []
     for name, chart in charts.items():
         for form in formats:
             file = Path(folder).absolute() / f"{name}.{form}"
             try:
-                material.store.write(str(file), chart_bytes(chart, form))
+                study_audit.store.write(str(file), chart_bytes(chart, form))
             except OSError as problem:
                 raise InputError(f"folder: {file} cannot be written ({problem.strerror})") from None
             files.append(file)

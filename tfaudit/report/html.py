@@ -11,7 +11,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from tfaudit.analysis.study_audit import Material
+from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audit.summary import Summary
 from tfaudit.charts.rendering import inline_svg
 from tfaudit.errors import InputError
@@ -40,29 +40,29 @@ PAGES = jinja2.Environment(
 """The templates; what they are given is text, not markup."""
 
 
-def write_report(material: Material, out: str | Path | None = None) -> Path:
+def write_report(study_audit: StudyAudit, out: str | Path | None = None) -> Path:
     """Writes the report of a study and returns where it is.
 
     Args:
-        material: of the study.
+        study_audit: of the study.
         out: the file; `report.html` in the study's directory by default.
 
     Raises:
         InputError: damaged files, or a place that cannot be written.
     """
-    page = _page(material)
-    place = material.store.directory.absolute() / "report.html" if out is None else Path(out).absolute()
+    page = _page(study_audit)
+    place = study_audit.store.directory.absolute() / "report.html" if out is None else Path(out).absolute()
     try:
-        material.store.write(str(place), page.encode())
+        study_audit.store.write(str(place), page.encode())
     except OSError as problem:
         raise InputError(f"out: {place} cannot be written ({problem.strerror})") from None
     return place
 
 
-def _page(material: Material) -> str:
-    store, split, audit = material.store, material.split, material.audit
+def _page(study_audit: StudyAudit) -> str:
+    store, split, audit = study_audit.store, study_audit.split, study_audit.audit
     examples = store.examples(split, images=False, groups=False)
-    sections, charts = study_sections(material), study_charts(audit)
+    sections, charts = study_sections(study_audit), study_charts(audit)
     return PAGES.get_template("report.html.j2").render(
         study=store.study,
         class_limit=CLASS_LIMIT,
@@ -84,15 +84,15 @@ def _page(material: Material) -> str:
             for figure in section.figures
         },
         classes={key: _class_rows(audit, key) for key in audit.impacts},
-        galleries=_galleries(material),
+        galleries=_galleries(study_audit),
     )
 
 
-def _galleries(material: Material) -> dict[str, list[Card]]:
+def _galleries(study_audit: StudyAudit) -> dict[str, list[Card]]:
     """The most decisive exemplars of every variant; images that several show are read once."""
-    shown = {key: by_decisiveness(found.frame()).head(GALLERY) for key, found in material.audit.exemplars.items()}
+    shown = {key: by_decisiveness(found.frame()).head(GALLERY) for key, found in study_audit.audit.exemplars.items()}
     positions = sorted({position for rows in shown.values() for position in rows["index"]})
-    images = dict(zip(positions, material.store.images(material.split, positions), strict=True))
+    images = dict(zip(positions, study_audit.store.images(study_audit.split, positions), strict=True))
     return {key: cards(rows, [images[position] for position in rows["index"]]) for key, rows in shown.items()}
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from PIL import Image
 
-from tfaudit.analysis.study_audit import Material
+from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audit.prediction_counts import Tally, tally
 from tfaudit.report.exemplar_cards import data_uri
 from tfaudit.study.conditions import Condition
@@ -83,7 +83,7 @@ class Strip:
 
 
 def image_strip(
-    material: Material,
+    study_audit: StudyAudit,
     position: int,
     corruptions: Sequence[str],
     variants: Sequence[str],
@@ -94,7 +94,7 @@ def image_strip(
     """The stored picture, corrupted anew as it was for the models, and the modal answers to it.
 
     Args:
-        material: of the study.
+        study_audit: of the study.
         position: of the image.
         corruptions: computed ones, a block of rows each.
         variants: keys, in the order of the rows.
@@ -103,14 +103,14 @@ def image_strip(
     """
 
     def read(key: str, condition: Condition) -> Tally:
-        return tally(material.under_condition(key, condition))
+        return tally(study_audit.under_condition(key, condition))
 
-    examples = material.store.examples(material.split, images=False, groups=False)
-    (png,) = material.store.images(material.split, [position])
+    examples = study_audit.store.examples(study_audit.split, images=False, groups=False)
+    (png,) = study_audit.store.images(study_audit.split, [position])
     picture = _pixels(png) if png else None
-    severities = sorted({condition.severity for condition in material.conditions if condition.is_computed})
+    severities = sorted({condition.severity for condition in study_audit.conditions if condition.is_computed})
     lanes = tuple(
-        _lane(material, picture, position, variants, [Condition(name, each) for each in severities], answers or read)
+        _lane(study_audit, picture, position, variants, [Condition(name, each) for each in severities], answers or read)
         for name in corruptions
     )
     return Strip(
@@ -118,12 +118,12 @@ def image_strip(
         headings=("clean", *(f"severity {severity}" for severity in severities)),
         lanes=lanes,
         tiny=picture is not None and max(picture.shape[:2]) < CRISP,
-        says=f"{says} {_thumbnail(material, picture)}".strip(),
+        says=f"{says} {_thumbnail(study_audit, picture)}".strip(),
     )
 
 
 def _lane(
-    material: Material,
+    study_audit: StudyAudit,
     picture: np.ndarray | None,
     position: int,
     variants: Sequence[str],
@@ -133,16 +133,16 @@ def _lane(
     from tfaudit.datasets.corruptions.registry import corrupt  # OpenCV is loaded where a picture is needed
 
     pictures = ["" if picture is None else _picture(picture)]
-    given = {key: [_answer(material.tally(key), position)] for key in variants}
+    given = {key: [_answer(study_audit.tally(key), position)] for key in variants}
     for condition in lane:
-        known = condition in material.conditions
+        known = condition in study_audit.conditions
         changed = ""
         if known and picture is not None:
-            changed = _picture(corrupt(picture[None], *condition, seed=material.study.seed, first=position)[0])
+            changed = _picture(corrupt(picture[None], *condition, seed=study_audit.study.seed, first=position)[0])
         pictures.append(changed)
         for key in variants:
             given[key].append(_answer(answers(key, condition), position) if known else None)
-    voices = tuple(Voices(material.titles[key], tuple(each)) for key, each in given.items())
+    voices = tuple(Voices(study_audit.titles[key], tuple(each)) for key, each in given.items())
     return Lane(lane[0].corruption, tuple(pictures), voices)
 
 
@@ -152,8 +152,8 @@ def _answer(counted: Tally, position: int) -> Answer | None:
     return Answer(first["class"], votes, bool(first["answer"] == counted.labels[position]))
 
 
-def _thumbnail(material: Material, picture: np.ndarray | None) -> str:
-    seen = material.study.crop or material.study.image_size
+def _thumbnail(study_audit: StudyAudit, picture: np.ndarray | None) -> str:
+    seen = study_audit.study.crop or study_audit.study.image_size
     if picture is None or not seen or seen <= max(picture.shape[:2]):
         return ""
     height, width = picture.shape[:2]

@@ -65,7 +65,7 @@ def paired_interval(
         (array([-0.027, -0.278]), array([0.39 , 0.278]))
     """
     if not 0 < confidence < 1:
-        raise InputError(f"confidence: {confidence!r}, allowed is a level in (0, 1)")
+        raise InputError("confidence", repr(confidence), "a level in (0, 1)")
     down, up, n = _counts(lost=lost, won=won, pairs=pairs)
     if (down + up > n).any():
         raise InputError("pairs: fewer pairs than changes; lost and won must be among them")
@@ -110,7 +110,7 @@ def cohen_kappa(first: ArrayLike, second: ArrayLike) -> float:
     """
     one, other = _counts(first=first, second=second)
     if one.ndim != 1 or not len(one):
-        raise InputError(f"first: shape {one.shape}, expected (examples,) with one example or more")
+        raise InputError("first", f"shape {one.shape}", "(examples,) with one example or more")
     classes = int(max(one.max(), other.max())) + 1
     shares = (np.bincount(each, minlength=classes) / len(each) for each in (one, other))
     expected = float(np.dot(*shares))

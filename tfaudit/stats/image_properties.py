@@ -43,7 +43,7 @@ def tilt(images: Images, *, threshold: float = 0.5) -> np.ndarray:
         array([ 1., -1., nan])
     """
     if not 0 <= threshold < 1:
-        raise InputError(f"threshold: {threshold!r}, allowed is a share in [0, 1)")
+        raise InputError("threshold", repr(threshold), "a share in [0, 1)")
     return _measured(images, lambda levels: _slopes(levels.mean(-1) > 255 * threshold))
 
 
@@ -113,7 +113,7 @@ def distance_to_class_mean(images: np.ndarray, labels: ArrayLike, means: np.ndar
     means = np.asarray(means, np.float64)
     shape = _one_shape(images)
     if means.shape[1:] != shape:
-        raise InputError(f"means: shape {means.shape}, expected (classes, {', '.join(map(str, shape))}) as the images")
+        raise InputError("means", f"shape {means.shape}", f"(classes, {', '.join(map(str, shape))}) as the images")
     classes = _labels(labels, len(images), len(means))
     distances, start = [], 0
     for levels in _batches(images):
@@ -170,7 +170,7 @@ def _batches(images: Images) -> Iterator[np.ndarray]:
     """Images as `(n, H, W, C)` float64 from 0 to 255: slices of an array, or the images of an iterable one by one."""
     if isinstance(images, np.ndarray) and images.dtype != object:
         if images.ndim not in (3, 4):
-            raise InputError(f"images: shape {images.shape}, expected (N, H, W, C) or (N, H, W)")
+            raise InputError("images", f"shape {images.shape}", "(N, H, W, C) or (N, H, W)")
         size = max(1, _BATCH // max(1, int(np.prod(images.shape[1:]))))
         for start in range(0, len(images), size):
             yield _levels(images[start : start + size], start)
@@ -178,7 +178,7 @@ def _batches(images: Images) -> Iterator[np.ndarray]:
         for position, image in enumerate(images):
             array = np.asarray(image)
             if array.ndim not in (2, 3):
-                raise InputError(f"images: image {position} has shape {array.shape}, expected (H, W, C) or (H, W)")
+                raise InputError("images", f"image {position} has shape {array.shape}", "(H, W, C) or (H, W)")
             yield _levels(array[None], position)
 
 
@@ -191,14 +191,14 @@ def _levels(images: np.ndarray, start: int) -> np.ndarray:
         levels = 255 * images.astype(np.float64)
     else:
         came = f"values of type {images.dtype} from {images.min()} to {images.max()}"
-        raise InputError(f"images: {came} near image {start}, allowed are uint8 and floats in [0, 1]")
+        raise InputError("images", f"{came} near image {start}", "uint8 and floats in [0, 1]")
     return levels[..., None] if levels.ndim == 3 else levels
 
 
 def _one_shape(images: np.ndarray) -> tuple[int, ...]:
     if not isinstance(images, np.ndarray) or images.ndim not in (3, 4):
         came = f"shape {images.shape}" if isinstance(images, np.ndarray) else type(images).__name__
-        raise InputError(f"images: {came}, expected one array (N, H, W, C) or (N, H, W)")
+        raise InputError("images", str(came), "one array (N, H, W, C) or (N, H, W)")
     return images.shape[1:] if images.ndim == 4 else (*images.shape[1:], 1)
 
 
@@ -206,7 +206,7 @@ def _labels(labels: ArrayLike, count: int, num_classes: int) -> np.ndarray:
     classes = np.asarray(labels)
     if classes.shape != (count,) or classes.dtype.kind not in "iu":
         came = f"{classes.dtype} of shape {classes.shape}"
-        raise InputError(f"labels: {came}, expected one integer for each of the {count} images")
+        raise InputError("labels", str(came), f"one integer for each of the {count} images")
     if count and not 0 <= classes.min() <= classes.max() < num_classes:
-        raise InputError(f"labels: from {classes.min()} to {classes.max()}, allowed is [0, {num_classes})")
+        raise InputError("labels", f"from {classes.min()} to {classes.max()}", f"[0, {num_classes})")
     return classes

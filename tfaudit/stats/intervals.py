@@ -45,9 +45,9 @@ def mean_interval(values: np.typing.ArrayLike, *, confidence: float = 0.95) -> M
     """
     array = np.asarray(values, np.float64)
     if array.ndim == 0 or not len(array):
-        raise InputError(f"values: shape {array.shape}, expected at least one member")
+        raise InputError("values", f"shape {array.shape}", "at least one member")
     if not 0 < confidence < 1:
-        raise InputError(f"confidence: {confidence!r}, allowed is a level in (0, 1)")
+        raise InputError("confidence", repr(confidence), "a level in (0, 1)")
     mean = array.mean(0)
     if len(array) == 1:
         unknown = np.nan * mean  # a number of one value, as the mean is, and no array of no dimension

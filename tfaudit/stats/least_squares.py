@@ -53,12 +53,12 @@ def line(x: ArrayLike, y: ArrayLike, *, confidence: float = 0.95) -> Line:
         2.30 [1.55, 3.05], 0.80, r = 0.994
     """
     if not 0 < confidence < 1:
-        raise InputError(f"confidence: {confidence!r}, allowed is a level in (0, 1)")
+        raise InputError("confidence", repr(confidence), "a level in (0, 1)")
     first, second = np.asarray(x, np.float64), np.asarray(y, np.float64)
     if first.ndim != 1 or first.shape != second.shape:
-        raise InputError(f"y: shape {second.shape}, expected that of x, (n,); x has {first.shape}")
+        raise InputError("y", f"shape {second.shape}", f"that of x, (n,); x has {first.shape}")
     if np.isinf(first).any() or np.isinf(second).any():
-        raise InputError("x, y: hold infinite values; allowed are finite ones, and NaN for unknown ones")
+        raise InputError("x, y", "hold infinite values", "finite ones, and NaN for unknown ones")
     known = ~(np.isnan(first) | np.isnan(second))
     first, second = first[known], second[known]
     nan, n = float("nan"), len(first)

@@ -41,10 +41,10 @@ def adjust(p: np.typing.ArrayLike, method: str) -> np.ndarray:
         array([0.02,  nan, 0.04])
     """
     if method not in _METHODS:
-        raise InputError(f"method: {method!r}, allowed are {', '.join(_METHODS)}")
+        raise InputError("method", repr(method), ", ".join(_METHODS))
     adjusted = np.array(p, np.float64)
     if adjusted.ndim != 1:
-        raise InputError(f"p: shape {adjusted.shape}, expected (tests,)")
+        raise InputError("p", f"shape {adjusted.shape}", "(tests,)")
     made = ~np.isnan(adjusted)
     if ((adjusted[made] < 0) | (adjusted[made] > 1)).any():
         raise InputError("p: values outside [0, 1]")

@@ -31,7 +31,7 @@ def pareto_set(values: ArrayLike) -> np.ndarray:
     """
     array = np.asarray(values, np.float64)
     if array.ndim != 2 or not array.shape[1]:
-        raise InputError(f"values: shape {array.shape}, expected (points, objectives) with at least one objective")
+        raise InputError("values", f"shape {array.shape}", "(points, objectives) with at least one objective")
     if not np.isfinite(array).all():
         raise InputError("values: hold NaN or infinity; leave such points out")
     # In lexicographic order a point can only be dominated by one that stands before it: the first of those that are

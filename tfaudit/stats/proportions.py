@@ -74,14 +74,14 @@ def compare_proportions(
         (array([2., 2.]), array([0.0111, 1.    ]), ['z', 'Fisher exact'])
     """
     if not 0 < confidence < 1:
-        raise InputError(f"confidence: {confidence!r}, allowed is a level in (0, 1)")
+        raise InputError("confidence", repr(confidence), "a level in (0, 1)")
     count, total, other_count, other_total = _counts(
         hits=hits, totals=totals, other_hits=other_hits, other_totals=other_totals
     )
     for name, some, everyone in (("hits", count, total), ("other_hits", other_count, other_total)):
         more = some > everyone
         if more.any():
-            raise InputError(f"{name}: {some[more][0]} of {everyone[more][0]}, allowed are at most all")
+            raise InputError(name, f"{some[more][0]} of {everyone[more][0]}", "at most all")
     first, second = _ratio(count, total), _ratio(other_count, other_total)
     low, high, p = np.full((3, len(count)), np.nan)
     test = np.full(len(count), "", object)
@@ -108,7 +108,7 @@ def _counts(**named: ArrayLike) -> list[np.ndarray]:
     arrays = [np.asarray(values) for values in named.values()]
     for name, array in zip(named, arrays, strict=True):
         if array.ndim != 1 or array.shape != arrays[0].shape:
-            raise InputError(f"{name}: shape {array.shape}, expected (attributes,), the same for all counts")
+            raise InputError(name, f"shape {array.shape}", "(attributes,), the same for all counts")
         if array.size and (array.dtype.kind not in "iu" or array.min() < 0):
-            raise InputError(f"{name}: {array.dtype} from {array.min()}, allowed are integers >= 0")
+            raise InputError(name, f"{array.dtype} from {array.min()}", "integers >= 0")
     return arrays

@@ -54,7 +54,7 @@ def welch(first: np.typing.ArrayLike, second: np.typing.ArrayLike, *, confidence
         (array([0.2209, 1.    ]), array([-2.,  0.]))
     """
     if not 0 < confidence < 1:
-        raise InputError(f"confidence: {confidence!r}, allowed is a level in (0, 1)")
+        raise InputError("confidence", repr(confidence), "a level in (0, 1)")
     mean1, error1, free1 = _moments(first, "first")
     mean2, error2, free2 = _moments(second, "second")
     if mean1.shape != mean2.shape:
@@ -104,7 +104,7 @@ def _moments(sample: np.typing.ArrayLike, name: str) -> tuple[np.ndarray, np.nda
     """Mean and squared standard error `(C,)`, and K - 1; exact where a column is constant."""
     array = np.asarray(sample, np.float64)
     if array.ndim != 2:
-        raise InputError(f"{name}: shape {array.shape}, expected (members, columns)")
+        raise InputError(name, f"shape {array.shape}", "(members, columns)")
     if len(array) < 2:
         raise InputError(f"{name}: {len(array)} member; Welch's test needs at least 2")
     # The mean of equal floats may be off by one unit in the last place: the variance would not be zero.

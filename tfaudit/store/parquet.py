@@ -213,7 +213,7 @@ def _values(column: pd.Series, argument: str) -> pa.Array:
     """A column as text, numbers or booleans; missing values stay missing."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         column = column.astype(column.cat.categories.dtype)
-    refused = InputError(f"{argument}: column {column.name!r} holds {column.dtype} values, allowed are text or numbers")
+    refused = InputError(argument, f"column {column.name!r} holds {column.dtype} values", "text or numbers")
     try:
         values = pa.array(column, from_pandas=True)
     except (pa.ArrowException, TypeError):  # of several types

@@ -387,8 +387,8 @@ def test_chance_alone_finds_what_it_should():
     ("baseline", "compressed", "options", "message"),
     [
         ({}, {}, {}, "baseline: no conditions"),
-        (BEFORE, AFTER, {"alpha": 1}, "alpha: 1, allowed is a level"),
-        ({"fog": BEFORE["fog", 1]}, AFTER, {}, "baseline: key 'fog', allowed are pairs"),
+        (BEFORE, AFTER, {"alpha": 1}, "alpha: got 1, expected a level"),
+        ({"fog": BEFORE["fog", 1]}, AFTER, {}, "baseline: got key 'fog', expected pairs"),
         (BEFORE, {("fog", 6): AFTER["fog", 1]}, {}, r"compressed: key \('fog', 6\)"),
         (BEFORE, {("fog", 1): AFTER["fog", 1]}, {}, "compressed: lacks fog 3, fog 5, snow 1, .* and 3 more"),
         ({("fog", 1): BEFORE["fog", 1]}, AFTER, {}, "baseline: lacks fog 3"),
@@ -420,7 +420,7 @@ def test_bad_input(baseline, compressed, options, message):
 
 
 def test_a_table_needs_levels_of_the_same_corruptions():
-    with pytest.raises(InputError, match=r"levels: \{\}, allowed is one title"):
+    with pytest.raises(InputError, match=r"levels: got \{\}, expected one title"):
         robustness_table({})
     part = robustness({("fog", 1): BEFORE["fog", 1]}, {("fog", 1): AFTER["fog", 1]})
     with pytest.raises(InputError, match="levels: b has the corruptions fog; all must have fog, snow, frost"):

@@ -183,7 +183,7 @@ def test_bad_input(pruned, options, message):
 
 
 def test_bad_ddof():
-    with pytest.raises(InputError, match="ddof: 2, allowed are 0 and 1"):
+    with pytest.raises(InputError, match="ddof: got 2, expected 0 and 1"):
         distortion(DENSE, PRUNED).variance_before(ddof=2)
 
 

@@ -144,11 +144,11 @@ def test_under_the_null_a_column_errs_in_at_most_5_percent():
 @pytest.mark.parametrize(
     ("factor", "options", "message"),
     [
-        ("size", {}, "factor: 'size', allowed is dataset, model, method, level"),
-        ("level", {"within": ["level"]}, r"within: \['level'\], allowed is names among dataset, model, method"),
-        ("level", {"family": "row"}, "family: 'row', allowed is column, all"),
-        ("level", {"pairs": "some"}, "pairs: 'some', allowed is consecutive, all or a list of pairs"),
-        ("level", {"pairs": [(2, 3)]}, r"pairs: \(2, 3\), allowed are pairs of 2, 4, 10"),
+        ("size", {}, "factor: got 'size', expected dataset, model, method, level"),
+        ("level", {"within": ["level"]}, r"within: got \['level'\], expected names among dataset, model, method"),
+        ("level", {"family": "row"}, "family: got 'row', expected column, all"),
+        ("level", {"pairs": "some"}, "pairs: got 'some', expected consecutive, all or a list of pairs"),
+        ("level", {"pairs": [(2, 3)]}, r"pairs: got \(2, 3\), expected pairs of 2, 4, 10"),
         ("level", {"alternative": "more"}, "alternative: 'more'"),
         ("level", {"within": ["model"]}, "within: model, but at level 2, model resnet20 member 0 has several slopes"),
     ],

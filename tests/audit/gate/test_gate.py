@@ -225,7 +225,7 @@ def test_members_made_from_one_another_are_compared_as_pairs():
     assert (check.outcome, check.value) == ("fail", 3.0)
     assert stats.ttest_rel(*(p.accuracy() for p in populations)).pvalue < 1e-4
     strangers = Predictions(labels, populations[1].ranked, members="abcd")
-    with pytest.raises(InputError, match="paired: '0 members of one name', allowed is 2 or more"):
+    with pytest.raises(InputError, match="paired: got '0 members of one name', expected 2 or more"):
         gate(populations[0], strangers, limits, paired=True)
     check = only(gate(populations[0], strangers, Limits(intensification=2)), "intensification")
     assert check.outcome == "cannot judge"
@@ -313,15 +313,15 @@ def test_a_large_drop_nearly_always_fails_and_five_examples_never_do():
 @pytest.mark.parametrize(
     ("limits", "words"),
     [
-        ({}, "limits: none given, allowed are one or more of overall_drop_pp"),
-        ({"overall_drop_pp": -1}, r"overall_drop_pp: -1, allowed is percentage points in \[0, 100\]"),
-        ({"flips": 2}, r"flips: 2, allowed is a share in \[0, 1\]"),
+        ({}, "limits: got none given, expected one or more of overall_drop_pp"),
+        ({"overall_drop_pp": -1}, r"overall_drop_pp: got -1, expected percentage points in \[0, 100\]"),
+        ({"flips": 2}, r"flips: got 2, expected a share in \[0, 1\]"),
         ({"flips": "2"}, "flips: '2'"),
         ({"flips": True}, "flips: True"),
         ({"flips": float("nan")}, "flips: nan"),
-        ({"intensification": 0.9}, "intensification: 0.9, allowed is a slope of 1 or more"),
+        ({"intensification": 0.9}, "intensification: got 0.9, expected a slope of 1 or more"),
         ({"size_bytes": 0}, "size_bytes: 0"),
-        ({"accuracy": 1}, "limits: 'accuracy' is none, allowed are overall_drop_pp"),
+        ({"accuracy": 1}, "limits: got 'accuracy' is none, expected overall_drop_pp"),
     ],
 )
 def test_bad_limits(limits, words):
@@ -335,7 +335,7 @@ def test_bad_input():
         gate(before, population(1, members=1), EVERY)
     with pytest.raises(InputError, match="100 examples, the baseline has 200"):
         gate(before, population(1, examples=100), EVERY)
-    with pytest.raises(InputError, match="alpha: 1, allowed is a level"):
+    with pytest.raises(InputError, match="alpha: got 1, expected a level"):
         gate(before, before, EVERY, alpha=1)
 
 

@@ -145,7 +145,7 @@ def test_order_of_answers_plays_no_part():
     ("change", "message"),
     [
         (lambda t: t.drop(columns=["fox", "rater"]), "answers: no column rater, fox; expected are rater, example"),
-        (lambda t: t.assign(fox=2), "answers: column fox holds 2, allowed are 0 and 1"),
+        (lambda t: t.assign(fox=2), "answers: got column fox holds 2, expected 0 and 1"),
         (lambda t: t.assign(fox="yes"), "answers: column fox holds 'yes'"),
         (lambda t: t.assign(rater="ann", example=0, is_pie=1), "answers: rater ann judges example 0 twice"),
         (lambda t: t.assign(example=0), "answers: example 0 is PIE and non-PIE"),
@@ -203,7 +203,7 @@ def test_answers_meet_the_key():
 
 @pytest.mark.parametrize("n", [0, 7, 1000])
 def test_bad_size_of_sample(n):
-    with pytest.raises(InputError, match=rf"n: {n}, allowed is an even number from 2 to {2 * len(FOUND.index)} "):
+    with pytest.raises(InputError, match=rf"n: got {n}, expected an even number from 2 to {2 * len(FOUND.index)} "):
         survey_sample(FOUND, n, seed=0)
 
 

@@ -255,16 +255,16 @@ def two_outputs():
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (lambda: 3, "model: int, allowed are a Keras 3 model"),
+        (lambda: 3, "model: got int, expected a Keras 3 model"),
         (lambda: keras.Sequential([layers.Dense(2)]), "is not built"),
-        (two_inputs, "has 2 inputs, allowed is one"),
-        (two_outputs, "has 2 outputs, allowed is one"),
+        (two_inputs, "has 2 inputs, expected one"),
+        (two_outputs, "has 2 outputs, expected one"),
         (lambda: keras.Sequential([keras.Input((6, 6, 2)), layers.ReLU()]), "scores of shape"),
         (nan_model, "model: answers NaN or infinity for 23 of 23 images"),
         (lambda: b"", "model: 0 bytes that LiteRT cannot run"),
         (lambda: b"not a flatbuffer at all", "model: 23 bytes that LiteRT cannot run"),
         (lambda: "nowhere.tflite", "model: there is no file nowhere.tflite"),
-        (lambda: "model.onnx", "allowed are .keras and .tflite"),
+        (lambda: "model.onnx", "expected .keras and .tflite"),
     ],
 )
 def test_models_that_cannot_be_run_get_one_line(model, message):

@@ -93,13 +93,13 @@ def test_a_flatbuffer_of_fixed_batch_is_timed_at_that_batch_only():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"repeats": 0}, "repeats: 0, allowed is a whole number of 1 or more"),
+        ({"repeats": 0}, "repeats: got 0, expected a whole number of 1 or more"),
         ({"threads": True}, "threads: True, allowed is"),
         ({"batches": [1, 2.0]}, "batches: 2.0, allowed is"),
-        ({"batches": []}, r"batches: \[\], allowed is one batch size or more"),
+        ({"batches": []}, r"batches: got \[\], expected one batch size or more"),
         ({"images": [1]}, "images: expected an array"),
         ({"images": np.zeros((1, 15))}, r"images: shape \(2, 15\), the model takes"),
-        ({"models": {}}, "models: {}, allowed is one model or more"),
+        ({"models": {}}, "models: got {}, expected one model or more"),
         ({"models": {"it": "model.onnx"}}, "model: path model.onnx"),
     ],
 )

@@ -188,16 +188,16 @@ def nan_model():
 @pytest.mark.parametrize(
     ("model", "kind", "images", "message"),
     [
-        (net, "int4", IMAGES, "kind: 'int4', allowed are float32, float16, dynamic_range, int8"),
+        (net, "int4", IMAGES, "kind: got 'int4', expected float32, float16, dynamic_range, int8"),
         (net, "int8", None, "representative: missing, kind 'int8' needs"),
         (net, "int8", IMAGES[:0], "representative: empty"),
         (net, "int8", IMAGES[:, :4], r"representative: shape \(30, 4, 8, 1\), the model takes \(N, 8, 8, 1\)"),
-        (net, "int8", iter(IMAGES), "representative: .*iterator, allowed is an array"),
+        (net, "int8", iter(IMAGES), "representative: got .*iterator, expected an array"),
         (net, "int8", IMAGES * np.nan, "representative: holds NaN"),
         (nan_model, "float16", None, "model: 'net' answers NaN"),
-        (two_inputs, "float16", None, "has 2 inputs, allowed is one"),
+        (two_inputs, "float16", None, "has 2 inputs, expected one"),
         (lambda: keras.Sequential([layers.Dense(2)]), "float16", None, "is not built"),
-        (lambda: b"TFL3", "float16", None, "model: bytes, allowed"),
+        (lambda: b"TFL3", "float16", None, "model: bytes, expected"),
     ],
 )
 def test_bad_input_gets_one_line(model, kind, images, message):

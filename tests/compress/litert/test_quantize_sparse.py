@@ -66,7 +66,7 @@ def test_blocks_of_half_floats_are_wrong_in_litert_and_refused():
 
 
 def test_sparse_is_a_switch():
-    with pytest.raises(InputError, match=r"sparse: 0\.9, allowed is True or False"):
+    with pytest.raises(InputError, match=r"sparse: got 0\.9, expected True or False"):
         quantize(net(0), "float32", sparse=0.9)
 
 

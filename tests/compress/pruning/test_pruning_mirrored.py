@@ -12,7 +12,7 @@ import pytest
 SCRIPT = """
 import json, sys
 import keras, numpy as np, tensorflow as tf
-from tfaudit.compress.pruning.pruning import schedules
+from tfaudit.compress.pruning import schedules
 from tfaudit.compress.pruning.pruning import Pruning
 
 [cpu] = tf.config.list_physical_devices("CPU")

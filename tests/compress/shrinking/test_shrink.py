@@ -248,7 +248,7 @@ def own_call():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: np.zeros(3), "model: ndarray, allowed is a functional or Sequential Keras 3 model"),
+        (lambda: np.zeros(3), "model: got ndarray, expected a functional or Sequential Keras 3 model"),
         (Subclassed, r"model: '.*' is a subclassed model \(Subclassed\), whose code is not seen; allowed is"),
         (own_call, r"model: 'own' is a subclassed model \(OwnCall\)"),
         (lambda: nameless(Subclassed()), r"is a subclassed model \(Subclassed\)"),

@@ -147,11 +147,11 @@ IMAGES = np.zeros((1, 8, 8, 3), np.uint8)
         ((IMAGES[0], "fog", 1), "images have the shape (8, 8, 3); it must be (N, H, W, C) with C of 1 or 3"),
         ((IMAGES[..., :2], "fog", 1), "images have the shape (1, 8, 8, 2); it must be (N, H, W, C) with C of 1 or 3"),
         ((IMAGES[:, :7], "fog", 1), "images are 7 x 8 pixels; they must be at least 8 x 8"),
-        ((IMAGES, "mist", 1), "name is 'mist'; allowed are " + ", ".join(NAMES)),
-        ((IMAGES, "fog", 0), "severity is 0; allowed are 1 to 5"),
-        ((IMAGES, "fog", 6), "severity is 6; allowed are 1 to 5"),
-        ((IMAGES, "fog", 2.0), "severity is 2.0; allowed are 1 to 5"),
-        ((IMAGES, "fog", "3"), "severity is '3'; allowed are 1 to 5"),
+        ((IMAGES, "mist", 1), "name is 'mist'; expected " + ", ".join(NAMES)),
+        ((IMAGES, "fog", 0), "severity is 0; expected 1 to 5"),
+        ((IMAGES, "fog", 6), "severity is 6; expected 1 to 5"),
+        ((IMAGES, "fog", 2.0), "severity is 2.0; expected 1 to 5"),
+        ((IMAGES, "fog", "3"), "severity is '3'; expected 1 to 5"),
     ],
 )
 def test_what_cannot_be_corrupted(arguments, message):
@@ -166,7 +166,7 @@ def test_what_cannot_be_corrupted(arguments, message):
         ({"seed": -1}, "seed is -1; it must be a whole number from 0 to 2**63 - 1"),
         ({"seed": 0.5}, "seed is 0.5; it must be a whole number from 0 to 2**63 - 1"),
         ({"first": 2**63}, f"first is {2**63}; it must be a whole number from 0 to 2**63 - 1"),
-        ({"scale": "mnist"}, "scale is 'mnist'; allowed are 'imagenet', 'cifar', or None to go by the size"),
+        ({"scale": "mnist"}, "scale is 'mnist'; expected 'imagenet', 'cifar', or None to go by the size"),
         ({"textures": ["a.png"]}, "textures are given for 'fog'; only 'frost' takes them"),
     ],
 )

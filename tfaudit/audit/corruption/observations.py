@@ -36,15 +36,15 @@ def matched_conditions(
         for condition in conditions:
             if not _is_condition(condition):
                 allowed = "pairs of a corruption and a severity from 1 to 5, or 0 where a set has none"
-                raise InputError(f"{argument}: key {condition!r}, allowed are {allowed}")
+                raise InputError(argument, f"key {condition!r}", allowed)
     if not baseline:
-        raise InputError("baseline: no conditions; expected Predictions by corruption and severity")
+        raise InputError("baseline", "no conditions", "Predictions by corruption and severity")
     for argument, here, there in (("compressed", baseline, compressed), ("baseline", compressed, baseline)):
         if missing := [" ".join(map(str, condition)) for condition in here if condition not in there]:
             raise InputError(f"{argument}: lacks {listed(missing)}; both must have the same conditions")
     graded = {corruption for corruption, severity in baseline if severity}
     if mixed := [corruption for corruption, severity in baseline if not severity and corruption in graded]:
-        raise InputError(f"baseline: {listed(mixed)} with a severity and without; allowed is one of the two")
+        raise InputError("baseline", f"{listed(mixed)} with a severity and without", "one of the two")
     return tuple(baseline)
 
 

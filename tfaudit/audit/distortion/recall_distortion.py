@@ -260,7 +260,7 @@ def distortion(dense: Predictions, pruned: Predictions, *, metric: str = "recall
 
 def _variance(rates: np.ndarray, ddof: int) -> np.ndarray:
     if ddof not in (0, 1):
-        raise InputError(f"ddof: {ddof!r}, allowed are 0 and 1")
+        raise InputError("ddof", repr(ddof), "0 and 1")
     known = rates[:, ~np.isnan(rates[0])]
     return known.var(1, ddof=ddof) if known.shape[1] > ddof else np.full(len(rates), np.nan)
 

@@ -110,7 +110,7 @@ def _checked(pairs: str | Sequence[tuple[Any, Any]], values: list[Any]) -> str |
         return pairs
     for pair in pairs:
         if len(pair) != 2 or any(value not in values for value in pair):
-            raise InputError(f"pairs: {pair!r}, allowed are pairs of {', '.join(map(str, values))}")
+            raise InputError("pairs", repr(pair), f"pairs of {', '.join(map(str, values))}")
     return pairs
 
 

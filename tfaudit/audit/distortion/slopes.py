@@ -120,7 +120,7 @@ def factors_of(slopes: pd.DataFrame, *needed: str) -> list[str]:
     """
     missing = [name for name in ("member", *needed) if name not in slopes]
     if missing or slopes.empty:
-        raise InputError(f"slopes: no {', '.join(missing) or 'rows'}; allowed is a frame as of `slope_frame`")
+        raise InputError("slopes", f"no {', '.join(missing) or 'rows'}", "a frame as of `slope_frame`")
     factors = [str(name) for name in slopes if name not in _VALUES]
     empty = [name for name in factors if slopes[name].isna().any()]
     if empty:
@@ -151,9 +151,7 @@ def _stacked(
     names = [by] if isinstance(by, str) else list(by)
     metrics = sorted({each.metric for each in distortions.values()})
     if len(metrics) != 1:
-        raise InputError(
-            f"distortions: of metrics {', '.join(metrics) or 'none'}, allowed are distortions of one metric"
-        )
+        raise InputError("distortions", f"of metrics {', '.join(metrics) or 'none'}", "distortions of one metric")
     for key, frame in frames.items():
         parts = key if isinstance(key, tuple) else (key,)
         if len(parts) != len(names):

@@ -74,7 +74,7 @@ def design(
         raise InputError(f"table: no column {missing[0]!r}; it has {', '.join(map(str, table.columns))}")
     unknown = [without] if isinstance(without, str) else [term for term in without if term not in TERMS]
     if unknown:
-        raise InputError(f"without: {unknown[0]!r}, allowed is a list of {', '.join(TERMS)}")
+        raise InputError("without", repr(unknown[0]), f"a list of {', '.join(TERMS)}")
     rows = table[[name for name in dict.fromkeys((*KEYS, *FACTORS, *NUMBERS, *responses)) if name in table]].copy()
     for name in (*NUMBERS, *responses):
         if name in rows:

@@ -206,9 +206,9 @@ def factors_glm(
 
 def _check_options(maxlags: int, confidence: float) -> None:
     if maxlags < 0 or maxlags != int(maxlags):
-        raise InputError(f"maxlags: {maxlags!r}, allowed is a whole number of rows, 0 or more")
+        raise InputError("maxlags", repr(maxlags), "a whole number of rows, 0 or more")
     if not 0 < confidence < 1:
-        raise InputError(f"confidence: {confidence!r}, allowed is a level in (0, 1)")
+        raise InputError("confidence", repr(confidence), "a level in (0, 1)")
 
 
 def _hac(maxlags: int) -> dict[str, Any]:

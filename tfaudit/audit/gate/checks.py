@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from tfaudit.audit.gate.measurements import Drops, Evidence, Slope
+from tfaudit.audit.gate.measurements import Drops, Measurements, Slope
 
 __all__ = [
     "CANNOT_JUDGE",
@@ -62,14 +62,14 @@ def drop_outcomes(drops: Drops, limit: float, alpha: float) -> np.ndarray:
     return np.where(drops.drop > limit, beyond, np.where(sharp, PASS, CANNOT_JUDGE))
 
 
-def check_overall_drop(evidence: Evidence, limit: float, alpha: float) -> Check:
+def check_overall_drop(evidence: Measurements, limit: float, alpha: float) -> Check:
     """The drop of accuracy."""
     drops = evidence.overall()
     outcome = str(drop_outcomes(drops, limit, alpha)[0])
     return _drop_check("overall_drop_pp", "accuracy", evidence, drops, 0, limit, alpha, outcome)
 
 
-def check_class_drops(evidence: Evidence, limit: float, alpha: float) -> tuple[Check, pd.DataFrame]:
+def check_class_drops(evidence: Measurements, limit: float, alpha: float) -> tuple[Check, pd.DataFrame]:
     """The drop of the worst class, that is the one that falls most among those of the gravest outcome; and all classes.
 
     Columns of the frame: `class`, `examples`, `drop_pp`, `low_pp`, `high_pp`, `p_holm`, `detectable_pp`, `outcome`.
@@ -103,7 +103,7 @@ def check_class_drops(evidence: Evidence, limit: float, alpha: float) -> tuple[C
 def _drop_check(
     name: str,
     subject: str,
-    evidence: Evidence,
+    evidence: Measurements,
     drops: Drops,
     row: int,
     limit: float,
@@ -128,7 +128,7 @@ def _drop_check(
     return Check(name, limit, drop, low, high, float(drops.detectable[row]), outcome, sentence)
 
 
-def check_harmed(evidence: Evidence, limit: float, names: Sequence[str], *, harm: float) -> Check:
+def check_harmed(evidence: Measurements, limit: float, names: Sequence[str], *, harm: float) -> Check:
     """The share of harmed classes; those in which a drop of `harm` points would not be found count against a pass."""
     harmed, detectable = evidence.harmed(limit)
     blind = ~(detectable <= harm)  # NaN is blind

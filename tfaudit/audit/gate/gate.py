@@ -21,9 +21,9 @@ from tfaudit.audit.gate.checks import (
     check_value,
 )
 from tfaudit.audit.gate.limits import Limits
-from tfaudit.audit.gate.measurements import Evidence
-from tfaudit.audit.gate.model_pair import PairEvidence
-from tfaudit.audit.gate.populations import PopulationEvidence
+from tfaudit.audit.gate.measurements import Measurements
+from tfaudit.audit.gate.model_pair import PairMeasurements
+from tfaudit.audit.gate.populations import PopulationMeasurements
 from tfaudit.errors import InputError, require
 from tfaudit.predictions import Predictions, require_same_examples
 
@@ -181,19 +181,20 @@ def gate(
 _CLASS_COLUMNS = ["class", "examples", "drop_pp", "low_pp", "high_pp", "p_holm", "detectable_pp", "outcome"]
 
 
-def _evidence(baseline: Predictions, compressed: Predictions, alpha: float, paired: bool) -> Evidence:
+def _evidence(baseline: Predictions, compressed: Predictions, alpha: float, paired: bool) -> Measurements:
     members = baseline.num_members, compressed.num_members
     if members == (1, 1):
-        return PairEvidence(baseline, compressed, alpha)
+        return PairMeasurements(baseline, compressed, alpha)
     if min(members) == 1:
         raise InputError(
-            f"compressed: {members[1]} members against a baseline of {members[0]}, allowed are one model against one, "
-            "or populations of 2 or more"
+            "compressed",
+            f"{members[1]} members against a baseline of {members[0]}",
+            "one model against one, or populations of 2 or more",
         )
-    return PopulationEvidence(baseline, compressed, alpha, paired)
+    return PopulationMeasurements(baseline, compressed, alpha, paired)
 
 
-def _check_flips(name: str, evidence: Evidence, limit: float) -> Check:
+def _check_flips(name: str, evidence: Measurements, limit: float) -> Check:
     if name == "flips":
         share, what = evidence.flips(), "are answered differently"
     else:
@@ -204,7 +205,7 @@ def _check_flips(name: str, evidence: Evidence, limit: float) -> Check:
 
 def _check_size(name: str, sizes: tuple[float, float] | None, limit: float) -> Check:
     if sizes is None or min(sizes) <= 0:
-        raise InputError(f"sizes: {sizes!r}, but limits name {name}; allowed are the bytes of both models' files")
+        raise InputError("sizes", f"{sizes!r}, but limits name {name}", "the bytes of both models' files")
     before, after = sizes
     if name == "size_bytes":
         return check_value(name, after, limit, f"The model takes {after:,.0f} bytes, limit {limit:,.0f}.")

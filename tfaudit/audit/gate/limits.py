@@ -64,7 +64,7 @@ class Limits:
             require(number and low <= value <= high, name, value, allowed)
             object.__setattr__(self, name, float(value))
         if not self.given():
-            raise InputError(f"limits: none given, allowed are one or more of {', '.join(_RANGES)}")
+            raise InputError("limits", "none given", f"one or more of {', '.join(_RANGES)}")
 
     @classmethod
     def from_mapping(cls, settings: Mapping[str, Any]) -> Limits:
@@ -79,7 +79,7 @@ class Limits:
         """
         unknown = [name for name in settings if name not in _RANGES]
         if unknown:
-            raise InputError(f"limits: {unknown[0]!r} is none, allowed are {', '.join(_RANGES)}")
+            raise InputError("limits", f"{unknown[0]!r} is none", ", ".join(_RANGES))
         return cls(**settings)
 
     def given(self) -> dict[str, float]:

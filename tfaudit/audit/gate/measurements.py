@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-__all__ = ["Drops", "Evidence", "Slope", "smallest"]
+__all__ = ["Drops", "Measurements", "Slope", "smallest"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Slope:
     remark: str = ""
 
 
-class Evidence(Protocol):
+class Measurements(Protocol):
     """What a gate asks for. Shares are in [0, 1]."""
 
     @property

@@ -14,13 +14,13 @@ from tfaudit.predictions import Predictions
 from tfaudit.stats.balance import normalised_balance, slope
 from tfaudit.stats.power import detectable_drop, detectable_shift, examples_needed
 
-__all__ = ["PairEvidence"]
+__all__ = ["PairMeasurements"]
 
 RESAMPLES = 1000
 
 
 @dataclasses.dataclass(frozen=True)
-class PairEvidence:
+class PairMeasurements:
     """One model against one model: exact McNemar tests, intervals over examples."""
 
     baseline: Predictions

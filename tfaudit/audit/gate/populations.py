@@ -18,13 +18,13 @@ from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.power import detectable_shift
 from tfaudit.stats.t_tests import WelchTest, paired_test, welch
 
-__all__ = ["PopulationEvidence"]
+__all__ = ["PopulationMeasurements"]
 
 MOST_MEMBERS = 10_000
 
 
 @dataclasses.dataclass(frozen=True)
-class PopulationEvidence:
+class PopulationMeasurements:
     """Tests and intervals over members; the test images are taken as given.
 
     Attributes:

@@ -96,7 +96,7 @@ def survey(answers: pd.DataFrame, *, questions: Sequence[Question] = QUESTIONS, 
         0   blurred        1.0            0.0          1  0.333
     """
     if not 0 < alpha < 1:
-        raise InputError(f"alpha: {alpha!r}, allowed is a level in (0, 1)")
+        raise InputError("alpha", repr(alpha), "a level in (0, 1)")
     is_pie = _checked(answers, questions)
     rows, notes = [], []
     for question in questions:
@@ -166,13 +166,13 @@ def _checked(answers: pd.DataFrame, questions: Sequence[Question]) -> pd.Series:
         InputError: as `survey`.
     """
     if not len(questions):
-        raise InputError("questions: none, expected one or more")
+        raise InputError("questions", "none", "one or more")
     needed = ["rater", "example", "is_pie", *(question.key for question in questions)]
     missing = [name for name in needed if name not in answers.columns]
     if missing:
-        raise InputError(f"answers: no column {', '.join(missing)}; expected are {', '.join(needed)}")
+        raise InputError("answers", f"no column {', '.join(missing)}", f"are {', '.join(needed)}")
     if not len(answers):
-        raise InputError("answers: no rows, expected one per rater and image")
+        raise InputError("answers", "no rows", "one per rater and image")
     for name in ("rater", "example", "is_pie"):
         empty = int(answers[name].isna().sum())
         if empty:
@@ -181,11 +181,11 @@ def _checked(answers: pd.DataFrame, questions: Sequence[Question]) -> pd.Series:
         values = answers[name].dropna()
         odd = values[~values.isin([0, 1])]
         if len(odd):
-            raise InputError(f"answers: column {name} holds {odd.tolist()[0]!r}, allowed are 0 and 1")
+            raise InputError("answers", f"column {name} holds {odd.tolist()[0]!r}", "0 and 1")
     twice = answers[answers.duplicated(["rater", "example"])]
     if len(twice):
         rater, example = twice[["rater", "example"]].iloc[0]
-        raise InputError(f"answers: rater {rater} judges example {example} twice, allowed is once")
+        raise InputError("answers", f"rater {rater} judges example {example} twice", "once")
     kinds = answers["is_pie"].astype(bool).groupby(answers["example"])
     divided = kinds.nunique() > 1
     if divided.any():

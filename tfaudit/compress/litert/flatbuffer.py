@@ -33,7 +33,7 @@ class Flatbuffer:
 
     def __init__(self, content: bytes, *, threads: int = 1) -> None:
         if threads < 1:
-            raise InputError(f"threads: {threads}, allowed is 1 or more")
+            raise InputError("threads", str(threads), "1 or more")
         try:
             with captured_output():  # LiteRT announces its delegate on stderr.
                 self._interpreter = Interpreter(model_content=bytes(content), num_threads=threads)
@@ -46,7 +46,7 @@ class Flatbuffer:
         inputs, outputs = self._interpreter.get_input_details(), self._interpreter.get_output_details()
         for name, tensors in (("input", inputs), ("output", outputs)):
             if len(tensors) != 1:
-                raise InputError(f"model: the flatbuffer has {len(tensors)} {name}s, allowed is one")
+                raise InputError("model", f"the flatbuffer has {len(tensors)} {name}s", "one")
         self._input, self._output = inputs[0], outputs[0]
         # Old converters leave the signature out; then the shape is all there is, and it is fixed.
         signature = self._input["shape_signature"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from tfaudit.compress.input_images import image_batches
-from tfaudit.compress.keras_model import open_model
+from tfaudit.compress.model_files import open_model
 from tfaudit.errors import InputError
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def predict(
         array([[0.5, 0.2, 0.2]], dtype=float32)
     """
     if k < 1:
-        raise InputError(f"k: {k}, allowed is 1 or more")
+        raise InputError("k", str(k), "1 or more")
     allowed = None if classes is None else _allowed(classes)
     forward = _forward(model, threads)
     is_probability = forward.gives_probabilities
@@ -90,7 +90,7 @@ def predict(
         ranked.append(best)
         probabilities.append(share)
     if not ranked:
-        raise InputError("images: empty, allowed is one image or more")
+        raise InputError("images", "empty", "one image or more")
     return np.concatenate(ranked), np.concatenate(probabilities)
 
 
@@ -98,9 +98,9 @@ def _allowed(classes: Sequence[int] | np.ndarray) -> np.ndarray:
     """The classes in rising order, so that equal scores rank the lower one first."""
     allowed = np.asarray(classes)
     if allowed.ndim != 1 or not allowed.size or allowed.dtype.kind not in "iu":
-        raise InputError(f"classes: {allowed.dtype} {allowed.shape}, allowed are one or more numbers of classes")
+        raise InputError("classes", f"{allowed.dtype} {allowed.shape}", "one or more numbers of classes")
     if (np.diff(np.sort(allowed)) == 0).any() or allowed.min() < 0:
-        raise InputError("classes: a negative one or one twice, allowed are different numbers from 0")
+        raise InputError("classes", "a negative one or one twice", "different numbers from 0")
     return np.sort(allowed)
 
 
@@ -127,7 +127,7 @@ def _cut(batch: np.ndarray, size: int | None) -> Iterator[tuple[np.ndarray, int]
 
 def _check_scores(scores: np.ndarray) -> None:
     if scores.ndim != 2:
-        raise InputError(f"model: gives scores of shape {scores.shape}, allowed is (N, classes)")
+        raise InputError("model", f"gives scores of shape {scores.shape}", "(N, classes)")
     if not np.isfinite(scores).all():
         rows = int((~np.isfinite(scores)).any(axis=1).sum())
         raise InputError(f"model: answers NaN or infinity for {rows} of {len(scores)} images of a batch")

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.compress.input_images import OPEN_SIDE
-from tfaudit.compress.keras_model import open_model
 from tfaudit.compress.litert.flatbuffer import Flatbuffer
+from tfaudit.compress.model_files import open_model
 from tfaudit.errors import InputError, require
 
 if TYPE_CHECKING:

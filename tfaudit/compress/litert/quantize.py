@@ -71,7 +71,7 @@ def quantize(model: keras.Model, kind: str, *, representative: np.ndarray | None
         b'TFL3'
     """
     if kind not in KINDS:
-        raise InputError(f"kind: {kind!r}, allowed are {', '.join(KINDS)}")
+        raise InputError("kind", repr(kind), ", ".join(KINDS))
     forward = KerasForward(model)
     if representative is None and kind == "int8":
         raise InputError("representative: missing, kind 'int8' needs training images of shape (N, H, W, C)")
@@ -98,16 +98,16 @@ def quantize(model: keras.Model, kind: str, *, representative: np.ndarray | None
 
 def _checked(representative: object, forward: KerasForward) -> np.ndarray:
     if not hasattr(representative, "__array__"):
-        raise InputError(f"representative: {type(representative).__name__}, allowed is an array of shape (N, H, W, C)")
+        raise InputError("representative", str(type(representative).__name__), "an array of shape (N, H, W, C)")
     array = np.asarray(representative)[:CALIBRATION_IMAGES]
     try:
         images = as_input(array, forward.image_shape, forward.dtype)
     except InputError as error:
-        raise InputError(str(error).replace("images", "representative", 1)) from None
+        raise InputError(error.replace("images", "representative", 1)) from None
     if not len(images):
-        raise InputError("representative: empty, allowed is one image or more")
+        raise InputError("representative", "empty", "one image or more")
     if not np.isfinite(images).all():
-        raise InputError("representative: holds NaN or infinity, allowed are finite values")
+        raise InputError("representative", "holds NaN or infinity", "finite values")
     return np.resize(images, (max(len(images), forward.batch or 1), *images.shape[1:]))
 
 

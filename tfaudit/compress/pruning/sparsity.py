@@ -67,7 +67,7 @@ def sparsity_at(model: keras.Model, ratio: float, layers: Iterable[str] | None =
     0.5555555555555556
     """
     if not ratio > 1:
-        raise InputError(f"ratio: {ratio!r}, allowed are numbers above 1")
+        raise InputError("ratio", repr(ratio), "numbers above 1")
     total = sum(int(np.prod(variable.shape)) for variable in model.trainable_variables)
     prunable = sum(int(np.prod(kernel.shape)) for kernel in select_kernels(model, layers).values())
     kept = (total / ratio - (total - prunable)) / prunable

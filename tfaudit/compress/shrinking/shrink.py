@@ -133,14 +133,15 @@ def _row(graph: Graph, layer: Any, copy: Any) -> dict[str, Any]:
 
 def _check(model: object) -> None:
     if is_tf_keras(model):
-        raise InputError("model: a tf_keras (Keras 2) model, allowed are Keras 3 models")
+        raise InputError("model", "a tf_keras (Keras 2) model", "Keras 3 models")
     if not isinstance(model, keras.Model):
-        raise InputError(f"model: {type(model).__name__}, allowed is a functional or Sequential Keras 3 model")
+        raise InputError("model", str(type(model).__name__), "a functional or Sequential Keras 3 model")
     plain = type(model) is keras.Sequential or (isinstance(model, keras.Function) and _calls_its_graph(model))
     if not plain:
         raise InputError(
-            f"model: {model.name!r} is a subclassed model ({type(model).__name__}), whose code is not seen; "
-            "allowed is a functional or Sequential model"
+            "model",
+            f"{model.name!r} is a subclassed model ({type(model).__name__}), whose code is not seen;",
+            "a functional or Sequential model",
         )
     if not model.built or not model.inputs:
         raise InputError(f"model: {model.name!r} has no variables yet: call model.build(...), or call it on a batch")

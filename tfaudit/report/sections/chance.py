@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pandas as pd
 
-from tfaudit.analysis.study_audit import Material
+from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.report.sections.section import Figure, Section, Table, column
 
 __all__ = ["chance_section"]
 
 
-def chance_section(material: Material) -> Section | None:
+def chance_section(study_audit: StudyAudit) -> Section | None:
     """The permutation tests of the numbers of PIEs and of significant classes."""
-    found = material.audit.chances
+    found = study_audit.audit.chances
     if not found:
         return None
-    rows = pd.concat([each.frame().assign(title=material.titles[key]) for key, each in found.items()])
+    rows = pd.concat([each.frame().assign(title=study_audit.titles[key]) for key, each in found.items()])
     rows["kind"] = rows["exact"].map({True: "all", False: "random"})
     return Section(
         "chance",
@@ -28,7 +28,7 @@ def chance_section(material: Material) -> Section | None:
                 f"chance-{key}",
                 each.chart(),
                 "Histogram of the counts by chance, with the observed count.",
-                material.titles[key],
+                study_audit.titles[key],
             )
             for key, each in found.items()
             if len(each.distribution()) > len(each.frame())  # else each count has one value: nothing to draw

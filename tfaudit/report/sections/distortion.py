@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import pandas as pd
 
-from tfaudit.analysis.study_audit import Material
+from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audit.distortion.recall_distortion import Distortion
 from tfaudit.audit.distortion.slope_tables import level_table, p_table, variance_table
 from tfaudit.audit.distortion.slope_tests import slope_tests
@@ -29,14 +29,14 @@ Place: TypeAlias = tuple[str, float | str]
 """Method and level of a variant: numbers for pruning, names for all else."""
 
 
-def distortion_section(material: Material) -> Section | None:
+def distortion_section(study_audit: StudyAudit) -> Section | None:
     """Slopes of the normalised recall balances of every variant whose members carry the numbers of dense ones."""
-    by_key, there = distortions(material), places(material)
+    by_key, there = distortions(study_audit), places(study_audit)
     if not by_key:
         return None
     found = {there[key]: each for key, each in by_key.items()}
     slopes = slope_frame(found, by=BY)
-    intervals = slope_intervals(slopes, alpha=material.alpha)
+    intervals = slope_intervals(slopes, alpha=study_audit.alpha)
     return Section(
         "distortion",
         "Recall distortion",
@@ -44,34 +44,34 @@ def distortion_section(material: Material) -> Section | None:
         "[R] 5 and 6",
         _figures(found, slopes, intervals),
         (
-            _table(found, intervals, {place: material.titles[key] for key, place in there.items()}),
-            *(grid(*question) for question in slope_questions(material, slopes)),
+            _table(found, intervals, {place: study_audit.titles[key] for key, place in there.items()}),
+            *(grid(*question) for question in slope_questions(study_audit, slopes)),
         ),
-        distortion_notes(material, by_key),
+        distortion_notes(study_audit, by_key),
     )
 
 
-def distortions(material: Material) -> dict[str, Distortion]:
+def distortions(study_audit: StudyAudit) -> dict[str, Distortion]:
     """The audit of every variant that has slopes, by key."""
-    found = {key: material.distortion(key) for key in material.compressed_keys if material.shares_members(key)}
+    found = {key: study_audit.distortion(key) for key in study_audit.compressed_keys if study_audit.shares_members(key)}
     return {key: each for key, each in found.items() if each.alpha.size and pd.notna(each.alpha).any()}
 
 
-def places(material: Material) -> dict[str, Place]:
+def places(study_audit: StudyAudit) -> dict[str, Place]:
     """Where each variant stands among the methods and their levels, by key."""
     found: dict[str, Place] = {}
-    for key in material.compressed_keys:
-        variant = material.study.variant(key)
+    for key in study_audit.compressed_keys:
+        variant = study_audit.study.variant(key)
         if isinstance(variant, Pruned):
-            found[key] = variant.technique(*material.study.telling), variant.level
+            found[key] = variant.technique(*study_audit.study.telling), variant.level
         else:
-            found[key] = variant.family, material.titles[key]
+            found[key] = variant.family, study_audit.titles[key]
     return found
 
 
-def distortion_notes(material: Material, found: Mapping[str, Distortion]) -> tuple[str, ...]:
+def distortion_notes(study_audit: StudyAudit, found: Mapping[str, Distortion]) -> tuple[str, ...]:
     """What a reader has to know of these audits."""
-    return tuple(dict.fromkeys((*_apart(material), *(note for each in found.values() for note in each.notes))))
+    return tuple(dict.fromkeys((*_apart(study_audit), *(note for each in found.values() for note in each.notes))))
 
 
 def _figures(found: Mapping[Place, Distortion], slopes: pd.DataFrame, intervals: pd.DataFrame) -> tuple[Figure, ...]:
@@ -122,11 +122,11 @@ def _table(found: Mapping[Place, Distortion], intervals: pd.DataFrame, titles: M
     )
 
 
-def slope_questions(material: Material, slopes: pd.DataFrame) -> tuple[tuple[str, pd.DataFrame, str], ...]:
+def slope_questions(study_audit: StudyAudit, slopes: pd.DataFrame) -> tuple[tuple[str, pd.DataFrame, str], ...]:
     """[R] 7: does the slope grow with the level, and do methods differ at a level? For pruned variants.
 
     Args:
-        material: of the study.
+        study_audit: of the study.
         slopes: of all its variants, by method and level.
 
     Returns:
@@ -136,9 +136,9 @@ def slope_questions(material: Material, slopes: pd.DataFrame) -> tuple[tuple[str
     if pruned.empty:
         return ()
     paired = all(
-        material.study.variant(key).parent
-        for key in material.compressed_keys
-        if isinstance(material.study.variant(key), Pruned)
+        study_audit.study.variant(key).parent
+        for key in study_audit.compressed_keys
+        if isinstance(study_audit.study.variant(key), Pruned)
     )
     kind = "paired" if paired else "independent"
     found = []
@@ -158,10 +158,12 @@ def slope_questions(material: Material, slopes: pd.DataFrame) -> tuple[tuple[str
     return tuple(found)
 
 
-def _apart(material: Material) -> list[str]:
+def _apart(study_audit: StudyAudit) -> list[str]:
     """Which variants have no dense parent."""
-    names = [material.titles[key] for key in material.compressed_keys if material.study.variant(key).parent is None]
-    if not names or material.study.training is None:
+    names = [
+        study_audit.titles[key] for key in study_audit.compressed_keys if study_audit.study.variant(key).parent is None
+    ]
+    if not names or study_audit.study.training is None:
         return []
     return [
         f"Members of {', '.join(names)} were trained on their own and are paired with dense members by number, which "

@@ -6,7 +6,7 @@ import contextlib
 
 import pandas as pd
 
-from tfaudit.analysis.study_audit import Material
+from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
 from tfaudit.audit.factors.class_table import class_table
 from tfaudit.audit.factors.regression import Factors, factors, factors_glm
@@ -21,17 +21,17 @@ LEVELS = 3
 """Sparsities that a curve needs: the model has a linear and an exponential term."""
 
 
-def factors_section(material: Material) -> Section | None:
+def factors_section(study_audit: StudyAudit) -> Section | None:
     """The regression of [P], where a study prunes to three sparsities or more."""
-    variants = {key: material.study.variant(key) for key in material.compressed_keys}
+    variants = {key: study_audit.study.variant(key) for key in study_audit.compressed_keys}
     pruned = {key: variant for key, variant in variants.items() if isinstance(variant, Pruned)}
     if len({variant.level for variant in pruned.values()}) < LEVELS:
         return None
-    reached = material.audit.table.set_index("variant")["sparsity"]
+    reached = study_audit.audit.table.set_index("variant")["sparsity"]
     described = pd.DataFrame.from_dict(
         {
             key: {
-                "technique": variant.technique(*(name for name in material.study.telling if name != "treatment")),
+                "technique": variant.technique(*(name for name in study_audit.study.telling if name != "treatment")),
                 "weight_treatment": variant.treatment,
                 "sparsity": variant.sparsity if variant.ratio is None else reached[key],
             }
@@ -41,12 +41,12 @@ def factors_section(material: Material) -> Section | None:
     )
 
     def compute() -> tuple[Factors, ...]:
-        chosen = {BASELINE: material.baseline} | {key: _unpaired(material, key) for key in pruned}
-        table = class_table(chosen, described, material.store.table("classes"), baseline=BASELINE)
-        return _fits(table, 1 - material.alpha)
+        chosen = {BASELINE: study_audit.baseline} | {key: _unpaired(study_audit, key) for key in pruned}
+        table = class_table(chosen, described, study_audit.store.table("classes"), baseline=BASELINE)
+        return _fits(table, 1 - study_audit.alpha)
 
-    by = [material.inputs.classes, material.alpha]
-    fits = material.keep("factors", tuple[Factors, ...], compute, of=(BASELINE, *pruned), by=by)
+    by = [study_audit.inputs.classes, study_audit.alpha]
+    fits = study_audit.keep("factors", tuple[Factors, ...], compute, of=(BASELINE, *pruned), by=by)
     if not fits:
         return None
     least_squares, counts = fits
@@ -67,10 +67,10 @@ def factors_section(material: Material) -> Section | None:
     )
 
 
-def _unpaired(material: Material, key: str) -> Predictions:
+def _unpaired(study_audit: StudyAudit, key: str) -> Predictions:
     """A variant's predictions; where it has no dense parents, its members do not bear the names of dense ones."""
-    population = material.populations[key]
-    if material.study.variant(key).parent is not None:
+    population = study_audit.populations[key]
+    if study_audit.study.variant(key).parent is not None:
         return population
     return Predictions(
         population.labels,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfaudit.analysis.study_audit import Material
+from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audit.operating_points import OperatingPoints, operating_points
 from tfaudit.report.sections.section import Figure, Section, Table, column
 
@@ -13,9 +13,9 @@ AXES = {SIZE: ("size", "min"), "sparsity": ("sparsity", "max")}
 """What a smaller model is measured by: the first of these that at least three variants know."""
 
 
-def operating_points_section(material: Material) -> Section | None:
+def operating_points_section(study_audit: StudyAudit) -> Section | None:
     """The Pareto set of size (or sparsity), unfairness and accuracy."""
-    table = material.trade_offs()
+    table = study_audit.trade_offs()
     known = [name for name in AXES if table.loc[table[name].notna(), "variant"].nunique() > 2]
     if not known:
         return None

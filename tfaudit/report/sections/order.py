@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tfaudit.analysis.study_audit import Material
+from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.report.sections.chance import chance_section
 from tfaudit.report.sections.costs import costs_section
 from tfaudit.report.sections.distortion import distortion_section
@@ -19,7 +19,7 @@ from tfaudit.report.sections.survey import survey_section
 
 __all__ = ["SECTIONS", "study_sections"]
 
-SECTIONS: tuple[Callable[[Material], Section | None], ...] = (
+SECTIONS: tuple[Callable[[StudyAudit], Section | None], ...] = (
     pairs_section,
     chance_section,
     distortion_section,
@@ -35,10 +35,10 @@ SECTIONS: tuple[Callable[[Material], Section | None], ...] = (
 """Each makes its section, or None where the study holds no data for it."""
 
 
-def study_sections(material: Material) -> tuple[Section, ...]:
+def study_sections(study_audit: StudyAudit) -> tuple[Section, ...]:
     """All sections that the data allows.
 
     Raises:
         InputError: damaged files, or groups and answers that do not fit the study.
     """
-    return tuple(section for make in SECTIONS if (section := make(material)) is not None)
+    return tuple(section for make in SECTIONS if (section := make(study_audit)) is not None)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from tfaudit.analysis.study_audit import Material
+from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audit.trends import Trends
 from tfaudit.report.sections.section import Figure, Section, Table, column
 
 __all__ = ["properties_section"]
 
 
-def properties_section(material: Material) -> Section | None:
+def properties_section(study_audit: StudyAudit) -> Section | None:
     """Accuracy against tilt and activation of small grey images, where the data name groups or individuals."""
-    if not len(material.groups.columns):
+    if not len(study_audit.groups.columns):
         return None
-    found = {(key, i): each for key in material.compressed_keys for i, each in enumerate(material.trends(key))}
+    found = {(key, i): each for key in study_audit.compressed_keys for i, each in enumerate(study_audit.trends(key))}
     if not found:
         return None
     return Section(
@@ -22,17 +22,19 @@ def properties_section(material: Material) -> Section | None:
         "Accuracy against how far a digit leans and how much ink it holds, before and after, with a line per group: "
         "where the lines part, compression hurts one kind of image more.",
         "[P] 4.1 and C",
-        tuple(figure for (key, i), each in found.items() for figure in _figures(each, f"property-{i}-{key}", material)),
-        tuple(_table(each, material.titles[key]) for (key, _), each in found.items()),
+        tuple(
+            figure for (key, i), each in found.items() for figure in _figures(each, f"property-{i}-{key}", study_audit)
+        ),
+        tuple(_table(each, study_audit.titles[key]) for (key, _), each in found.items()),
         tuple(dict.fromkeys(note for each in found.values() for note in each.notes)),
     )
 
 
-def _figures(found: Trends, name: str, material: Material) -> list[Figure]:
-    title = f"{material.titles[name.split('-', 2)[2]]}: {found.property}"
+def _figures(found: Trends, name: str, study_audit: StudyAudit) -> list[Figure]:
+    title = f"{study_audit.titles[name.split('-', 2)[2]]}: {found.property}"
     lines = f"Accuracy against {found.property}, before and after, with lines."
     figures = [Figure(name, found.chart(), lines, title)]
-    if material.individuals is not None:
+    if study_audit.individuals is not None:
         points = f"Accuracy of every individual after against before, coloured by {found.property}."
         figures.append(Figure(f"{name}-individuals", found.scatter(), points, f"{title}, by individual"))
     return figures

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import pandas as pd
 
-from tfaudit.analysis.study_audit import Material
+from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
 from tfaudit.audit.corruption.robustness import Robustness, robustness_table
 from tfaudit.charts.class_corruptions import class_corruption_chart, largest_change
@@ -24,43 +24,45 @@ SAYS = (
 )
 
 
-def robustness_section(material: Material) -> Section | None:
+def robustness_section(study_audit: StudyAudit) -> Section | None:
     """Every variant that was evaluated under the study's conditions, against the baseline."""
-    found = robustness_levels(material)
+    found = robustness_levels(study_audit)
     if not found:
         return None
-    titled = {material.titles[key]: each for key, each in found.items()}
+    titled = {study_audit.titles[key]: each for key, each in found.items()}
     return Section(
         "robustness",
         "Robustness",
         SAYS,
         "[F] 4 and D, [HD]",
-        tuple(_figures(material, found, titled)),
-        tuple(_tables(material, titled)),
-        robustness_notes(material, found),
-        strip(material, found),
+        tuple(_figures(study_audit, found, titled)),
+        tuple(_tables(study_audit, titled)),
+        robustness_notes(study_audit, found),
+        strip(study_audit, found),
     )
 
 
-def robustness_levels(material: Material) -> dict[str, Robustness]:
+def robustness_levels(study_audit: StudyAudit) -> dict[str, Robustness]:
     """The audit of every variant that was evaluated under conditions, by key; none where there is no condition."""
-    return {key: material.robustness(key) for key in material.corrupted_keys} if material.conditions else {}
+    return {key: study_audit.robustness(key) for key in study_audit.corrupted_keys} if study_audit.conditions else {}
 
 
-def robustness_notes(material: Material, found: Mapping[str, Robustness]) -> tuple[str, ...]:
+def robustness_notes(study_audit: StudyAudit, found: Mapping[str, Robustness]) -> tuple[str, ...]:
     """What a reader has to know of these audits, and of what is missing."""
     told = dict.fromkeys(note for each in found.values() for note in each.notes)
-    return (*_missing(material), *_pairs(material), *told)
+    return (*_missing(study_audit), *_pairs(study_audit), *told)
 
 
-def _pairs(material: Material) -> list[str]:
-    made = [material.titles[key] for key in material.corrupted_keys if material.paired(key)]
-    if not made or len(material.inputs.members[BASELINE]) == 1:
+def _pairs(study_audit: StudyAudit) -> list[str]:
+    made = [study_audit.titles[key] for key in study_audit.corrupted_keys if study_audit.paired(key)]
+    if not made or len(study_audit.inputs.members[BASELINE]) == 1:
         return []
     return [f"Members of {listed(made)} are tested in pairs with the baseline's members that they are made from."]
 
 
-def _figures(material: Material, found: Mapping[str, Robustness], titled: dict[str, Robustness]) -> Iterator[Figure]:
+def _figures(
+    study_audit: StudyAudit, found: Mapping[str, Robustness], titled: dict[str, Robustness]
+) -> Iterator[Figure]:
     first = next(iter(found.values()))
     for k in first.overall["k"]:
         yield Figure(
@@ -73,7 +75,7 @@ def _figures(material: Material, found: Mapping[str, Robustness], titled: dict[s
         yield Figure(
             "robustness-severity",
             severity_chart(
-                {title: each.curves() for title, each in titled.items()}, baseline=material.titles[BASELINE]
+                {title: each.curves() for title, each in titled.items()}, baseline=study_audit.titles[BASELINE]
             ),
             "Accuracy over severity, a panel per corruption, a line per variant.",
             "Accuracy over severity",
@@ -87,19 +89,19 @@ def _figures(material: Material, found: Mapping[str, Robustness], titled: dict[s
                 f"robustness-classes-{key}",
                 class_corruption_chart(each.classes, each.alpha, change=each.tested_change, reach=reach),
                 "Change of recall by class and corruption; a dot where it is significant.",
-                f"{material.titles[key]}: classes by corruption",
+                f"{study_audit.titles[key]}: classes by corruption",
             )
 
 
-def _tables(material: Material, titled: dict[str, Robustness]) -> Iterator[Table]:
+def _tables(study_audit: StudyAudit, titled: dict[str, Robustness]) -> Iterator[Table]:
     first = next(iter(titled.values()))
     if first.overall["accuracy_before"].notna().all():
-        yield means_table(titled, material.level)
+        yield means_table(titled, study_audit.level)
     relative = robustness_table(titled).dropna(how="all")
     relative.columns = pd.Index([", ".join(names) for names in relative.columns])
     yield grid("Relative change of accuracy, % of the baseline's ([F] table 3)", relative, "+.2f")
-    yield corruptions_table(titled, material.level)
-    yield _severities(titled, material.titles[BASELINE])
+    yield corruptions_table(titled, study_audit.level)
+    yield _severities(titled, study_audit.titles[BASELINE])
     yield from cells_table(titled)
     yield from flips_table(titled)
 
@@ -117,13 +119,13 @@ def _severities(titled: dict[str, Robustness], baseline: str) -> Table:
     return Table(table.title, table.columns, folded=True)
 
 
-def _missing(material: Material) -> Iterator[str]:
+def _missing(study_audit: StudyAudit) -> Iterator[str]:
     """What was asked for and is not there."""
-    study, variants, conditions = material.study, material.corrupted_keys, material.conditions
+    study, variants, conditions = study_audit.study, study_audit.corrupted_keys, study_audit.conditions
     asked = study.corrupted_variants
     absent = [
-        material.titles[key]
-        for key in material.compressed_keys
+        study_audit.titles[key]
+        for key in study_audit.compressed_keys
         if key not in variants and (asked is None or key in asked)
     ]
     if absent:
@@ -133,10 +135,10 @@ def _missing(material: Material) -> Iterator[str]:
         yield f"Left out, for not every variant was evaluated there: {listed(gone)}."
     expected = min(study.corrupted_members or study.population, study.population)
     for key in (BASELINE, *variants):
-        counts = [len(material.inputs.evaluated(key, condition)) for condition in conditions]
-        members = len(material.inputs.members[key])
+        counts = [len(study_audit.inputs.evaluated(key, condition)) for condition in conditions]
+        members = len(study_audit.inputs.members[key])
         few = sum(count < min(expected, members) for count in counts)
         if few:
-            yield f"{material.titles[key]}: fewer than {expected} members under {few} of {len(conditions)} conditions."
+            yield f"{study_audit.titles[key]}: fewer than {expected} members under {few} of {len(conditions)} conditions."
         elif min(counts) < members:
-            yield f"{material.titles[key]}: {min(counts)} of {members} members were evaluated."
+            yield f"{study_audit.titles[key]}: {min(counts)} of {members} members were evaluated."

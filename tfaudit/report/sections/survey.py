@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from tfaudit.analysis.study_audit import Material
+from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audit.survey.survey import survey
 from tfaudit.ratings.answers import open_answers
 from tfaudit.report.sections.section import Figure, Section, Table, column
@@ -12,12 +12,12 @@ from tfaudit.report.sections.section import Figure, Section, Table, column
 __all__ = ["survey_section"]
 
 
-def survey_section(material: Material) -> Section | None:
+def survey_section(study_audit: StudyAudit) -> Section | None:
     """The human study, where answers were brought along; else the last one that raters have begun in the viewer."""
-    answers, notes = (material.answers, ()) if material.answers is not None else _stored(material)
+    answers, notes = (study_audit.answers, ()) if study_audit.answers is not None else _stored(study_audit)
     if answers is None:
         return None
-    found = survey(answers, alpha=material.alpha)
+    found = survey(answers, alpha=study_audit.alpha)
     frame = found.frame()
     return Section(
         "survey",
@@ -43,13 +43,13 @@ def survey_section(material: Material) -> Section | None:
     )
 
 
-def _stored(material: Material) -> tuple[pd.DataFrame | None, tuple[str, ...]]:
+def _stored(study_audit: StudyAudit) -> tuple[pd.DataFrame | None, tuple[str, ...]]:
     """The answers, and which study they are of."""
-    stored = open_answers(material.store.directory)
-    studies = stored.studies(material.split, material.inputs.examples).query("raters > 0").to_dict("records")
+    stored = open_answers(study_audit.store.directory)
+    studies = stored.studies(study_audit.split, study_audit.inputs.examples).query("raters > 0").to_dict("records")
     if not studies:
         return None, ()
     shown = studies[-1]
     more = f"; the last of {len(studies)} studies" if len(studies) > 1 else ""
-    title = material.study.titles.get(shown["variant"], shown["variant"])
+    title = study_audit.study.titles.get(shown["variant"], shown["variant"])
     return stored.answers(shown["study"]), (f"The images are of {title}, {shown['images']} of them{more}.",)
