@@ -61,7 +61,7 @@ def show_cards(found: Sequence[Card], members: tuple[int, int], positions: Seque
                 if positions is not None and st.button(
                     plain(_end(card.example)),
                     key=f"card {positions[i]}",
-                    icon=":study_audit/timeline:",
+                    icon=":material/timeline:",
                     help="This image at every level",
                     type="tertiary",
                 ):

@@ -61,7 +61,7 @@ def page(study_audit: StudyAudit) -> None:
             "Welch's test per class compares populations of two members or more: train more with "
             "`tfaudit run RECIPE --population`. One model against one is tested on a page of its own."
         )
-        link_to("compare", "Compare two models", ":study_audit/compare_arrows:")
+        link_to("compare", "Compare two models", ":material/compare_arrows:")
         _one_class(study_audit, variant)
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -137,7 +137,7 @@ def _in_range(ranked: pd.DataFrame, order: str, study_audit: StudyAudit, variant
     else:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(f"Classes {low:,} to {high:,} by {order}.")
-            st.button("Show all", type="tertiary", icon=":study_audit/zoom_out_map:", on_click=_forget_range)
+            st.button("Show all", type="tertiary", icon=":material/zoom_out_map:", on_click=_forget_range)
     return ranked[ranked["rank"].between(low, high)]
 
 

@@ -198,7 +198,7 @@ def _progress(study_audit: StudyAudit, answers: Answers, study: int, facts: Fact
         st.button(
             "Unblind and analyse",
             type="primary",
-            icon=":study_audit/visibility:",
+            icon=":material/visibility:",
             on_click=unblinded.add,
             args=(place,),
         )

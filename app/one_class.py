@@ -110,7 +110,7 @@ def _exemplars(study_audit: StudyAudit, variant: str, label: int) -> None:
     members = len(study_audit.tally(study_audit.audit.baseline).members), len(study_audit.tally(variant).members)
     show_cards(cards(shown, images), members)
     all_of_them = "The one exemplar" if len(pies) == 1 else f"All {len(pies):,} exemplars"
-    link_to("exemplars", f"{all_of_them} of this class", ":study_audit/photo_library:")
+    link_to("exemplars", f"{all_of_them} of this class", ":material/photo_library:")
 
 
 def _corruptions(study_audit: StudyAudit, variant: str, label: int) -> None:

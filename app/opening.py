@@ -42,7 +42,7 @@ def open_study_audit(directory: Path) -> StudyAudit:
         if now.fingerprint != opened:
             st.info("The study has changed since it was read here.")
             renew = {state: now.fingerprint}
-            st.button("Read it again", icon=":study_audit/refresh:", on_click=st.session_state.update, args=(renew,))
+            st.button("Read it again", icon=":material/refresh:", on_click=st.session_state.update, args=(renew,))
     shared = _shared(str(studies[name].resolve()), split, opened)
     if not shared.ready:
         _prepare(shared)

@@ -115,4 +115,4 @@ def _say(study_audit: StudyAudit, found: OperatingPoints) -> None:
     if not points["chosen"].any():
         st.warning("No variant reaches the accuracy floor.")
     for variant in points.loc[points["chosen"], "variant"]:
-        st.success(prose(f"Chosen: {choice_in_words(study_audit, points, variant)}"), icon=":study_audit/check_circle:")
+        st.success(prose(f"Chosen: {choice_in_words(study_audit, points, variant)}"), icon=":material/check_circle:")

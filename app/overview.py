@@ -99,9 +99,9 @@ def _details(study_audit: StudyAudit, table: pd.DataFrame) -> None:
         for said in filter(None, (found.accuracy, found.classes, found.images)):
             st.markdown(prose(said))
         with st.container(horizontal=True):
-            link_to("classes", "Its classes", ":study_audit/category:")
-            link_to("exemplars", "Its exemplars", ":study_audit/photo_library:")
-            link_to("corruptions", "Under corruption", ":study_audit/foggy:")
+            link_to("classes", "Its classes", ":material/category:")
+            link_to("exemplars", "Its exemplars", ":material/photo_library:")
+            link_to("corruptions", "Under corruption", ":material/foggy:")
 
 
 def _members(most: int) -> str:

@@ -68,7 +68,7 @@ def _show(study_audit: StudyAudit, answers: Answers, study: int, rater: str) -> 
     share = (len(sheet) if first is None else first) / len(sheet)
     st.progress(share, f"Image {min(place + 1, len(sheet))} of {len(sheet)}")
     if step == last:
-        st.success(f"All {len(sheet)} images are answered. Thank you!", icon=":study_audit/check:")
+        st.success(f"All {len(sheet)} images are answered. Thank you!", icon=":material/check:")
     else:
         image = sheet.iloc[place]
         left, right = st.columns([3, 2], gap="medium")

@@ -135,7 +135,7 @@ def link_to(page: str, label: str, icon: str) -> None:
     Args:
         page: name of its module.
         label: what the link says.
-        icon: such as ":study_audit/category:".
+        icon: such as ":material/category:".
     """
     pages = st.session_state.get("pages", {})  # none where a page is run alone
     if page in pages:
@@ -153,5 +153,5 @@ def _download(name: str, form: str, content: Callable[[], bytes], meaning: str) 
         help=meaning,
         on_click="ignore",
         type="tertiary",
-        icon=":study_audit/download:",
+        icon=":material/download:",
     )

@@ -200,10 +200,10 @@ class Distortion:
 
     def chart(self) -> Drawing:
         """[R] figures 5 to 8, one panel: normalised balance after against before, with the pooled slope."""
-        from tfaudit.audit.distortion.slopes import balances, pooled
-        from tfaudit.charts.distortion import balance_chart  # report depends on audit, never at import
+        from tfaudit.charts.distortion import balance_chart
 
-        return balance_chart(balances({"": self}), pooled({"": self}))
+        line = pd.DataFrame([self.summary()])
+        return balance_chart(self.frame().assign(level=""), line.assign(level=""))
 
 
 def distortion(dense: Predictions, pruned: Predictions, *, metric: str = "recall") -> Distortion:

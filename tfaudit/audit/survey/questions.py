@@ -52,7 +52,7 @@ QUESTIONS: tuple[Question, ...] = (
         "abstract",
         "Is the object in the image an abstract representation of the class indicated by label 1? (An abstract "
         "representation is an object in an abstract form, such as a painting, drawing or rendering using a different "
-        "study_audit.)",
+        "material.)",
         "abstract representation",
         1,
     ),
@@ -68,7 +68,7 @@ QUESTIONS: tuple[Question, ...] = (
 CATEGORIES: Mapping[str, str] = MappingProxyType(
     {
         "abstract": "The class object is in an abstract form, such as a painting, drawing or rendering using a "
-        "different study_audit.",
+        "different material.",
         "fine grained": "The object is semantically close to various other classes of the data set.",
         "atypical": "A human would consider the image an unusual or outlier example of its category.",
         "incorrect or inadequate label": "The true label is incorrect, or the image holds too little information to "
