@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from tfaudit.predictions import Predictions
+from tfaudit.stats.ranking import RankedClasses
 from tfaudit.store.parquet import prediction_bytes
 from tfaudit.store.store import Store, open_store
 from tfaudit.study.study import Study, Training
@@ -49,8 +50,8 @@ class World:
         evidence[:, 0] += OWN
         return cls(labels, candidates, evidence.astype(np.float32))
 
-    def answer(self, variant: Variant, member: int) -> tuple[np.ndarray, np.ndarray]:
-        """One member's ranked classes and probabilities, `(N, 5)`."""
+    def answer(self, variant: Variant, member: int) -> RankedClasses:
+        """Return one member's predictions, `(N, 5)`."""
         effect = EFFECT.get(variant.key, 0.0)
 
         def noise(key: str) -> np.ndarray:
@@ -64,13 +65,13 @@ class World:
         best = np.argsort(-scores, axis=1)[:, :RANKS]
         shares = np.exp(scores - scores.max(1, keepdims=True))
         shares /= shares.sum(1, keepdims=True)
-        return np.take_along_axis(self.candidates, best, 1), np.take_along_axis(shares, best, 1)
+        return RankedClasses(np.take_along_axis(self.candidates, best, 1), np.take_along_axis(shares, best, 1))
 
     def population(self, variant: Variant, members: int) -> Predictions:
         """K members, not stored."""
-        ranked, probabilities = zip(*(self.answer(variant, member) for member in range(members)), strict=True)
+        ranked = [self.answer(variant, member) for member in range(members)]
         names = tuple(map(str, range(int(self.candidates.max()) + 1)))
-        return Predictions(self.labels, np.stack(ranked), np.stack(probabilities), class_names=names)
+        return Predictions.from_ranked(self.labels, ranked, class_names=names)
 
 
 def make_store(directory: Path, members: int, examples: int, classes: int) -> Store:
@@ -92,7 +93,7 @@ def make_store(directory: Path, members: int, examples: int, classes: int) -> St
     store.save_examples("test", world.labels, ids, [f"class {c}" for c in range(classes)], [b""] * examples)
     for variant in study.all_variants:
         for member in range(members):
-            content = prediction_bytes(*world.answer(variant, member))
+            content = prediction_bytes(world.answer(variant, member))
             files = {store.prediction_path(variant.key, member): content}
             store.save_member(variant.key, member, files, {"bytes": len(content), "gzipped_bytes": len(content)})
     return store

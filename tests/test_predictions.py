@@ -96,7 +96,7 @@ def test_questions_that_cannot_be_answered():
         predictions.modal("random")
     with pytest.raises(InputError, match="needs probabilities"):
         predictions.modal("confidence")
-    with pytest.raises(InputError, match="NaN or infinite"):
+    with pytest.raises(InputError, match="scores: got nan in row 0, class 0, expected finite numbers"):
         Predictions.from_scores([0], [[np.nan, 1.0]])
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tfaudit.errors import InputError
+from tfaudit.stats.ranking import RankedClasses, rank_scores
 
 __all__ = ["Predictions", "frozen", "require_same_examples"]
 
@@ -102,19 +103,27 @@ class Predictions:
             >>> Predictions.from_scores([1], [[0.2, 0.8]]).ranked
             array([[[1, 0]]])
         """
-        shares = np.asarray(scores, np.float64)
-        if shares.ndim == 2:
-            shares = shares[None]
-        if shares.ndim != 3:
-            raise InputError("scores", f"shape {shares.shape}", "(members, examples, classes) or (examples, classes)")
-        if not np.isfinite(shares).all():
-            raise InputError("scores: hold NaN or infinite values; every score must be finite")
-        if not (shares.min() >= 0 and shares.max() <= 1 and np.allclose(shares.sum(-1), 1, atol=1e-3)):
-            shares = np.exp(shares - shares.max(-1, keepdims=True))
-            shares /= shares.sum(-1, keepdims=True)
-        ranked = np.argsort(-shares, axis=-1, kind="stable")[..., :k]
-        names.setdefault("class_names", tuple(map(str, range(shares.shape[-1]))))
-        return cls(labels, ranked, np.take_along_axis(shares, ranked, -1), **names)
+        scores = np.asarray(scores)
+        if scores.ndim == 2:
+            scores = scores[None]
+        if scores.ndim != 3:
+            raise InputError("scores", f"shape {scores.shape}", "(members, examples, classes) or (examples, classes)")
+        ranked = rank_scores((member.astype(np.float64) for member in scores), k=k)
+        names.setdefault("class_names", tuple(map(str, range(scores.shape[2]))))
+        classes, probabilities = (frozen(array.reshape(*scores.shape[:2], -1)) for array in ranked)
+        return cls(labels, classes.astype(np.intp), probabilities, **names)
+
+    @classmethod
+    def from_ranked(cls, labels: ArrayLike, ranked: Sequence[RankedClasses], **names) -> Predictions:
+        """Take the ranked classes of K members; probabilities are dropped unless all members have them.
+
+        Example:
+            >>> Predictions.from_ranked([0, 1], [RankedClasses(np.array([[0, 1], [0, 1]]))]).accuracy(2)
+            array([1.])
+        """
+        classes, probabilities = zip(*ranked, strict=True)
+        unknown = any(array is None for array in probabilities)
+        return cls(labels, frozen(np.stack(classes)), None if unknown else frozen(np.stack(probabilities)), **names)
 
     @classmethod
     def from_top1(cls, labels: ArrayLike, classes: ArrayLike, **names) -> Predictions:
@@ -150,6 +159,12 @@ class Predictions:
     def top1(self) -> np.ndarray:
         """`(K, N)` the best class of each member."""
         return self.ranked[:, :, 0]
+
+    def member(self, position: int) -> RankedClasses:
+        """Return the ranked classes of one member."""
+        return RankedClasses(
+            self.ranked[position], None if self.probabilities is None else self.probabilities[position]
+        )
 
     def correct(self, k: int = 1) -> np.ndarray:
         """`(K, N)` booleans: is the true label among the k best classes?

@@ -13,8 +13,7 @@ def evaluate(store, condition, variant, members):
     hurt = [3] if number == 1 else []
     answers = population(seed, members=len(members), hurt=hurt, noise=1 + 0.3 * (condition.severity or 5))
     for i, member in enumerate(members):
-        ranked, probabilities = answers.ranked[i], answers.probabilities[i]
-        store.evaluations.save(variant, member, condition.split, ranked, probabilities)
+        store.evaluations.save(variant, member, condition.split, answers.member(i))
 
 
 def corrupted_study(directory, *, members=4, without=(), **settings):

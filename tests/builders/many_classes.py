@@ -25,7 +25,7 @@ def make_study_of_many_classes(directory, members=3):
     for i, variant in enumerate(study.all_variants):
         answers = population(i, members=members, examples=400, classes=50, hurt=[3] * (i == 1))
         for member in range(members):
-            content = prediction_bytes(answers.ranked[member], answers.probabilities[member])
+            content = prediction_bytes(answers.member(member))
             files = {store.prediction_path(variant.key, member): content}
             store.save_member(variant.key, member, files, {"bytes": 1, "gzipped_bytes": 1})
     return store

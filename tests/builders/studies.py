@@ -56,6 +56,6 @@ def make_study(directory, *, members=4, missing=(), name="small", variants=TWO, 
                     variant.family, getattr(variant, "sparsity", None)
                 ),
             }
-            content = prediction_bytes(answers.ranked[member], answers.probabilities[member])
+            content = prediction_bytes(answers.member(member))
             store.save_member(variant.key, member, {store.prediction_path(variant.key, member): content}, record)
     return store

@@ -13,6 +13,7 @@ from tfaudit import InputError, Study, Training, corrupt, predict
 from tfaudit.datasets.catalogue import load_dataset
 from tfaudit.population.evaluation import Evaluator
 from tfaudit.population.stored_examples import load_test
+from tfaudit.stats.ranking import RankedClasses
 from tfaudit.store.parquet import prediction_bytes
 from tfaudit.store.store import Store
 from tfaudit.study.conditions import Condition
@@ -45,7 +46,7 @@ def add_member(store, member, model, tmp_path):
     model.save(tmp_path / "model.keras")
     files = {
         store.member_path("dense", member, "model.keras"): (tmp_path / "model.keras").read_bytes(),
-        store.prediction_path("dense", member): prediction_bytes(np.zeros((20, 3), int), None),
+        store.prediction_path("dense", member): prediction_bytes(RankedClasses(np.zeros((20, 3), int))),
     }
     store.save_member("dense", member, files, {"seed": member})
 
@@ -120,7 +121,7 @@ def test_evaluations_of_a_set_that_was_prepared_anew_are_made_anew(store):
     examples = store.examples(FOG.split)
     names = examples.attrs["class_names"]
     store.save_examples(FOG.split, examples["label"].to_numpy()[::-1], examples["example"][::-1], names, [b""] * 20)
-    store.evaluations.save("dense", 0, FOG.split, before[0][::-1], None)  # in that order
+    store.evaluations.save("dense", 0, FOG.split, RankedClasses(before[0][::-1]))  # in that order
     (store.directory / store.prediction_path("dense", 1, FOG.split)).unlink()
     assert evaluate(store, FOG) == [2, 1, 0]
     np.testing.assert_array_equal(store.predictions("dense", FOG.split).ranked, before)

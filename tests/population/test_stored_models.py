@@ -9,6 +9,7 @@ from tfaudit import InputError, Pruned, Quantized, Study, Training, predict, qua
 from tfaudit.compress import keras_model
 from tfaudit.models.registry import build_model
 from tfaudit.population.stored_models import StoredModels, _description
+from tfaudit.stats.ranking import RankedClasses
 from tfaudit.store.parquet import prediction_bytes
 from tfaudit.store.store import Store
 
@@ -56,7 +57,7 @@ def store_with(tmp_path, models):
         content = model if isinstance(model, bytes) else place.read_bytes()
         files = {
             store.member_path(variant, member, name): content,
-            store.prediction_path(variant, member): prediction_bytes(np.zeros((1, 1), int), None),
+            store.prediction_path(variant, member): prediction_bytes(RankedClasses(np.zeros((1, 1), int))),
         }
         store.save_member(variant, member, files, {"seed": member})
     return store

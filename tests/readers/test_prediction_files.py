@@ -205,12 +205,12 @@ CASES = {
     "lengths of scores": (dict(y_npy=Y, p_npy=np.ones((4, 2))), "p.npy: 4 examples, but y.npy has 3"),
     "a class beyond the scores": (dict(y_npy=Y + 4, p_npy=np.ones((3, 2))), "y.npy: class 5 occurs, but there are 2"),
     "a negative class": (dict(y_npy=Y - 1, p_npy=Y), "y.npy: class -1 occurs; classes count from 0"),
-    "NaN": (dict(y_npy=Y, p_npy=np.full((3, 2), np.nan)), "p.npy: nan in row 0, class 0; every score must be finite"),
+    "NaN": (dict(y_npy=Y, p_npy=np.full((3, 2), np.nan)), "p.npy: got nan in row 0, class 0, expected finite numbers"),
     "NaN of a member": (
         dict(y_npy=Y, p_npy=np.full((2, 3, 2), np.inf)),
-        "p.npy, member 0: inf in row 0, class 0; every score must be finite",
+        "p.npy, member 0: got inf in row 0, class 0, expected finite numbers",
     ),
-    "an empty cell": (dict(y_npy=Y, p_csv="x,z\n1,2\n1,\n1,2"), "p.csv: nan in row 1, class 1"),
+    "an empty cell": (dict(y_npy=Y, p_csv="x,z\n1,2\n1,\n1,2"), "p.csv: got nan in row 1, class 1"),
     "text among scores": (
         dict(y_npy=Y, p_csv="x,z\n1,2\n1,oh\n1,2"),
         "p.csv: CSV conversion error to double: invalid value 'oh'",

@@ -52,7 +52,7 @@ def test_what_is_given_stays_as_it_is():
 
 
 def test_what_cannot_be_ranked():
-    with pytest.raises(InputError, match="no examples"):
+    with pytest.raises(InputError, match="scores: got no examples, expected at least one"):
         rank_scores([])
-    with pytest.raises(InputError, match="scores: nan in row 3, class 1; every score must be finite"):
+    with pytest.raises(InputError, match="scores: got nan in row 3, class 1, expected finite numbers"):
         rank_scores([np.ones((3, 2)), np.array([[0, np.nan]])])

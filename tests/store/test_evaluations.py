@@ -8,6 +8,7 @@ import pytest
 
 from tfaudit import InputError, Pruned, Study, Training, open_store
 from tfaudit.population.plan import condition_jobs, evaluated_members, missing_evaluations
+from tfaudit.stats.ranking import RankedClasses
 from tfaudit.store.parquet import prediction_bytes
 from tfaudit.store.store import Store
 
@@ -29,7 +30,7 @@ FOG, SNOW, SET = STUDY.conditions[1], STUDY.conditions[2], STUDY.conditions[-1]
 def save_member(store, variant, member, model=b"weights"):
     ranked = np.tile([0, 1], (N, 1))
     files = {
-        store.prediction_path(variant, member): prediction_bytes(ranked, None),
+        store.prediction_path(variant, member): prediction_bytes(RankedClasses(ranked)),
         store.member_path(variant, member, "model.keras"): model,
     }
     store.save_member(variant, member, files, {"seed": member})
@@ -42,7 +43,7 @@ def save_examples(store, split="test"):
 def evaluate(store, condition, variant, member, rng):
     ranked = rng.permuted(np.tile(np.arange(4, dtype=np.int32), (N, 1)), axis=1)[:, :2]
     probabilities = rng.random((N, 2), np.float32)
-    store.evaluations.save(variant, member, condition.split, ranked, probabilities)
+    store.evaluations.save(variant, member, condition.split, RankedClasses(ranked, probabilities))
     return ranked, probabilities
 
 

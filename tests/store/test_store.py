@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tfaudit import InputError, Pruned, Study, Training, open_store
+from tfaudit.stats.ranking import RankedClasses
 from tfaudit.store.files import lock
 from tfaudit.store.parquet import examples_seal, prediction_bytes
 from tfaudit.store.store import Store
@@ -27,7 +28,10 @@ LABELS = np.arange(40) % 4
 def save(store, variant, member, rng, **facts):
     ranked = rng.permuted(np.tile(np.arange(4), (40, 1)), axis=1)[:, :2]
     path = store.prediction_path(variant, member)
-    files = {path: prediction_bytes(ranked, np.full((40, 2), 0.5)), store.member_path(variant, member, "x"): b"abc"}
+    files = {
+        path: prediction_bytes(RankedClasses(ranked, np.full((40, 2), 0.5))),
+        store.member_path(variant, member, "x"): b"abc",
+    }
     store.save_member(variant, member, files, facts)
     return ranked
 
@@ -240,7 +244,7 @@ def test_facts_about_classes_come_back_and_damage_is_noticed(store):
 def test_predictions_without_probabilities(store, rng):
     save(store, "dense", 0, rng)
     ranked = rng.permuted(np.tile(np.arange(4), (40, 1)), axis=1)[:, :2]
-    store.save_member("dense", 1, {store.prediction_path("dense", 1): prediction_bytes(ranked, None)}, {})
+    store.save_member("dense", 1, {store.prediction_path("dense", 1): prediction_bytes(RankedClasses(ranked))}, {})
     found = store.predictions("dense")
     assert found.probabilities is None
     np.testing.assert_array_equal(found.ranked[1], ranked)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tfaudit.errors import InputError, require
+from tfaudit.stats.ranking import RankedClasses
 
 __all__ = ["ModelFile"]
 
@@ -68,7 +69,7 @@ class ModelFile:
         hint = f"; --image-size {want[0]} scales those of a folder or data set" if square else ""
         raise InputError(f"{self.path}: takes images of {sides}, they are {' x '.join(map(str, shape))}{hint}")
 
-    def predict(self, batches: Iterable[np.ndarray], *, k: int) -> tuple[np.ndarray, np.ndarray]:
+    def predict(self, batches: Iterable[np.ndarray], *, k: int) -> RankedClasses:
         """The k best classes and their probabilities, as `tfaudit.predict` gives them, on all cores.
 
         Raises:

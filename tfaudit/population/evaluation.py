@@ -5,8 +5,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 
-import numpy as np
-
 from tfaudit.compress.litert.inference import predict
 from tfaudit.datasets.benchmarks import Benchmark
 from tfaudit.errors import InputError
@@ -14,6 +12,7 @@ from tfaudit.population.condition_images import ConditionImages, condition_image
 from tfaudit.population.plan import missing_evaluations
 from tfaudit.population.stored_examples import load_test, pngs
 from tfaudit.population.stored_models import StoredModels
+from tfaudit.stats.ranking import RankedClasses
 from tfaudit.store.store import Store
 from tfaudit.study.conditions import Condition
 
@@ -62,18 +61,18 @@ class Evaluator:
         problems: list[tuple[str, Exception]] = []
         for variant, member in missing:
             try:
-                ranked, probabilities = self._predicted(condition, variant, member)
+                ranked = self._predicted(condition, variant, member)
             except Exception as problem:
                 problems.append((f"{variant}/{member:03d}", problem))
                 continue
-            self._store.evaluations.save(variant, member, condition.split, ranked, probabilities)
+            self._store.evaluations.save(variant, member, condition.split, ranked)
             left -= 1
             tell(left)
         if problems:
             (name, first), others = problems[0], len(problems) - 1
             raise RuntimeError(f"{name}{f' and {others} more' * bool(others)}: {first}") from first
 
-    def _predicted(self, condition: Condition, variant: str, member: int) -> tuple[np.ndarray, np.ndarray]:
+    def _predicted(self, condition: Condition, variant: str, member: int) -> RankedClasses:
         shown, k = self._images(condition), min(self._store.study.top_k, self._test.num_classes)
         return predict(self._models.open(variant, member), shown.images, k=k, classes=shown.classes)
 

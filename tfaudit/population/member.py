@@ -93,10 +93,10 @@ class MemberMaker:
             files[place("model.keras")] = content
             files[place("history.csv")] = history.to_csv(index=False).encode()
             facts = {"seed": seed, **_counted(model)}
-        ranked, probabilities = predict(model, self._test, k=min(study.top_k, self._test.num_classes))
-        files[self._store.prediction_path(key, member)] = prediction_bytes(ranked, probabilities)
+        ranked = predict(model, self._test, k=min(study.top_k, self._test.num_classes))
+        files[self._store.prediction_path(key, member)] = prediction_bytes(ranked)
         facts |= {
-            "accuracy": float(np.mean(ranked[:, 0] == self._test.labels)),
+            "accuracy": float(np.mean(ranked.classes[:, 0] == self._test.labels)),
             "bytes": len(content),
             "gzipped_bytes": len(gzip.compress(content, 6)),
             "seconds": round(time.monotonic() - started, 3),

@@ -26,7 +26,7 @@ from tfaudit.readers.classes import class_names, column_order, indices
 from tfaudit.readers.joining import places, require_distinct, some
 from tfaudit.readers.sources import Labels, Source, id_column, read_labels, read_sources
 from tfaudit.readers.tables import Table
-from tfaudit.stats.ranking import rank_scores
+from tfaudit.stats.ranking import RankedClasses, rank_scores
 
 __all__ = ["read_beside", "read_groups", "read_populations", "read_predictions", "read_table"]
 
@@ -157,35 +157,35 @@ def _population(
 ) -> Predictions:
     if not sources:
         raise InputError("files: none are given")
-    ranked, probabilities, members = [], [], []
+    ranked, members = [], []
     for source in sources:
         if (source.top1 is None) != (sources[0].top1 is None):
             first, here = ("scores", "top-1 classes")[:: 1 if source.top1 is not None else -1]
             raise InputError(
                 f"{source.where}: holds {here}, but {sources[0].where} {first}; a population needs one kind"
             )
-        classes, shares = _scores(source, names, k) if source.top1 is None else (top1[source.where][:, None], None)
+        answers = _ranked(source, names, k) if source.top1 is None else RankedClasses(top1[source.where][:, None])
         for member, rows in _members(source):
             order = rows[_places(truth, source, rows, member)]
-            ranked.append(classes[order])
-            if shares is not None:
-                probabilities.append(shares[order])
+            ranked.append(answers.take(order))
             members.append(member)
-    return Predictions(
+    return Predictions.from_ranked(
         true,
-        np.stack(ranked),
-        np.stack(probabilities) if probabilities else None,
+        ranked,
         class_names=names,
         example_ids=truth.ids,
         members=None if None in members else _distinct(members, sources),
     )
 
 
-def _scores(source: Source, names: tuple[str, ...], k: int) -> tuple[np.ndarray, np.ndarray]:
+def _ranked(source: Source, names: tuple[str, ...], k: int) -> RankedClasses:
     try:
-        return rank_scores(source.scores(column_order(source, names)), k=k)
+        classes, probabilities = rank_scores(source.scores(column_order(source, names)), k=k)
     except InputError as problem:
-        raise InputError(problem.replace("scores: ", f"{source.where}: ", 1)) from None
+        if problem.argument != "scores":  # the file names itself
+            raise
+        raise InputError(source.where, problem.got, problem.expected) from None
+    return RankedClasses(classes, probabilities.astype(np.float32))
 
 
 def _members(source: Source) -> list[tuple[str | int | None, np.ndarray]]:

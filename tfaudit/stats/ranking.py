@@ -1,78 +1,133 @@
-"""The best classes of scores that are too many to hold at once."""
+"""Ranked classes of examples, and how scores are ranked."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
 
 from tfaudit.errors import InputError
 
-__all__ = ["rank_scores"]
+__all__ = ["RankedClasses", "are_probabilities", "rank_scores"]
+
+TOLERANCE = 0.01
+"""How far probabilities may sum to more or less than 1: rounded and quantized ones do."""
 
 
-def rank_scores(blocks: Iterable[np.ndarray], *, k: int = 5) -> tuple[np.ndarray, np.ndarray]:
-    """Ranks the classes of each example; memory is that of one block.
+class RankedClasses(NamedTuple):
+    """The best classes of N examples, best first.
 
-    Where all rows lie in [0, 1] and sum to 1 they are taken as probabilities; else as logits, which are put through
-    softmax. Equal scores rank the lower class first.
+    Attributes:
+        classes: `(N, k)` integers.
+        probabilities: `(N, k)` floats in [0, 1], or None where they are unknown.
+    """
+
+    classes: np.ndarray
+    probabilities: np.ndarray | None = None
+
+    def take(self, rows: np.ndarray) -> RankedClasses:
+        """Return the given rows, in the given order.
+
+        Example:
+            >>> RankedClasses(np.array([[0, 1], [1, 0]])).take(np.array([1])).classes
+            array([[1, 0]])
+        """
+        return RankedClasses(self.classes[rows], None if self.probabilities is None else self.probabilities[rows])
+
+
+def are_probabilities(scores: np.ndarray) -> bool:
+    """Return whether all rows lie in [0, 1] and sum to 1 within 0.01.
+
+    Example:
+        >>> are_probabilities(np.array([[0.2, 0.8]])), are_probabilities(np.array([[0.2, 0.9]]))
+        (True, False)
+    """
+    within = scores.min() >= 0 and scores.max() <= 1 + TOLERANCE
+    return bool(within and np.abs(scores.sum(axis=1) - 1).max() < TOLERANCE)
+
+
+def rank_scores(
+    blocks: Iterable[np.ndarray],
+    *,
+    k: int = 5,
+    probabilities: bool | None = None,
+    classes: np.ndarray | None = None,
+) -> RankedClasses:
+    """Rank the classes of each example. Memory is that of one block.
+
+    Equal scores rank the lower class first. Logits are put through softmax.
 
     Args:
         blocks: `(rows, C)` numbers, one block of examples after the other.
-        k: how many ranks to keep; at most C.
+        k: number of ranks; at most C are returned.
+        probabilities: whether the scores are probabilities or logits; by default they are probabilities where
+            `are_probabilities` holds for all blocks.
+        classes: the only classes to rank, in rising order; their probabilities are renormalized to sum to 1, and are
+            equal where all of them are 0. All classes by default.
 
     Returns:
-        `(N, k)` classes, best first, in the smallest integer type; `(N, k)` float32 probabilities.
+        Classes in the smallest integer type, and probabilities in the type of the scores, float32 or wider.
 
     Raises:
-        InputError: no examples, or a score that is not finite.
+        InputError: no examples, a score that is not finite, or an unknown class.
 
     Example:
-        >>> ranked, probabilities = rank_scores([np.array([[0.25, 0.5, 0.25]]), np.array([[0.0, 0.0, 1.0]])], k=2)
-        >>> ranked.tolist(), probabilities.tolist()
+        >>> ranked = rank_scores([np.array([[0.25, 0.5, 0.25]]), np.array([[0.0, 0.0, 1.0]])], k=2)
+        >>> ranked.classes.tolist(), ranked.probabilities.tolist()
         ([[1, 0], [2, 0]], [[0.5, 0.25], [1.0, 0.0]])
     """
-    ranked, best, masses = [], [], []
-    shares, rows = True, 0
+    ranked, best, exponentials, sums = [], [], [], []
+    rows, within = 0, True
     for block in blocks:
         scores = np.array(block, np.result_type(block, np.float32))
+        if not scores.size:
+            continue
         _require_finite(scores, rows)
         rows += len(scores)
-        shares = shares and _are_shares(scores)
-        highest = scores.max(1, keepdims=True)
-        with np.errstate(over="ignore", under="ignore"):  # a difference beyond the largest float is a mass of 0
-            masses.append(np.exp(scores - highest).sum(1, keepdims=True))
-        classes, values = _best(scores, min(k, scores.shape[1]))
-        ranked.append(classes)
+        within = within and probabilities is None and are_probabilities(scores)
+        if classes is not None:
+            if classes[-1] >= scores.shape[1]:
+                raise InputError("classes", str(classes[-1]), f"classes from 0 to {scores.shape[1] - 1}")
+            scores = scores[:, classes]
+            sums.append(scores.clip(0, 1).sum(1, keepdims=True))
+        if probabilities is not True:
+            with np.errstate(over="ignore", under="ignore"):  # a difference beyond the largest float becomes exp(-inf)
+                exponentials.append(np.exp(scores - scores.max(1, keepdims=True)).sum(1, keepdims=True))
+        width = scores.shape[1]
+        positions, values = _best(scores, min(k, width))
+        ranked.append(positions if classes is None else classes[positions])
         best.append(values)
     if not rows:
-        raise InputError("scores: no examples")
+        raise InputError("scores", "no examples", "at least one")
     top = np.concatenate(best)
-    if not shares:
+    if not (within if probabilities is None else probabilities):
         with np.errstate(over="ignore", under="ignore"):
-            top = np.exp(top - top[:, :1]) / np.concatenate(masses)
-    return np.concatenate(ranked), top.astype(np.float32)
+            top = np.exp(top - top[:, :1]) / np.concatenate(exponentials)
+    else:
+        top = top.clip(0, 1)
+        if classes is not None:
+            total = np.concatenate(sums)
+            top = np.where(total > 0, top, 1 / width) / np.where(total > 0, total, 1)
+    return RankedClasses(np.concatenate(ranked), top.astype(best[0].dtype, copy=False))
 
 
 def _best(scores: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """The k largest of each row, the first of equals first. Overwrites the scores."""
-    classes = np.empty((len(scores), k), np.min_scalar_type(scores.shape[1] - 1))
+    """Return positions and values of the k largest scores of each row. Overwrites the scores."""
+    positions = np.empty((len(scores), k), np.min_scalar_type(scores.shape[1] - 1))
+    if k > 16:
+        positions[:] = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+        return positions, np.take_along_axis(scores, positions.astype(np.intp), 1)
     values = np.empty((len(scores), k), scores.dtype)
     row = np.arange(len(scores))
     for rank in range(k):  # a few passes are faster than a sort, and stable where a partition is not
-        classes[:, rank] = scores.argmax(1)
-        values[:, rank] = scores[row, classes[:, rank]]
-        scores[row, classes[:, rank]] = -np.inf
-    return classes, values
-
-
-def _are_shares(scores: np.ndarray) -> bool:
-    return bool(scores.min() >= 0 and scores.max() <= 1 and np.allclose(scores.sum(1), 1, atol=1e-3))
+        positions[:, rank] = scores.argmax(1)
+        values[:, rank] = scores[row, positions[:, rank]]
+        scores[row, positions[:, rank]] = -np.inf
+    return positions, values
 
 
 def _require_finite(scores: np.ndarray, before: int) -> None:
     if not np.isfinite(scores).all():
         row, column = np.argwhere(~np.isfinite(scores))[0]
-        raise InputError(
-            f"scores: {scores[row, column]} in row {before + row}, class {column}; every score must be finite"
-        )
+        raise InputError("scores", f"{scores[row, column]} in row {before + row}, class {column}", "finite numbers")

@@ -10,9 +10,8 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-import numpy as np
-
 from tfaudit.errors import InputError
+from tfaudit.stats.ranking import RankedClasses
 from tfaudit.store import parquet
 from tfaudit.store.members import MEND, MemberRecords
 
@@ -29,20 +28,19 @@ class Evaluations:
     def __init__(self, records: MemberRecords) -> None:
         self._records = records
 
-    def save(self, variant: str, member: int, split: str, ranked: np.ndarray, probabilities: np.ndarray | None) -> None:
+    def save(self, variant: str, member: int, split: str, ranked: RankedClasses) -> None:
         """Writes an evaluation, whole or not at all.
 
         Args:
             variant: key.
             member: number; it is complete.
             split: of the condition.
-            ranked: int `(N, k)` classes, best first.
-            probabilities: float32 `(N, k)`, or None where none are known.
+            ranked: what the member predicts.
 
         Raises:
             OSError: the file cannot be written.
         """
-        content = parquet.sealed_prediction_bytes(ranked, probabilities, self._records.origin(variant, member))
+        content = parquet.sealed_prediction_bytes(ranked, self._records.origin(variant, member))
         self._records.write(self._records.prediction_path(variant, member, split), content)
 
     def is_there(self, variant: str, member: int, split: str) -> bool:
@@ -52,26 +50,26 @@ class Evaluations:
     def is_complete(self, variant: str, member: int, split: str, examples: int | None = None) -> bool:
         """Whether the evaluation counts: as it was written, of the member as it is now, and of so many examples."""
         try:
-            ranked, _ = self.read(variant, member, split)
+            ranked = self.read(variant, member, split)
         except InputError:
             return False
-        return examples is None or len(ranked) == examples
+        return examples is None or len(ranked.classes) == examples
 
-    def read(self, variant: str, member: int, split: str) -> tuple[np.ndarray, np.ndarray | None]:
-        """The `(N, k)` classes and probabilities that `save` wrote.
+    def read(self, variant: str, member: int, split: str) -> RankedClasses:
+        """Return what `save` wrote.
 
         Raises:
             InputError: the file is missing or damaged, or the member has been made anew since.
         """
         path = self._path(variant, member, split)
         try:
-            ranked, probabilities, origin = parquet.read_sealed_predictions(path.read_bytes())
+            ranked, origin = parquet.read_sealed_predictions(path.read_bytes())
         except parquet.DAMAGED:
             state = "is damaged" if path.exists() else "is missing"
             raise InputError(f"predictions: {path} {state}; {MEND}") from None
         if origin != self._records.origin(variant, member):
             raise InputError(f"predictions: {path} is of another model than this member; {MEND}")
-        return ranked, probabilities
+        return ranked
 
     def forget(self, split: str) -> None:
         """Removes every evaluation of a split: its examples are others now."""

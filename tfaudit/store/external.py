@@ -112,8 +112,7 @@ def _write(
     store: Store, key: str, population: Predictions, numbers: Mapping[object, int], facts: Mapping[str, Any]
 ) -> None:
     for place, member in enumerate(population.members):
-        probabilities = None if population.probabilities is None else population.probabilities[place]
-        content = prediction_bytes(population.ranked[place], probabilities)
+        content = prediction_bytes(population.member(place))
         path = store.prediction_path(key, numbers[member])
         store.save_member(key, numbers[member], {path: content}, {"name": str(member), **facts})
 

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tfaudit.errors import InputError
+from tfaudit.stats.ranking import RankedClasses
 
 __all__ = [
     "DAMAGED",
@@ -48,51 +49,51 @@ _ALLOWED = (
 )
 
 
-def prediction_bytes(ranked: np.ndarray, probabilities: np.ndarray | None) -> bytes:
-    """One member's `(N, k)` ranked classes, in the smallest integer type, and their probabilities where known."""
-    return _prediction_bytes(ranked, probabilities, {})
+def prediction_bytes(ranked: RankedClasses) -> bytes:
+    """Return a file of one member's ranked classes, in the smallest integer type, and their probabilities if known."""
+    return _prediction_bytes(ranked, {})
 
 
-def sealed_prediction_bytes(ranked: np.ndarray, probabilities: np.ndarray | None, origin: Mapping[str, Any]) -> bytes:
+def sealed_prediction_bytes(ranked: RankedClasses, origin: Mapping[str, Any]) -> bytes:
     """The same, with a checksum and with what they were made from, plain JSON values.
 
     Example:
-        >>> content = sealed_prediction_bytes(np.array([[1, 0]]), None, {"seed": 3})
+        >>> content = sealed_prediction_bytes(RankedClasses(np.array([[1, 0]])), {"seed": 3})
         >>> read_sealed_predictions(content)
-        (array([[1, 0]], dtype=uint8), None, {'seed': 3})
+        (RankedClasses(classes=array([[1, 0]], dtype=uint8), probabilities=None), {'seed': 3})
     """
     said = json.dumps(dict(origin))
-    return _prediction_bytes(ranked, probabilities, {"origin": said, "sha256": _digest(ranked, probabilities, said)})
+    return _prediction_bytes(ranked, {"origin": said, "sha256": _digest(ranked, said)})
 
 
-def _prediction_bytes(ranked: np.ndarray, probabilities: np.ndarray | None, notes: Mapping[str, str]) -> bytes:
-    arrays = {"ranked": ranked.astype(np.min_scalar_type(int(ranked.max())))}
-    if probabilities is not None:
-        arrays["probability"] = probabilities.astype(np.float32)
-    k = ranked.shape[1]
+def _prediction_bytes(ranked: RankedClasses, notes: Mapping[str, str]) -> bytes:
+    arrays = {"ranked": ranked.classes.astype(np.min_scalar_type(int(ranked.classes.max())))}
+    if ranked.probabilities is not None:
+        arrays["probability"] = ranked.probabilities.astype(np.float32)
+    k = ranked.classes.shape[1]
     lists = {name: pa.FixedSizeListArray.from_arrays(pa.array(array.ravel()), k) for name, array in arrays.items()}
     # Few classes fit a dictionary; probabilities hardly repeat, and would be stored twice: larger, and slower to read.
     table = pa.table(lists).replace_schema_metadata(dict(notes) or None)
     return _bytes(table, dictionaries=["ranked.list.element"])
 
 
-def read_predictions(content: bytes) -> tuple[np.ndarray, np.ndarray | None]:
-    """What `prediction_bytes` wrote: `(N, k)` classes and float32 probabilities, or None."""
-    return _matrices(_read_whole(content))
+def read_predictions(content: bytes) -> RankedClasses:
+    """Return what `prediction_bytes` wrote; probabilities are float32."""
+    return _ranked_classes(_read_whole(content))
 
 
-def read_sealed_predictions(content: bytes) -> tuple[np.ndarray, np.ndarray | None, dict[str, Any]]:
-    """What `sealed_prediction_bytes` wrote: classes, probabilities or None, and what they were made from.
+def read_sealed_predictions(content: bytes) -> tuple[RankedClasses, dict[str, Any]]:
+    """Return what `sealed_prediction_bytes` wrote: the ranked classes, and what they were made from.
 
     Raises:
         Exception: one of `DAMAGED`.
     """
     table = _read_whole(content)
-    ranked, probabilities = _matrices(table)
+    ranked = _ranked_classes(table)
     notes = _notes(table.schema)
-    if _digest(ranked, probabilities, notes["origin"]) != notes["sha256"]:
+    if _digest(ranked, notes["origin"]) != notes["sha256"]:
         raise OSError("the predictions are not what was written")
-    return ranked, probabilities, json.loads(notes["origin"])
+    return ranked, json.loads(notes["origin"])
 
 
 def example_bytes(
@@ -254,16 +255,17 @@ def _read_whole(content: bytes) -> pa.Table:
     return pq.read_table(pa.BufferReader(content), pre_buffer=False)  # it is in memory
 
 
-def _matrices(table: pa.Table) -> tuple[np.ndarray, np.ndarray | None]:
-    return _matrix(table["ranked"]), _matrix(table["probability"]) if "probability" in table.column_names else None
+def _ranked_classes(table: pa.Table) -> RankedClasses:
+    probabilities = _matrix(table["probability"]) if "probability" in table.column_names else None
+    return RankedClasses(_matrix(table["ranked"]), probabilities)
 
 
-def _digest(ranked: np.ndarray, probabilities: np.ndarray | None, said: str) -> str:
+def _digest(ranked: RankedClasses, said: str) -> str:
     """Over the shape, and the values in types of one width whatever they are stored in."""
-    digest = hashlib.sha256(f"{ranked.shape} {said}".encode())
-    digest.update(ranked.astype("<i4").tobytes())
-    if probabilities is not None:
-        digest.update(probabilities.astype("<f4").tobytes())
+    digest = hashlib.sha256(f"{ranked.classes.shape} {said}".encode())
+    digest.update(ranked.classes.astype("<i4").tobytes())
+    if ranked.probabilities is not None:
+        digest.update(ranked.probabilities.astype("<f4").tobytes())
     return digest.hexdigest()
 
 

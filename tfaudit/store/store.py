@@ -28,7 +28,8 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.errors import InputError, require
-from tfaudit.predictions import Predictions, frozen
+from tfaudit.predictions import Predictions
+from tfaudit.stats.ranking import RankedClasses
 from tfaudit.store import parquet
 from tfaudit.store.evaluations import Evaluations
 from tfaudit.store.files import remove_unfinished
@@ -169,22 +170,20 @@ class Store(MemberRecords):
                 raise InputError(f"split: {split!r} has not been predicted with {variant!r}; run the study first")
         examples = self.examples(split, images=False, groups=False)
         read = self.evaluations.read if under_condition else self._recorded
-        found = [read(variant, member, split) for member in members]
-        for member, (ranked, _) in zip(members, found, strict=True):
-            if len(ranked) != len(examples):
+        ranked = [read(variant, member, split) for member in members]
+        for member, (classes, _) in zip(members, ranked, strict=True):
+            if len(classes) != len(examples):
                 path = self.directory / self.prediction_path(variant, member, split)
-                raise InputError(f"predictions: {path} holds {len(ranked)} examples, not {len(examples)}; {MEND}")
-        ranked, probabilities = zip(*found, strict=True)
-        return Predictions(
+                raise InputError(f"predictions: {path} holds {len(classes)} examples, not {len(examples)}; {MEND}")
+        return Predictions.from_ranked(
             examples["label"].to_numpy(),
-            frozen(np.stack(ranked)),
-            None if any(array is None for array in probabilities) else frozen(np.stack(probabilities)),
+            ranked,
             class_names=examples.attrs["class_names"],
             example_ids=examples["example"].to_numpy(),
             members=members,
         )
 
-    def _recorded(self, variant: str, member: int, split: str) -> tuple[np.ndarray, np.ndarray | None]:
+    def _recorded(self, variant: str, member: int, split: str) -> RankedClasses:
         """Predictions of the split that the member's record vouches for."""
         content = self.read_checked(variant, member, self.prediction_path(variant, member, split))
         return parquet.read_predictions(content)

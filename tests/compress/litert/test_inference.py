@@ -359,7 +359,7 @@ def test_probabilities_that_are_all_zero_are_shared_equally():
 @pytest.mark.parametrize(
     ("classes", "message"),
     [
-        ([7], "classes: up to 7, the model knows 0 to 6"),
+        ([7], "classes: got 7, expected classes from 0 to 6"),
         ([], "one or more numbers of classes"),
         ([0.5], "classes: float64"),
         ([1, 1], "a negative one or one twice"),

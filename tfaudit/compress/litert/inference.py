@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -11,6 +12,7 @@ import numpy as np
 from tfaudit.compress.input_images import image_batches
 from tfaudit.compress.model_files import open_model
 from tfaudit.errors import InputError
+from tfaudit.stats.ranking import RankedClasses, are_probabilities, rank_scores
 
 if TYPE_CHECKING:
     import keras
@@ -35,7 +37,7 @@ def predict(
     k: int = 5,
     threads: int = 1,
     classes: Sequence[int] | np.ndarray | None = None,
-) -> tuple[np.ndarray, np.ndarray]:
+) -> RankedClasses:
     """The k best classes of every image, best first, and their probabilities.
 
     Equal scores rank the lower class first. A model that ends in logits gets a softmax; one that ends in softmax or
@@ -56,8 +58,8 @@ def predict(
             of ImageNet-A; the probabilities are shares among them. All classes by default.
 
     Returns:
-        Classes, int32 `(N, min(k, C))`, and probabilities, float32 of the same shape; C counts the classes that may be
-        answered.
+        The pair (classes, probabilities): int32 `(N, min(k, C))` and float32 of the same shape; C counts the classes
+        that may be answered.
 
     Raises:
         InputError: The model cannot be run, the images do not fit it, it answers NaN or infinity, or it does not know
@@ -77,21 +79,31 @@ def predict(
         raise InputError("k", str(k), "1 or more")
     allowed = None if classes is None else _allowed(classes)
     forward = _forward(model, threads)
-    is_probability = forward.gives_probabilities
-    ranked, probabilities = [], []
-    for batch in image_batches(images, batch_size):
-        if not len(batch):
-            continue
-        scores = np.concatenate([forward(part)[:real] for part, real in _cut(batch, forward.batch)])
-        _check_scores(scores)
-        if is_probability is None:
-            is_probability = _look_like_probabilities(scores)
-        best, share = _rank(scores, k, is_probability, allowed)
-        ranked.append(best)
-        probabilities.append(share)
-    if not ranked:
+    blocks = _scores(forward, images, batch_size)
+    first = next(blocks, None)
+    if first is None:
         raise InputError("images", "empty", "one image or more")
-    return np.concatenate(ranked), np.concatenate(probabilities)
+    probabilities = forward.gives_probabilities
+    if probabilities is None:
+        probabilities = bool(first.min() >= 0 and first.max() <= 1) if first.shape[1] == 1 else are_probabilities(first)
+    blocks = (_two_classes(scores, probabilities) for scores in itertools.chain([first], blocks))
+    ranked = rank_scores(blocks, k=k, probabilities=probabilities, classes=allowed)
+    return RankedClasses(ranked.classes.astype(np.int32), ranked.probabilities)
+
+
+def _scores(forward: _Forward, images: Any, batch_size: int) -> Iterator[np.ndarray]:
+    for batch in image_batches(images, batch_size):
+        if len(batch):
+            scores = np.concatenate([forward(part)[:real] for part, real in _cut(batch, forward.batch)])
+            _check_scores(scores)
+            yield scores
+
+
+def _two_classes(scores: np.ndarray, probabilities: bool) -> np.ndarray:
+    """Return the scores of two classes for a model of one unit, whose sigmoid is the softmax of (0, logit)."""
+    if scores.shape[1] > 1:
+        return scores
+    return np.hstack([1 - scores if probabilities else np.zeros_like(scores), scores])
 
 
 def _allowed(classes: Sequence[int] | np.ndarray) -> np.ndarray:
@@ -131,40 +143,3 @@ def _check_scores(scores: np.ndarray) -> None:
     if not np.isfinite(scores).all():
         rows = int((~np.isfinite(scores)).any(axis=1).sum())
         raise InputError(f"model: answers NaN or infinity for {rows} of {len(scores)} images of a batch")
-
-
-def _look_like_probabilities(scores: np.ndarray) -> bool:
-    if scores.min() < 0 or scores.max() > 1.01:
-        return False
-    return scores.shape[1] == 1 or bool(np.abs(scores.sum(axis=1) - 1).max() < 0.01)
-
-
-def _rank(
-    scores: np.ndarray, k: int, is_probability: bool, allowed: np.ndarray | None
-) -> tuple[np.ndarray, np.ndarray]:
-    shares: Callable[[np.ndarray], np.ndarray] = _clip if is_probability else _softmax
-    if scores.shape[1] == 1:  # one unit: its sigmoid is the softmax of (0, logit)
-        scores = np.hstack([1 - scores, scores]) if is_probability else np.hstack([np.zeros_like(scores), scores])
-    if allowed is not None:
-        if allowed[-1] >= scores.shape[1]:
-            raise InputError(f"classes: up to {allowed[-1]}, the model knows 0 to {scores.shape[1] - 1}")
-        scores = scores[:, allowed]
-        shares = _among_themselves if is_probability else _softmax
-    best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-    classes = best if allowed is None else allowed[best]
-    return classes.astype(np.int32), np.take_along_axis(shares(scores), best, axis=1)
-
-
-def _among_themselves(scores: np.ndarray) -> np.ndarray:
-    """Probabilities of some of the classes as shares of their sum; equal ones where a softmax in int8 gave zeros."""
-    sums = _clip(scores).sum(axis=1, keepdims=True)
-    return np.where(sums > 0, _clip(scores), 1 / scores.shape[1]) / np.where(sums > 0, sums, 1)
-
-
-def _clip(scores: np.ndarray) -> np.ndarray:
-    return np.clip(scores, 0, 1)
-
-
-def _softmax(scores: np.ndarray) -> np.ndarray:
-    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return powers / powers.sum(axis=1, keepdims=True)
