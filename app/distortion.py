@@ -14,7 +14,7 @@ from tfaudit.app.showing import show_chart, show_notes, show_table
 from tfaudit.app.text import labels, plain, prose
 from tfaudit.audit.distortion.recall_distortion import Distortion
 from tfaudit.audit.distortion.slope_tables import level_table
-from tfaudit.audit.distortion.slopes import pooled, slope_frame, slope_intervals
+from tfaudit.audit.distortion.slopes import pooled_frame, slope_frame, slope_intervals
 from tfaudit.charts.distortion import MOST_POINTS, balance_chart
 from tfaudit.charts.slopes import interval_chart, slope_chart, tradeoff_chart
 from tfaudit.report.sections.distortion import BY, SAYS, distortion_notes, distortions, places, slope_questions
@@ -122,7 +122,9 @@ def _matrix(study_audit: StudyAudit, found: Mapping[str, Distortion]) -> None:
     st.caption(f"Each point is a class{', mean over the members' if many else ' in one member'}; a panel per variant.")
     show_chart(
         balance_chart(
-            pd.concat([each.assign(level=title) for title, each in points.items()]), pooled(panels), columns=PANELS
+            pd.concat([each.assign(level=title) for title, each in points.items()]),
+            pooled_frame(panels),
+            columns=PANELS,
         ),
         "balances",
         "A panel per variant, a point per class: recall balance after against before, with the pooled slope.",
@@ -146,7 +148,7 @@ def _classes(study_audit: StudyAudit, found: Mapping[str, Distortion]) -> None:
         else "Each point is a class in one member."
     )
     show_chart(
-        balance_chart((means.assign(member="mean") if many else points).assign(level=""), pooled({"": each})),
+        balance_chart((means.assign(member="mean") if many else points).assign(level=""), pooled_frame({"": each})),
         f"balances-{key}",
         "A point per class: normalised recall balance after against before, with the pooled slope.",
     )

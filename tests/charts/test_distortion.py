@@ -11,7 +11,7 @@ import pytest
 from tests.builders.populations import population
 from tfaudit.audit.distortion.recall_distortion import distortion
 from tfaudit.audit.distortion.slope_tables import level_table
-from tfaudit.audit.distortion.slopes import balances, pooled, slope_frame, slope_intervals
+from tfaudit.audit.distortion.slopes import balance_frame, pooled_frame, slope_frame, slope_intervals
 from tfaudit.charts.distortion import balance_chart
 from tfaudit.charts.rendering import inline_svg
 from tfaudit.charts.slopes import interval_chart, slope_chart, tradeoff_chart
@@ -46,7 +46,7 @@ def table_of(chart):
 def charts():
     return {
         "one": STUDY["random", 4].chart(),
-        "balances": balance_chart(balances(STUDY, by=BY), pooled(STUDY, by=BY)),
+        "balances": balance_chart(balance_frame(STUDY, by=BY), pooled_frame(STUDY, by=BY)),
         "slopes": slope_chart(SLOPES, INTERVALS),
         "intervals": interval_chart(INTERVALS),
         "tradeoff": tradeoff_chart(level_table(SLOPES, dense=1)),

@@ -59,7 +59,7 @@ def run(place, monkeypatch, capsys):
         ("hurt.npy", ("--max-overall-drop", 5), 0, "3.00 pp"),
         ("hurt.npy", ("--max-worst-class-drop", 5), 1, "recall of class 3 falls by 30.00 points"),
         ("same.npy", ("--max-worst-class-drop", 2), 2, "CANNOT JUDGE"),
-        ("hurt.npy", ("--max-flips", "0.029"), 1, "3.00 % of the examples are answered differently, limit 2.9 %"),
+        ("hurt.npy", ("--max-flips", "0.029"), 1, "3.00 % of the predictions change, limit 2.9 %"),
         ("hurt.npy", ("--config", "gate.toml"), 0, "pass  flips"),
         ("hurt.npy", ("--config", "gate.toml", "--max-flips", "0.01"), 1, "FAIL  flips"),
     ],
@@ -137,7 +137,7 @@ def test_files_are_written_whole_or_not_at_all(run, place):
     (place / "file").write_text("")
     code, _, errors = run(*PREDICTIONS, "same.npy", "--max-flips", 1, "--json", "file/gate.json")
     assert code == 2
-    assert errors.startswith("tfaudit: json: file/gate.json cannot be written")
+    assert errors.startswith("tfaudit: json: got file/gate.json, which cannot be written")
     assert errors.count("\n") == 1
     assert not list(place.glob(".*.part"))
 
@@ -145,19 +145,34 @@ def test_files_are_written_whole_or_not_at_all(run, place):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("study",), "limits: got none given, expected one or more of overall_drop_pp"),
-        (("--max-flips", 1), "source: expected one of a study's directory"),
-        (("study", "--labels", "labels.npy", "--max-flips", 1), "source: expected one of"),
-        (("study", "--baseline", "dense.npy", "--max-flips", 1), "the study study holds them; --variant chooses"),
-        (("--labels", "labels.npy", "--max-flips", 1), "baseline, compressed: both are needed"),
+        (("study",), "limits: got none, expected one or more of overall_drop_pp"),
+        (("--max-flips", 1), "source: got none, expected one of a study's directory"),
+        (("study", "--labels", "labels.npy", "--max-flips", 1), "source: got DIRECTORY and --labels, expected one of"),
+        (
+            ("study", "--baseline", "dense.npy", "--max-flips", 1),
+            "got files beside a study, expected --variant",
+        ),
+        (("--labels", "labels.npy", "--max-flips", 1), "baseline, compressed: got no files, expected both options"),
         (("nowhere", "--max-flips", 1), "nowhere holds no study"),
-        (("study", "--max-flips", 1, "--split", "train"), "split: 'train', predicted in study are test"),
-        (("study", "--max-flips", 1, "--variant", "int4"), "variant: 'int4', compressed variants in study are"),
+        (
+            ("study", "--max-flips", 1, "--split", "train"),
+            "split: got 'train', expected a split",
+        ),
+        (
+            ("study", "--max-flips", 1, "--variant", "int4"),
+            "variant: got 'int4', expected a compressed",
+        ),
         (("study", "--max-flips", 2), r"flips: got 2.0, expected a share in [0, 1]"),
         (("study", "--max-flips", 1, "--alpha", 2), "alpha: got 2.0, expected a level in (0, 1)"),
-        ((*PREDICTIONS, "same.npy", "--max-size-ratio", 1), "sizes: None, but limits name size_ratio"),
+        (
+            (*PREDICTIONS, "same.npy", "--max-size-ratio", 1),
+            "sizes: got None, expected the bytes",
+        ),
         ((*PREDICTIONS, "few.npy", "--max-flips", 1), "few.npy"),
-        (("--data", "x", "--baseline", "a", "b", "--compressed", "c", "--max-flips", 1), "baseline: 2 files, expected"),
+        (
+            ("--data", "x", "--baseline", "a", "b", "--compressed", "c", "--max-flips", 1),
+            "baseline: got 2 files",
+        ),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(run, arguments, words):
@@ -171,12 +186,12 @@ def test_bad_input_is_one_line_and_exit_code_2(run, arguments, words):
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ("[gate", "bad.toml is not TOML"),
-        ("[other]\nflips = 1", "bad.toml has no [gate] table; it holds other"),
-        ("gate = 3", "bad.toml has no [gate] table; it holds gate"),
-        ("[gate]\naccuracy = 1", "bad.toml: got limits: 'accuracy' is none, expected overall_drop_pp"),
-        ("[gate]\nflips = '1'", "bad.toml: got flips: '1', expected a share"),
-        (None, "bad.toml cannot be read"),
+        ("[gate", "bad.toml, which is not TOML"),
+        ("[other]\nflips = 1", "got bad.toml with other, expected a table [gate]"),
+        ("gate = 3", "got bad.toml with gate, expected a table [gate]"),
+        ("[gate]\naccuracy = 1", "bad.toml, limits: got 'accuracy', expected names among overall_drop_pp"),
+        ("[gate]\nflips = '1'", "bad.toml, flips: got '1', expected a share"),
+        (None, "bad.toml, which cannot be read"),
     ],
 )
 def test_a_bad_config_is_one_line(run, place, content, words):

@@ -8,7 +8,6 @@ import pytest
 
 from tfaudit.audit.gate.gate import gate
 from tfaudit.audit.gate.limits import Limits
-from tfaudit.charts.gate import gate_chart
 from tfaudit.charts.rendering import inline_svg
 from tfaudit.predictions import Predictions
 from tfaudit.report.gate_files import json_verdicts, junit_verdicts
@@ -88,7 +87,7 @@ def test_the_chart_draws_limits_of_nothing_and_unknown_figures():
     after = Predictions.from_top1(labels, np.zeros(40, int))
     limits = Limits(overall_drop_pp=0, flips=0, intensification=1)
     verdict = gate(before, after, limits)
-    spec = gate_chart(verdict.frame()).to_dict()
+    spec = verdict.chart().to_dict()
     (rows,) = spec["datasets"].values()
     places = {row["check"]: row["value_share"] for row in rows}
     assert places["flips"] == 2  # beyond a limit of none: at the edge

@@ -19,8 +19,8 @@ def balance_chart(points: pd.DataFrame, panels: pd.DataFrame, *, columns: int = 
     points a seeded sample is drawn, of all panels alike, and the title says so.
 
     Args:
-        points: of `tfaudit.audit.distortion.slopes.balances`.
-        panels: of `tfaudit.audit.distortion.slopes.pooled`.
+        points: of `tfaudit.audit.distortion.slopes.balance_frame`.
+        panels: of `tfaudit.audit.distortion.slopes.pooled_frame`.
         columns: how many panels stand side by side.
     """
     factors = list(panels.columns[: list(panels.columns).index("metric")])

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
-
 import altair as alt
 import numpy as np
 import pandas as pd
 
 from tfaudit.charts.style import AMBER, GREEN, GREY, PLUM, WIDTH, Drawing
 
-__all__ = ["figure", "gate_chart", "title"]
+__all__ = ["gate_chart"]
 
 OUTCOMES, COLOURS, SHAPES = ["fail", "cannot judge", "pass"], [PLUM, AMBER, GREEN], ["cross", "diamond", "circle"]
 
@@ -22,20 +20,17 @@ def gate_chart(frame: pd.DataFrame) -> Drawing:
     the interval; what lies beyond two limits, or below minus one, is cut off there.
 
     Args:
-        frame: of a `Verdict`.
+        frame: of `tfaudit.audit.gate.gate.Verdict.labelled_frame`.
     """
     shown = frame.copy()
-    origin = np.where(shown["check"] == "intensification", 1.0, 0.0)
-    room = shown["limit"].to_numpy() - origin
+    neutral = shown["neutral"].to_numpy()
+    room = shown["limit"].to_numpy() - neutral
     for column in ("value", "low", "high"):
-        gap = shown[column].to_numpy(float) - origin
+        gap = shown[column].to_numpy(float) - neutral
         # A limit of no change at all has no unit: whatever is above it is far beyond.
         scaled = np.divide(gap, room, out=np.sign(gap) * 2, where=room > 0)
         shown[f"{column}_share"] = np.clip(scaled, -1, 2)
-    shown["title"] = [
-        f"{title(check)}\n{figure(check, value)} of {figure(check, limit)}"
-        for check, value, limit in zip(shown["check"], shown["value"], shown["limit"], strict=True)
-    ]
+    shown["title"] = shown["title"] + "\n" + shown["measured"] + " of " + shown["allowed"]
     order = list(shown["title"])
     base = alt.Chart(shown, width=WIDTH - 60, height=alt.Step(38))
     y = alt.Y(
@@ -61,36 +56,3 @@ def gate_chart(frame: pd.DataFrame) -> Drawing:
     )
     limit = base.mark_rule(strokeDash=[4, 3], color=GREY).encode(x=alt.datum(1))
     return alt.layer(limit, bars, points)
-
-
-_FORMS = {
-    "overall_drop_pp": ("drop of accuracy", 1, "{:.2f} pp"),
-    "worst_class_drop_pp": ("drop of worst class", 1, "{:.2f} pp"),
-    "harmed_share": ("harmed classes", 100, "{:.1f} %"),
-    "flips": ("flips", 100, "{:.2f} %"),
-    "negative_flips": ("right to wrong", 100, "{:.2f} %"),
-    "intensification": ("intensification", 1, "{:.3f}"),
-    "size_bytes": ("size", 1e-6, "{:.3g} MB"),
-    "size_ratio": ("size against baseline", 100, "{:.1f} %"),
-}
-
-
-def title(check: str) -> str:
-    """Name of a check for people.
-
-    Example:
-        >>> title("negative_flips")
-        'right to wrong'
-    """
-    return _FORMS[check][0]
-
-
-def figure(check: str, value: float) -> str:
-    """A value of a check with its unit.
-
-    Example:
-        >>> figure("flips", 0.0123), figure("size_bytes", 1_250_000), figure("intensification", float("nan"))
-        ('1.23 %', '1.25 MB', 'unknown')
-    """
-    _, factor, form = _FORMS[check]
-    return "unknown" if math.isnan(value) else form.format(factor * value)

@@ -1,157 +1,163 @@
-"""`tfaudit gate`: may it be shipped? For CI."""
+"""`tfaudit gate`: may a compressed model ship? For CI."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tfaudit.audit.gate.limits import QUANTITIES, Limits
 from tfaudit.cli.audit import Spreading
-from tfaudit.cli.console import app, err, out
+from tfaudit.cli.console import app, out
 from tfaudit.errors import InputError
 
 if TYPE_CHECKING:
     from tfaudit.audit.gate.gate import Verdict
-    from tfaudit.cli.gate_sources import Candidate
 
 __all__ = ["gate"]
 
-LIMITS, SOURCE, MODELS, FILES = "Limits", "What to judge", "Models and --data", "Predictions and --labels"
+SOURCE, MODELS, FILES, LIMITS = "What to judge", "Models and --data", "Predictions and --labels", "Limits"
 
 
-def _limit(text: str) -> Any:
-    return typer.Option(help=text, rich_help_panel=LIMITS)
+def _option(panel: str, text: str, *names: str) -> Any:
+    return typer.Option(*names, help=text, rich_help_panel=panel)
 
 
-@app.command(cls=Spreading)
 def gate(
     directory: Annotated[Path | None, typer.Argument(help="Directory of a study; else --baseline and so on.")] = None,
-    variant: Annotated[
-        list[str] | None,
-        typer.Option(help="Of the study; may be given several times. All by default.", rich_help_panel=SOURCE),
-    ] = None,
+    variant: Annotated[list[str] | None, _option(SOURCE, "Variant of the study, repeatable. All by default.")] = None,
     baseline: Annotated[
-        list[str] | None,
-        typer.Option(help="The uncompressed model's file, or files of predictions.", rich_help_panel=SOURCE),
+        list[str] | None, _option(SOURCE, "File of the uncompressed model, or files of its predictions.")
     ] = None,
     compressed: Annotated[
-        list[str] | None,
-        typer.Option(help="The compressed ones; of predictions also NAME=FILES.", rich_help_panel=SOURCE),
+        list[str] | None, _option(SOURCE, "Files of the compressed ones; for predictions also NAME=FILES.")
     ] = None,
-    split: Annotated[str, typer.Option(help="Split of a study or data set.", rich_help_panel=SOURCE)] = "test",
-    classes: Annotated[
-        Path | None, typer.Option(help="Class names in order: one a line, or a JSON list.", rich_help_panel=SOURCE)
-    ] = None,
-    data: Annotated[
-        str | None, typer.Option(help="Data set, folder of images per class, or .npz.", rich_help_panel=MODELS)
-    ] = None,
+    split: Annotated[str, _option(SOURCE, "Split of a study or data set.")] = "test",
+    classes: Annotated[Path | None, _option(SOURCE, "Class names in order: one a line, or a JSON list.")] = None,
+    data: Annotated[str | None, _option(MODELS, "Data set, folder of images per class, or .npz.")] = None,
     image_size: Annotated[
-        int | None,
-        typer.Option(help="Scale the shorter side to so many pixels, keep the middle.", rich_help_panel=MODELS),
+        int | None, _option(MODELS, "Scale the shorter side to this number of pixels, crop to the centre.")
     ] = None,
-    crop: Annotated[
-        int | None, typer.Option(help="Cut out the middle square of so many pixels.", rich_help_panel=MODELS)
-    ] = None,
+    crop: Annotated[int | None, _option(MODELS, "Crop to a central square of this number of pixels.")] = None,
     preprocess: Annotated[
-        str,
-        typer.Option(help="none, unit (pixels in [0, 1]), or tf, caffe, torch as in Keras.", rich_help_panel=MODELS),
+        str, _option(MODELS, "none, unit (pixels in [0, 1]), or tf, caffe, torch as in Keras.")
     ] = "none",
-    batch_size: Annotated[int, typer.Option(help="Images per step.", rich_help_panel=MODELS)] = 32,
-    limit: Annotated[int | None, typer.Option(help="At most so many images.", rich_help_panel=MODELS)] = None,
-    labels: Annotated[Path | None, typer.Option(help="True classes, as for audit.", rich_help_panel=FILES)] = None,
-    id_column: Annotated[
-        str | None, typer.Option("--id", help="Column of the example ids.", rich_help_panel=FILES)
-    ] = None,
-    paired: Annotated[
-        bool, typer.Option("--paired", help="Compressed members were made from the baseline's.", rich_help_panel=FILES)
-    ] = False,
-    config: Annotated[Path | None, _limit("TOML file with the table gate; flags override it.")] = None,
-    max_overall_drop: Annotated[float | None, _limit("Drop of accuracy, percentage points.")] = None,
-    max_worst_class_drop: Annotated[float | None, _limit("Drop of any class's recall, percentage points.")] = None,
-    max_harmed_share: Annotated[float | None, _limit("Share of significantly harmed classes, in [0, 1].")] = None,
-    max_flips: Annotated[float | None, _limit("Share of answers that change, in [0, 1].")] = None,
-    max_negative_flips: Annotated[float | None, _limit("Share that goes from right to wrong, in [0, 1].")] = None,
-    max_intensification: Annotated[float | None, _limit("How far classes drift apart; 1 is not at all.")] = None,
-    max_size_bytes: Annotated[float | None, _limit("Bytes of the compressed model's file.")] = None,
-    max_size_ratio: Annotated[float | None, _limit("Its size by the baseline's.")] = None,
-    alpha: Annotated[float, _limit("Level of the tests; intervals are at 1 - alpha.")] = 0.05,
+    batch_size: Annotated[int, _option(MODELS, "Images per batch.")] = 32,
+    limit: Annotated[int | None, _option(MODELS, "Largest number of images.")] = None,
+    labels: Annotated[Path | None, _option(FILES, "True classes, as for audit.")] = None,
+    id_column: Annotated[str | None, _option(FILES, "Column of the example ids.", "--id")] = None,
+    paired: Annotated[bool, _option(FILES, "Compressed members are made from the baseline's.", "--paired")] = False,
+    config: Annotated[Path | None, _option(LIMITS, "TOML file with the table gate; flags override it.")] = None,
+    alpha: Annotated[float, _option(LIMITS, "Level of the tests; intervals are at 1 - alpha.")] = 0.05,
     junit: Annotated[Path | None, typer.Option(help="Write JUnit XML here: one test case per check.")] = None,
-    json: Annotated[Path | None, typer.Option(help="Write everything as JSON here.")] = None,
+    json: Annotated[Path | None, typer.Option(help="Write the whole verdict as JSON here.")] = None,
+    **flags: float | None,
 ) -> None:
-    """Passes (exit code 0), fails (1) or cannot judge (2) compressed models by limits on what they may lose.
+    """Pass (exit code 0), fail (1) or cannot judge (2): check compressed models against limits on what they may lose.
 
     A drop fails beyond its limit if chance does not explain it, and passes within it if the data would have shown a
-    drop as large as the limit. Else more data is needed, and the gate says how much. In JUnit XML that is an error.
+    drop as large as the limit. Otherwise the gate says how much more data it takes; in JUnit XML that is an error.
     """
     from tfaudit.audit.gate.gate import gate as judge
-    from tfaudit.cli.gate_limits import read_limits
-    from tfaudit.cli.gate_sources import from_files, from_study
+    from tfaudit.cli.gate_sources import from_files, from_models, from_study
 
-    flags = {
-        "overall_drop_pp": max_overall_drop,
-        "worst_class_drop_pp": max_worst_class_drop,
-        "harmed_share": max_harmed_share,
-        "flips": max_flips,
-        "negative_flips": max_negative_flips,
-        "intensification": max_intensification,
-        "size_bytes": max_size_bytes,
-        "size_ratio": max_size_ratio,
-    }
-    limits = read_limits(config, flags)
-    if sum(source is not None for source in (directory, data, labels)) != 1:
+    limits = _read_limits(config, {name: flags[flag] for name, flag in FLAGS.items() if flags[flag] is not None})
+    sources = [name for name, source in (("DIRECTORY", directory), ("--data", data), ("--labels", labels)) if source]
+    if len(sources) != 1:
         raise InputError(
-            "source: allowed is one of a study's directory, --baseline and --compressed models with --data, "
-            "or --baseline and --compressed predictions with --labels"
+            "source",
+            " and ".join(sources) or "none",
+            "one of a study's directory, --baseline and --compressed models with --data, or --baseline and "
+            "--compressed predictions with --labels",
         )
     if directory is not None:
         if baseline or compressed:
-            raise InputError(f"baseline, compressed: the study {directory} holds them; --variant chooses")
+            raise InputError("baseline, compressed", "files beside a study", f"--variant, to choose from {directory}")
         candidates = from_study(directory, variant, split)
     elif not baseline or not compressed:
-        raise InputError("baseline, compressed: both are needed where there is no study")
+        raise InputError("baseline, compressed", "no files", "both options where there is no study")
     elif labels is not None:
         candidates = from_files(labels, baseline, compressed, classes=classes, id_name=id_column, paired=paired)
     else:
-        options = {
-            "split": split,
-            "image_size": image_size,
-            "crop": crop,
-            "preprocess": preprocess,
-            "classes": classes,
-            "batch_size": batch_size,
-            "limit": limit,
-        }
-        candidates = _from_models(baseline, compressed, str(data), options)
+        candidates = from_models(
+            baseline,
+            compressed,
+            str(data),
+            split=split,
+            image_size=image_size,
+            crop=crop,
+            preprocess=preprocess,
+            classes=classes,
+            batch_size=batch_size,
+            limit=limit,
+        )
     verdicts = {
-        name: judge(each.baseline, each.compressed, limits, alpha=alpha, sizes=each.sizes, paired=each.paired)
-        for name, each in candidates.items()
+        name: judge(
+            candidate.baseline,
+            candidate.compressed,
+            limits,
+            alpha=alpha,
+            sizes=candidate.sizes,
+            paired=candidate.paired,
+        )
+        for name, candidate in candidates.items()
     }
     raise typer.Exit(_report(verdicts, junit, json))
 
 
-def _from_models(
-    baseline: Sequence[str], compressed: Sequence[str], data: str, options: dict[str, Any]
-) -> dict[str, Candidate]:
-    from tfaudit.cli.gate_sources import Candidate
-    from tfaudit.cli.models import read_models
+FLAGS = {name: f"max_{name.removesuffix('_pp')}" for name in QUANTITIES}
+"""Parameter of the flag of each limit, by name of the limit."""
 
-    if len(baseline) != 1:
-        raise InputError("baseline", f"{len(baseline)} files", "one model")
-    try:
-        found = read_models(Path(baseline[0]), [Path(word) for word in compressed], data, console=out, **options)
-    except KeyboardInterrupt:
-        err.print("tfaudit: interrupted")
-        raise typer.Exit(130) from None
-    for note in found.notes:
-        out.print(note, markup=False)
-    size = found.bytes["baseline"]
-    return {name: Candidate(found.baseline, each, (size, found.bytes[name])) for name, each in found.compressed.items()}
+
+def _with_a_flag_per_limit() -> inspect.Signature:
+    """Return the signature of `gate` with a flag for every field of `Limits` in the place of `flags`."""
+    signature = inspect.signature(gate, eval_str=True)
+    parameters = [value for name, value in signature.parameters.items() if name != "flags"]
+    flags = [
+        inspect.Parameter(
+            flag,
+            inspect.Parameter.POSITIONAL_OR_KEYWORD,
+            default=None,
+            annotation=Annotated[float | None, _option(LIMITS, QUANTITIES[name].description)],
+        )
+        for name, flag in FLAGS.items()
+    ]
+    after_config = [value.name for value in parameters].index("config") + 1
+    return signature.replace(parameters=[*parameters[:after_config], *flags, *parameters[after_config:]])
+
+
+gate.__signature__ = _with_a_flag_per_limit()  # type: ignore[attr-defined]  # typer makes its options from it
+app.command(cls=Spreading)(gate)
+
+
+def _read_limits(config: Path | None, flags: dict[str, float | None]) -> Limits:
+    """Return the limits of the `[gate]` table of a TOML file, with those that flags override."""
+    settings: dict[str, Any] = {}
+    if config is not None:
+        try:
+            content = tomllib.loads(config.read_text(encoding="utf-8"))
+        except OSError as problem:
+            raise InputError("config", f"{config}, which cannot be read ({problem.strerror})", "a TOML file") from None
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+            raise InputError("config", f"{config}, which is not TOML ({problem})", "a TOML file") from None
+        settings = content.get("gate", {})
+        if not isinstance(settings, dict) or "gate" not in content:
+            tables = ", ".join(content) or "nothing"
+            raise InputError("config", f"{config} with {tables}", "a table [gate]")
+        if settings:
+            try:
+                Limits.from_mapping(settings)
+            except InputError as problem:
+                argument = f"config: {config}, {problem.argument}"
+                raise InputError(argument, problem.got, problem.expected) from None
+    return Limits.from_mapping({**settings, **flags})
 
 
 def _report(verdicts: dict[str, Verdict], junit: Path | None, json: Path | None) -> int:
-    """Prints and writes the verdicts, the gravest first; returns the exit code."""
+    """Print and write the verdicts, the gravest first; return the exit code."""
     from tfaudit.audit.gate.checks import OUTCOMES
     from tfaudit.report.gate_files import json_verdicts, junit_verdicts
     from tfaudit.report.gate_tables import printable, verdict_table
@@ -168,5 +174,6 @@ def _report(verdicts: dict[str, Verdict], junit: Path | None, json: Path | None)
             try:
                 write_whole(path, content(verdicts))
             except OSError as problem:
-                raise InputError(f"{option}: {path} cannot be written ({problem.strerror})") from None
+                got = f"{path}, which cannot be written ({problem.strerror})"
+                raise InputError(option, got, "a path that can be written") from None
     return ordered[0][1].exit_code

@@ -1,29 +1,32 @@
-"""What `tfaudit gate` may be given: the directory of a study, files of predictions, or files of models."""
+"""Sources of `tfaudit gate`: the directory of a study, files of predictions, or files of models."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import typer
 
+from tfaudit.cli.console import err, out
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
 from tfaudit.store.store import Store, open_store
 
-__all__ = ["Candidate", "from_files", "from_study"]
+__all__ = ["Candidate", "from_files", "from_models", "from_study"]
 
 
 @dataclasses.dataclass(frozen=True)
 class Candidate:
-    """One compressed model or population, and what it is held against.
+    """One compressed model or population, and the baseline that it is compared with.
 
     Attributes:
-        baseline: predictions of the uncompressed one.
-        compressed: its predictions, of the same examples.
+        baseline: predictions of the uncompressed model or population.
+        compressed: predictions of the compressed one on the same examples.
         sizes: bytes of the two model files, means over members; None where unknown.
-        paired: whether members of one name were made from one another.
+        paired: whether compressed members are made from the baseline's members of the same names.
     """
 
     baseline: Predictions
@@ -33,43 +36,42 @@ class Candidate:
 
 
 def from_study(directory: Path, variants: Sequence[str] | None, split: str) -> dict[str, Candidate]:
-    """The compressed variants of a study by key.
+    """Return the compressed variants of a study by key.
 
     Args:
-        directory: of the study.
+        directory: directory of the study.
         variants: keys; all by default.
-        split: whose predictions to read.
+        split: split whose predictions to read.
 
     Raises:
         InputError: no such study, variant or split, or nothing to compare.
     """
     store = open_store(directory)
     if split not in store.splits:
-        raise InputError(f"split: {split!r}, predicted in {directory} are {', '.join(store.splits) or 'none yet'}")
+        splits = ", ".join(store.splits) or "none yet"
+        raise InputError("split", repr(split), f"a split that {directory} holds predictions of ({splits})")
     if "dense" not in store.variants:
-        raise InputError(f"directory: {directory} has no complete dense member to compare with")
-    there = [key for key in store.variants if key != "dense"]
-    keys = list(variants) if variants else there
-    unknown = [key for key in keys if key not in there]
-    if unknown or not there:
-        given = repr(unknown[0]) if unknown else "none"
-        raise InputError(f"variant: {given}, compressed variants in {directory} are {', '.join(there) or 'none'}")
+        raise InputError("directory", f"{directory} without a complete dense member", "a baseline to compare with")
+    compressed = [key for key in store.variants if key != "dense"]
+    keys = list(variants) if variants else compressed
+    unknown = [key for key in keys if key not in compressed]
+    if unknown or not compressed:
+        got = repr(unknown[0]) if unknown else "none"
+        raise InputError("variant", got, f"a compressed variant in {directory} ({', '.join(compressed) or 'none'})")
     baseline, size = store.predictions("dense", split), _mean_bytes(store, "dense")
-    return {
-        key: Candidate(
-            baseline,
-            store.predictions(key, split),
-            None if size is None or (own := _mean_bytes(store, key)) is None else (size, own),
-            store.study.variant(key).parent is not None,
-        )
-        for key in keys
-    }
+    candidates = {}
+    for key in keys:
+        own_size = _mean_bytes(store, key)
+        sizes = None if size is None or own_size is None else (size, own_size)
+        paired = store.study.variant(key).parent is not None
+        candidates[key] = Candidate(baseline, store.predictions(key, split), sizes, paired)
+    return candidates
 
 
 def _mean_bytes(store: Store, variant: str) -> float | None:
-    sizes = [store.record(variant, member).get("bytes") for member in store.members(variant)]
-    known = [size for size in sizes if size is not None]
-    return float(np.mean(known)) if known and len(known) == len(sizes) else None
+    sizes = [store.record(variant, member).get("bytes", np.nan) for member in store.members(variant)]
+    mean = float(np.mean(np.array(sizes, float))) if sizes else np.nan
+    return None if np.isnan(mean) else mean
 
 
 def from_files(
@@ -81,7 +83,7 @@ def from_files(
     id_name: str | None,
     paired: bool,
 ) -> dict[str, Candidate]:
-    """Populations from files of predictions, as `tfaudit audit` reads them.
+    """Return populations from files of predictions, as `tfaudit audit` reads them.
 
     Args:
         labels: file of the true classes.
@@ -89,7 +91,7 @@ def from_files(
         compressed: files or globs, `NAME=FILES` for several variants.
         classes: file of class names.
         id_name: column of the example ids.
-        paired: whether members of one place were made from one another.
+        paired: whether compressed members are made from the baseline's, in the order of the files.
 
     Raises:
         InputError: files that cannot be read, or do not fit each other.
@@ -100,4 +102,34 @@ def from_files(
     files = {"": files_of(baseline, "baseline"), **variants_of(compressed)}
     populations = read_populations(labels, files, classes=classes, id_name=id_name)
     reference = populations.pop("")
-    return {name: Candidate(reference, each, None, paired) for name, each in populations.items()}
+    return {name: Candidate(reference, population, None, paired) for name, population in populations.items()}
+
+
+def from_models(baseline: Sequence[str], compressed: Sequence[str], data: str, **options: Any) -> dict[str, Candidate]:
+    """Return single models from their files, with their predictions on a data set.
+
+    Args:
+        baseline: one file.
+        compressed: files.
+        data: data set, folder or `.npz`.
+        **options: of `tfaudit.cli.models.read_models`.
+
+    Raises:
+        InputError: several baselines, or as `read_models`.
+    """
+    from tfaudit.cli.models import read_models
+
+    if len(baseline) != 1:
+        raise InputError("baseline", f"{len(baseline)} files", "one model")
+    try:
+        models = read_models(Path(baseline[0]), [Path(word) for word in compressed], data, console=out, **options)
+    except KeyboardInterrupt:
+        err.print("tfaudit: interrupted")
+        raise typer.Exit(130) from None
+    for note in models.notes:
+        out.print(note, markup=False)
+    size = models.bytes["baseline"]
+    return {
+        name: Candidate(models.baseline, predictions, (size, models.bytes[name]))
+        for name, predictions in models.compressed.items()
+    }

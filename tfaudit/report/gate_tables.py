@@ -11,7 +11,6 @@ from rich.text import Text
 
 from tfaudit.audit.gate.checks import CANNOT_JUDGE, FAIL, OUTCOMES, PASS
 from tfaudit.audit.gate.gate import Verdict
-from tfaudit.charts.gate import figure, title
 
 __all__ = ["printable", "verdict_table"]
 
@@ -53,11 +52,11 @@ def printable(text: str) -> str:
 
 def _checks(verdict: Verdict) -> Table:
     table = _table("", "check", "measured", f"{100 * (1 - verdict.alpha):g} % interval", "limit")
-    for row in verdict.frame().to_dict("records"):
-        check, low, high = row["check"], row["low"], row["high"]
+    for row in verdict.labelled_frame().to_dict("records"):
+        low, high = row["low"], row["high"]
         interval = "" if math.isnan(low) else f"{low:.2f} to {high:.2f}"
         mark = Text(_MARKS[row["outcome"]], style=_STYLES[row["outcome"]])
-        table.add_row(mark, title(check), figure(check, row["value"]), interval, figure(check, row["limit"]))
+        table.add_row(mark, row["title"], row["measured"], interval, row["allowed"])
     return table
 
 

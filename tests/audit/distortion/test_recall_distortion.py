@@ -65,8 +65,9 @@ def test_members_are_paired_by_name():
     found = distortion(DENSE, shuffled)
     assert found.members == (0, 3)
     np.testing.assert_array_equal(found.alpha, distortion(DENSE, PRUNED).alpha[[0, 3]])
-    assert found.notes == ("Members on one side only are left out: 1, 2, 4, 5, 9.",)
-    with pytest.raises(InputError, match=r"pruned: members a, b, c, d, e and 1 more, the dense ones are 0, 1"):
+    assert found.notes == ("Members of only one population are left out: 1, 2, 4, 5, 9.",)
+    parents = "the names of their dense parents, which are 0, 1"
+    with pytest.raises(InputError, match=f"pruned: got members a, b, c, d, e and 1 more, expected {parents}"):
         distortion(DENSE, Predictions(PRUNED.labels, PRUNED.ranked, members="abcdef"))
 
 
@@ -173,7 +174,7 @@ def test_one_class_alone():
 @pytest.mark.parametrize(
     ("pruned", "options", "message"),
     [
-        (PRUNED, {"metric": "accuracy"}, "metric: 'accuracy'"),
+        (PRUNED, {"metric": "accuracy"}, "metric: (got )?'accuracy'"),
         (population(2, examples=100), {}, "100 examples, the baseline has 200"),
     ],
 )
@@ -183,7 +184,7 @@ def test_bad_input(pruned, options, message):
 
 
 def test_bad_ddof():
-    with pytest.raises(InputError, match="ddof: got 2, expected 0 and 1"):
+    with pytest.raises(InputError, match="ddof: got 2, expected 0 or 1"):
         distortion(DENSE, PRUNED).variance_before(ddof=2)
 
 

@@ -48,5 +48,5 @@ def test_levels_begin_with_the_dense_models():
 
 @pytest.mark.parametrize("function", [accuracy_table, variance_table, level_table])
 def test_missing_columns(function):
-    with pytest.raises(InputError, match="slopes: no "):
+    with pytest.raises(InputError, match="slopes: got no "):
         function(SLOPES[["member", "level", "alpha"]])

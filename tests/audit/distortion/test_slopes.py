@@ -7,7 +7,7 @@ from scipy import stats
 
 from tests.builders.populations import population
 from tfaudit.audit.distortion.recall_distortion import distortion
-from tfaudit.audit.distortion.slopes import balances, pooled, slope_frame, slope_intervals, slope_means
+from tfaudit.audit.distortion.slopes import balance_frame, pooled_frame, slope_frame, slope_intervals, slope_means
 from tfaudit.errors import InputError
 
 DENSE = population(1)
@@ -33,7 +33,7 @@ def test_one_factor_needs_no_tuples():
 
 
 def test_points_and_lines_of_the_figures():
-    points, lines = balances(STUDY, by=("method", "level")), pooled(STUDY, by=("method", "level"))
+    points, lines = balance_frame(STUDY, by=("method", "level")), pooled_frame(STUDY, by=("method", "level"))
     assert len(points) == 3 * 6 * 5
     assert list(lines["pooled_slope"]) == [each.pooled_slope for each in STUDY.values()]
 
@@ -83,9 +83,9 @@ def test_a_single_member():
 @pytest.mark.parametrize(
     ("study", "by", "message"),
     [
-        ({}, "level", "distortions: of metrics none"),
+        ({}, "level", "distortions: got metrics none"),
         ({1: STUDY["random", 2], 2: distortion(DENSE, DENSE, metric="f1")}, "level", "metrics f1, recall"),
-        (STUDY, "level", r"key \('magnitude', 4\) has 2 parts, by names 1: level"),
+        (STUDY, "level", r"got key \('magnitude', 4\), expected keys of as many parts as by names: level"),
     ],
 )
 def test_bad_studies(study, by, message):
@@ -96,9 +96,9 @@ def test_bad_studies(study, by, message):
 @pytest.mark.parametrize(
     ("frame", "message"),
     [
-        (SLOPES.drop(columns=["alpha", "level"]), "slopes: no level, alpha;"),
-        (SLOPES.head(0), "slopes: no rows"),
-        (SLOPES.assign(method=None), "slopes: empty cells in method"),
+        (SLOPES.drop(columns=["alpha", "level"]), "slopes: got no level, alpha, expected a frame"),
+        (SLOPES.head(0), "slopes: got no rows, expected a frame"),
+        (SLOPES.assign(method=None), "slopes: got missing values in method"),
     ],
 )
 def test_bad_frames(frame, message):

@@ -9,12 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from typer.main import get_command
 
 from tests.builders.populations import population
 from tfaudit.audit.classes import class_impact
 from tfaudit.audit.epoch_metrics import intensification
 from tfaudit.audit.gate.gate import Verdict, gate
-from tfaudit.audit.gate.limits import Limits
+from tfaudit.audit.gate.limits import QUANTITIES, Limits
+from tfaudit.cli import app
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
 
@@ -80,11 +82,12 @@ def test_the_rule_for_drops(counts, limit, outcome):
 
 def test_what_could_have_been_found_and_how_much_would_do():
     check = only(gate(*pair((100, 1, 1)), Limits(overall_drop_pp=2)), "overall_drop_pp")
-    assert f"100 examples show a drop of {check.detectable:.2f} points or more; one of 2 takes about" in check.sentence
+    detected = f"100 examples detect a drop of {check.detectable:.2f} points or more"
+    assert f"{detected}; one of 2 takes about" in check.sentence
     needed = int(check.sentence.split("about ")[1].split()[0].replace(",", ""))
     enough = pair((needed, needed // 100, needed // 100))
     assert only(gate(*enough, Limits(overall_drop_pp=2)), "overall_drop_pp").outcome == "pass"
-    assert "show no drop at all reliably" in gate(*pair((5, 0, 0)), Limits(overall_drop_pp=2)).checks[0].sentence
+    assert "detect no drop reliably" in gate(*pair((5, 0, 0)), Limits(overall_drop_pp=2)).checks[0].sentence
 
 
 def test_worst_class_names_those_that_fail():
@@ -113,7 +116,8 @@ def test_a_class_without_examples_cannot_be_judged():
     before, after = pair((20_000, 10, 10))  # and the class that is answered where both are wrong
     check = only(gate(before, after, Limits(worst_class_drop_pp=5)), "worst_class_drop_pp")
     assert check.outcome == "cannot judge"
-    assert check.sentence.startswith("The recall of none of them is unknown: no test examples. 0 examples show no drop")
+    unknown = "The recall of none of them is unknown: no test examples."
+    assert check.sentence.startswith(f"{unknown} 0 examples detect no drop")
     assert "1 of 2 classes cannot be judged: none of them." in check.sentence
 
 
@@ -124,7 +128,7 @@ def test_counts_are_judged_by_value():
     assert [(c.value, c.outcome) for c in verdict.checks] == [(0.09, "pass"), (0.06, "pass")]
     verdict = gate(before, after, Limits(flips=0.089, negative_flips=0.059))
     assert verdict.outcome == "fail"
-    assert "9.00 % of the examples are answered differently, limit 8.9 %; exact" in verdict.checks[0].sentence
+    assert "9.00 % of the predictions change, limit 8.9 %; exact" in verdict.checks[0].sentence
 
 
 def test_sizes():
@@ -133,7 +137,7 @@ def test_sizes():
     assert [c.outcome for c in verdict.checks] == ["fail", "fail"]
     assert gate(before, after, Limits(size_bytes=1001, size_ratio=0.26), sizes=(4000, 1001)).exit_code == 0
     for sizes in (None, (0, 5)):
-        with pytest.raises(InputError, match=r"sizes: .*limits name size_ratio"):
+        with pytest.raises(InputError, match=r"sizes: got .*, expected the bytes of both .*size_ratio is limited"):
             gate(before, after, Limits(size_ratio=0.5), sizes=sizes)
 
 
@@ -143,11 +147,11 @@ def test_harmed_share():
     before, after = pair(*classes, names=names)
     check = only(gate(before, after, Limits(harmed_share=0.05)), "harmed_share")
     assert (check.outcome, check.value) == ("fail", 0.1)
-    assert "1 of 10 classes significantly harmed, limit 5 %: class 0." in check.sentence
+    assert "1 of 10 classes are significantly harmed, limit 5 %: class 0." in check.sentence
     assert only(gate(before, after, Limits(harmed_share=0.2)), "harmed_share").outcome == "pass"
     few = only(gate(*pair(*[(8, 0, 0)] * 9), Limits(harmed_share=0.2)), "harmed_share")
     assert few.outcome == "cannot judge"
-    assert "In 10 more a drop of 10 points would hardly be found." in few.sentence
+    assert "In 10 more a drop of 10 points is not reliably detectable." in few.sentence
 
 
 def test_intensification_of_a_pair():
@@ -168,7 +172,7 @@ def test_intensification_of_a_pair():
     assert gate(before, before, Limits(intensification=1.5)).outcome == "pass"
     few = Predictions.from_top1([0, 1], [0, 1]), Predictions.from_top1([0, 1], [0, 0])
     check = only(gate(*few, Limits(intensification=1.5)), "intensification")
-    assert (check.outcome, check.sentence) == ("cannot judge", "Intensification is undefined here.")
+    assert (check.outcome, check.sentence) == ("cannot judge", "Intensification is undefined.")
 
 
 def test_populations_fail_by_welch():
@@ -205,7 +209,7 @@ def test_one_example_that_weighs_more_than_the_limit_vouches_for_nothing():
     same = population(1)
     check = only(gate(same, same, Limits(worst_class_drop_pp=2)), "worst_class_drop_pp")
     assert check.outcome == "cannot judge"
-    assert "There are 40 examples, each of which weighs 2.50 points; to vouch for 2 takes 50 or more." in check.sentence
+    assert "There are 40 examples, each of which weighs 2.50 points; a limit of 2 takes 50 or more." in check.sentence
 
 
 def test_members_made_from_one_another_are_compared_as_pairs():
@@ -220,12 +224,12 @@ def test_members_made_from_one_another_are_compared_as_pairs():
     limits = Limits(overall_drop_pp=1)
     check = only(gate(*populations, limits), "overall_drop_pp")
     assert check.outcome == "cannot judge"
-    assert "4 and 4 members show a drop of" in check.sentence
+    assert "4 and 4 members detect a drop of" in check.sentence
     check = only(gate(*populations, limits, paired=True), "overall_drop_pp")
     assert (check.outcome, check.value) == ("fail", 3.0)
     assert stats.ttest_rel(*(p.accuracy() for p in populations)).pvalue < 1e-4
     strangers = Predictions(labels, populations[1].ranked, members="abcd")
-    with pytest.raises(InputError, match="paired: got '0 members of one name', expected 2 or more"):
+    with pytest.raises(InputError, match="paired: got 0 members of the same name in both populations"):
         gate(populations[0], strangers, limits, paired=True)
     check = only(gate(populations[0], strangers, Limits(intensification=2)), "intensification")
     assert check.outcome == "cannot judge"
@@ -313,15 +317,15 @@ def test_a_large_drop_nearly_always_fails_and_five_examples_never_do():
 @pytest.mark.parametrize(
     ("limits", "words"),
     [
-        ({}, "limits: got none given, expected one or more of overall_drop_pp"),
+        ({}, "limits: got none, expected one or more of overall_drop_pp"),
         ({"overall_drop_pp": -1}, r"overall_drop_pp: got -1, expected percentage points in \[0, 100\]"),
         ({"flips": 2}, r"flips: got 2, expected a share in \[0, 1\]"),
-        ({"flips": "2"}, "flips: '2'"),
-        ({"flips": True}, "flips: True"),
-        ({"flips": float("nan")}, "flips: nan"),
+        ({"flips": "2"}, "flips: got '2', expected a share"),
+        ({"flips": True}, "flips: got True, expected a share"),
+        ({"flips": float("nan")}, "flips: got nan, expected a share"),
         ({"intensification": 0.9}, "intensification: got 0.9, expected a slope of 1 or more"),
-        ({"size_bytes": 0}, "size_bytes: 0"),
-        ({"accuracy": 1}, "limits: got 'accuracy' is none, expected overall_drop_pp"),
+        ({"size_bytes": 0}, "size_bytes: got 0, expected a number of bytes"),
+        ({"accuracy": 1}, "limits: got 'accuracy', expected names among overall_drop_pp"),
     ],
 )
 def test_bad_limits(limits, words):
@@ -329,11 +333,22 @@ def test_bad_limits(limits, words):
         Limits.from_mapping(limits)
 
 
+def test_every_limit_has_a_check_and_the_flag_of_its_name():
+    verdict = gate(*pair((100, 4, 1)), EVERY, sizes=(2000, 900))
+    assert [check.name for check in verdict.checks] == list(QUANTITIES) == [*EVERY.as_dict()]
+    for quantity in QUANTITIES.values():
+        assert quantity.text(float("nan")) == "unknown"
+        assert quantity.text(0.5) != quantity.text(0.25)
+        assert quantity.minimum < quantity.maximum
+    options = {option for parameter in get_command(app).commands["gate"].params for option in parameter.opts}
+    assert {f"--max-{name.removesuffix('_pp').replace('_', '-')}" for name in QUANTITIES} < options
+
+
 def test_bad_input():
     before = population(1)
-    with pytest.raises(InputError, match="compressed: 1 members against a baseline of 6"):
+    with pytest.raises(InputError, match="compressed: got 1 members against a baseline of 6, expected one model"):
         gate(before, population(1, members=1), EVERY)
-    with pytest.raises(InputError, match="100 examples, the baseline has 200"):
+    with pytest.raises(InputError, match=r"compressed: .*100 examples"):
         gate(before, population(1, examples=100), EVERY)
     with pytest.raises(InputError, match="alpha: got 1, expected a level"):
         gate(before, before, EVERY, alpha=1)

@@ -1,1 +1,1 @@
-"""Recall distortion: do the recalls of the classes drift apart?"""
+"""Recall distortion, [R]: one comparison, the slopes of many, their tests and tables."""

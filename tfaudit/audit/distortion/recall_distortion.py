@@ -1,4 +1,4 @@
-"""Does compression make a model less even over its classes? Recall distortion, [R]."""
+"""Recall distortion, [R]: whether compression drives the recalls of the classes apart."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.audit.class_rates import class_rates
-from tfaudit.errors import InputError, listed
+from tfaudit.errors import InputError, listed, require
 from tfaudit.predictions import Predictions, require_same_examples
 from tfaudit.stats.balance import normalised_balance, slope, uncentred_r2
 from tfaudit.stats.intervals import Mark, mark_slopes
@@ -23,10 +23,10 @@ __all__ = ["Distortion", "distortion"]
 
 @dataclasses.dataclass(frozen=True)
 class Distortion:
-    """Balances of C classes in K members before and after compression.
+    """Recall distortion of C classes in K members by compression.
 
     Attributes:
-        metric: what the rates are: "recall", "precision" or "f1".
+        metric: rate of the classes: "recall", "precision" or "f1".
         class_names: names of the classes.
         members: names of the K pairs of models.
         examples: `(C,)` test examples of each class.
@@ -34,7 +34,7 @@ class Distortion:
         rates_after: `(K, C)` rates of the pruned members.
         accuracy_before: `(K,)` accuracies of the dense members, shares in [0, 1].
         accuracy_after: `(K,)` accuracies of the pruned members.
-        notes: what a reader has to know, one sentence each.
+        notes: remarks for the reader, one sentence each.
     """
 
     metric: str
@@ -49,69 +49,69 @@ class Distortion:
 
     @property
     def balance_before(self) -> np.ndarray:
-        """`(K, C)` rate minus accuracy, before: in [-1, 1]."""
+        """`(K, C)` rate minus accuracy before compression, in [-1, 1]."""
         return self.rates_before - self.accuracy_before[:, None]
 
     @property
     def balance_after(self) -> np.ndarray:
-        """`(K, C)` rate minus accuracy, after: in [-1, 1]."""
+        """`(K, C)` rate minus accuracy after compression, in [-1, 1]."""
         return self.rates_after - self.accuracy_after[:, None]
 
     @property
     def normalised_before(self) -> np.ndarray:
-        """`(K, C)` balance over accuracy, before; NaN for a member that gets nothing right."""
+        """`(K, C)` balance / accuracy before compression; NaN for a member without correct predictions."""
         return normalised_balance(self.rates_before, self.accuracy_before)
 
     @property
     def normalised_after(self) -> np.ndarray:
-        """`(K, C)` balance over accuracy, after; NaN for a member that gets nothing right."""
+        """`(K, C)` balance / accuracy after compression; NaN for a member without correct predictions."""
         return normalised_balance(self.rates_after, self.accuracy_after)
 
     @property
     def intensification(self) -> np.ndarray:
-        """`(K, C)` normalised balance after / before, [R] 5; NaN where it is 0 before, wild where it is near 0."""
+        """`(K, C)` normalised balance after / before, [R] 5; NaN if it is 0 before, unstable if it is near 0."""
         before, after = self.normalised_before, self.normalised_after
         return np.divide(after, before, out=np.full(before.shape, np.nan), where=before != 0)
 
     @property
     def alpha(self) -> np.ndarray:
-        """`(K,)` slope of each member's balances, above 1 where they grew; NaN where undefined."""
+        """`(K,)` slope of each member's normalised balances, above 1 if they grow; NaN if undefined."""
         return slope(self.normalised_before, self.normalised_after)
 
     @property
     def pooled_slope(self) -> float:
-        """One slope through the points of all members; a member whose own slope is undefined adds nothing."""
+        """Slope through the points of all members; a member with an undefined slope does not count."""
         return float(slope(self.normalised_before.ravel(), self.normalised_after.ravel()))
 
     @property
     def pooled_r2(self) -> float:
-        """Its r^2, uncentred: the share of the sum of squares, as statsmodels reports for a fit without a constant."""
+        """Uncentred r^2 of the pooled slope, as statsmodels reports it for a fit without a constant."""
         return float(uncentred_r2(self.normalised_before.ravel(), self.normalised_after.ravel()))
 
     @property
     def slope_between_dense(self) -> float:
-        """Mean slope of one dense member's balances on another's: what no compression at all gives without a parent.
+        """Mean slope of one dense member's balances on another's: the slope without any compression or shared parent.
 
-        1 if all members have the same balances, less the more they differ by chance. NaN for a single member.
+        1 if all members have the same balances, less if they differ by chance. NaN for a single member.
         """
         before = self.normalised_before
         others = ~np.eye(len(before), dtype=bool)
         return float(slope(before[:, None], before[None])[others].mean()) if others.any() else float("nan")
 
     def variance_before(self, *, ddof: int = 0) -> np.ndarray:
-        """`(K,)` variance over the classes of each dense member's rates; see `members_frame` for `ddof`."""
+        """Return the `(K,)` variances of the dense members' rates over the classes; `members_frame` explains `ddof`."""
         return _variance(self.rates_before, ddof)
 
     def variance_after(self, *, ddof: int = 0) -> np.ndarray:
-        """`(K,)` variance over the classes of each pruned member's rates; see `members_frame` for `ddof`."""
+        """Return the `(K,)` variances of the pruned members' rates over the classes; `members_frame` explains `ddof`."""
         return _variance(self.rates_after, ddof)
 
     def mark(self, *, levels: int = 1, alpha: float = 0.05) -> Mark:
-        """Mean slope, its interval at confidence `1 - alpha / levels`, and "<", ">" or "?", [R] 6.2.
+        """Return the mean slope, its interval at confidence `1 - alpha / levels`, and "<", ">" or "?", [R] 6.2.
 
         Args:
-            levels: how many intervals are shown together.
-            alpha: chance that any of them misses its mean.
+            levels: number of intervals that are shown together.
+            alpha: probability that any of them misses its mean.
 
         Raises:
             InputError: fewer than one level, or an alpha outside (0, 1).
@@ -119,7 +119,7 @@ class Distortion:
         return mark_slopes(self.alpha, levels=levels, alpha=alpha)
 
     def frame(self) -> pd.DataFrame:
-        """One row per member and class with examples.
+        """Return one row per member and class with examples.
 
         Columns: `member`, `class`, `examples`, `rate_before`, `rate_after` (shares in [0, 1]), `balance_before_pp`,
         `balance_after_pp` (percentage points), `normalised_before`, `normalised_after` (shares of the member's
@@ -143,13 +143,13 @@ class Distortion:
         return frame[frame["examples"] > 0].reset_index(drop=True)
 
     def members_frame(self, *, ddof: int = 0) -> pd.DataFrame:
-        """One row per member.
+        """Return one row per member.
 
         Columns: `member`, `alpha`, `accuracy_before`, `accuracy_after`, `variance_before` and `variance_after`, the
         variance of the rates over the classes ([R] table 11).
 
         Args:
-            ddof: 0 divides by C, for the classes are all there are; 1 by C - 1. [R] does not say which it takes.
+            ddof: 0 divides by C, because the classes are the whole population; 1 by C - 1. [R] does not say which.
 
         Raises:
             InputError: another `ddof`.
@@ -166,9 +166,9 @@ class Distortion:
         )
 
     def classes_frame(self) -> pd.DataFrame:
-        """One row per class with examples: means over the members of what `frame` says.
+        """Return one row per class with examples, means over the members.
 
-        Columns of `frame` without `member`; `intensification` is the ratio of the mean normalised balances.
+        Columns: those of `frame` without `member`; `intensification` is the ratio of the mean normalised balances.
         """
         rows = self.frame().drop(columns=["member", "intensification"])
         names = rows.pop("class")
@@ -179,16 +179,16 @@ class Distortion:
         return means.assign(intensification=means["normalised_after"] / before.where(before != 0))
 
     def summary(self) -> dict[str, Any]:
-        """Means over the members, with the mark and interval of a single level; variances divide by C."""
-        marked = self.mark()
+        """Return means over the members, with the mark and interval of a single level; variances divide by C."""
+        mark = self.mark()
         return {
             "metric": self.metric,
             "classes": int((self.examples > 0).sum()),
             "members": len(self.members),
-            "alpha": marked.mean,
-            "alpha_low": marked.low,
-            "alpha_high": marked.high,
-            "mark": marked.mark,
+            "alpha": mark.mean,
+            "alpha_low": mark.low,
+            "alpha_high": mark.high,
+            "mark": mark.mark,
             "pooled_slope": self.pooled_slope,
             "pooled_r2": self.pooled_r2,
             "slope_between_dense": self.slope_between_dense,
@@ -199,39 +199,39 @@ class Distortion:
         }
 
     def chart(self) -> Drawing:
-        """[R] figures 5 to 8, one panel: normalised balance after against before, with the pooled slope."""
+        """Draw normalised balance after against before with the pooled slope, one panel of [R] figures 5 to 8."""
         from tfaudit.charts.distortion import balance_chart
 
-        line = pd.DataFrame([self.summary()])
-        return balance_chart(self.frame().assign(level=""), line.assign(level=""))
+        return balance_chart(self.frame().assign(level=""), pd.DataFrame([{"level": "", **self.summary()}]))
 
 
 def distortion(dense: Predictions, pruned: Predictions, *, metric: str = "recall") -> Distortion:
-    """Compares how even each model is over its classes before and after compression: [R] 4 and 5.
+    """Compute recall distortion: how compression changes the balances of the classes, [R] 4 and 5.
 
-    With `B[c] = R[c] - A`, recall minus accuracy, and `Bn[c] = B[c] / A`: a member's slope is
-    `alpha = sum_c Bn0[c] Bn[c] / sum_c Bn0[c]^2`, 0 the dense model. Above 1 its classes drift apart, below 1 they move
-    together. Members are paired by name, each with **its own** dense parent: the model that it was pruned from.
-    Where members of one name were trained apart, the slope is attenuated by the noise of the dense members and lies
-    below 1 even if compression does nothing; compare it with `slope_between_dense` then, not with 1.
+    The balance of class c is `B[c] = R[c] - A`, recall minus accuracy, and its normalised balance `Bn[c] = B[c] / A`.
+    The slope of a member is `alpha = sum_c Bn0[c] Bn[c] / sum_c Bn0[c]^2`, where 0 marks the dense model. Above 1 the
+    classes drift apart, below 1 they move together. Members are paired by name, each with **its own** dense parent: the
+    model that it was pruned from. If members of one name were trained independently, the noise of the dense members
+    attenuates the slope: it lies below 1 even without compression. Compare it with `slope_between_dense` then.
 
-    With metric "precision" or "f1" that rate takes the place of recall; A stays the accuracy, as [R] 4 has it.
-    (The sentence `R/A = I - 1` of [R] 5 is a slip: `R/A = Bn + 1`.)
+    With metric "precision" or "f1" that rate takes the place of recall; A stays the accuracy, as in [R] 4.
+    (The sentence `R/A = I - 1` of [R] 5 is an error: `R/A = Bn + 1`.)
 
     Args:
         dense: the uncompressed population.
-        pruned: the compressed one on the same examples; its members carry the names of their parents.
-        metric: "recall", "precision" (0 for a class that a member never answers) or "f1".
+        pruned: the compressed one on the same examples; its members have the names of their parents.
+        metric: "recall", "precision" (0 for a class that a member never predicts) or "f1".
 
     Raises:
         InputError: other examples, no member in common, or an unknown metric.
 
     Example:
-        >>> def answers(right_0, right_1):
+        >>> def predicted(right_0, right_1):
         ...     return [*[0] * right_0, *[1] * (10 - right_0), *[1] * right_1, *[0] * (10 - right_1)]
-        >>> dense, pruned = (Predictions.from_top1([0] * 10 + [1] * 10, answers(*hits)) for hits in ((9, 7), (7, 5)))
-        >>> found = distortion(dense, pruned)
-        >>> found.alpha.round(4), found.intensification.round(4)
+        >>> labels = [0] * 10 + [1] * 10
+        >>> dense, pruned = (Predictions.from_top1(labels, predicted(*hits)) for hits in ((9, 7), (7, 5)))
+        >>> result = distortion(dense, pruned)
+        >>> result.alpha.round(4), result.intensification.round(4)
         (array([1.3333]), array([[1.3333, 1.3333]]))
     """
     require_same_examples(dense, pruned)
@@ -239,11 +239,12 @@ def distortion(dense: Predictions, pruned: Predictions, *, metric: str = "recall
     shared = [member for member in dense.members if member in set(pruned.members)]
     if not shared:
         raise InputError(
-            f"pruned: members {listed(pruned.members)}, the dense ones are {listed(dense.members)}; "
-            "a pruned member must carry the name of the dense member that it was made from"
+            "pruned",
+            f"members {listed(pruned.members)}",
+            f"the names of their dense parents, which are {listed(dense.members)}",
         )
-    rows = [[each.members.index(member) for member in shared] for each in (dense, pruned)]
-    found = Distortion(
+    rows = [[population.members.index(member) for member in shared] for population in (dense, pruned)]
+    result = Distortion(
         metric=metric,
         class_names=dense.class_names,
         members=tuple(shared),
@@ -254,36 +255,35 @@ def distortion(dense: Predictions, pruned: Predictions, *, metric: str = "recall
         accuracy_after=pruned.accuracy()[rows[1]],
         notes=(),
     )
-    alone = [member for member in dict.fromkeys((*dense.members, *pruned.members)) if member not in set(shared)]
-    return dataclasses.replace(found, notes=_notes(found, alone))
+    unpaired = [member for member in dict.fromkeys((*dense.members, *pruned.members)) if member not in set(shared)]
+    return dataclasses.replace(result, notes=_notes(result, unpaired))
 
 
 def _variance(rates: np.ndarray, ddof: int) -> np.ndarray:
-    if ddof not in (0, 1):
-        raise InputError("ddof", repr(ddof), "0 and 1")
+    require(ddof in (0, 1), "ddof", ddof, "0 or 1")
     known = rates[:, ~np.isnan(rates[0])]
     return known.var(1, ddof=ddof) if known.shape[1] > ddof else np.full(len(rates), np.nan)
 
 
-def _notes(found: Distortion, alone: Sequence[object]) -> tuple[str, ...]:
+def _notes(result: Distortion, unpaired: Sequence[object]) -> tuple[str, ...]:
     notes = []
-    if alone:
-        notes.append(f"Members on one side only are left out: {listed(alone)}.")
-    empty = [name for name, count in zip(found.class_names, found.examples, strict=True) if not count]
+    if unpaired:
+        notes.append(f"Members of only one population are left out: {listed(unpaired)}.")
+    empty = [name for name, count in zip(result.class_names, result.examples, strict=True) if not count]
     if empty:
         notes.append(f"Classes without test examples do not count: {listed(empty)}.")
-    undefined = [member for member, alpha in zip(found.members, found.alpha, strict=True) if np.isnan(alpha)]
+    undefined = [member for member, alpha in zip(result.members, result.alpha, strict=True) if np.isnan(alpha)]
     if undefined:
         notes.append(
-            f"The slope is undefined for members {listed(undefined)}: one model gets nothing right, or the dense one "
-            "is equally good at all classes."
+            f"The slope is undefined for members {listed(undefined)}: one model has no correct predictions, or the "
+            "dense one has the same rate for every class."
         )
-    shown = found.examples[found.examples > 0]
-    if found.metric != "recall" or shown.min() != shown.max():
-        cause = (
-            f"Classes have {shown.min()} to {shown.max()} test examples"
-            if found.metric == "recall"
-            else (f"The rates are of {found.metric}")
+    counts = result.examples[result.examples > 0]
+    if result.metric != "recall":
+        notes.append(f"The rates are {result.metric}, so balances need not sum to 0; the line still passes the origin.")
+    elif counts.min() != counts.max():
+        notes.append(
+            f"Classes have {counts.min()} to {counts.max()} test examples, so balances need not sum to 0; the line "
+            "still passes the origin."
         )
-        notes.append(f"{cause}, so balances need not sum to 0; the line goes through the origin all the same.")
     return tuple(notes)

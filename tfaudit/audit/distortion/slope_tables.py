@@ -1,4 +1,4 @@
-"""Slopes, accuracies and variances in the shape of the tables of [R]."""
+"""Slopes, accuracies and variances in the layout of the tables of [R]."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ __all__ = ["accuracy_table", "level_table", "p_table", "variance_table"]
 
 
 def p_table(tests: pd.DataFrame, *, columns: str) -> pd.DataFrame:
-    """Corrected p-values, pairs down and the values of one factor across: [R] tables 1-9.
+    """Tabulate corrected p-values with pairs as rows and the values of one factor as columns: [R] tables 1-9.
 
     Args:
-        tests: of `slope_tests`.
-        columns: the factor that goes across, for instance "model" (tables 1 and 9) or "level" (tables 5 to 8).
+        tests: frame of `slope_tests`.
+        columns: factor whose values are the columns, such as "model" (tables 1 and 9) or "level" (tables 5 to 8).
 
     Returns:
-        `p_bonferroni`, indexed by the other factors, where they vary, and by `pair`, where there are several.
+        `p_bonferroni`, indexed by the other factors that vary, and by `pair` if there are several.
 
     Raises:
         InputError: `columns` is none of the factors held fixed.
     """
     fixed = list(tests.columns[: list(tests.columns).index("first")])
     if columns not in fixed:
-        raise InputError(f"columns: {columns!r}, the tests hold fixed {', '.join(fixed) or 'nothing'}")
+        raise InputError("columns", repr(columns), f"a factor that the tests hold fixed ({', '.join(fixed) or 'none'})")
     pair = tests["first"].astype(str) + " vs " + tests["second"].astype(str)
     down = [name for name in fixed if name != columns and tests[name].nunique() > 1]
     down += ["pair"] if pair.nunique() > 1 or not down else []
@@ -33,9 +33,9 @@ def p_table(tests: pd.DataFrame, *, columns: str) -> pd.DataFrame:
 
 
 def accuracy_table(slopes: pd.DataFrame) -> pd.DataFrame:
-    """Mean accuracy before pruning: [R] table 10.
+    """Tabulate the mean accuracy before pruning: [R] table 10.
 
-    Every dense member counts once, however many levels it was pruned to.
+    Every dense member counts once, regardless of the number of levels it was pruned to.
 
     Returns:
         One row per combination of factors other than the level: these, `members` and `accuracy`, a share.
@@ -52,10 +52,10 @@ def accuracy_table(slopes: pd.DataFrame) -> pd.DataFrame:
 
 
 def variance_table(slopes: pd.DataFrame) -> pd.DataFrame:
-    """Mean variance of recall over the classes, before pruning and at each level: [R] table 11.
+    """Tabulate the mean variance of recall over the classes, before pruning and at each level: [R] table 11.
 
-    Where it grew, bold in [R], `table[levels].gt(table["before"], axis=0)`. `slope_means` says so for every level,
-    against those dense members alone whose pruned ones exist.
+    `table[levels].gt(table["before"], axis=0)` marks where it grew, bold in [R]. `slope_means` marks it for every level
+    relative to only those dense members whose pruned ones exist.
 
     Returns:
         One row per combination of factors other than the level, their index: `before`, then a column per level.
@@ -67,17 +67,17 @@ def variance_table(slopes: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for group, members in groups_of(slopes, factors):
         before = members.drop_duplicates("member")["variance_before"].mean()
-        after = {level["level"]: each["variance_after"].mean() for level, each in groups_of(members, ["level"])}
+        after = {key["level"]: level["variance_after"].mean() for key, level in groups_of(members, ["level"])}
         rows.append({**group, "before": before, **after})
     return pd.DataFrame(rows).set_index(factors) if factors else pd.DataFrame(rows)
 
 
 def level_table(slopes: pd.DataFrame, *, dense: object = "dense") -> pd.DataFrame:
-    """Accuracy and intensification at each level, the dense models first: [R] tables 12 and 13, figure 13.
+    """Tabulate accuracy and intensification at each level, the dense models first: [R] tables 12 and 13, figure 13.
 
     Args:
-        slopes: of `slope_frame`.
-        dense: what to call the level without compression: 0.0 among sparsities, 1 among pruning ratios.
+        slopes: frame of `slope_frame`.
+        dense: name of the level without compression: 0.0 among sparsities, 1 among pruning ratios.
 
     Returns:
         The factors of `slopes`, `members`, `accuracy`, `accuracy_se`, `alpha`, `alpha_se`: means over the members and

@@ -1,4 +1,4 @@
-"""Does the slope differ between levels, methods, models or data sets? The hypotheses of [R] 7 and tables 1-9."""
+"""Tests of slopes between levels, methods, models or data sets: the hypotheses of [R] 7 and tables 1-9."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def slope_tests(
     family: str = "column",
     equal_var: bool = False,
 ) -> pd.DataFrame:
-    """t-tests of E[alpha] between values of one factor, all others equal, with Bonferroni's correction.
+    """Test E[alpha] between values of one factor, all others equal, by t-tests with Bonferroni's correction.
 
     The hypotheses of [R] 7, first value of a pair against the second:
 
@@ -38,24 +38,23 @@ def slope_tests(
     - Methods, table 8: `slope_tests(s, "method", paired=True, pairs="all")`, pruned from the same dense parents.
     - Two methods for every ratio and model, table 9: the same with `pairs=[("magnitude", "undecayed")], family="all"`.
 
-    Columns: the names in `within`, `first`, `second`, `members_first`, `members_second` (those shared, where paired),
-    `mean_first`, `mean_second`, `difference` (first minus second), `t`, `df`, `p` and `p_bonferroni`. Tests are NaN
-    with fewer than two members a side or an undefined slope among them, and do not count in the correction.
+    Columns: the names in `within`, `first`, `second`, `members_first`, `members_second` (shared members, if paired),
+    `mean_first`, `mean_second`, `difference` (first minus second), `t`, `df`, `p` and `p_bonferroni`. Tests with fewer
+    than two members in a sample or with an undefined slope are NaN and do not count in the correction.
 
     Args:
-        slopes: of `slope_frame`; of its values, `alpha` alone is needed.
-        factor: the column whose values are compared.
-        paired: whether members of one name belong together (same dense parent) or all are independent.
-        alternative: "less" (the first slope is supposed to be smaller), "greater" or "two-sided".
-        pairs: "consecutive" (numbers ascend, names as they first appear; of those that a column has), "all", or the
-            pairs themselves.
-        within: the columns whose values are held fixed; all other factors by default.
+        slopes: frame of `slope_frame`; `alpha` is the only value that it needs.
+        factor: column whose values are compared.
+        paired: whether members of the same name share a dense parent, or all members are independent.
+        alternative: "less" (the first slope is smaller), "greater" or "two-sided".
+        pairs: "consecutive" (numbers ascend, names in the order of their first appearance), "all", or a list of pairs.
+        within: columns whose values are held fixed; all other factors by default.
         family: "column" multiplies p by the number of tests that share all of `within`, "all" by that of all tests.
-        equal_var: independent tests only: Student's instead of Welch's.
+        equal_var: for independent tests: Student's instead of Welch's.
 
     Raises:
-        InputError: an option that is not allowed, a value or column that there is not, or several slopes of one
-            member where there must be one, since a factor that varies is not in `within`.
+        InputError: an unknown option, value or column, or several slopes of one member because a factor that varies is
+            not in `within`.
 
     Example:
         >>> slopes = pd.DataFrame({"level": [2] * 3 + [4] * 3, "member": [0, 1, 2] * 2})
@@ -69,12 +68,12 @@ def slope_tests(
     fixed = [name for name in factors if name != factor] if within is None else list(within)
     unknown = [name for name in fixed if name not in factors or name == factor]
     require(not unknown, "within", within, f"names among {', '.join(name for name in factors if name != factor)}")
-    require(family in ("column", "all"), "family", family, "column, all")
-    chosen = _checked(pairs, in_order(slopes[factor]))
+    require(family in ("column", "all"), "family", family, "column or all")
+    pairs = _checked(pairs, in_order(slopes[factor]))
     rows = []
     for stratum, members in groups_of(slopes, fixed):
         samples = {value: _sample(members, factor, value, stratum) for value in in_order(members[factor])}
-        for first, second in _PAIRS[chosen](samples) if isinstance(chosen, str) else chosen:
+        for first, second in _PAIRS[pairs](samples) if isinstance(pairs, str) else pairs:
             if first not in samples or second not in samples:
                 continue
             one, other = samples[first], samples[second]
@@ -85,10 +84,9 @@ def slope_tests(
             sides = (first, second, len(one), len(other), one.mean(skipna=False), other.mean(skipna=False))
             rows.append((*stratum.values(), *sides, test.difference, test.t, test.df, test.p))
     tests = pd.DataFrame(rows, columns=[*fixed, *_COLUMNS])
-    made = tests["p"].notna()
-    count = (
-        made.groupby([tests[name] for name in fixed]).transform("sum") if fixed and family == "column" else made.sum()
-    )
+    defined = tests["p"].notna()
+    columns = [tests[name] for name in fixed]
+    count = defined.groupby(columns).transform("sum") if fixed and family == "column" else defined.sum()
     return tests.assign(p_bonferroni=np.minimum(tests["p"] * count, 1.0))
 
 
@@ -115,13 +113,14 @@ def _checked(pairs: str | Sequence[tuple[Any, Any]], values: list[Any]) -> str |
 
 
 def _sample(members: pd.DataFrame, factor: str, value: Any, stratum: dict[str, Any]) -> pd.Series:
-    """The slopes at one value of the factor, by member."""
+    """Return the slopes at one value of the factor, by member."""
     sample = members[members[factor] == value].set_index("member")["alpha"]
     twice = sample.index[sample.index.duplicated()]
     if len(twice):
         place = ", ".join(f"{name} {part}" for name, part in {factor: value, **stratum}.items())
         raise InputError(
-            f"within: {', '.join(stratum) or 'nothing'}, but at {place} member {twice[0]} has several slopes; "
-            "hold fixed what tells them apart, or choose rows"
+            "within",
+            f"{', '.join(stratum) or 'nothing'} (at {place} member {twice[0]} has several slopes)",
+            "every factor that distinguishes the slopes of a member",
         )
     return sample

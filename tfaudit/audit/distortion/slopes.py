@@ -1,4 +1,4 @@
-"""The distortions of many levels, methods, models or data sets side by side, as tidy frames: [R] 6 and figures 1-13."""
+"""Slopes of many levels, methods, models or data sets as tidy frames: [R] 6 and figures 1-13."""
 
 from __future__ import annotations
 
@@ -13,7 +13,16 @@ from tfaudit.audit.distortion.recall_distortion import Distortion
 from tfaudit.errors import InputError
 from tfaudit.stats.intervals import mark_slopes
 
-__all__ = ["balances", "factors_of", "groups_of", "in_order", "pooled", "slope_frame", "slope_intervals", "slope_means"]
+__all__ = [
+    "balance_frame",
+    "factors_of",
+    "groups_of",
+    "in_order",
+    "pooled_frame",
+    "slope_frame",
+    "slope_intervals",
+    "slope_means",
+]
 
 _VALUES = ("member", "alpha", "accuracy_before", "accuracy_after", "variance_before", "variance_after")
 
@@ -21,18 +30,18 @@ _VALUES = ("member", "alpha", "accuracy_before", "accuracy_after", "variance_bef
 def slope_frame(
     distortions: Mapping[Any, Distortion], *, by: str | Sequence[str] = ("level",), ddof: int = 0
 ) -> pd.DataFrame:
-    """One row per distortion and member: what all functions of this module and its tests and tables start from.
+    """Tabulate the slopes, one row per distortion and member: the input of the tests and tables of slopes.
 
-    Columns: the names in `by`, then those of `Distortion.members_frame`. Frames of several studies, each with a column
-    `dataset` or `model` of its own, are joined with `pandas.concat`.
+    Columns: the names in `by`, then those of `Distortion.members_frame`. Join frames of several studies, each
+    with a column `dataset` or `model`, with `pandas.concat`.
 
     Args:
-        distortions: by level; or by tuples such as (method, level).
-        by: what the keys are, one name per part. A level is a sparsity, a pruning ratio or a kind of quantization.
-        ddof: of the variances of recall over the classes, 0 or 1.
+        distortions: by level, or by tuples such as (method, level).
+        by: names of the parts of a key. A level is a sparsity, a pruning ratio or a kind of quantization.
+        ddof: 0 or 1, for the variances of recall over the classes.
 
     Raises:
-        InputError: no distortions, of several metrics, or keys that do not fit `by`.
+        InputError: no distortions, several metrics, or keys that do not fit `by`.
 
     Example:
         >>> from tfaudit import Predictions
@@ -42,38 +51,46 @@ def slope_frame(
            level  member  alpha  variance_after
         0    0.5       0    1.0          0.0625
     """
-    return _stacked({key: each.members_frame(ddof=ddof) for key, each in distortions.items()}, distortions, by)
+    return _stack(
+        {key: distortion.members_frame(ddof=ddof) for key, distortion in distortions.items()}, distortions, by
+    )
 
 
-def balances(distortions: Mapping[Any, Distortion], *, by: str | Sequence[str] = ("level",)) -> pd.DataFrame:
-    """The points of [R] figures 5-8, one row per distortion, member and class: `by`, and `Distortion.frame`'s columns.
+def balance_frame(distortions: Mapping[Any, Distortion], *, by: str | Sequence[str] = ("level",)) -> pd.DataFrame:
+    """Tabulate the points of [R] figures 5-8, one row per distortion, member and class.
 
-    Raises:
-        InputError: as `slope_frame`.
-    """
-    return _stacked({key: each.frame() for key, each in distortions.items()}, distortions, by)
-
-
-def pooled(distortions: Mapping[Any, Distortion], *, by: str | Sequence[str] = ("level",)) -> pd.DataFrame:
-    """The lines of [R] figures 5-8, one row per distortion: `by`, and all that `Distortion.summary` says.
+    Columns: the names in `by`, then those of `Distortion.frame`.
 
     Raises:
         InputError: as `slope_frame`.
     """
-    return _stacked({key: pd.DataFrame([each.summary()]) for key, each in distortions.items()}, distortions, by)
+    return _stack({key: distortion.frame() for key, distortion in distortions.items()}, distortions, by)
+
+
+def pooled_frame(distortions: Mapping[Any, Distortion], *, by: str | Sequence[str] = ("level",)) -> pd.DataFrame:
+    """Tabulate the pooled slopes of [R] figures 5-8, one row per distortion.
+
+    Columns: the names in `by`, then the keys of `Distortion.summary`.
+
+    Raises:
+        InputError: as `slope_frame`.
+    """
+    return _stack(
+        {key: pd.DataFrame([distortion.summary()]) for key, distortion in distortions.items()}, distortions, by
+    )
 
 
 def slope_intervals(slopes: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataFrame:
-    """The mean slope of every level with its interval and mark: [R] figures 1-4 and 9-12.
+    """Compute the mean slope of every level with its interval and mark: [R] figures 1-4 and 9-12.
 
-    The intervals of one data set, model and method stand together: each has the confidence `1 - alpha / levels`.
+    The intervals of one data set, model and method are a family: each has the confidence `1 - alpha / levels`.
 
     Columns: the factors of `slopes`, `members`, `alpha` (mean slope), `low`, `high`, `confidence` and `mark`: "<" below
     1 (de-intensification), ">" above 1 (intensification), "?" neither.
 
     Args:
-        slopes: of `slope_frame`.
-        alpha: chance that any interval of a family misses its mean, in (0, 1).
+        slopes: frame of `slope_frame`.
+        alpha: probability that any interval of a family misses its mean, in (0, 1).
 
     Raises:
         InputError: a column is missing, or alpha is outside (0, 1).
@@ -82,14 +99,14 @@ def slope_intervals(slopes: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataFram
     rows = []
     for family, members in groups_of(slopes, [name for name in factors if name != "level"]):
         levels = groups_of(members, ["level"])
-        for level, found in levels:
-            mark = dataclasses.asdict(mark_slopes(found["alpha"], levels=len(levels), alpha=alpha))
-            rows.append({**family, **level, "members": len(found), "alpha": mark.pop("mean"), **mark})
+        for level, rows_of_level in levels:
+            mark = dataclasses.asdict(mark_slopes(rows_of_level["alpha"], levels=len(levels), alpha=alpha))
+            rows.append({**family, **level, "members": len(rows_of_level), "alpha": mark.pop("mean"), **mark})
     return pd.DataFrame(rows)[[*factors, "members", "alpha", "low", "high", "confidence", "mark"]]
 
 
 def slope_means(slopes: pd.DataFrame) -> pd.DataFrame:
-    """Means over the members, one row per combination of factors: [R] figure 13 and tables 10-13.
+    """Compute means over the members, one row per combination of factors: [R] figure 13 and tables 10-13.
 
     Columns: the factors of `slopes`; `members`; means of `accuracy_before`, `accuracy_after`, `alpha`,
     `variance_before`, `variance_after`; `accuracy_before_se`, `accuracy_after_se`, `alpha_se`, standard errors (NaN for
@@ -109,27 +126,27 @@ def slope_means(slopes: pd.DataFrame) -> pd.DataFrame:
 
 
 def factors_of(slopes: pd.DataFrame, *needed: str) -> list[str]:
-    """The columns of a slope frame that tell models apart: all but the member and its values.
+    """Return the columns of a slope frame that identify models: all but the member and its values.
 
     Args:
-        slopes: of `slope_frame`.
-        *needed: columns that there must be, beside `member`.
+        slopes: frame of `slope_frame`.
+        *needed: required columns, besides `member`.
 
     Raises:
-        InputError: a column is missing, a factor has empty cells, or there are no rows.
+        InputError: a column is missing, a factor has missing values, or there are no rows.
     """
     missing = [name for name in ("member", *needed) if name not in slopes]
     if missing or slopes.empty:
-        raise InputError("slopes", f"no {', '.join(missing) or 'rows'}", "a frame as of `slope_frame`")
+        raise InputError("slopes", f"no {', '.join(missing) or 'rows'}", "a frame of `slope_frame`")
     factors = [str(name) for name in slopes if name not in _VALUES]
     empty = [name for name in factors if slopes[name].isna().any()]
     if empty:
-        raise InputError(f"slopes: empty cells in {', '.join(empty)}; every row must say what model it is of")
+        raise InputError("slopes", f"missing values in {', '.join(empty)}", "the factors of every row")
     return factors
 
 
 def groups_of(slopes: pd.DataFrame, names: Sequence[str]) -> list[tuple[dict[str, Any], pd.DataFrame]]:
-    """Every combination of values of the named columns, ordered as `in_order`, and its rows."""
+    """Return every combination of values of the named columns, ordered as `in_order`, with its rows."""
     if not names:
         return [({}, slopes)]
     order = [
@@ -140,24 +157,22 @@ def groups_of(slopes: pd.DataFrame, names: Sequence[str]) -> list[tuple[dict[str
 
 
 def in_order(values: Iterable[Any]) -> list[Any]:
-    """Distinct values: numbers ascend, names stay in the order of their first appearance."""
+    """Return the distinct values: numbers ascend, names keep the order of their first appearance."""
     distinct = list(dict.fromkeys(values))
     return sorted(distinct) if all(isinstance(value, numbers.Real) for value in distinct) else distinct
 
 
-def _stacked(
+def _stack(
     frames: dict[Any, pd.DataFrame], distortions: Mapping[Any, Distortion], by: str | Sequence[str]
 ) -> pd.DataFrame:
     names = [by] if isinstance(by, str) else list(by)
-    metrics = sorted({each.metric for each in distortions.values()})
+    metrics = sorted({distortion.metric for distortion in distortions.values()})
     if len(metrics) != 1:
-        raise InputError("distortions", f"of metrics {', '.join(metrics) or 'none'}", "distortions of one metric")
+        raise InputError("distortions", f"metrics {', '.join(metrics) or 'none'}", "distortions of one metric")
     for key, frame in frames.items():
         parts = key if isinstance(key, tuple) else (key,)
         if len(parts) != len(names):
-            raise InputError(
-                f"distortions: key {key!r} has {len(parts)} parts, by names {len(names)}: {', '.join(names)}"
-            )
+            raise InputError("distortions", f"key {key!r}", f"keys of as many parts as by names: {', '.join(names)}")
         for i, (name, part) in enumerate(zip(names, parts, strict=True)):
             frame.insert(i, name, part)
     return pd.concat(frames.values(), ignore_index=True)

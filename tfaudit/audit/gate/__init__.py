@@ -1,1 +1,1 @@
-"""May a compressed model be shipped? Limits, checked against what the data can show."""
+"""The gate: may a compressed model ship? Limits, measurements, checks and the verdict."""

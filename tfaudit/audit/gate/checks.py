@@ -1,48 +1,42 @@
-"""One figure against one limit: beyond it, within it, or more than the data can tell."""
+"""Checks of measured quantities against their limits: pass, fail, or too little data to judge."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
 
-from tfaudit.audit.gate.measurements import Drops, Measurements, Slope
+from tfaudit.audit.gate.limits import Limits
+from tfaudit.audit.gate.measurements import Drops, Measurements
+from tfaudit.errors import InputError, listed
 
-__all__ = [
-    "CANNOT_JUDGE",
-    "FAIL",
-    "OUTCOMES",
-    "PASS",
-    "Check",
-    "check_class_drops",
-    "check_harmed",
-    "check_overall_drop",
-    "check_slope",
-    "check_value",
-    "drop_outcomes",
-]
+__all__ = ["CANNOT_JUDGE", "FAIL", "OUTCOMES", "PASS", "Check", "Checks"]
 
 FAIL, CANNOT_JUDGE, PASS = OUTCOMES = ("fail", "cannot judge", "pass")
 """The gravest first."""
 
+HARM_PP = 10.0
+"""Drop of a class that must be detectable if `Limits.worst_class_drop_pp` is not set."""
+
 LISTED = 10
+"""Most classes that a sentence names."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Check:
-    """One figure against its limit; `value`, `low`, `high` and `detectable` are in the unit of the limit.
+    """One quantity against its limit; `value`, `low`, `high` and `detectable` are in the unit of the limit.
 
     Attributes:
-        name: of the limit.
-        limit: the most that the figure may be.
-        value: the figure, NaN where there is none.
-        low: lower end of its interval, NaN for a count or a size.
+        name: name of the limit.
+        limit: largest value that passes.
+        value: measured value; NaN if it is undefined.
+        low: lower end of its interval; NaN for exact quantities.
         high: its upper end.
-        detectable: the smallest value that is found with power 80 %; NaN where none is, or none is needed.
+        detectable: smallest value that a test detects with power 80 %; NaN if there is none, or for exact quantities.
         outcome: "pass", "fail" or "cannot judge".
-        sentence: the same for people.
+        sentence: the result in words.
     """
 
     name: str
@@ -55,119 +49,153 @@ class Check:
     sentence: str
 
 
-def drop_outcomes(drops: Drops, limit: float, alpha: float) -> np.ndarray:
-    """The rule for drops, `(C,)` outcomes; see `tfaudit.gate`."""
-    sharp = ((drops.high < limit) | (drops.detectable <= limit)) & (drops.grain <= limit)
-    beyond = np.where(drops.p <= alpha, FAIL, CANNOT_JUDGE)
-    return np.where(drops.drop > limit, beyond, np.where(sharp, PASS, CANNOT_JUDGE))
+@dataclasses.dataclass(frozen=True)
+class Checks:
+    """Checks of one compressed model or population; see `tfaudit.gate` for the rules.
 
+    Every field of `Limits` has a method of its name, which takes the limit and returns a `Check`.
 
-def check_overall_drop(evidence: Measurements, limit: float, alpha: float) -> Check:
-    """The drop of accuracy."""
-    drops = evidence.overall()
-    outcome = str(drop_outcomes(drops, limit, alpha)[0])
-    return _drop_check("overall_drop_pp", "accuracy", evidence, drops, 0, limit, alpha, outcome)
-
-
-def check_class_drops(evidence: Measurements, limit: float, alpha: float) -> tuple[Check, pd.DataFrame]:
-    """The drop of the worst class, that is the one that falls most among those of the gravest outcome; and all classes.
-
-    Columns of the frame: `class`, `examples`, `drop_pp`, `low_pp`, `high_pp`, `p_holm`, `detectable_pp`, `outcome`.
+    Attributes:
+        measurements: the measurements.
+        limits: the limits.
+        class_names: names of the C classes.
+        alpha: level of the tests.
+        sizes: bytes of the baseline's and of the compressed model's file.
     """
-    drops = evidence.classes()
-    outcomes = drop_outcomes(drops, limit, alpha)
-    gravity = np.array([OUTCOMES.index(outcome) for outcome in outcomes])
-    order = np.lexsort((-drops.drop, gravity))  # NaN, a class without examples, comes last among its equals
-    outcome, row = str(outcomes[order[0]]), int(order[0])
-    subject = f"recall of {drops.names[row]}"
-    check = _drop_check("worst_class_drop_pp", subject, evidence, drops, row, limit, alpha, outcome)
-    alike = [drops.names[i] for i in order if outcomes[i] == outcome]
-    count = f"{len(alike)} of {len(drops.names)} classes"
-    verb = {FAIL: "fail", CANNOT_JUDGE: "cannot be judged", PASS: "pass"}[outcome]
-    tail = f" {count} {verb}" + (f": {listed(alike)}." if outcome != PASS else ".")
-    frame = pd.DataFrame(
-        {
-            "class": drops.names,
-            "examples": drops.examples,
-            "drop_pp": drops.drop,
-            "low_pp": drops.low,
-            "high_pp": drops.high,
-            "p_holm": drops.p,
-            "detectable_pp": drops.detectable,
-            "outcome": outcomes,
-        }
-    )
-    return dataclasses.replace(check, sentence=check.sentence + tail), frame
 
+    measurements: Measurements
+    limits: Limits
+    class_names: tuple[str, ...]
+    alpha: float
+    sizes: tuple[float, float] | None = None
 
-def _drop_check(
-    name: str,
-    subject: str,
-    evidence: Measurements,
-    drops: Drops,
-    row: int,
-    limit: float,
-    alpha: float,
-    outcome: str,
-) -> Check:
-    drop, low, high, p = (float(values[row]) for values in (drops.drop, drops.low, drops.high, drops.p))
-    moves = f"falls by {drop:.2f}" if drop >= 0 else f"rises by {-drop:.2f}"
-    found = f"The {subject} {moves} points ({100 * (1 - alpha):g} % interval of the drop {low:.2f} to {high:.2f})"
-    if np.isnan(drop):
-        sentence = f"The {subject} is unknown: no test examples."
-    elif outcome == FAIL:
-        sentence = f"{found}: more than {limit:g}, and more than chance explains (p = {p:.2g})."
-    elif outcome == PASS:
-        sentence = f"{found}, within {limit:g}."
-    elif drop > limit:
-        sentence = f"{found}: more than {limit:g}, but chance may explain it (p = {p:.2g})."
-    else:
-        sentence = f"{found}, but that is too coarse to vouch for {limit:g}."
-    if outcome == CANNOT_JUDGE:
-        sentence += f" {evidence.remedy(drops, row, limit)}"
-    return Check(name, limit, drop, low, high, float(drops.detectable[row]), outcome, sentence)
+    def all(self) -> tuple[Check, ...]:
+        """Return one check per limit that is set."""
+        return tuple(getattr(self, name)(limit) for name, limit in self.limits.as_dict().items())
 
+    def overall_drop_pp(self, limit: float) -> Check:
+        """Check the drop of accuracy."""
+        drops = self.measurements.overall()
+        return self._drop("overall_drop_pp", "accuracy", drops, 0, limit, str(self._outcomes(drops, limit)[0]))
 
-def check_harmed(evidence: Measurements, limit: float, names: Sequence[str], *, harm: float) -> Check:
-    """The share of harmed classes; those in which a drop of `harm` points would not be found count against a pass."""
-    harmed, detectable = evidence.harmed(limit)
-    blind = ~(detectable <= harm)  # NaN is blind
-    share, unknown = harmed.mean(), (harmed | blind).mean()
-    outcome = FAIL if share > limit else PASS if unknown <= limit else CANNOT_JUDGE
-    hurt = [name for name, is_hurt in zip(names, harmed, strict=True) if is_hurt]
-    sentence = f"{len(hurt)} of {len(names)} classes significantly harmed, limit {100 * limit:g} %"
-    sentence += f": {listed(hurt)}." if hurt else "."
-    if outcome == CANNOT_JUDGE:
-        sentence += f" In {np.sum(blind & ~harmed)} more a drop of {harm:g} points would hardly be found."
-    return Check("harmed_share", limit, float(share), np.nan, np.nan, np.nan, outcome, sentence)
+    def worst_class_drop_pp(self, limit: float) -> Check:
+        """Check the drop of the worst class: the largest among the classes of the gravest outcome."""
+        drops, outcomes = self._class_drops, self._outcomes(self._class_drops, limit)
+        gravity = np.array([OUTCOMES.index(outcome) for outcome in outcomes])
+        order = np.lexsort((-drops.drop, gravity))  # NaN, a class without examples, comes last among its equals
+        row, outcome = int(order[0]), str(outcomes[order[0]])
+        check = self._drop("worst_class_drop_pp", f"recall of {drops.names[row]}", drops, row, limit, outcome)
+        alike = [drops.names[i] for i in order if outcomes[i] == outcome]
+        verb = {FAIL: "fail", CANNOT_JUDGE: "cannot be judged", PASS: "pass"}[outcome]
+        names = f": {listed(alike, LISTED)}." if outcome != PASS else "."
+        return dataclasses.replace(
+            check, sentence=f"{check.sentence} {len(alike)} of {len(drops.names)} classes {verb}{names}"
+        )
 
+    def class_frame(self) -> pd.DataFrame:
+        """Return the check of every class's drop; no rows if `worst_class_drop_pp` is not limited.
 
-def check_slope(found: Slope, limit: float, alpha: float) -> Check:
-    """Intensification, by the same rule as drops, 1 in the place of no change."""
-    if np.isnan(found.value):
-        outcome, sentence = CANNOT_JUDGE, "Intensification is undefined here."
-    else:
-        beyond, sharp = found.value > limit, found.high < limit or found.detectable <= limit
-        outcome = (FAIL if found.low > 1 else CANNOT_JUDGE) if beyond else PASS if sharp else CANNOT_JUDGE
-        interval = f"{100 * (1 - alpha):g} % interval {found.low:.2f} to {found.high:.2f}"
-        sentence = f"The classes drift apart by the slope {found.value:.3f} ({interval}), limit {limit:g}."
+        Columns: `class`, `examples`, `drop_pp`, `low_pp`, `high_pp`, `p_holm`, `detectable_pp`, `outcome`.
+        """
+        limit = self.limits.worst_class_drop_pp
+        columns = ["class", "examples", "drop_pp", "low_pp", "high_pp", "p_holm", "detectable_pp", "outcome"]
+        if limit is None:
+            return pd.DataFrame(columns=columns)
+        drops = self._class_drops
+        values = (drops.names, drops.examples, drops.drop, drops.low, drops.high, drops.p, drops.detectable)
+        return pd.DataFrame(dict(zip(columns, (*values, self._outcomes(drops, limit)), strict=True)))
+
+    def harmed_share(self, limit: float) -> Check:
+        """Check the share of harmed classes; those in which harm is not detectable count against a pass."""
+        harm = HARM_PP if self.limits.worst_class_drop_pp is None else self.limits.worst_class_drop_pp
+        harmed, detectable = self.measurements.harmed(limit)
+        blind = ~(detectable <= harm)  # NaN is blind
+        share = harmed.mean()
+        outcome = FAIL if share > limit else PASS if (harmed | blind).mean() <= limit else CANNOT_JUDGE
+        names = [name for name, is_harmed in zip(self.class_names, harmed, strict=True) if is_harmed]
+        sentence = f"{len(names)} of {len(harmed)} classes are significantly harmed, limit {100 * limit:g} %"
+        sentence += f": {listed(names, LISTED)}." if names else "."
         if outcome == CANNOT_JUDGE:
-            sentence += f" This data shows slopes of {found.detectable:.2f} or more."
-    sentence = f"{sentence} {found.remark}".strip()
-    return Check("intensification", limit, found.value, found.low, found.high, found.detectable, outcome, sentence)
+            sentence += f" In {np.sum(blind & ~harmed)} more a drop of {harm:g} points is not reliably detectable."
+        return Check("harmed_share", limit, float(share), np.nan, np.nan, np.nan, outcome, sentence)
+
+    def intensification(self, limit: float) -> Check:
+        """Check intensification by the rule for drops, with 1 as no change."""
+        slope = self.measurements.slope()
+        if np.isnan(slope.value):
+            outcome, sentence = CANNOT_JUDGE, "Intensification is undefined."
+        else:
+            if slope.value > limit:
+                outcome = FAIL if slope.low > 1 else CANNOT_JUDGE
+            else:
+                outcome = PASS if slope.high < limit or slope.detectable <= limit else CANNOT_JUDGE
+            interval = f"{100 * (1 - self.alpha):g} % interval {slope.low:.2f} to {slope.high:.2f}"
+            sentence = f"Recall distortion has the slope {slope.value:.3f} ({interval}), limit {limit:g}."
+            if outcome == CANNOT_JUDGE:
+                sentence += f" These data detect slopes of {slope.detectable:.2f} or more."
+        sentence = f"{sentence} {slope.remark}".strip()
+        return Check("intensification", limit, slope.value, slope.low, slope.high, slope.detectable, outcome, sentence)
+
+    def flips(self, limit: float) -> Check:
+        """Check the share of predictions that change."""
+        return self._flip_share("flips", self.measurements.flips(), "change", limit)
+
+    def negative_flips(self, limit: float) -> Check:
+        """Check the share of predictions that turn from right to wrong."""
+        return self._flip_share("negative_flips", self.measurements.negative_flips(), "turn from right to wrong", limit)
+
+    def size_bytes(self, limit: float) -> Check:
+        """Check the size of the compressed model's file."""
+        _, compressed = self._known_sizes("size_bytes")
+        return _exact("size_bytes", compressed, limit, f"The model takes {compressed:,.0f} bytes, limit {limit:,.0f}.")
+
+    def size_ratio(self, limit: float) -> Check:
+        """Check its size against the baseline's."""
+        baseline, compressed = self._known_sizes("size_ratio")
+        ratio = compressed / baseline
+        return _exact(
+            "size_ratio", ratio, limit, f"The model takes {ratio:.3f} of the baseline's bytes, limit {limit:g}."
+        )
+
+    @cached_property
+    def _class_drops(self) -> Drops:
+        return self.measurements.classes()
+
+    def _outcomes(self, drops: Drops, limit: float) -> np.ndarray:
+        """Return the `(C,)` outcomes of the rule for drops."""
+        sharp = ((drops.high < limit) | (drops.detectable <= limit)) & (drops.grain <= limit)
+        beyond = np.where(drops.p <= self.alpha, FAIL, CANNOT_JUDGE)
+        return np.where(drops.drop > limit, beyond, np.where(sharp, PASS, CANNOT_JUDGE))
+
+    def _drop(self, name: str, subject: str, drops: Drops, row: int, limit: float, outcome: str) -> Check:
+        drop, low, high, p = (float(values[row]) for values in (drops.drop, drops.low, drops.high, drops.p))
+        moves = f"falls by {drop:.2f}" if drop >= 0 else f"rises by {-drop:.2f}"
+        interval = f"{100 * (1 - self.alpha):g} % interval of the drop {low:.2f} to {high:.2f}"
+        change = f"The {subject} {moves} points ({interval})"
+        if np.isnan(drop):
+            sentence = f"The {subject} is unknown: no test examples."
+        elif outcome == FAIL:
+            sentence = f"{change}: above the limit of {limit:g}, and chance does not explain it (p = {p:.2g})."
+        elif outcome == PASS:
+            sentence = f"{change}, within the limit of {limit:g}."
+        elif drop > limit:
+            sentence = f"{change}: above the limit of {limit:g}, but chance may explain it (p = {p:.2g})."
+        else:
+            sentence = f"{change}, but the data are too few to confirm the limit of {limit:g}."
+        if outcome == CANNOT_JUDGE:
+            sentence += f" {self.measurements.remedy(drops, row, limit)}"
+        return Check(name, limit, drop, low, high, float(drops.detectable[row]), outcome, sentence)
+
+    def _flip_share(self, name: str, share: float, verb: str, limit: float) -> Check:
+        sentence = f"{100 * share:.2f} % of the predictions {verb}, limit {100 * limit:g} %; exact on these data."
+        return _exact(name, share, limit, sentence)
+
+    def _known_sizes(self, name: str) -> tuple[float, float]:
+        if self.sizes is None or min(self.sizes) <= 0:
+            raise InputError("sizes", repr(self.sizes), f"the bytes of both models' files, because {name} is limited")
+        return self.sizes
 
 
-def check_value(name: str, value: float, limit: float, sentence: str) -> Check:
-    """A count or a size: exact, so beyond the limit or not."""
+def _exact(name: str, value: float, limit: float, sentence: str) -> Check:
     outcome = FAIL if value > limit else PASS
     return Check(name, limit, value, np.nan, np.nan, np.nan, outcome, sentence)
-
-
-def listed(names: Sequence[str]) -> str:
-    """The first ten names, and how many more.
-
-    Example:
-        >>> listed(["cat", "dog"])
-        'cat, dog'
-    """
-    return ", ".join(names[:LISTED]) + (f" and {len(names) - LISTED} more" if len(names) > LISTED else "")

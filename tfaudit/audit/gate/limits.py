@@ -1,88 +1,157 @@
-"""What a compressed model may lose: the limits of a gate."""
+"""Limits of a gate; a field of `Limits` is the one place that registers a limit."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from tfaudit.errors import InputError, require
 
-__all__ = ["Limits"]
+__all__ = ["QUANTITIES", "Limits", "Quantity"]
 
-_RANGES = {
-    "overall_drop_pp": (0.0, 100.0, "percentage points in [0, 100]"),
-    "worst_class_drop_pp": (0.0, 100.0, "percentage points in [0, 100]"),
-    "harmed_share": (0.0, 1.0, "a share in [0, 1]"),
-    "flips": (0.0, 1.0, "a share in [0, 1]"),
-    "negative_flips": (0.0, 1.0, "a share in [0, 1]"),
-    "intensification": (1.0, math.inf, "a slope of 1 or more; 1 is none"),
-    "size_bytes": (1.0, math.inf, "a number of bytes, 1 or more"),
-    "size_ratio": (0.0, math.inf, "compressed / baseline, 0 or more"),
-}
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Quantity:
+    """The quantity that a limit bounds: its description, allowed range and number format.
+
+    Attributes:
+        description: one line with the unit of the limit, the help of the command-line flag.
+        title: short name in tables and charts.
+        number_format: format of a value, with the printed unit.
+        scale: factor from the unit of the limit to the printed unit.
+        minimum: smallest limit that is allowed.
+        maximum: largest limit that is allowed.
+        allowed: the allowed limits in words.
+        neutral: value without any change, where the chart's scale starts.
+    """
+
+    description: str
+    title: str
+    number_format: str
+    scale: float = 1.0
+    minimum: float = 0.0
+    maximum: float = math.inf
+    allowed: str
+    neutral: float = 0.0
+
+    def text(self, value: float) -> str:
+        """Return a value with its unit, "unknown" for NaN.
+
+        Example:
+            >>> QUANTITIES["flips"].text(0.0123), QUANTITIES["size_bytes"].text(1_250_000)
+            ('1.23 %', '1.25 MB')
+        """
+        return "unknown" if math.isnan(value) else self.number_format.format(self.scale * value)
+
+
+_POINTS = {"number_format": "{:.2f} pp", "maximum": 100.0, "allowed": "percentage points in [0, 100]"}
+_SHARE = {"number_format": "{:.2f} %", "scale": 100.0, "maximum": 1.0, "allowed": "a share in [0, 1]"}
+
+
+def _limit(description: str, title: str, **quantity: Any) -> Any:
+    return dataclasses.field(
+        default=None, metadata={"quantity": Quantity(description=description, title=title, **quantity)}
+    )
 
 
 @dataclasses.dataclass(frozen=True)
 class Limits:
-    """The most that each figure may be; None leaves it unchecked, and at least one is checked.
+    """The largest values that a gate allows; None leaves a quantity unchecked.
+
+    A new limit is a field here, with its metadata, and a method of the same name in `tfaudit.audit.gate.checks.Checks`.
+    The flags and TOML keys of `tfaudit gate`, tables and charts follow from them.
 
     Attributes:
         overall_drop_pp: drop of accuracy, percentage points.
-        worst_class_drop_pp: drop of any class's recall, percentage points.
-        harmed_share: share of the classes that are significantly harmed, after Benjamini and Hochberg (of populations
-            in centred recall).
-        flips: share of the examples that are answered differently; of populations the share of PIEs.
-        negative_flips: share of the examples that were right and became wrong; of populations by modal label.
-        intensification: slope of [R] 5, at least 1.
-        size_bytes: of the compressed model's file.
-        size_ratio: of the compressed model's file to the baseline's.
+        worst_class_drop_pp: largest drop of a class's recall, percentage points.
+        harmed_share: share of the classes that are significantly harmed, after Benjamini and Hochberg; for populations
+            in centred recall.
+        flips: share of the examples whose prediction changes; for populations the share of PIEs.
+        negative_flips: share of the examples that turn from right to wrong; for populations by modal label.
+        intensification: slope of recall distortion, [R] 5, at least 1.
+        size_bytes: size of the compressed model's file.
+        size_ratio: its size divided by that of the baseline's file.
 
     Raises:
-        InputError: no limit, a value that is no number, or one out of range.
+        InputError: no limit, or a value that is not a number in the allowed range.
 
     Example:
-        >>> Limits(worst_class_drop_pp=2).given()
+        >>> Limits(worst_class_drop_pp=2).as_dict()
         {'worst_class_drop_pp': 2.0}
     """
 
-    overall_drop_pp: float | None = None
-    worst_class_drop_pp: float | None = None
-    harmed_share: float | None = None
-    flips: float | None = None
-    negative_flips: float | None = None
-    intensification: float | None = None
-    size_bytes: float | None = None
-    size_ratio: float | None = None
+    overall_drop_pp: float | None = _limit("Drop of accuracy, percentage points.", "drop of accuracy", **_POINTS)
+    worst_class_drop_pp: float | None = _limit(
+        "Drop of any class's recall, percentage points.", "drop of worst class", **_POINTS
+    )
+    harmed_share: float | None = _limit(
+        "Share of significantly harmed classes, in [0, 1].",
+        "harmed classes",
+        **_SHARE | {"number_format": "{:.1f} %"},
+    )
+    flips: float | None = _limit("Share of predictions that change, in [0, 1].", "flips", **_SHARE)
+    negative_flips: float | None = _limit(
+        "Share that turns from right to wrong, in [0, 1].", "right to wrong", **_SHARE
+    )
+    intensification: float | None = _limit(
+        "How far the classes drift apart; 1 is not at all.",
+        "intensification",
+        number_format="{:.3f}",
+        minimum=1.0,
+        allowed="a slope of 1 or more; 1 is no intensification",
+        neutral=1.0,
+    )
+    size_bytes: float | None = _limit(
+        "Bytes of the compressed model's file.",
+        "size",
+        number_format="{:.3g} MB",
+        scale=1e-6,
+        minimum=1.0,
+        allowed="a number of bytes, 1 or more",
+    )
+    size_ratio: float | None = _limit(
+        "Its bytes divided by the baseline's.",
+        "size against baseline",
+        number_format="{:.1f} %",
+        scale=100.0,
+        allowed="compressed / baseline, 0 or more",
+    )
 
     def __post_init__(self) -> None:
-        for name, (low, high, allowed) in _RANGES.items():
+        for name, quantity in QUANTITIES.items():
             value = getattr(self, name)
             if value is None:
                 continue
             number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-            require(number and low <= value <= high, name, value, allowed)
+            require(number and quantity.minimum <= value <= quantity.maximum, name, value, quantity.allowed)
             object.__setattr__(self, name, float(value))
-        if not self.given():
-            raise InputError("limits", "none given", f"one or more of {', '.join(_RANGES)}")
+        if not self.as_dict():
+            raise InputError("limits", "none", f"one or more of {', '.join(QUANTITIES)}")
 
     @classmethod
     def from_mapping(cls, settings: Mapping[str, Any]) -> Limits:
-        """Limits by name, for instance the `[gate]` table of a TOML file.
+        """Return limits by name, such as the `[gate]` table of a TOML file.
 
         Raises:
-            InputError: a name that is no limit, or as `Limits`.
+            InputError: an unknown name, or as `Limits`.
 
         Example:
             >>> Limits.from_mapping({"flips": 0.02}).flips
             0.02
         """
-        unknown = [name for name in settings if name not in _RANGES]
-        if unknown:
-            raise InputError("limits", f"{unknown[0]!r} is none", ", ".join(_RANGES))
+        for name in settings:
+            require(name in QUANTITIES, "limits", name, f"names among {', '.join(QUANTITIES)}")
         return cls(**settings)
 
-    def given(self) -> dict[str, float]:
-        """The limits that are set, by name, in the order in which they are checked."""
-        values = dataclasses.asdict(self)
-        return {name: value for name, value in values.items() if value is not None}
+    def as_dict(self) -> dict[str, float]:
+        """Return the limits that are set, by name, in the order of the checks."""
+        return {name: value for name, value in dataclasses.asdict(self).items() if value is not None}
+
+
+QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
+    {field.name: field.metadata["quantity"] for field in dataclasses.fields(Limits)}
+)
+"""The quantity of each limit, by name."""

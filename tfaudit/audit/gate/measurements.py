@@ -1,4 +1,4 @@
-"""What a gate measures, and how surely, whether on a pair of models or on two populations."""
+"""Measurements of a gate, whether of a pair of models or of two populations."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from typing import Protocol
 
 import numpy as np
 
-__all__ = ["Drops", "Measurements", "Slope", "smallest"]
+__all__ = ["Drops", "Measurements", "Slope"]
 
 
 @dataclasses.dataclass(frozen=True)
 class Drops:
-    """Drops of the share of right answers, one per class or one for all examples; arrays `(C,)`, percentage points.
+    """Drops of accuracy or recall: `(C,)` arrays, one entry per class or one for all examples, percentage points.
 
     Attributes:
-        names: of the classes.
-        examples: test examples.
+        names: names of the classes.
+        examples: number of test examples.
         drop: before minus after; NaN without examples.
-        low: lower end of its interval at level 1 - alpha, each class by itself.
+        low: lower end of its interval at level 1 - alpha, without correction for the number of classes.
         high: its upper end.
-        p: of no change, adjusted after Holm where there are several classes.
-        detectable: the smallest drop that is found with power 80 % at the level of the strictest of Holm's tests,
-            alpha / C; NaN where none is.
-        grain: what one example weighs, where the interval does not cover the choice of examples; else 0.
+        p: p-value of no change, after Holm's correction over the classes.
+        detectable: smallest drop that a test detects with power 80 % at the strictest of Holm's levels, alpha / C;
+            NaN if there is none.
+        grain: weight of one example, if the interval does not cover the sampling of examples; else 0.
     """
 
     names: tuple[str, ...]
@@ -35,17 +35,26 @@ class Drops:
     detectable: np.ndarray
     grain: np.ndarray
 
+    def detects(self, row: int) -> str:
+        """Return the smallest detectable drop as the end of a sentence: "detect a drop of 31.25 points or more"."""
+        smallest = self.detectable[row]
+        return "detect no drop reliably" if np.isnan(smallest) else f"detect a drop of {smallest:.2f} points or more"
+
+    def strictest_level(self, alpha: float) -> float:
+        """Return the strictest of the levels at which Holm's correction tests the classes with examples."""
+        return alpha / max(1, int(np.count_nonzero(self.examples)))
+
 
 @dataclasses.dataclass(frozen=True)
 class Slope:
-    """Intensification, [R] 5. NaN where it is undefined.
+    """Intensification, [R] 5; NaN if it is undefined.
 
     Attributes:
         value: the slope.
         low: lower end of its interval at level 1 - alpha.
         high: its upper end.
-        detectable: the smallest slope above 1 that is found with power 80 %.
-        remark: what a reader has to know, or nothing.
+        detectable: smallest slope above 1 that a test detects with power 80 %.
+        remark: a sentence that helps to interpret the slope, or "".
     """
 
     value: float = float("nan")
@@ -56,42 +65,37 @@ class Slope:
 
 
 class Measurements(Protocol):
-    """What a gate asks for. Shares are in [0, 1]."""
+    """Interface between the checks and what they measure on. Shares are in [0, 1]."""
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader has to know."""
+        """Remarks for the reader, one sentence each."""
 
     def overall(self) -> Drops:
-        """The drop of accuracy: arrays of length 1."""
+        """Return the drop of accuracy; arrays of length 1."""
 
     def classes(self) -> Drops:
-        """The drop of every class's recall."""
+        """Return the drop of every class's recall."""
 
     def harmed(self, share: float) -> tuple[np.ndarray, np.ndarray]:
-        """`(C,)` booleans, significantly harmed after BH; and the drops that are found, in points, NaN for none.
+        """Return which classes are significantly harmed, and the smallest detectable drops.
 
-        Found at the level that Benjamini and Hochberg hold a class to if a `share` of the classes is harmed.
+        Args:
+            share: of the classes that may be harmed; it sets the level of the detectable drops, which is that of
+                Benjamini and Hochberg's procedure when this share is harmed.
+
+        Returns:
+            `(C,)` booleans, and `(C,)` percentage points, NaN if no drop is detectable.
         """
 
     def flips(self) -> float:
-        """Share of the examples that are answered differently."""
+        """Return the share of the examples whose prediction changes."""
 
     def negative_flips(self) -> float:
-        """Share of the examples that were right and became wrong."""
+        """Return the share of the examples that turn from right to wrong."""
 
     def slope(self) -> Slope:
-        """Intensification, [R] 5."""
+        """Return intensification, [R] 5."""
 
     def remedy(self, drops: Drops, row: int, limit: float) -> str:
-        """A sentence: which drop this data would show, and how much data would show one of `limit` points."""
-
-
-def smallest(detectable: float) -> str:
-    """The smallest detectable drop, in percentage points, as the end of a sentence.
-
-    Example:
-        >>> "20 examples " + smallest(31.25)
-        '20 examples show a drop of 31.25 points or more'
-    """
-    return "show no drop at all reliably" if np.isnan(detectable) else f"show a drop of {detectable:.2f} points or more"
+        """Return a sentence: which drop these data can detect, and how much data a drop of `limit` points takes."""

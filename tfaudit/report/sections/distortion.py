@@ -11,7 +11,7 @@ from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audit.distortion.recall_distortion import Distortion
 from tfaudit.audit.distortion.slope_tables import level_table, p_table, variance_table
 from tfaudit.audit.distortion.slope_tests import slope_tests
-from tfaudit.audit.distortion.slopes import balances, pooled, slope_frame, slope_intervals
+from tfaudit.audit.distortion.slopes import balance_frame, pooled_frame, slope_frame, slope_intervals
 from tfaudit.charts.distortion import balance_chart
 from tfaudit.charts.slopes import interval_chart, slope_chart, tradeoff_chart
 from tfaudit.report.sections.section import Figure, Section, Table, column, grid
@@ -88,7 +88,7 @@ def _figures(found: Mapping[Place, Distortion], slopes: pd.DataFrame, intervals:
         ),
         Figure(
             "balances",
-            balance_chart(balances(named), pooled(named)),
+            balance_chart(balance_frame(named), pooled_frame(named)),
             "A point per class and member: normalised recall balance after against before.",
             "Balances after and before",
         ),

@@ -1,4 +1,4 @@
-"""What a gate measures on one model against one model."""
+"""Measurements of a gate on one model against one model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from tfaudit.audit.epoch_metrics import intensification
-from tfaudit.audit.gate.measurements import Drops, Slope, smallest
+from tfaudit.audit.gate.measurements import Drops, Slope
 from tfaudit.audit.model_pair import PairComparison, compare
 from tfaudit.predictions import Predictions
 from tfaudit.stats.balance import normalised_balance, slope
@@ -21,7 +21,14 @@ RESAMPLES = 1000
 
 @dataclasses.dataclass(frozen=True)
 class PairMeasurements:
-    """One model against one model: exact McNemar tests, intervals over examples."""
+    """Measurements on one model against one model: exact McNemar tests, intervals over examples.
+
+    Attributes:
+        baseline: the uncompressed model.
+        compressed: the compressed one, on the same examples.
+        alpha: level of the tests.
+        seed: seed of the bootstrap.
+    """
 
     baseline: Predictions
     compressed: Predictions
@@ -29,18 +36,18 @@ class PairMeasurements:
     seed: int = 0
 
     @cached_property
-    def pair(self) -> PairComparison:
-        """The comparison that everything is read from."""
+    def comparison(self) -> PairComparison:
+        """Return the comparison that every measurement is read from."""
         return compare(self.baseline, self.compressed, alpha=self.alpha)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Those of the comparison."""
-        return self.pair.notes
+        """Return the notes of the comparison."""
+        return self.comparison.notes
 
     def overall(self) -> Drops:
-        """McNemar over all examples."""
-        whole = self.pair.overall
+        """Return the drop of accuracy, tested by McNemar's test over all examples."""
+        whole = self.comparison.overall
         return Drops(
             names=("all examples",),
             examples=np.array([whole.examples]),
@@ -53,8 +60,8 @@ class PairMeasurements:
         )
 
     def classes(self) -> Drops:
-        """McNemar per class."""
-        pair = self.pair
+        """Return the drop of each class's recall, tested by McNemar's test."""
+        pair = self.comparison
         return Drops(
             names=pair.class_names,
             examples=pair.examples,
@@ -68,26 +75,26 @@ class PairMeasurements:
 
     @property
     def _level(self) -> float:
-        """Of the strictest of Holm's tests."""
-        return self.alpha / max(1, int(np.count_nonzero(self.pair.examples)))
+        """Return the strictest of Holm's levels."""
+        return self.alpha / max(1, int(np.count_nonzero(self.comparison.examples)))
 
     def harmed(self, share: float) -> tuple[np.ndarray, np.ndarray]:
-        """Lower recall and adjusted p <= alpha."""
-        harmed = (self.pair.p_bh <= self.alpha) & (self.pair.difference < 0)
+        """Return the classes with a lower recall and adjusted p <= alpha, and the detectable drops."""
+        harmed = (self.comparison.p_bh <= self.alpha) & (self.comparison.difference < 0)
         level = max(self.alpha * share, self._level)
-        return harmed, 100 * detectable_drop(self.pair.examples, self.pair.won, alpha=level)
+        return harmed, 100 * detectable_drop(self.comparison.examples, self.comparison.won, alpha=level)
 
     def flips(self) -> float:
-        """Share of the examples with another top-1 class."""
-        whole = self.pair.overall
+        """Return the share of the examples with another top-1 class."""
+        whole = self.comparison.overall
         return (whole.lost + whole.won + whole.other_wrong) / whole.examples
 
     def negative_flips(self) -> float:
-        """Share of the examples that were right and became wrong."""
-        return self.pair.overall.lost / self.pair.overall.examples
+        """Return the share of the examples that turn from right to wrong."""
+        return self.comparison.overall.lost / self.comparison.overall.examples
 
     def slope(self) -> Slope:
-        """With the percentile interval of a seeded bootstrap of each class's examples."""
+        """Return intensification with the percentile interval of a seeded bootstrap of each class's examples."""
         before, after = self.baseline, self.compressed
         value = intensification(before.labels, after.top1[0], before.top1[0])
         slopes = self._resampled_slopes()
@@ -98,32 +105,34 @@ class PairMeasurements:
         return Slope(value, float(low), float(high), 1 + float(shift))
 
     def _resampled_slopes(self) -> np.ndarray:
-        """A class's examples are of four kinds: right in both models, lost, won, wrong in both. So counts suffice.
+        """Return the slopes of `RESAMPLES` bootstrap samples, drawn from each class's counts.
 
-        One example lost and one won, spread over all classes, are added: without them a pair that does not differ on
-        these examples would show no uncertainty at all.
+        The examples of a class are of four kinds: right in both models, lost, won, wrong in both. One lost and one won
+        example are spread over all classes: without them a pair that does not differ would show no uncertainty.
         """
-        pair, held = self.pair, self.pair.examples > 0
-        examples, lost, won = pair.examples[held], pair.lost[held], pair.won[held]
-        both = np.rint(pair.recall_before[held] * examples).astype(int) - lost
+        pair = self.comparison
+        examples, lost, won, recall = (
+            values[pair.examples > 0] for values in (pair.examples, pair.lost, pair.won, pair.recall_before)
+        )
+        both = np.rint(recall * examples).astype(int) - lost
         kinds = np.stack([both, lost, won, examples - both - lost - won], -1).astype(float)
         kinds[:, 1:3] += (examples / examples.sum())[:, None]
         kinds /= kinds.sum(1, keepdims=True)
         drawn = np.random.default_rng(self.seed).multinomial(examples, kinds, size=(RESAMPLES, len(examples)))
         right = drawn[..., 0] + drawn[..., 1], drawn[..., 0] + drawn[..., 2]
-        balances = [normalised_balance(each / examples, each.sum(-1) / examples.sum()) for each in right]
+        balances = [normalised_balance(hits / examples, hits.sum(-1) / examples.sum()) for hits in right]
         return slope(*balances)
 
     def remedy(self, drops: Drops, row: int, limit: float) -> str:
-        """Examples, at the share of gains of the class or of all examples, whichever is larger."""
-        gains = self.pair.overall.won / self.pair.overall.examples
+        """Return how many examples the limit takes, at the gains of the class or, if larger, of all examples."""
+        gains = self.comparison.overall.won / self.comparison.overall.examples
         if len(drops.names) > 1 and drops.examples[row]:
-            gains = max(gains, self.pair.won[row] / drops.examples[row])
-        shown = f"{drops.examples[row]:,} examples {smallest(drops.detectable[row])}"
+            gains = max(gains, self.comparison.won[row] / drops.examples[row])
+        detected = f"{drops.examples[row]:,} examples {drops.detects(row)}"
         if limit <= 0 or 2 * gains + limit / 100 > 1:
-            return f"{shown}."
-        level = self.alpha / max(1, int(np.count_nonzero(drops.examples)))
-        return f"{shown}; one of {limit:g} takes about {examples_needed(limit / 100, gains, alpha=level):,} examples."
+            return f"{detected}."
+        needed = examples_needed(limit / 100, gains, alpha=drops.strictest_level(self.alpha))
+        return f"{detected}; one of {limit:g} takes about {needed:,} examples."
 
 
 def _share(counts: np.ndarray, examples: np.ndarray) -> np.ndarray:
