@@ -49,7 +49,7 @@ def choose_among(label: str, options: Sequence[T], key: str, named: Callable[[T]
 
 def variant_labels(study_audit: StudyAudit) -> dict[str, str]:
     """What the variants are called in choices and in the URL, by their keys, the baseline too."""
-    return dict(zip(study_audit.titles, labels(list(study_audit.titles.values())), strict=True))
+    return dict(zip(study_audit.data.titles, labels(list(study_audit.data.titles.values())), strict=True))
 
 
 def choose_variant(study_audit: StudyAudit, *, baseline: bool = False) -> str:
@@ -60,7 +60,7 @@ def choose_variant(study_audit: StudyAudit, *, baseline: bool = False) -> str:
         baseline: whether the baseline can be chosen, too.
     """
     named = {label: key for key, label in variant_labels(study_audit).items()}
-    compressed = [label for label, key in named.items() if key != study_audit.audit.baseline]
+    compressed = [label for label, key in named.items() if key != study_audit.summary.baseline]
     options = list(named) if baseline else compressed
     if len(options) > BUTTONS:
         return named[_lasting(st.selectbox, "Variant", options, "variant", index=options.index(compressed[0]))]
@@ -133,9 +133,9 @@ def has_variants(study_audit: StudyAudit) -> bool:
     Args:
         study_audit: of the study.
     """
-    if not study_audit.compressed_keys:
+    if not study_audit.data.compressed_keys:
         st.info("The study holds no compressed variant to compare with; `tfaudit run` goes on where it stopped.")
-    return bool(study_audit.compressed_keys)
+    return bool(study_audit.data.compressed_keys)
 
 
 def clicked(key: str, name: str) -> Any:

@@ -56,7 +56,7 @@ def page(study_audit: StudyAudit) -> None:
     if not has_variants(study_audit):
         return
     variant = choose_variant(study_audit)
-    if variant not in study_audit.audit.impacts:
+    if variant not in study_audit.summary.impacts:
         st.info(
             "Welch's test per class compares populations of two members or more: train more with "
             "`tfaudit run RECIPE --population`. One model against one is tested on a page of its own."
@@ -69,7 +69,7 @@ def page(study_audit: StudyAudit) -> None:
         centering = choose_among("Centred on the accuracy of the", CENTERINGS, "centering", CENTRED.__getitem__)
         order = st.selectbox("Sort by", list(ORDERS), key="sort", bind="query-params", width=220)
         search = st.text_input("Search", placeholder="Part of a name", key="search", bind="query-params", width=220)
-    impact = study_audit.impact(variant, centering)
+    impact = study_audit.class_impact(variant, centering)
     st.markdown(prose(_counted(impact, correction)))
     column, ascending = ORDERS[order]
     ranked = ranked_classes(impact.frame(correction), column, ascending=ascending)
@@ -78,10 +78,10 @@ def page(study_audit: StudyAudit) -> None:
     if shown.empty:
         st.info("No class that was tested has such a name in this range.")
     # Rows are selected by their place: another choice of rows, or another order, is another table.
-    state = f"{study_audit.store.directory} {variant} {times_chosen('class')}"
+    state = f"{study_audit.data.store.directory} {variant} {times_chosen('class')}"
     table = f"table {state} {correction} {centering} {order} {search} {st.query_params.get('range', '')}"
     lines = f"lines {state}"
-    _choose(shown, labels(study_audit.tally(variant).class_names), table, lines)
+    _choose(shown, labels(study_audit.counts(variant).class_names), table, lines)
     classes, one = st.container(), st.container()
     with one:
         chosen = _one_class(study_audit, variant)
@@ -93,7 +93,7 @@ def page(study_audit: StudyAudit) -> None:
 def _one_class(study_audit: StudyAudit, variant: str) -> int | None:
     """What is known of the class that was chosen, and which one that is."""
     st.subheader("One class")
-    chosen = choose_class(study_audit.tally(variant).class_names)
+    chosen = choose_class(study_audit.counts(variant).class_names)
     if chosen is None:
         st.caption("Choose a class to see its members, what it is taken for, and its exemplars.")
     else:
@@ -115,7 +115,7 @@ def _counted(impact: ClassImpact, correction: str) -> str:
 
 def _in_range(ranked: pd.DataFrame, order: str, study_audit: StudyAudit, variant: str) -> pd.DataFrame:
     """The classes of the ranks that were brushed in the overview; the URL calls them `range`."""
-    key = f"overview {study_audit.store.directory}"
+    key = f"overview {study_audit.data.store.directory}"
     brushed = clicked(key, RANGE)
     if brushed is not None:
         _forget_range()

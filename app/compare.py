@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from tfaudit.analysis.stored_images import data_uri, is_tiny
 from tfaudit.app.cards import show_cards
 from tfaudit.app.choosing import choose_among, choose_class, choose_variant, clicked, has_variants, times_chosen
 from tfaudit.app.showing import show_chart, show_notes, show_table
 from tfaudit.app.text import labels, plain, prose
 from tfaudit.audit.model_pair import PairComparison
-from tfaudit.report.exemplar_cards import Card, data_uri, is_tiny
+from tfaudit.report.exemplar_cards import Card
 from tfaudit.report.sections.pairs import SAYS
 
 if TYPE_CHECKING:
@@ -63,9 +64,11 @@ def page(study_audit: StudyAudit) -> None:
     st.markdown(prose(SAYS))
     key = choose_variant(study_audit)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        before = _choose_member(study_audit, study_audit.audit.baseline, "before")
+        before = _choose_member(study_audit, study_audit.summary.baseline, "before")
         after = _choose_member(study_audit, key, "after")
-    found = study_audit.pair(key) if study_audit.single(key) else study_audit.member_pair(key, before, after)
+    found = (
+        study_audit.model_pair(key) if study_audit.data.is_single(key) else study_audit.member_pair(key, before, after)
+    )
     name = f"pair-{key}-{before}-{after}"
     _whole(found)
     st.subheader("Classes")
@@ -80,10 +83,10 @@ def page(study_audit: StudyAudit) -> None:
 
 def _choose_member(study_audit: StudyAudit, key: str, name: str) -> int:
     """Which member stands for a variant; nothing to choose where there is one."""
-    members = study_audit.inputs.members[key]
+    members = study_audit.data.members[key]
     if len(members) == 1:
         return members[0]
-    return st.selectbox(f"Member of {plain(study_audit.titles[key])}", members, key=name, bind="query-params")
+    return st.selectbox(f"Member of {plain(study_audit.data.titles[key])}", members, key=name, bind="query-params")
 
 
 def _whole(found: PairComparison) -> None:
@@ -117,7 +120,7 @@ def _whole(found: PairComparison) -> None:
 def _classes(study_audit: StudyAudit, found: PairComparison, name: str) -> None:
     """The table; a row that is selected becomes the class of the images below."""
     frame = found.frame().sort_values(["p", "difference_pp"], kind="stable")
-    table = f"classes of {study_audit.store.directory} {name} {times_chosen('class')}"
+    table = f"classes of {study_audit.data.store.directory} {name} {times_chosen('class')}"
     if rows := clicked(table, "rows"):
         st.session_state["class"] = labels(found.class_names)[frame.index[rows[0]]]
     show_table(frame, name, CLASSES, key=table, select=True)
@@ -131,7 +134,7 @@ def _flips(study_audit: StudyAudit, found: PairComparison, name: str) -> None:
     if kind != KINDS[0]:
         rows = rows[rows["kind"] == kind]
     if chosen is not None:
-        rows = rows[study_audit.tally(study_audit.audit.baseline).labels[rows["index"]] == chosen]
+        rows = rows[study_audit.counts(study_audit.summary.baseline).labels[rows["index"]] == chosen]
     if {"probability_before", "probability_after"} <= set(rows):  # the surest of their different answers first
         surest = rows["probability_before"] * rows["probability_after"]
         rows = rows.loc[surest.sort_values(ascending=False, kind="stable").index]
@@ -140,7 +143,7 @@ def _flips(study_audit: StudyAudit, found: PairComparison, name: str) -> None:
         return
     page = st.pagination(-(-len(rows) // PAGE), key="flips", bind="query-params") - 1
     shown = rows.iloc[page * PAGE : (page + 1) * PAGE]
-    images = study_audit.store.images(study_audit.split, shown["index"].to_list())
+    images = study_audit.data.store.images(study_audit.data.split, shown["index"].to_list())
     show_cards([_card(row, image) for row, image in zip(shown.to_dict("records"), images, strict=True)], (1, 1))
     show_table(rows, f"{name}-flips", {column: how for column, how in FLIPS.items() if column in rows})
 

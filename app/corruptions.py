@@ -124,7 +124,7 @@ def _corruptions(study_audit: StudyAudit, found: Mapping[str, Robustness]) -> No
     chosen = choose_variants(study_audit, list(found))
     if not chosen:
         return
-    levels = {study_audit.titles[key]: found[key] for key in chosen}
+    levels = {study_audit.data.titles[key]: found[key] for key in chosen}
     show_chart(
         relative_change_chart({title: each.changes(severity) for title, each in levels.items()}, k=k),
         f"relative-change-top{k}" + (f"-severity{severity}" if severity else ""),
@@ -142,7 +142,7 @@ def _corruptions(study_audit: StudyAudit, found: Mapping[str, Robustness]) -> No
 
 
 def _severities(study_audit: StudyAudit, found: Mapping[str, Robustness]) -> None:
-    rows = _titled({study_audit.titles[key]: each for key, each in found.items()}, Robustness.severity_frame)
+    rows = _titled({study_audit.data.titles[key]: each for key, each in found.items()}, Robustness.severity_frame)
     rows = rows[rows["severity"] > 0]
     if rows.empty:
         st.info("None of the sets that the study was evaluated on has severities.")
@@ -156,8 +156,8 @@ def _severities(study_audit: StudyAudit, found: Mapping[str, Robustness]) -> Non
     if not chosen or not shown:
         st.caption("Choose at least one corruption and one variant.")
         return
-    levels = {study_audit.titles[key]: found[key] for key in chosen}
-    baseline = study_audit.titles[study_audit.audit.baseline]
+    levels = {study_audit.data.titles[key]: found[key] for key in chosen}
+    baseline = study_audit.data.titles[study_audit.summary.baseline]
     show_chart(
         severity_chart(
             {title: each.curves() for title, each in levels.items()},
@@ -176,7 +176,7 @@ def _severities(study_audit: StudyAudit, found: Mapping[str, Robustness]) -> Non
 def _classes(study_audit: StudyAudit, found: Mapping[str, Robustness]) -> None:
     key = choose_variant(study_audit)
     if key not in found:
-        st.info(f"{plain(study_audit.titles[key])} was not evaluated under corruption.")
+        st.info(f"{plain(study_audit.data.titles[key])} was not evaluated under corruption.")
         return
     cells, change = found[key].class_frame(), found[key].tested_change
     names = told_apart(cells)
@@ -199,7 +199,7 @@ def _classes(study_audit: StudyAudit, found: Mapping[str, Robustness]) -> None:
         return
     show_chart(
         class_corruption_chart(
-            shown, study_audit.alpha, change=change, reach=largest_change(cells, change), most=MOST_CLASSES
+            shown, study_audit.data.alpha, change=change, reach=largest_change(cells, change), most=MOST_CLASSES
         ),
         f"class-corruptions-{key}",
         "Change of recall by class and corruption; a dot where it is significant.",
@@ -208,7 +208,7 @@ def _classes(study_audit: StudyAudit, found: Mapping[str, Robustness]) -> None:
 
 
 def _exemplars(study_audit: StudyAudit, found: Mapping[str, Robustness]) -> None:
-    rows = _titled({study_audit.titles[key]: each for key, each in found.items()}, Robustness.flip_frame)
+    rows = _titled({study_audit.data.titles[key]: each for key, each in found.items()}, Robustness.flip_frame)
     if rows.empty:
         st.info(
             "The sets that the study was evaluated on show other images than the clean ones: no exemplars among them."

@@ -102,7 +102,7 @@ def _slopes(study_audit: StudyAudit, found: Mapping[str, Distortion]) -> None:
             "Mean accuracy and mean slope of every variant with standard errors.",
         )
     rows = pd.DataFrame(
-        [{"title": study_audit.titles[key], **_placed(there[key]), **found[key].summary()} for key in chosen]
+        [{"title": study_audit.data.titles[key], **_placed(there[key]), **found[key].summary()} for key in chosen]
     )
     show_table(rows.drop(columns="mark").merge(intervals[[*BY, "low", "high", "mark"]], on=list(BY)), "slopes", SLOPES)
 
@@ -113,7 +113,7 @@ def _matrix(study_audit: StudyAudit, found: Mapping[str, Distortion]) -> None:
     if not chosen:
         st.caption("Choose at least one variant.")
         return
-    titles = dict(zip(chosen, labels([study_audit.titles[key] for key in chosen]), strict=True))
+    titles = dict(zip(chosen, labels([study_audit.data.titles[key] for key in chosen]), strict=True))
     panels = {titles[key]: found[key] for key in chosen}
     points = {title: each.frame() for title, each in panels.items()}
     many = sum(map(len, points.values())) > MOST_POINTS
@@ -135,7 +135,8 @@ def _classes(study_audit: StudyAudit, found: Mapping[str, Distortion]) -> None:
     key = choose_variant(study_audit)
     if key not in found:
         st.info(
-            f"{plain(study_audit.titles[key])} has no slope: its members have no dense partners, or get nothing right."
+            f"{plain(study_audit.data.titles[key])} has no slope: its members have no dense partners, or get "
+            "nothing right."
         )
         return
     each = found[key]
@@ -175,7 +176,7 @@ def _questions(study_audit: StudyAudit, found: Mapping[str, Distortion]) -> None
 def _tables(study_audit: StudyAudit, found: Mapping[str, Distortion]) -> tuple[pd.DataFrame, pd.DataFrame]:
     there = places(study_audit)
     slopes = slope_frame({there[key]: each for key, each in found.items()}, by=BY)
-    return slopes, slope_intervals(slopes, alpha=study_audit.alpha)
+    return slopes, slope_intervals(slopes, alpha=study_audit.data.alpha)
 
 
 def _placed(place: tuple[str, float | str]) -> dict[str, float | str]:

@@ -96,10 +96,10 @@ def _gallery(study_audit: StudyAudit, variant: str, found: Exemplars) -> None:
         number = st.pagination(pages, key="page", bind="query-params") if pages > 1 else 1
     shown = pies.iloc[(number - 1) * PAGE : number * PAGE]
     positions = shown["index"].tolist()
-    members = len(study_audit.tally(study_audit.audit.baseline).members), len(study_audit.tally(variant).members)
+    members = len(study_audit.counts(study_audit.summary.baseline).members), len(study_audit.counts(variant).members)
     with above:
         chosen_card = show_cards(
-            cards(shown, study_audit.store.images(study_audit.split, positions)), members, positions
+            cards(shown, study_audit.data.store.images(study_audit.data.split, positions)), members, positions
         )
     if chosen_card is not None:
         st.query_params["image"] = str(chosen_card)
@@ -126,15 +126,17 @@ def _filtered(study_audit: StudyAudit, found: Exemplars) -> pd.DataFrame:
 
 def _choose_attribute(study_audit: StudyAudit, found: Exemplars) -> pd.Series | None:
     """Which PIEs have an attribute: a group of the data, or what raters have seen; None without a choice."""
-    groups = study_audit.groups[study_audit.group_columns].iloc[found.index].reset_index(drop=True)
+    groups = study_audit.data.groups[study_audit.data.group_columns].iloc[found.index].reset_index(drop=True)
     masks = {
         f"{column}: {value}": groups[column] == value
-        for column in study_audit.group_columns
+        for column in study_audit.data.group_columns
         for value in groups[column].dropna().unique()
     }
     examples = found.pies["example"].astype(str)
     try:
-        seen = open_answers(study_audit.store.directory).labels(study_audit.split, study_audit.inputs.examples)
+        seen = open_answers(study_audit.data.store.directory).labels(
+            study_audit.data.split, study_audit.data.fingerprints.examples
+        )
         masks |= {f"seen: {name}": examples.isin(rows["example"]) for name, rows in seen.groupby("label")}
     except InputError as problem:  # the gallery needs no answers
         st.warning(prose(str(problem)))
@@ -165,10 +167,10 @@ def _difficulty(study_audit: StudyAudit, variant: str, found: Exemplars) -> None
 
 def _levels(study_audit: StudyAudit, variant: str, found: Exemplars) -> None:
     st.markdown("Two populations differ by chance, too: the band is what reassigning the members at random gives.")
-    chances = study_audit.audit.chances
+    chances = study_audit.summary.chances
     rows = [
-        {"title": study_audit.titles[key], **each.summary(), **_by_chance(chances.get(key))}
-        for key, each in study_audit.audit.exemplars.items()
+        {"title": study_audit.data.titles[key], **each.summary(), **_by_chance(chances.get(key))}
+        for key, each in study_audit.summary.exemplars.items()
     ]
     counts = pd.DataFrame(rows).reindex(columns=list(COUNTS))
     show_chart(

@@ -80,8 +80,8 @@ PROPERTIES = {
 def page(study_audit: StudyAudit) -> None:
     """Draws the page."""
     st.title("Groups")
-    people = study_audit.individuals
-    if not study_audit.group_columns and people is None:
+    people = study_audit.data.individuals
+    if not study_audit.data.group_columns and people is None:
         st.info(
             "The examples of this study name no groups and no individuals. `tfaudit audit` takes them from a file with "
             "`--groups FILE`; `tfaudit run` keeps those that the data set names."
@@ -93,17 +93,17 @@ def page(study_audit: StudyAudit) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         key = choose_variant(study_audit)
         column = None
-        if len(study_audit.group_columns) > 1:
-            names = dict(zip(study_audit.group_columns, labels(study_audit.group_columns), strict=True))
+        if len(study_audit.data.group_columns) > 1:
+            names = dict(zip(study_audit.data.group_columns, labels(study_audit.data.group_columns), strict=True))
             column = st.selectbox("Group by", list(names), format_func=names.__getitem__, key="by", bind="query-params")
-        elif study_audit.group_columns:
-            column = study_audit.group_columns[0]
+        elif study_audit.data.group_columns:
+            column = study_audit.data.group_columns[0]
     views = {"Groups": _groups, "Individuals": _individuals, "Exemplars": _exemplars, "Images": _properties}
     draw_tabs({name: functools.partial(draw, study_audit, key, column) for name, draw in views.items()}, "groups")
 
 
 def _groups(study_audit: StudyAudit, key: str, column: str | None) -> None:
-    found = study_audit.group_impact(key, column)
+    found = study_audit.groups(key, column)
     show_chart(
         groups_chart(found.table, found.individuals.head(0), found.fits, found.name),
         f"groups-{key}",
@@ -114,10 +114,10 @@ def _groups(study_audit: StudyAudit, key: str, column: str | None) -> None:
 
 
 def _individuals(study_audit: StudyAudit, key: str, column: str | None) -> None:
-    if study_audit.individuals is None:
+    if study_audit.data.individuals is None:
         st.info("No column of this study names individuals, such as writers, patients or devices, who come up again.")
         return
-    found = study_audit.group_impact(key, column)
+    found = study_audit.groups(key, column)
     left, right = st.columns(2)
     with left:
         show_chart(
@@ -126,7 +126,7 @@ def _individuals(study_audit: StudyAudit, key: str, column: str | None) -> None:
             "Accuracy of every individual after against before, with a line per group.",
         )
     with right:
-        st.markdown(f"**Individuals ({plain(str(study_audit.individuals.name))}), the hardest hit first**")
+        st.markdown(f"**Individuals ({plain(str(study_audit.data.individuals.name))}), the hardest hit first**")
         hit = found.individuals_frame().sort_values(["difference_pp", "examples"], kind="stable")
         show_table(hit, f"individuals-{key}", INDIVIDUALS)
         st.markdown("**Accuracy after on accuracy before: a line per group**")
@@ -135,7 +135,7 @@ def _individuals(study_audit: StudyAudit, key: str, column: str | None) -> None:
 
 
 def _exemplars(study_audit: StudyAudit, key: str, _: str | None) -> None:
-    if not study_audit.group_columns:
+    if not study_audit.data.group_columns:
         st.info("No column of this study names groups or attributes that an exemplar could have more often.")
         return
     found = study_audit.attributes(key)
@@ -157,7 +157,7 @@ def _properties(study_audit: StudyAudit, key: str, _: str | None) -> None:
         lines = f"Accuracy against {found.property}, before and after, with lines."
         show_chart(found.chart(), f"property-{key}", lines)
     with right:
-        if study_audit.individuals is not None:
+        if study_audit.data.individuals is not None:
             points = f"Accuracy of every individual after against before, coloured by {found.property}."
             show_chart(found.scatter(), f"property-{key}-individuals", points)
     show_table(found.frame(), f"property-{key}", PROPERTIES)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import streamlit as st
 
+from tfaudit.analysis.stored_images import data_uri, is_tiny
 from tfaudit.app.cards import picture
 from tfaudit.app.showing import show_chart, show_table
 from tfaudit.app.text import labels, plain, prose
 from tfaudit.charts.votes import votes_chart
-from tfaudit.report.exemplar_cards import data_uri, is_tiny
 
 if TYPE_CHECKING:
     from tfaudit.analysis.study_audit import StudyAudit
@@ -50,20 +50,20 @@ def show_image(study_audit: StudyAudit, position: int) -> None:
         study_audit: of the study.
         position: of the image.
     """
-    tallies = {key: study_audit.tally(key) for key in study_audit.titles}
-    baseline = tallies[study_audit.audit.baseline]
+    tallies = {key: study_audit.counts(key) for key in study_audit.data.titles}
+    baseline = tallies[study_audit.summary.baseline]
     classes = labels(baseline.class_names)
     truth = classes[baseline.labels[position]]
-    examples = study_audit.store.examples(study_audit.split, images=False, groups=False)
+    examples = study_audit.data.store.examples(study_audit.data.split, images=False, groups=False)
     example = str(examples["example"].iloc[position])
-    (image,) = study_audit.store.images(study_audit.split, [position])
+    (image,) = study_audit.data.store.images(study_audit.data.split, [position])
     with st.container(width=320):
         st.html(picture(data_uri(image), truth, example, tiny=is_tiny(image)))
     st.markdown(f"**{plain(example)}**, of class **{plain(truth)}**")
-    facts = [f"{name}: {value}" for name, value in study_audit.groups.iloc[position].items()]
+    facts = [f"{name}: {value}" for name, value in study_audit.data.groups.iloc[position].items()]
     if facts:
         st.caption(prose(", ".join(facts)))
-    named = dict(zip(study_audit.titles, labels(list(study_audit.titles.values())), strict=True))
+    named = dict(zip(study_audit.data.titles, labels(list(study_audit.data.titles.values())), strict=True))
     votes = pd.concat(each.image(position).assign(title=named[key]) for key, each in tallies.items())
     votes["name"] = [classes[answer] for answer in votes["answer"]]
     show_chart(votes_chart(votes, truth), f"votes-{position}", "Share of the votes for each answer at every level.")

@@ -52,13 +52,13 @@ ANALYSIS = {
 def page(study_audit: StudyAudit) -> None:
     """Draws the page."""
     st.title("Label")
-    answers = open_answers(study_audit.store.directory)
-    study_audit.inputs.require_examples()
-    drawn_from = study_audit.split, study_audit.inputs.examples
+    answers = open_answers(study_audit.data.store.directory)
+    study_audit.data.require_same_examples()
+    drawn_from = study_audit.data.split, study_audit.data.fingerprints.examples
     rows = answers.studies(*drawn_from).iloc[::-1].to_dict("records")
     studies = {int(row["study"]): dict(row) for row in rows}
-    table = study_audit.audit.table
-    able = table[(table["pies"] > 0) & (table["pies"] < len(study_audit.groups))]["variant"].tolist()
+    table = study_audit.summary.table
+    able = table[(table["pies"] > 0) & (table["pies"] < len(study_audit.data.groups))]["variant"].tolist()
     if studies:
         _study(study_audit, answers, studies)
     elif able:
@@ -91,17 +91,17 @@ def _study(study_audit: StudyAudit, answers: Answers, studies: Mapping[int, Fact
 def _choose(study_audit: StudyAudit, studies: Mapping[int, Facts]) -> int:
     def name(study: int) -> str:
         facts = studies[study]
-        (title,) = labels([study_audit.titles.get(facts["variant"], facts["variant"])])
+        (title,) = labels([study_audit.data.titles.get(facts["variant"], facts["variant"])])
         return f"{study}: {title}, {facts['images']} images, seed {facts['seed']}"
 
     return st.selectbox("Study", list(studies), format_func=name, key="series", bind="query-params", width=420)
 
 
 def _begin(study_audit: StudyAudit, answers: Answers, able: list[str]) -> None:
-    names = dict(zip(able, labels([study_audit.titles[key] for key in able]), strict=True))
+    names = dict(zip(able, labels([study_audit.data.titles[key] for key in able]), strict=True))
     variant = st.selectbox("Variant", able, format_func=names.__getitem__, key="variant of sample", width=420)
-    (pies,) = study_audit.audit.table.query("variant == @variant")["pies"].astype(int)
-    most = 2 * min(pies, len(study_audit.groups) - pies)
+    (pies,) = study_audit.summary.table.query("variant == @variant")["pies"].astype(int)
+    most = 2 * min(pies, len(study_audit.data.groups) - pies)
     with st.form("begin", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         images = st.number_input(
             "Images",
@@ -117,14 +117,14 @@ def _begin(study_audit: StudyAudit, answers: Answers, able: list[str]) -> None:
         return
     if images % 2 or images > most:
         raise InputError("images", str(images), "an even number up to twice the variant's PIEs")
-    ids = study_audit.store.examples(study_audit.split, images=False, groups=False)["example"]
+    ids = study_audit.data.store.examples(study_audit.data.split, images=False, groups=False)["example"]
     sample = _sample(study_audit, variant, images, seed)
     st.session_state["begun"] = answers.begin(
         sample,
         variant=variant,
-        split=study_audit.split,
+        split=study_audit.data.split,
         seed=seed,
-        examples=study_audit.inputs.examples,
+        examples=study_audit.data.fingerprints.examples,
         example_ids=ids.tolist(),
     )
     st.rerun()
@@ -148,7 +148,7 @@ def _rate(study_audit: StudyAudit, answers: Answers, study: int) -> None:
         return
     # In the session, too: other pages drop it from the URL.
     st.session_state["rater"] = st.query_params["rater"] = rater
-    if (str(study_audit.store.directory), study) in st.session_state.get("unblinded", set()):
+    if (str(study_audit.data.store.directory), study) in st.session_state.get("unblinded", set()):
         st.warning("You have seen the analysis of this study: what you answer from now on is not blind.")
     rate(study_audit, answers, study, rater)
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -192,7 +192,7 @@ def _progress(study_audit: StudyAudit, answers: Answers, study: int, facts: Fact
     }
     show_table(progress, f"progress-{study}", columns)
     unblinded = st.session_state.setdefault("unblinded", set())
-    place = str(study_audit.store.directory), study
+    place = str(study_audit.data.store.directory), study
     if place not in unblinded:
         st.markdown("The analysis tells which images are PIEs. Who still wants to rate must not see it.")
         st.button(
@@ -208,7 +208,7 @@ def _progress(study_audit: StudyAudit, answers: Answers, study: int, facts: Fact
 
 def _analysis(study_audit: StudyAudit, answers: Answers, study: int, facts: Facts) -> None:
     given = answers.answers(study)
-    found = survey(given, alpha=study_audit.alpha)
+    found = survey(given, alpha=study_audit.data.alpha)
     st.subheader("What raters see in PIEs and in other images")
     left, right = st.columns(2)
     with left:

@@ -49,22 +49,22 @@ def show_class(study_audit: StudyAudit, variant: str, label: int) -> None:
         variant: key of the compressed one.
         label: the class.
     """
-    name = study_audit.tally(variant).class_names[label]
+    name = study_audit.counts(variant).class_names[label]
     st.markdown(f"#### {plain(name) or 'Class without a name'}")
     left, right = st.columns(2)
     with left:
         st.markdown("**Recall of every member**")
         _recall(study_audit, label)
     with right:
-        st.markdown(f"**What it is taken for**, {plain(study_audit.titles[variant])}")
+        st.markdown(f"**What it is taken for**, {plain(study_audit.data.titles[variant])}")
         _confusion(study_audit, variant, label)
     _exemplars(study_audit, variant, label)
     _corruptions(study_audit, variant, label)
 
 
 def _recall(study_audit: StudyAudit, label: int) -> None:
-    titles = dict(zip(study_audit.titles, labels(list(study_audit.titles.values())), strict=True))
-    tallies = {key: study_audit.tally(key) for key in study_audit.titles}
+    titles = dict(zip(study_audit.data.titles, labels(list(study_audit.data.titles.values())), strict=True))
+    tallies = {key: study_audit.counts(key) for key in study_audit.data.titles}
     recalls = pd.concat(
         pd.DataFrame({"title": titles[key], "member": each.members, "recall": each.recall[:, label]})
         for key, each in tallies.items()
@@ -80,7 +80,7 @@ def _recall(study_audit: StudyAudit, label: int) -> None:
 
 
 def _confusion(study_audit: StudyAudit, variant: str, label: int) -> None:
-    both = [study_audit.tally(key) for key in (study_audit.audit.baseline, variant)]
+    both = [study_audit.counts(key) for key in (study_audit.summary.baseline, variant)]
     shares = [each.confusion(label).set_index("answer")["share"] for each in both]
     table = pd.concat(shares, axis=1, keys=["before", "after"]).fillna(0.0)
     table["name"] = pd.Series(labels(both[0].class_names)).reindex(table.index)
@@ -106,15 +106,15 @@ def _exemplars(study_audit: StudyAudit, variant: str, label: int) -> None:
     if pies.empty:
         return
     shown = pies.head(CARDS)
-    images = study_audit.store.images(study_audit.split, shown["index"].tolist())
-    members = len(study_audit.tally(study_audit.audit.baseline).members), len(study_audit.tally(variant).members)
+    images = study_audit.data.store.images(study_audit.data.split, shown["index"].tolist())
+    members = len(study_audit.counts(study_audit.summary.baseline).members), len(study_audit.counts(variant).members)
     show_cards(cards(shown, images), members)
     all_of_them = "The one exemplar" if len(pies) == 1 else f"All {len(pies):,} exemplars"
     link_to("exemplars", f"{all_of_them} of this class", ":material/photo_library:")
 
 
 def _corruptions(study_audit: StudyAudit, variant: str, label: int) -> None:
-    if variant not in study_audit.corrupted_keys:
+    if variant not in study_audit.data.corrupted_keys:
         return
     st.markdown("**Under corruption**, means over the severities")
     found = study_audit.robustness(variant).classes

@@ -14,7 +14,6 @@ from tfaudit.app.text import labels, plain, prose
 from tfaudit.audit.corruption.robustness import Robustness
 from tfaudit.audit.prediction_counts import Tally, tally
 from tfaudit.report.html import PAGES
-from tfaudit.report.image_strip import image_strip
 
 if TYPE_CHECKING:
     from tfaudit.analysis.study_audit import StudyAudit
@@ -45,11 +44,13 @@ def one_image(study_audit: StudyAudit, found: Mapping[str, Robustness]) -> None:
     """
     key = choose_variant(study_audit)
     if key not in found:
-        st.info(f"{plain(study_audit.titles[key])} was not evaluated under corruption.")
+        st.info(f"{plain(study_audit.data.titles[key])} was not evaluated under corruption.")
         return
     lost = found[key].lost_first
     names = [
-        name for name in dict.fromkeys(c.corruption for c in study_audit.conditions if c.is_computed) if name in lost
+        name
+        for name in dict.fromkeys(c.corruption for c in study_audit.data.conditions if c.is_computed)
+        if name in lost
     ]
     if not names:
         st.info("The study was not evaluated on its own images under corruption, only on sets of other images.")
@@ -58,7 +59,7 @@ def one_image(study_audit: StudyAudit, found: Mapping[str, Robustness]) -> None:
     most = max(names, key=lambda name: lost[name].sum())
     corruption = left.selectbox("Corruption", names, index=names.index(most), key="corruption", bind="query-params")
     counts = lost[corruption]
-    examples = study_audit.store.examples(study_audit.split, images=False, groups=False)
+    examples = study_audit.data.store.examples(study_audit.data.split, images=False, groups=False)
     ids, classes = examples["example"].to_numpy(), examples.attrs["class_names"]
     truths = examples["label"].to_numpy()
 
@@ -70,28 +71,27 @@ def one_image(study_audit: StudyAudit, found: Mapping[str, Robustness]) -> None:
         images,
         key="picture",
         bind="query-params",
-        help=f"The {len(order):,} that {prose(study_audit.titles[key])} loses at most severities come first.",
+        help=f"The {len(order):,} that {prose(study_audit.data.titles[key])} loses at most severities come first.",
     )
     position = order[images.index(chosen)]
-    shown = image_strip(
-        study_audit,
+    shown = study_audit.image_strip(
         position,
         (corruption,),
-        (study_audit.audit.baseline, key),
-        answers=lambda *at: _answers(study_audit, *at),
+        (study_audit.summary.baseline, key),
+        counts=lambda *at: _answers(study_audit, *at),
     )
     macro = PAGES.get_template("strip.html.j2").module.strip_table  # type: ignore[attr-defined]
     style = (files("tfaudit.report") / "strip.css").read_text() + STYLE
     times = f"lost at {counts[position]} severities" if counts[position] else "lost at none"
-    said = f"Of class {classes[truths[position]]}, {times}. Below the pictures stand the modal answers. {shown.says}"
+    said = f"Of class {classes[truths[position]]}, {times}. Below the pictures stand the modal answers. {shown.caption}"
     st.caption(prose(said))
     st.html(f"<style>{style}</style>{macro(shown)}")
 
 
 def _answers(study_audit: StudyAudit, key: str, condition: Condition) -> Tally:
-    return _counted(study_audit.fingerprint, key, condition, study_audit)
+    return _counted(study_audit.data.fingerprint, key, condition, study_audit)
 
 
 @st.cache_resource(max_entries=100, show_spinner="Reading answers")
-def _counted(fingerprint: str, key: str, condition: Condition, _material: StudyAudit) -> Tally:
-    return tally(_material.under_condition(key, condition))
+def _counted(fingerprint: str, key: str, condition: Condition, _study_audit: StudyAudit) -> Tally:
+    return tally(_study_audit.data.under_condition(key, condition))

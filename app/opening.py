@@ -37,11 +37,11 @@ def open_study_audit(directory: Path) -> StudyAudit:
         _leave(f"{name} {split}")
         now = StudyAudit.read(store, split)
         state = f"opened {name} {split}"
-        opened = st.session_state.setdefault(state, now.fingerprint)
+        opened = st.session_state.setdefault(state, now.data.fingerprint)
         st.caption(prose(f"{store.study.model} on {store.study.dataset}, {split}"))
-        if now.fingerprint != opened:
+        if now.data.fingerprint != opened:
             st.info("The study has changed since it was read here.")
-            renew = {state: now.fingerprint}
+            renew = {state: now.data.fingerprint}
             st.button("Read it again", icon=":material/refresh:", on_click=st.session_state.update, args=(renew,))
     shared = _shared(str(studies[name].resolve()), split, opened)
     if not shared.ready:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
-from tfaudit.analysis.weighed_costs import COSTS, choice_in_words, known_costs, weighed
+from tfaudit.analysis.study_data import BASELINE
 from tfaudit.app.choosing import choose_among
 from tfaudit.app.showing import show_chart, show_notes, show_table
 from tfaudit.app.text import prose
@@ -44,11 +45,15 @@ POINTS = {
 }
 
 
+COSTS = {"size": "min", "sparsity": "max", "time": "min"}
+"""Measures of a smaller model, and whether less is better. Offered where three variants or more have a value."""
+
+
 def page(study_audit: StudyAudit) -> None:
     """Draws the page."""
     st.title("Operating points")
-    table = weighed(study_audit)
-    axes = known_costs(table)
+    table = study_audit.trade_offs()
+    axes = [name for name in COSTS if table.loc[table[name].notna(), "variant"].nunique() > 2]
     if not axes:
         st.info(
             "Fewer than three variants are known by their size, their sparsity or their latency: there is no trade-off "
@@ -115,4 +120,52 @@ def _say(study_audit: StudyAudit, found: OperatingPoints) -> None:
     if not points["chosen"].any():
         st.warning("No variant reaches the accuracy floor.")
     for variant in points.loc[points["chosen"], "variant"]:
-        st.success(prose(f"Chosen: {choice_in_words(study_audit, points, variant)}"), icon=":material/check_circle:")
+        st.success(prose(f"Chosen: {_choice_in_words(study_audit, points, variant)}"), icon=":material/check_circle:")
+
+
+def _choice_in_words(study_audit: StudyAudit, points: pd.DataFrame, variant: str) -> str:
+    """A variant and what it costs, beside the baseline.
+
+    Args:
+        study_audit: of the study.
+        points: of an `OperatingPoints` on what `weighed` gives.
+        variant: key.
+    """
+    rows = points.set_index("variant")
+    words = [
+        f"{100 * float(rows[name][variant]):.2f} {unit}{_beside(rows, name, variant)}"
+        for name, unit in _MEASURED.items()
+    ]
+    sizes = study_audit.summary.table.set_index("variant")[["gzipped_bytes", "bytes"]].astype("float64")
+    for name, what in (("gzipped_bytes", "gzipped"), ("bytes", "on disk")):
+        size, dense = float(sizes[name][variant]), float(sizes[name][BASELINE])
+        if not np.isnan(size):
+            share = f" ({100 * size / dense:.0f} % of {study_audit.data.titles[BASELINE]})" if dense > 0 else ""
+            words.append(f"{_size(size)} {what}{share}")
+    time = study_audit.latency("ms").get(variant)
+    if time is not None and pd.notna(time):
+        words.append(f"{time:.3g} ms an image on the machine that measured it")
+    return f"{study_audit.data.titles[variant]}: {', '.join(words)}."
+
+
+_MEASURED = {"accuracy": "% accurate", "unfairness": "points of unfairness"}
+
+
+def _size(size: float) -> str:
+    """Of so many bytes: three digits, and never an exponent.
+
+    Example:
+        >>> _size(34_570), _size(999_600), _size(21_660_000), _size(2.5e12)
+        ('34.6 kB', '1 MB', '21.7 MB', '2,500 GB')
+    """
+    for unit, scale in (("kB", 1e3), ("MB", 1e6)):
+        if size < 999.5 * scale:
+            return f"{size / scale:.3g} {unit}"
+    return f"{size / 1e9:.3g} GB" if size < 999.5e9 else f"{size / 1e9:,.0f} GB"
+
+
+def _beside(rows: pd.DataFrame, name: str, variant: str) -> str:
+    if variant == BASELINE or BASELINE not in rows.index:
+        return ""
+    change = float(rows[name][variant]) - float(rows[name][BASELINE])
+    return f" ({100 * change:+.2f})".replace("-", "−")

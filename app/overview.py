@@ -42,17 +42,17 @@ COLUMNS = {
 
 def page(study_audit: StudyAudit) -> None:
     """Draws the page."""
-    audit, study = study_audit.audit, study_audit.study
+    audit, study = study_audit.summary, study_audit.data.study
     st.title(f"What compression forgets: {plain(study.name)}")
-    examples = len(study_audit.groups)
+    examples = len(study_audit.data.groups)
     st.markdown(
         prose(
-            f"{study.model} on {study.dataset}, {study_audit.split} split: {examples:,} images, "
+            f"{study.model} on {study.dataset}, {study_audit.data.split} split: {examples:,} images, "
             f"{len(audit.table)} variants, {_members(audit.table['members'].max())}."
         )
     )
     shown = {name: how for name, how in COLUMNS.items() if audit.table[name].notna().any()}
-    table = f"summary {study_audit.store.directory} {times_chosen('variant')}"
+    table = f"summary {study_audit.data.store.directory} {times_chosen('variant')}"
     if rows := clicked(table, "rows"):
         st.session_state["variant"] = variant_labels(study_audit)[audit.table["variant"].iloc[rows[0]]]
     show_table(audit.frame(), f"{study.name}-variants", shown, key=table, select=True)
@@ -75,27 +75,29 @@ def page(study_audit: StudyAudit) -> None:
 
 
 def _details(study_audit: StudyAudit, table: pd.DataFrame) -> None:
-    if not study_audit.audit.exemplars:
+    if not study_audit.summary.exemplars:
         st.info("No compressed variant has members yet; `tfaudit run` goes on where it stopped.")
         return
     key = choose_variant(study_audit, baseline=True)
     facts = table.set_index("variant").loc[key]
-    baseline = table.set_index("variant").loc[study_audit.audit.baseline]
+    baseline = table.set_index("variant").loc[study_audit.summary.baseline]
     with st.container(border=True):
-        st.markdown(f"**{plain(study_audit.titles[key])}**, {_beside(study_audit, key)}")
+        st.markdown(f"**{plain(study_audit.data.titles[key])}**, {_beside(study_audit, key)}")
         first, second, third, fourth = st.columns(4)
-        change = "" if key == study_audit.audit.baseline else f"{100 * (facts['top1'] - baseline['top1']):+.2f} points"
+        change = (
+            "" if key == study_audit.summary.baseline else f"{100 * (facts['top1'] - baseline['top1']):+.2f} points"
+        )
         first.metric("top-1", f"{facts['top1']:.2%}", change or None)
         if pd.notna(facts["gzipped_bytes"]) and pd.notna(baseline["gzipped_bytes"]):
             share = f"{facts['gzipped_bytes'] / baseline['gzipped_bytes']:.0%}"
             second.metric("gzipped size, of the baseline's", share)
-        if key == study_audit.audit.baseline:
+        if key == study_audit.summary.baseline:
             return
         if pd.notna(facts["harmed"]):
             third.metric("classes harmed / favoured", f"{facts['harmed']} / {facts['favoured']}")
         share = f"{facts['pie_share']:.1%} of the images"
         fourth.metric("PIEs", f"{facts['pies']:,}", share, delta_color="off", delta_arrow="off")
-        found = next(each for each in headlines(study_audit.audit) if each.variant == key)
+        found = next(each for each in headlines(study_audit.summary) if each.variant == key)
         for said in filter(None, (found.accuracy, found.classes, found.images)):
             st.markdown(prose(said))
         with st.container(horizontal=True):
@@ -109,6 +111,6 @@ def _members(most: int) -> str:
 
 
 def _beside(study_audit: StudyAudit, key: str) -> str:
-    if key == study_audit.audit.baseline:
+    if key == study_audit.summary.baseline:
         return "the baseline, which the others are set against"
-    return f"against {plain(study_audit.titles[study_audit.audit.baseline])}"
+    return f"against {plain(study_audit.data.titles[study_audit.summary.baseline])}"

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import streamlit as st
 from PIL import Image
 
+from tfaudit.analysis.stored_images import data_uri
 from tfaudit.app.text import plain, prose
 from tfaudit.audit.survey.questions import CATEGORIES, QUESTIONS
 from tfaudit.errors import InputError
-from tfaudit.report.exemplar_cards import data_uri
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,14 +50,14 @@ def rate(study_audit: StudyAudit, answers: Answers, study: int, rater: str) -> N
         except InputError as problem:
             st.error(prose(str(problem)))  # and the question shows again
     try:
-        study_audit.inputs.require_examples()  # they may be replaced while the rater thinks
+        study_audit.data.require_same_examples()  # they may be replaced while the rater thinks
         _show(study_audit, answers, study, rater)
     except InputError as problem:
         st.error(prose(str(problem)))
 
 
 def _show(study_audit: StudyAudit, answers: Answers, study: int, rater: str) -> None:
-    st.session_state["rating"] = str(study_audit.store.directory), answers
+    st.session_state["rating"] = str(study_audit.data.store.directory), answers
     sheet, first = answers.sheet(study), answers.next(study, rater)
     last = len(sheet) * len(QUESTIONS)
     step = front = last if first is None else first * len(QUESTIONS) + _open(answers, study, rater, sheet, first)
@@ -195,12 +195,18 @@ def _picture(study_audit: StudyAudit, position: int) -> None:
 
 
 def _image(study_audit: StudyAudit, position: int) -> bytes:
-    return _read(study_audit, str(study_audit.store.directory), study_audit.split, study_audit.fingerprint, position)
+    return _read(
+        study_audit,
+        str(study_audit.data.store.directory),
+        study_audit.data.split,
+        study_audit.data.fingerprint,
+        position,
+    )
 
 
 @st.cache_data(max_entries=200, show_spinner=False)  # six questions show one image
-def _read(_material: StudyAudit, directory: str, split: str, fingerprint: str, position: int) -> bytes:
-    return _material.store.images(split, [position])[0]
+def _read(_study_audit: StudyAudit, directory: str, split: str, fingerprint: str, position: int) -> bytes:
+    return _study_audit.data.store.images(split, [position])[0]
 
 
 def _others(answers: Answers, study: int, rater: str) -> None:

@@ -69,7 +69,7 @@ def alone(directory: Path, task: str) -> None:
     shutil.rmtree(directory / "audit", ignore_errors=True)  # what an earlier audit has kept
     start, busy = time.perf_counter(), time.process_time()
     store = open_store(directory)
-    audit = StudyAudit.read(store, permutations=PERMUTATIONS if task == "all" else 0).audit
+    audit = StudyAudit.read(store, permutations=PERMUTATIONS if task == "all" else 0).summary
     found = {"audit": time.perf_counter() - start, "cpu": time.process_time() - busy}
     found |= {"megabytes": peak(), "variants": len(audit.exemplars)}
     if task == "audit":

@@ -189,7 +189,7 @@ def main() -> None:
                 kept.append(first_visit(url, new_page())[1])
             shutil.move(directory / "audit", directory / "audit.away")
             start = time.perf_counter()
-            StudyAudit.read(open_store(directory)).audit.frame()
+            StudyAudit.read(open_store(directory)).summary.frame()
             anew.append(time.perf_counter() - start)
             shutil.rmtree(directory / "audit")
             shutil.move(directory / "audit.away", directory / "audit")

@@ -10,8 +10,8 @@ import sys
 import pytest
 
 from tests.builders.studies import make_study
-from tfaudit.analysis import cache as kept
-from tfaudit.analysis.cache import keep
+from tfaudit.analysis import cache
+from tfaudit.analysis.cache import cached
 from tfaudit.errors import InputError
 from tfaudit.store.store import open_store
 
@@ -43,33 +43,33 @@ def files(store):
 
 def test_computed_once(store):
     compute = Counted()
-    assert [keep(store, "a", [1], Number, compute) for _ in range(3)] == 3 * [Number(1)]
+    assert [cached(store, "a", [1], Number, compute) for _ in range(3)] == 3 * [Number(1)]
     assert compute.times == 1
     assert len(files(store)) == 1
 
 
 def test_other_inputs_supersede_it_and_nothing_else(store):
     for name in ("a", "a.b", "a-b", "ba"):
-        keep(store, name, [1], Number, Counted())
+        cached(store, name, [1], Number, Counted())
     before = files(store)
     (mine,) = (name for name in before if re.fullmatch(r"a\.\w{32}\.zip", name))
     (store.directory / f"audit/.{mine}.123.part").touch()  # of a writer that was killed
-    assert keep(store, "a", [2], Number, Counted(2)) == Number(2)
+    assert cached(store, "a", [2], Number, Counted(2)) == Number(2)
     assert set(before) - set(files(store)) == {mine}
     assert len(files(store)) == len(before)
 
 
 def test_other_code_supersedes_it(store, monkeypatch):
-    keep(store, "a", [1], Number, Counted())
-    monkeypatch.setattr(kept, "_sources", lambda: ["other code"])
-    assert keep(store, "a", [1], Number, Counted(2)) == Number(2)
+    cached(store, "a", [1], Number, Counted())
+    monkeypatch.setattr(cache, "_sources", lambda: ["other code"])
+    assert cached(store, "a", [1], Number, Counted(2)) == Number(2)
     assert len(files(store)) == 1
 
 
 def test_the_code_of_all_that_an_audit_imports_counts():
     code = "import sys, tfaudit.analysis.study_audit; print(*(m for m in sys.modules if m.startswith('tfaudit.')))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    found = set(kept._imported("tfaudit.analysis.study_audit"))
+    found = set(cache._imported("tfaudit.analysis.study_audit"))
     assert {name for name in loaded if not hasattr(importlib.import_module(name), "__path__")} - {
         "tfaudit.lazy_names"
     } <= found
@@ -78,25 +78,25 @@ def test_the_code_of_all_that_an_audit_imports_counts():
 
 @pytest.mark.parametrize("content", [b"", b"PK", b"x" * 5000])
 def test_a_damaged_one_is_computed_anew(store, content):
-    keep(store, "a", [1], Number, Counted())
+    cached(store, "a", [1], Number, Counted())
     (name,) = files(store)
     (store.directory / "audit" / name).write_bytes(content)
     compute = Counted()
-    assert keep(store, "a", [1], Number, compute) == keep(store, "a", [1], Number, compute) == Number(1)
+    assert cached(store, "a", [1], Number, compute) == cached(store, "a", [1], Number, compute) == Number(1)
     assert compute.times == 1
 
 
 def test_a_place_that_cannot_be_written_keeps_nothing(store):
     (store.directory / "audit").touch()  # a file where the folder would be: also root cannot write into it
     compute = Counted()
-    assert keep(store, "a", [1], Number, compute) == keep(store, "a", [1], Number, compute) == Number(1)
+    assert cached(store, "a", [1], Number, compute) == cached(store, "a", [1], Number, compute) == Number(1)
     assert compute.times == 2
 
 
 def test_a_full_disk_keeps_nothing(small_disk):
     store = make_study(small_disk / "study", members=1, name="full")
     big = dataclasses.make_dataclass("Big", [("text", str)], frozen=True)
-    assert keep(store, "a", [1], big, lambda: big("x" * 300_000)).text[:1] == "x"
+    assert cached(store, "a", [1], big, lambda: big("x" * 300_000)).text[:1] == "x"
     assert not files(store)
 
 
@@ -106,13 +106,13 @@ def test_what_an_audit_refuses_is_kept_nowhere(store):
 
     for _ in range(2):
         with pytest.raises(InputError, match="1 member"):
-            keep(store, "a", [1], Number, refuse)
+            cached(store, "a", [1], Number, refuse)
     assert not (store.directory / "audit").exists()
 
 
 def _keep_many(directory):
     store = open_store(directory)
-    return [keep(store, "a", [i % 3], Number, Counted(i % 3)).value for i in range(60)]
+    return [cached(store, "a", [i % 3], Number, Counted(i % 3)).value for i in range(60)]
 
 
 def test_two_processes_at_once(store):

@@ -20,6 +20,7 @@ from hypothesis.extra import pandas as pdst
 
 import tfaudit.audit
 from tests.audit.factors.test_regression import SPARSE, TABLE
+from tests.builders.equality import require_equal
 from tests.builders.populations import population
 from tfaudit.analysis.serialization import pack, unpack
 from tfaudit.audit.attributes import attributes
@@ -101,32 +102,6 @@ RESULTS = {
 def drawn(chart):
     """A chart as plain values; Altair numbers the views of a process."""
     return re.sub(r'"(view|param)_\d+', '"', json.dumps(chart.to_dict(), default=str))
-
-
-def require_equal(one, other):
-    """All the way down, types included, but that NumPy's numbers come back as Python's."""
-    one, other = (each.item() if isinstance(each, np.generic) else each for each in (one, other))
-    assert type(one) is type(other)
-    if dataclasses.is_dataclass(one):
-        for field in dataclasses.fields(one):
-            require_equal(getattr(one, field.name), getattr(other, field.name))
-    elif isinstance(one, pd.DataFrame):
-        pd.testing.assert_frame_equal(one, other, check_exact=True)
-        assert one.attrs == other.attrs
-    elif isinstance(one, pd.Series):
-        pd.testing.assert_series_equal(one, other, check_exact=True)
-    elif isinstance(one, np.ndarray):
-        np.testing.assert_array_equal(one, other, strict=True)
-    elif isinstance(one, Mapping):
-        assert list(one) == list(other)
-        for name in one:
-            require_equal(one[name], other[name])
-    elif isinstance(one, tuple):
-        assert len(one) == len(other)
-        for first, second in zip(one, other, strict=True):
-            require_equal(first, second)
-    else:
-        assert one == other or (one != one and other != other)
 
 
 @pytest.mark.parametrize("name", RESULTS)

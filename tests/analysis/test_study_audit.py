@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.analysis.test_serialization import require_equal
 from tests.builders.corrupted_studies import corrupted_study, evaluate
-from tests.builders.studies import make_study
-from tests.report.test_sections import WRITERS
-from tfaudit.analysis.fingerprints import Inputs
+from tests.builders.equality import require_equal
+from tests.builders.studies import WRITERS, make_study
+from tfaudit.analysis.fingerprints import Fingerprints
 from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.analysis.study_data import StudyData
 from tfaudit.audit.chance import chance
 from tfaudit.audit.classes import CENTERINGS, class_impact
 from tfaudit.audit.distortion.recall_distortion import distortion
@@ -51,20 +51,20 @@ def grouped(tmp_path_factory):
 def test_it_holds_what_the_audits_find(grouped):
     study_audit = StudyAudit.read(grouped, **FEW)
     before, after = grouped.predictions("dense"), grouped.predictions("int8")
-    assert study_audit.compressed_keys == ("magnitude-0.9", "int8")
-    assert list(study_audit.titles) == ["dense", "magnitude-0.9", "int8"]
+    assert study_audit.data.compressed_keys == ("magnitude-0.9", "int8")
+    assert list(study_audit.data.titles) == ["dense", "magnitude-0.9", "int8"]
     for centering in CENTERINGS:
-        require_equal(study_audit.impact("int8", centering), class_impact(before, after, centering=centering))
+        require_equal(study_audit.class_impact("int8", centering), class_impact(before, after, centering=centering))
     require_equal(study_audit.exemplars("int8"), exemplars(before, after))
     require_equal(study_audit.chance("int8"), chance(before, after, paired=True, **FEW))
     require_equal(study_audit.distortion("int8"), distortion(before, after))
-    require_equal(study_audit.tally("dense"), tally(before))
+    require_equal(study_audit.counts("dense"), tally(before))
     writers = grouped.examples()["writer"]
     expected = groups(before, after, grouped.examples()["series"], individuals=writers)
-    require_equal(study_audit.group_impact("int8", "series"), expected)
+    require_equal(study_audit.groups("int8", "series"), expected)
     pair = compare(grouped.predictions("dense", members=[1]), grouped.predictions("int8", members=[2]))
     require_equal(study_audit.member_pair("int8", 1, 2), pair)
-    assert study_audit.individuals.name == "writer"
+    assert study_audit.data.individuals.name == "writer"
     assert [each.property for each in study_audit.trends("int8")] == ["absolute tilt", "mean activation"][1:]
 
 
@@ -117,27 +117,29 @@ def test_a_member_that_is_added_makes_its_variant_anew(prepared, tmp_path):
     path = store.prediction_path("int8", 3)
     store.save_member("int8", 3, {path: whole.read(path)}, {"bytes": 3_333})
     study_audit = StudyAudit.read(store, **FEW)
-    assert study_audit.fingerprint != old.fingerprint
+    assert study_audit.data.fingerprint != old.data.fingerprint
     study_audit.prepare()
-    require_equal(study_audit.impact("int8"), class_impact(store.predictions("dense"), store.predictions("int8")))
-    assert changed(store, before) == {name for name in before if name.endswith(".int8")}
+    require_equal(study_audit.class_impact("int8"), class_impact(store.predictions("dense"), store.predictions("int8")))
+    assert changed(store, before) == {name for name in before if "int8" in name.split(".")}
     assert len(kept(store)) == len(list((store.directory / "audit").iterdir()))  # one file a result
 
 
 def test_another_level_makes_the_tests_anew_and_not_the_counts(prepared):
     store, old, before = prepared
     study_audit = StudyAudit.read(store, alpha=0.2, **FEW)
-    assert study_audit.fingerprint != old.fingerprint
+    assert study_audit.data.fingerprint != old.data.fingerprint
     study_audit.prepare()
-    assert study_audit.impact("int8").alpha == 0.2
-    assert changed(store, before) == {n for n in before if n.split(".")[1] not in ("tally", "unfairness", "distortion")}
+    assert study_audit.class_impact("int8").alpha == 0.2
+    assert changed(store, before) == {
+        n for n in before if n.split(".")[1] not in ("counts", "unfairness", "distortion")
+    }
 
 
 def test_other_permutations_and_seeds_count(prepared):
     store, old, _ = prepared
     for options in ({"permutations": 30}, {"permutations": 20, "seed": 1}):
         study_audit = StudyAudit.read(store, **options)
-        assert study_audit.fingerprint != old.fingerprint
+        assert study_audit.data.fingerprint != old.data.fingerprint
         before, after = store.predictions("dense"), store.predictions("magnitude-0.9")
         require_equal(study_audit.chance("magnitude-0.9"), chance(before, after, **options))
 
@@ -146,11 +148,11 @@ def test_groups_that_were_brought_along_count(store):
     one = StudyAudit.read(store, groups=WRITERS, **FEW)
     swapped = WRITERS.assign(series=WRITERS["series"][::-1].to_numpy())
     other = StudyAudit.read(store, groups=swapped, **FEW)
-    assert len({one.fingerprint, other.fingerprint, StudyAudit.read(store, **FEW).fingerprint}) == 3
+    assert len({one.data.fingerprint, other.data.fingerprint, StudyData(store, **FEW).fingerprint}) == 3
     before, after = store.predictions("dense"), store.predictions("int8")
     for study_audit, table in ((one, WRITERS), (other, swapped)):
         expected = groups(before, after, table["series"].rename("series"), individuals=table["writer"])
-        require_equal(study_audit.group_impact("int8", "series"), expected)
+        require_equal(study_audit.groups("int8", "series"), expected)
 
 
 def test_a_file_cut_short_is_noticed(prepared):
@@ -158,7 +160,7 @@ def test_a_file_cut_short_is_noticed(prepared):
     path = store.directory / store.prediction_path("int8", 0)
     path.write_bytes(path.read_bytes()[:-9])
     study_audit = StudyAudit.read(store, **FEW)
-    assert study_audit.fingerprint != old.fingerprint
+    assert study_audit.data.fingerprint != old.data.fingerprint
     with pytest.raises(InputError, match="does not match its checksum"):
         study_audit.exemplars("int8")
 
@@ -166,35 +168,38 @@ def test_a_file_cut_short_is_noticed(prepared):
 def test_a_flipped_byte_of_the_examples_is_no_crash(tmp_path):
     store = make_study(tmp_path)
     path = store.directory / "examples/test.parquet"
-    content, sound = path.read_bytes(), Inputs(store, "test")
+    content, sound = path.read_bytes(), StudyData(store).fingerprints
     footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
     noticed = 0
     for position in range(footer, len(content)):
         path.write_bytes(content[:position] + bytes([content[position] ^ 0x80]) + content[position + 1 :])
-        inputs = Inputs(store, "test")
+        inputs = StudyData(store).fingerprints
         noticed += (inputs.study, inputs.examples) != (sound.study, sound.examples)
     assert noticed > (len(content) - footer) / 4
 
 
 def test_images_that_were_replaced_count(tmp_path):
     store = corrupted_study(tmp_path)
-    old = {split: Inputs(store, split) for split in ("test", "fog-3")}
-    before = {split: (inputs.study, inputs.examples) for split, inputs in old.items()}
+    old = {split: StudyData(store, split) for split in ("test", "fog-3")}
+    before = {split: (data.fingerprints.study, data.fingerprints.examples) for split, data in old.items()}
     examples = store.examples()
     images = [*examples["image"][:-1], examples["image"][0]]
     ids, names = list(examples["example"]), examples.attrs["class_names"]
     store.save_examples("test", examples["label"].to_numpy(), ids, names, images)
     for split in old:  # pictures under a computed condition are the test set's
-        inputs = Inputs(store, split)
-        assert not {inputs.study, inputs.examples} & {*before[split]}
-        inputs.require_examples()
-        with pytest.raises(InputError, match=rf"split: '{split}' has other examples now .*; read the study again"):
-            old[split].require_examples()
+        data = StudyData(store, split)
+        assert not {data.fingerprints.study, data.fingerprints.examples} & {*before[split]}
+        data.require_same_examples()
+        with pytest.raises(
+            InputError, match=rf"'{split}' with other examples than were read .*; read the study again"
+        ):
+            old[split].require_same_examples()
 
 
 @pytest.mark.parametrize("missing", [True, False])
 def test_examples_that_may_not_be_looked_at_are_not_there(tmp_path, monkeypatch, missing):
     store = make_study(tmp_path)
+    data = StudyData(store)
     if missing:
         (store.directory / "examples/test.parquet").unlink()
     else:
@@ -204,8 +209,9 @@ def test_examples_that_may_not_be_looked_at_are_not_there(tmp_path, monkeypatch,
 
         monkeypatch.setattr(Path, "exists", refuse)
         monkeypatch.setattr(Path, "open", refuse)
-    assert Inputs(store, "test").examples == ""
-    assert Inputs(store, "test").classes
+    fingerprints = Fingerprints(store, "test", data.records, data.members)
+    assert fingerprints.examples == ""
+    assert fingerprints.classes
 
 
 def test_files_that_are_no_evaluations_do_not_count(tmp_path):
@@ -218,7 +224,9 @@ def test_files_that_are_no_evaluations_do_not_count(tmp_path):
     other.write_text("a file")
     study_audit = StudyAudit.read(store, **FEW)
     assert (
-        {"fog 3"} < {each.title for each in before.conditions} - {"fog 1"} == {e.title for e in study_audit.conditions}
+        {"fog 3"}
+        < {each.title for each in before.data.conditions} - {"fog 1"}
+        == {e.title for e in study_audit.data.conditions}
     )
 
 
@@ -228,27 +236,27 @@ def test_a_member_whose_record_names_no_files_is_not_there(tmp_path):
     for damage in ({"files": None}, {"files": []}, {"files": {"x": 1}}):
         place.write_text(json.dumps(json.loads(place.read_text()) | damage))
         study_audit = StudyAudit.read(store, **FEW)
-        assert study_audit.inputs.members["int8"] == (0, 2, 3)
-        assert study_audit.populations["int8"].members == (0, 2, 3)
+        assert study_audit.data.members["int8"] == (0, 2, 3)
+        assert study_audit.data.populations["int8"].members == (0, 2, 3)
 
 
 def test_a_fact_that_is_no_number_is_not_known(tmp_path):
     store = make_study(tmp_path)
     place = store.directory / store.member_path("magnitude-0.9", 1, "member.json")
     place.write_text(json.dumps(json.loads(place.read_text()) | {"sparsity": "much"}))
-    found = StudyAudit.read(store, **FEW).inputs.means("magnitude-0.9", ["sparsity", "bytes"])
+    found = StudyData(store).means("magnitude-0.9", ["sparsity", "bytes"])
     assert found.to_list() == [pytest.approx(0.9), 5000]
 
 
 def test_an_evaluation_that_is_added_counts(tmp_path):
     store = corrupted_study(tmp_path, without={("magnitude-0.9", "fog 1")})
     old = StudyAudit.read(store, **FEW)
-    assert len(old.conditions) == 3
+    assert len(old.data.conditions) == 3
     old.robustness("int8")
-    (condition,) = set(store.study.conditions) - set(old.conditions)
+    (condition,) = set(store.study.conditions) - set(old.data.conditions)
     evaluate(store, condition, "magnitude-0.9", range(4))
     study_audit = StudyAudit.read(store, **FEW)
-    assert study_audit.fingerprint != old.fingerprint
+    assert study_audit.data.fingerprint != old.data.fingerprint
     assert study_audit.robustness("int8").conditions == tuple(store.study.conditions)
 
 
@@ -256,25 +264,25 @@ def test_the_answers_under_a_condition_are_a_split_of_their_own(tmp_path):
     store = corrupted_study(tmp_path)
     assert "fog-3" in store.splits
     study_audit = StudyAudit.read(store, "fog-3", **FEW)
-    assert not study_audit.conditions
+    assert not study_audit.data.conditions
     before, after = store.predictions("dense", "fog-3"), store.predictions("int8", "fog-3")
     require_equal(study_audit.exemplars("int8"), exemplars(before, after))
-    assert study_audit.fingerprint != StudyAudit.read(store, **FEW).fingerprint
+    assert study_audit.data.fingerprint != StudyData(store, **FEW).fingerprint
 
 
 def test_single_models_are_compared(tmp_path):
     store = make_study(tmp_path, members=1)
     study_audit = StudyAudit.read(store, **FEW)
     study_audit.prepare()
-    require_equal(study_audit.pair("int8"), compare(store.predictions("dense"), store.predictions("int8")))
+    require_equal(study_audit.model_pair("int8"), compare(store.predictions("dense"), store.predictions("int8")))
     assert study_audit.chance("int8") is None
     with pytest.raises(InputError, match="1 member"):
-        study_audit.impact("int8")
+        study_audit.class_impact("int8")
 
 
 def test_threads_compute_once(tmp_path, read):
     study_audit = StudyAudit.read(make_study(tmp_path), **FEW)
-    threads = [threading.Thread(target=study_audit.impact, args=("int8", "none")) for _ in range(4)]
+    threads = [threading.Thread(target=study_audit.class_impact, args=("int8", "none")) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -285,10 +293,10 @@ def test_threads_compute_once(tmp_path, read):
 @pytest.mark.parametrize(
     ("ask", "message"),
     [
-        (lambda m: m.tally("int4"), r"variant: got 'int4', expected dense, magnitude-0.9, int8"),
+        (lambda m: m.counts("int4"), r"variant: got 'int4', expected dense, magnitude-0.9, int8"),
         (lambda m: m.exemplars("dense"), r"variant: got 'dense', expected magnitude-0.9, int8"),
-        (lambda m: m.impact("int8", "../x"), r"centering: got '../x', expected member"),
-        (lambda m: m.group_impact("int8", "age"), r"column: got 'age', expected series"),
+        (lambda m: m.class_impact("int8", "../x"), r"centering: got '../x', expected member"),
+        (lambda m: m.groups("int8", "age"), r"column: got 'age', expected series"),
         (lambda m: m.robustness("int8"), r"variant: got 'int8', expected none"),
         (lambda m: m.member_pair("int8", 9, 0), r"members: got \(9,\), expected some of 0, 1, 2, 3"),
     ],
@@ -312,3 +320,46 @@ def test_trade_offs_are_those_of_every_member(grouped):
     np.testing.assert_allclose(table["unfairness"][-4:], recall.max(1) - recall.min(1))
     assert isinstance(table["gzipped kB"].sum(), float)
     assert pd.isna(table["sparsity"].iloc[-1])
+
+
+def test_facts_of_the_members(store):
+    table = StudyAudit.read(store).summary.frame().set_index("variant")
+    assert list(table["title"]) == ["dense", "magnitude 90 %", "fixed-point int8"]
+    assert list(table["family"]) == ["dense", "pruning", "quantization"]
+    assert list(table["bytes"]) == [10_000, 5_000, 3_333]
+    assert table.loc["magnitude-0.9", "sparsity"] == 0.9
+    assert table["sparsity"].isna().tolist() == [False, False, True]
+    assert table.loc["magnitude-0.9", "top1"] == store.predictions("magnitude-0.9").accuracy().mean()
+
+
+def test_quantized_members_are_paired_with_their_parents(store):
+    audit = StudyAudit.read(store).summary
+    assert {key: found.paired for key, found in audit.chances.items()} == {"magnitude-0.9": False, "int8": True}
+    assert audit.chances["int8"].pies.permutations == 2**4
+    assert not StudyAudit.read(store, permutations=0).summary.chances
+
+
+def test_missing_members_are_noted(tmp_path):
+    store = make_study(tmp_path, missing={("int8", 0), ("int8", 2)})
+    audit = StudyAudit.read(store).summary
+    expected = "fixed-point int8: 2 of 4 members are complete; 2 failed (member.json holds the traceback)."
+    assert audit.notes[0] == expected
+    assert list(audit.frame()["members"]) == [4, 4, 2]
+
+
+def test_a_variant_without_members_is_noted(tmp_path):
+    store = make_study(tmp_path, members=2, missing={("int8", 0), ("int8", 1)})
+    audit = StudyAudit.read(store).summary
+    assert audit.notes[0].startswith("fixed-point int8: 0 of 2 members are complete")
+    assert list(audit.exemplars) == ["magnitude-0.9"]
+
+
+def test_without_a_baseline(tmp_path):
+    store = make_study(tmp_path, members=1, missing={("dense", 0)})
+    with pytest.raises(InputError, match="no complete dense member"):
+        StudyAudit.read(store)
+
+
+def test_unknown_split(store):
+    with pytest.raises(InputError, match="split: got 'train', expected a predicted split: test"):
+        StudyAudit.read(store, "train")

@@ -131,7 +131,7 @@ def saved(page, button):
 
 def test_downloads_hold_what_is_shown(viewer, visit):
     page = visit(viewer.url)
-    audit = StudyAudit.read(open_store(viewer.directory)).audit
+    audit = StudyAudit.read(open_store(viewer.directory)).summary
     main = page.get_by_test_id("stMain")
     name, content = saved(page, main.get_by_role("button", name="CSV", exact=True).first)
     table = pd.read_csv(io.BytesIO(content))

@@ -42,7 +42,7 @@ def names(page):
 def test_a_click_on_a_class_shows_its_exemplars(viewer, visit, study_audit):
     page = visit(f"{viewer.url}/classes?{HARMED}")
     found = study_audit.exemplars("magnitude-0.9")
-    order = study_audit.impact("magnitude-0.9").frame().sort_values("normalised_pp", kind="stable").index
+    order = study_audit.class_impact("magnitude-0.9").frame().sort_values("normalised_pp", kind="stable").index
     line = next(i for i, c in enumerate(order) if (found.labels[found.index] == c).any())
     lines = page.locator("[class*='st-key-lines'] path[aria-roledescription=bar]")
     chart(page, "lines")

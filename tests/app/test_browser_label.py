@@ -115,7 +115,7 @@ def analysed(rater, raters, directory):
         rater.page.get_by_role("button", name="CSV", exact=True).nth(1).click()
     found = pd.read_csv(io.BytesIO(Path(download.value.path()).read_bytes()))
     answers, study_audit = open_answers(directory), StudyAudit.read(open_store(directory))
-    sheet, variant = answers.sheet(1), answers.studies("test", study_audit.inputs.examples)["variant"].item()
+    sheet, variant = answers.sheet(1), answers.studies("test", study_audit.data.fingerprints.examples)["variant"].item()
     pies = study_audit.exemplars(variant).index
     rows = {}
     for each in raters:

@@ -8,7 +8,6 @@ import pytest
 
 from tests.app.conftest import settled
 from tfaudit.analysis.study_audit import StudyAudit
-from tfaudit.analysis.weighed_costs import weighed
 from tfaudit.audit.operating_points import operating_points
 from tfaudit.store.store import open_store
 
@@ -23,7 +22,7 @@ VIEWS = {
 
 @pytest.fixture(scope="module")
 def table(viewer):
-    return weighed(StudyAudit.read(open_store(viewer.directory)))
+    return StudyAudit.read(open_store(viewer.directory)).trade_offs()
 
 
 def chosen(page):

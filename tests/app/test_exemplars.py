@@ -6,7 +6,7 @@ import pytest
 
 from tests.builders.many_classes import make_study_of_many_classes
 from tests.builders.studies import NAMES, make_study
-from tfaudit.analysis.fingerprints import Inputs
+from tfaudit.analysis.study_data import StudyData
 from tfaudit.audit.chance import chance
 from tfaudit.audit.exemplars import exemplars
 from tfaudit.audit.prediction_counts import tally
@@ -112,7 +112,7 @@ def test_what_raters_saw_filters(open_page, tmp_path):
         variant="magnitude-0.9",
         split="test",
         seed=1,
-        examples=Inputs(store, "test").examples,
+        examples=StudyData(store).fingerprints.examples,
         example_ids=store.examples()["example"].tolist(),
     )
     seen = []

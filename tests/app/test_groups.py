@@ -4,8 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.builders.studies import make_study
-from tests.report.test_sections import WRITERS
+from tests.builders.studies import WRITERS, make_study
 from tfaudit.audit.attributes import attributes
 from tfaudit.audit.groups import groups
 

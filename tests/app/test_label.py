@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from tests.builders.studies import make_study
-from tfaudit.analysis.fingerprints import Inputs
+from tfaudit.analysis.study_data import StudyData
 from tfaudit.audit.survey.questions import CATEGORIES, QUESTIONS
 from tfaudit.audit.survey.survey import survey
 from tfaudit.ratings.answers import open_answers
@@ -21,7 +21,7 @@ def directory(tmp_path):
 
 
 def seal(directory):
-    return Inputs(open_store(directory), "test").examples
+    return StudyData(open_store(directory)).fingerprints.examples
 
 
 def press(app, words):
@@ -313,7 +313,9 @@ def test_images_that_are_replaced_while_a_rater_looks(open_page, directory):
     app = start(begin(open_page, directory))
     replace_images(directory)
     app = press(app, "Yes")
-    assert "has other examples now than were read; read the study again" in unescaped(app.error[0])
+    assert "expected the same examples; read the study again" in unescaped(
+        app.error[0]
+    )
     assert "Yes" not in [button.label for button in app.button]
     begin(open_page, directory)  # another visitor
     app = press(app, "Read it again")

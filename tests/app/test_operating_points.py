@@ -5,7 +5,6 @@ import pytest
 
 from tests.builders.studies import make_study
 from tfaudit.analysis.study_audit import StudyAudit
-from tfaudit.analysis.weighed_costs import weighed
 from tfaudit.audit.operating_points import operating_points
 from tfaudit.study.variants import Pruned
 
@@ -23,7 +22,7 @@ def table_of(app):
 
 def expected(store, **options):
     objectives = {"size": "min", "unfairness": "min", "accuracy": "max"}
-    return operating_points(weighed(StudyAudit.read(store)), objectives=objectives, **options).frame()
+    return operating_points(StudyAudit.read(store).trade_offs(), objectives=objectives, **options).frame()
 
 
 def test_points_are_those_of_the_audit(open_page, store):

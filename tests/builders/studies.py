@@ -3,6 +3,7 @@
 import io
 
 import numpy as np
+import pandas as pd
 from PIL import Image
 
 from tests.builders.populations import population
@@ -59,3 +60,12 @@ def make_study(directory, *, members=4, missing=(), name="small", variants=TWO, 
             content = prediction_bytes(answers.member(member))
             store.save_member(variant.key, member, {store.prediction_path(variant.key, member): content}, record)
     return store
+
+
+EXAMPLES = 200
+WRITERS = pd.DataFrame(
+    {
+        "series": np.where(np.arange(EXAMPLES) % 2, "student", "employee"),
+        "writer": np.arange(EXAMPLES) // 4 * 2 + np.arange(EXAMPLES) % 2,
+    }
+)

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from PIL import Image
 
+from tests.builders.drawings import texts
 from tests.builders.populations import population
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audit.classes import class_impact
@@ -22,10 +23,6 @@ from tfaudit.predictions import Predictions
 from tfaudit.report.chart_files import save_charts
 
 BEFORE, AFTER = population(1), population(2, hurt=[3])
-
-
-def texts(chart):
-    return [element.text for element in ET.fromstring(inline_svg(chart, "")).iter("{http://www.w3.org/2000/svg}text")]
 
 
 def colours(chart):

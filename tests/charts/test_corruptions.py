@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tests.builders.drawings import texts
 from tests.builders.populations import population
-from tests.charts.test_charts import texts
 from tfaudit.audit.corruption.robustness import robustness
 from tfaudit.charts.class_corruptions import class_corruption_chart
 from tfaudit.charts.corruptions import relative_change_chart, severity_chart

@@ -17,7 +17,7 @@ def test_report(browser, store, width, scheme):
     page.on("pageerror", lambda error: said.append(str(error)))
     page.goto(write_report(StudyAudit.read(store)).as_uri())
 
-    audit = StudyAudit.read(store).audit
+    audit = StudyAudit.read(store).summary
     rows = page.locator("#figures tbody tr")
     assert [row.split("\t")[0] for row in rows.all_inner_texts()] == list(audit.frame()["title"])
     charts = page.locator("svg.chart")

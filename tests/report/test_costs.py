@@ -2,7 +2,8 @@
 
 import pandas as pd
 
-from tests.report.test_sections import cells, make_study, sections_of
+from tests.builders.sections import cells, sections_of
+from tests.builders.studies import make_study
 
 
 def costs(**columns):

@@ -64,7 +64,7 @@ def test_is_whole(page, store):
     assert len(page.ids) == len(set(page.ids))
     assert {link[1:] for link in page.links if link.startswith("#")} <= set(page.ids)
     study_audit = StudyAudit.read(store)
-    audit = study_audit.audit
+    audit = study_audit.summary
     charts = [figure for section in study_sections(study_audit) for figure in section.figures]
     assert page.tags.count("svg") == 2 + len(audit.impacts) + len(charts)
     shown = sum(min(24, len(found.index)) for found in audit.exemplars.values())

@@ -9,8 +9,8 @@ import pytest
 from PIL import Image
 
 from tests.builders.corrupted_studies import corrupted_study
+from tests.builders.sections import cells, sections_of
 from tests.builders.studies import make_study
-from tests.report.test_sections import cells, sections_of
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audit.corruption.robustness import robustness
 from tfaudit.datasets.corruptions.registry import corrupt
@@ -92,14 +92,14 @@ def test_the_strip_shows_the_image_that_is_lost_first_as_the_models_saw_it(corru
     np.testing.assert_array_equal(pixels(lane.pictures[0]), clean[0, ..., 0])
     seen = corrupt(clean, lane.corruption, 3, seed=store.study.seed, first=position)
     np.testing.assert_array_equal(pixels(lane.pictures[2]), seen[0, ..., 0])
-    assert [model.title for model in lane.models] == ["dense", "magnitude 90 %", "fixed-point int8"]
+    assert [variant.title for variant in lane.variants] == ["dense", "magnitude 90 %", "fixed-point int8"]
     population = store.predictions("int8", f"{lane.corruption}-3")
     votes = np.bincount(population.top1[:, position], minlength=5)
-    answer = lane.models[2].answers[2]
+    answer = lane.variants[2].predictions[2]
     assert answer.text == population.class_names[votes.argmax()]
     assert answer.votes == f"{25 * votes.max()}\u00a0%"
     assert answer.right == (votes.argmax() == population.labels[position])
-    assert all(model.answers[0].right for model in lane.models[:2])
+    assert all(variant.predictions[0].right for variant in lane.variants[:2])
 
 
 def test_the_page_escapes_names_and_holds_the_strip(corrupted, tmp_path):
@@ -155,8 +155,8 @@ def test_single_models_have_pairs_and_no_votes(tmp_path):
     section = section_of(corrupted_study(tmp_path, members=1))
     assert section.notes[0].startswith("One model against one")
     assert set(cells(section.tables[2])["test"]) == {"paired t, images"}
-    assert section.strip.lanes[0].models[0].answers[0].votes == ""
-    assert "stand the answers" in section.strip.says
+    assert section.strip.lanes[0].variants[0].predictions[0].votes == ""
+    assert "Below the pictures: predictions." in section.strip.caption
 
 
 def test_sets_without_severities_have_neither_curve_nor_mean_nor_strip(tmp_path):
@@ -168,8 +168,8 @@ def test_sets_without_severities_have_neither_curve_nor_mean_nor_strip(tmp_path)
 
 def test_a_thumbnail_is_told_from_what_the_models_saw(tmp_path):
     section = section_of(corrupted_study(tmp_path, corruptions=("fog",), image_size=64))
-    assert "The models saw 64 pixels" in section.strip.says
-    assert "8 × 8" in section.strip.says
+    assert "The models saw 64 pixels" in section.strip.caption
+    assert "8 × 8" in section.strip.caption
 
 
 def test_coloured_pictures_and_images_that_are_not_stored(tmp_path):

@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from tests.builders.studies import make_study
-from tfaudit.analysis.fingerprints import Inputs
+from tests.builders.sections import cells, sections_of
+from tests.builders.studies import WRITERS, make_study
 from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.analysis.study_data import StudyData
 from tfaudit.audit.chance import chance
 from tfaudit.audit.distortion.recall_distortion import distortion
 from tfaudit.audit.exemplars import exemplars
@@ -23,22 +24,6 @@ from tfaudit.report.references import SOURCES
 from tfaudit.report.sections.order import study_sections
 from tfaudit.report.sections.section import column
 from tfaudit.study.variants import Pruned
-
-EXAMPLES = 200
-WRITERS = pd.DataFrame(
-    {
-        "series": np.where(np.arange(EXAMPLES) % 2, "student", "employee"),
-        "writer": np.arange(EXAMPLES) // 4 * 2 + np.arange(EXAMPLES) % 2,
-    }
-)
-
-
-def sections_of(store, **brought):
-    return {section.key: section for section in study_sections(StudyAudit.read(store, permutations=50, **brought))}
-
-
-def cells(table):
-    return {one.heading: one.cells for one in table.columns}
 
 
 def test_a_population_without_more(store):
@@ -138,7 +123,7 @@ def test_the_human_study_of_the_viewer(tmp_path):
     sample = survey_sample(exemplars(store.predictions("dense"), store.predictions("int8")), 4, seed=1)
     stored = open_answers(store.directory)
     ids = store.examples()["example"]
-    seal = Inputs(store, "test").examples
+    seal = StudyData(store).fingerprints.examples
     study = stored.begin(sample, variant="int8", split="test", seed=1, examples=seal, example_ids=ids)
     assert "survey" not in sections_of(store)
     for example in stored.sheet(study)["example"]:

@@ -21,7 +21,7 @@ def printed(audit, width=80):
 
 
 def test_terminal_table_fits_80_columns(store):
-    audit = StudyAudit.read(store).audit
+    audit = StudyAudit.read(store).summary
     text = printed(audit)
     row = next(line for line in text.splitlines() if line.strip().startswith("magnitude 90"))
     figures = audit.frame().iloc[1]
@@ -49,7 +49,7 @@ def test_names_are_no_markup(tmp_path):
 
 
 def test_members_that_differ(tmp_path):
-    audit = StudyAudit.read(make_study(tmp_path, missing={("int8", 0)})).audit
+    audit = StudyAudit.read(make_study(tmp_path, missing={("int8", 0)})).summary
     assert "3–4 members per variant" in printed(audit)
 
 
@@ -81,6 +81,6 @@ def test_a_study_of_imagenets_size_fits_80_columns():
 
 
 def test_html_table_is_accessible(store):
-    table = html_table(StudyAudit.read(store).audit)
+    table = html_table(StudyAudit.read(store).summary)
     assert table.count('<th scope="col">') == 14
     assert table.count('<th scope="row">') == 3

@@ -68,7 +68,7 @@ def test_the_audit_knows_sizes_pairs_groups_and_images(tmp_path, baseline):
     store = write_given(
         tmp_path, baseline, {"x": after}, name="mine", facts=facts, groups=groups, images=images, paired=["x"]
     )
-    table = StudyAudit.read(store, permutations=0).audit.frame().set_index("variant")
+    table = StudyAudit.read(store, permutations=0).summary.frame().set_index("variant")
     assert table["bytes"].tolist() == [400, 100]
     assert table.loc["x", "sparsity"] == 0.9
     assert pd.isna(table.loc["dense", "sparsity"])
@@ -80,7 +80,7 @@ def test_the_audit_knows_sizes_pairs_groups_and_images(tmp_path, baseline):
 def test_notes_speak_of_pairs_where_there_are_and_not_of_missing_members(tmp_path, baseline):
     after = {"x": population(1, members=4), "y": population(2, members=2)}
     store = write_given(tmp_path, baseline, after, name="mine", paired=["x"])
-    notes = " ".join(StudyAudit.read(store, permutations=0).audit.notes)
+    notes = " ".join(StudyAudit.read(store, permutations=0).summary.notes)
     assert "Members of x are made from the baseline's members" in notes
     assert "members are there" not in notes
 

@@ -1,4 +1,4 @@
-"""Results that are computed once and kept beside the study: `DIR/audit/NAME.FINGERPRINT.zip`."""
+"""A cache of results beside the study: `DIR/audit/NAME.FINGERPRINT.zip`."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from tfaudit.analysis.serialization import pack, unpack
 from tfaudit.errors import InputError
 from tfaudit.store.store import Store
 
-__all__ = ["digest", "keep"]
+__all__ = ["cached", "digest"]
 
 T = TypeVar("T")
 
-ROOM = "audit"
-"""The folder of a study that holds them; whoever deletes it loses time and nothing else."""
+FOLDER = "audit"
+"""Folder of a study. Deleting it loses time and nothing else."""
 
 _LIBRARIES = ("numpy", "pandas", "pyarrow", "scipy", "statsmodels", "pillow", "opencv-python-headless")
 
 
-def keep(store: Store, name: str, inputs: object, kind: type[T], compute: Callable[[], T]) -> T:
-    """The result that is kept under this name for these inputs; else computes it and keeps it.
+def cached(store: Store, name: str, inputs: object, kind: type[T], compute: Callable[[], T]) -> T:
+    """Return the cached result of this name and these inputs, or compute it and cache it.
 
-    One that was kept for other inputs is removed. A damaged one is computed anew. Where the study cannot be written
-    the result is computed and not kept. Several processes may do so at once: each writes the same, whole or not at all.
+    A result for other inputs is removed, and a damaged one is computed again. Where the study cannot be written the
+    result is not cached. Several processes may do this at once: each writes the same file, and writes it atomically.
 
     Args:
         store: of the study.
         name: of the result, fit for a file name.
-        inputs: all that it is made from, plain JSON values; those of the code are added here.
+        inputs: all that the result depends on, plain JSON values; the code that computes it is added here.
         kind: type of the result.
-        compute: makes it.
+        compute: returns the result.
     """
-    path = f"{ROOM}/{name}.{digest([inputs, _sources()])}.zip"
+    path = f"{FOLDER}/{name}.{digest([inputs, _sources()])}.zip"
     with contextlib.suppress(OSError, InputError):
         return unpack((store.directory / path).read_bytes(), kind)
     result = compute()
@@ -51,7 +51,7 @@ def keep(store: Store, name: str, inputs: object, kind: type[T], compute: Callab
 
 
 def digest(inputs: object) -> str:
-    """32 hexadecimal digits that stand for JSON values.
+    """Return 32 hexadecimal digits that identify JSON values.
 
     Example:
         >>> digest({"alpha": 0.05}) == digest({"alpha": 0.05}) != digest({"alpha": 0.01})
@@ -61,9 +61,9 @@ def digest(inputs: object) -> str:
 
 
 def _superseded(store: Store, name: str, path: str) -> list[Any]:
-    """Results of this name for other inputs, and what writers of them that were killed have left."""
+    """Return the results of this name for other inputs, and the unfinished files of writers that were killed."""
     own = re.compile(rf"\.?{re.escape(name)}\.[0-9a-f]{{32}}\.zip(\.\d+\.part)?")
-    room = (store.directory / ROOM).iterdir()
+    room = (store.directory / FOLDER).iterdir()
     return [place for place in room if own.fullmatch(place.name) and place != store.directory / path]
 
 

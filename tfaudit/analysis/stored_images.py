@@ -1,8 +1,10 @@
-"""Properties of small grey images: digits, letters, drawings."""
+"""Images as a study stores them, in PNG: their pixels, their properties, and the same as sources of a page."""
 
 from __future__ import annotations
 
+import base64
 import io
+import struct
 from collections.abc import Iterable
 
 import numpy as np
@@ -11,43 +13,71 @@ from PIL import Image
 
 from tfaudit.stats.image_properties import mean_activation, tilt
 
-__all__ = ["can_be_measured", "image_properties"]
+__all__ = ["can_be_measured", "data_uri", "image_properties", "is_tiny", "pixels_of", "png_of"]
 
 EDGE = 64
-"""Pixels. Tilt and activation mean something for small grey images; larger ones are not measured."""
+"""Pixels. Tilt and activation mean something for small grey images; larger images are not measured."""
+
+_PNG = b"\x89PNG\r\n\x1a\n"
 
 
 def image_properties(pngs: Iterable[bytes]) -> tuple[pd.Series, ...]:
-    """A value of each image per property; none where images are coloured, large, missing or of two sizes.
+    """Measure images; none where any image is coloured, large, missing or of another size than the first.
 
-    Properties of which all images have the same value are left out.
+    A property of which all images have the same value is left out.
+
+    Returns:
+        One series `(N,)` per property, named after it.
     """
-    images = _grey(pngs)
-    if images is None:
-        return ()
+    images: list[np.ndarray] = []
+    for png in pngs:
+        if not can_be_measured(png):
+            return ()
+        images.append(pixels_of(png)[..., 0])
+        if images[-1].shape != images[0].shape:
+            return ()
+    stacked = np.stack(images)
     measured = (
-        pd.Series(np.abs(tilt(images)), name="absolute tilt"),
-        pd.Series(mean_activation(images), name="mean activation"),
+        pd.Series(np.abs(tilt(stacked)), name="absolute tilt"),
+        pd.Series(mean_activation(stacked), name="mean activation"),
     )
     return tuple(values for values in measured if values.nunique() > 1)
 
 
 def can_be_measured(png: bytes) -> bool:
-    """Whether an image is grey and small."""
+    """Return whether an image is grey and small."""
     if not png:
         return False
     with Image.open(io.BytesIO(png)) as image:
         return image.mode == "L" and max(image.size) <= EDGE
 
 
-def _grey(pngs: Iterable[bytes]) -> np.ndarray | None:
-    """The images `(N, H, W)`."""
-    images: list[np.ndarray] = []
-    for png in pngs:
-        if not can_be_measured(png):
-            return None
-        with Image.open(io.BytesIO(png)) as image:
-            if images and image.size[::-1] != images[0].shape:
-                return None
-            images.append(np.asarray(image))
-    return np.stack(images)
+def pixels_of(png: bytes) -> np.ndarray:
+    """Return the pixels of a PNG, uint8 `(H, W, 1)` or `(H, W, 3)`."""
+    with Image.open(io.BytesIO(png)) as image:
+        pixels = np.asarray(image if image.mode == "L" else image.convert("RGB"))
+    return pixels[..., None] if pixels.ndim == 2 else pixels
+
+
+def png_of(pixels: np.ndarray, edge: int) -> bytes:
+    """Return pixels `(H, W, 1 or 3)` as a PNG whose longer side has at most `edge` pixels."""
+    image = Image.fromarray(pixels[..., 0] if pixels.shape[2] == 1 else pixels)
+    image.thumbnail((edge, edge))  # shrinks only
+    buffer = io.BytesIO()
+    image.save(buffer, "PNG", optimize=True)
+    return buffer.getvalue()
+
+
+def data_uri(png: bytes) -> str:
+    """Return a PNG as the source of a picture in a page; empty for an empty PNG."""
+    return f"data:image/png;base64,{base64.b64encode(png).decode()}" if png else ""
+
+
+def is_tiny(png: bytes) -> bool:
+    """Return whether the pixels of a PNG should stay crisp when it is enlarged: its width is below 96 pixels.
+
+    Example:
+        >>> is_tiny(b"")
+        True
+    """
+    return (struct.unpack(">I", png[16:20])[0] if png.startswith(_PNG) else 0) < 96

@@ -1,291 +1,327 @@
-"""What reports and the viewer show of a study: every audit, computed once and kept beside the study."""
+"""Every audit of a study, computed once and cached beside it: what reports and the viewer show."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
-from functools import cached_property
-from typing import Any, TypeVar
+import re
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import pandas as pd
 
-from tfaudit.analysis.cache import digest
-from tfaudit.analysis.stored_images import can_be_measured, image_properties
+from tfaudit.analysis.audits import AUDITS, factors_of, pruned_keys
+from tfaudit.analysis.cache import cached, digest
+from tfaudit.analysis.image_strip import ImageStrip, image_strip, most_lost_image
 from tfaudit.analysis.study_data import BASELINE, StudyData
-from tfaudit.analysis.variant_facts import described, remarks
-from tfaudit.audit.attributes import Attributes, attributes
+from tfaudit.audit.attributes import Attributes
 from tfaudit.audit.chance import Chance
-from tfaudit.audit.classes import CENTERINGS, ClassImpact, class_impact
-from tfaudit.audit.corruption.robustness import Robustness, robustness
-from tfaudit.audit.distortion.recall_distortion import Distortion, distortion
+from tfaudit.audit.classes import CENTERINGS, ClassImpact
+from tfaudit.audit.corruption.robustness import Robustness
+from tfaudit.audit.distortion.recall_distortion import Distortion
 from tfaudit.audit.exemplars import Exemplars
-from tfaudit.audit.groups import Groups, groups
+from tfaudit.audit.factors.regression import Factors
+from tfaudit.audit.groups import Groups
 from tfaudit.audit.model_pair import PairComparison, compare
-from tfaudit.audit.operating_points import trade_offs
 from tfaudit.audit.prediction_counts import Tally, tally
 from tfaudit.audit.summary import Summary, summarise
-from tfaudit.audit.trends import Trends, trends
-from tfaudit.audit.variant_audit import VariantAudit, audit_variant
-from tfaudit.errors import InputError, require
-from tfaudit.predictions import Predictions
+from tfaudit.audit.trends import Trends
+from tfaudit.audit.variant_audit import VariantAudit
+from tfaudit.errors import InputError, listed, require
 from tfaudit.store.store import Store
+from tfaudit.study.conditions import Condition
 
-__all__ = ["StudyAudit", "prepare"]
+__all__ = ["FACTS", "StudyAudit"]
 
-T = TypeVar("T")
+FACTS = ("sparsity", "bytes", "gzipped_bytes")
+"""Facts of a member's record whose means the table of the study shows."""
 
 
-class StudyAudit(StudyData):
-    """A study and its audits, each made when it is first asked for.
+class StudyAudit:
+    """The audits of one split of a study, each computed when it is first used.
 
-    Methods take keys of variants. They raise an InputError where the study holds no such variant, or where its members
-    do not allow that audit; `prepare` makes all that they do allow.
+    Methods take the key of a variant. They raise an InputError where the study has no such variant, or where its
+    members do not allow the audit; `prepare` computes all that they allow. `result` gives any audit of `AUDITS` by its
+    name; the other methods are the same with types.
+
+    Args:
+        data: of the study.
     """
 
+    def __init__(self, data: StudyData) -> None:
+        self.data = data
+        self._results: dict[str, Any] = {}
+        self._lock = threading.RLock()
+
     @classmethod
-    def read(
-        cls,
-        store: Store,
-        split: str = "test",
-        *,
-        alpha: float = 0.05,
-        permutations: int = 1000,
-        seed: int = 0,
-        groups: pd.DataFrame | None = None,
-        answers: pd.DataFrame | None = None,
-    ) -> StudyAudit:
-        """Opens a study; this reads the records of its members and nothing else.
+    def read(cls, store: Store, split: str = "test", **options: Any) -> StudyAudit:
+        """Open a study. This reads the records of its members and nothing else.
 
         Args:
             store: of the study.
             split: whose predictions to audit.
-            alpha: level of the tests.
-            permutations: how many assignments of members to count at most, for the figures by chance; 0 for none.
-            seed: of random assignments.
-            groups: further columns, N rows in the order of the study's examples.
-            answers: of a human study, as `tfaudit.survey` takes them.
+            **options: of `StudyData`: `alpha`, `permutations`, `seed`, `groups`, `answers`.
 
         Raises:
-            InputError: no such split, no dense member to compare with, or an option that is not allowed.
+            InputError: no such split, no dense member to compare with, or an option out of range.
         """
-        return cls(store, split, alpha=alpha, permutations=permutations, seed=seed, groups=groups, answers=answers)
+        return cls(StudyData(store, split, **options))
 
-    def prepare(self, progress: Callable[[float, str], None] = lambda share, words: None) -> None:
-        """Makes all that the study allows, variant by variant, so that each population is read once.
+    def prepare(self, progress: Callable[[float, str], None] = lambda share, message: None) -> None:
+        """Compute every audit that the study allows, variant by variant, so that each population is read once.
 
         Args:
-            progress: told before each variant which share is done and what comes next.
+            progress: called before each variant with the share that is done and what comes next.
         """
-        prepare(self, progress)
-        self._read.clear()
+        data = self.data
+        corrupted = data.corrupted_keys if data.conditions else ()
+        steps = [(key, False) for key in data.titles] + [(key, True) for key in corrupted]
+        for i, (key, under_corruption) in enumerate(steps):
+            condition = " under corruption" * under_corruption
+            progress(i / len(steps), f"Auditing {data.titles[key]}{condition}, {i + 1} of {len(steps)}")
+            for audit in AUDITS.values():
+                if (audit.name == "robustness") == under_corruption and audit.applies(data, key):
+                    for arguments in audit.arguments(data, key):
+                        self.result(audit.name, key, **arguments)
+        data.forget_populations()
+        progress(1.0, "Audited")
 
-    @property
-    def audit(self) -> Summary:
-        """The table of the study."""
-        with self._lock:
-            if "audit" not in self._results:
-                audits = {key: self.variant(key) for key in self.titles}
-                found = summarise(audits, described(self.study, self.inputs), alpha=self.alpha)
-                notes = remarks(self.study, self.inputs, found)
-                self._results["audit"] = dataclasses.replace(found, notes=notes)
-            return self._results["audit"]
+    def result(self, name: str, key: str, **arguments: Any) -> Any:
+        """Return the result of an audit of `AUDITS`.
 
-    def variant(self, key: str) -> VariantAudit:
-        """Its part of the table."""
-        options: dict[str, Any] = {
-            "alpha": self.alpha,
-            **self._permuted,
-            "paired": self.study.variant(key).parent is not None,
-        }
+        Args:
+            name: of the audit.
+            key: of the variant.
+            **arguments: those of the audit, such as `centering` or `column`.
 
-        def compute() -> VariantAudit:
-            return audit_variant(self.baseline, self.populations[key] if key != BASELINE else None, **options)
-
-        return self.keep(f"variant.{key}", VariantAudit, compute, of=(BASELINE, key), by=options)
-
-    def tally(self, key: str) -> Tally:
-        """The answers of a population, the baseline's too, counted."""
-        return self.keep(f"tally.{key}", Tally, lambda: tally(self.populations[key]), of=(key,))
-
-    def exemplars(self, key: str) -> Exemplars:
-        """The PIEs of a compressed variant."""
-        found = self.variant(key).exemplars
-        if found is None:
-            raise InputError("variant", repr(key), ", ".join(self.compressed_keys))
-        return found
-
-    def chance(self, key: str) -> Chance | None:
-        """Its permutation tests; None where they cannot be made, or are not wanted."""
-        return self.variant(key).chance
-
-    def impact(self, key: str, centering: str = "member") -> ClassImpact:
-        """What it does to each class; an error where a population has a single member."""
-        require(centering in CENTERINGS, "centering", centering, ", ".join(CENTERINGS))
-        found = self.variant(key).impact
-        if found is not None and centering == found.centering:
-            return found
-        return self._compared(
-            f"impact-{centering}", key, ClassImpact, class_impact, alpha=self.alpha, centering=centering
+        Example:
+            `study_audit.result("groups", "int8", column="writer")`
+        """
+        audit, data = AUDITS[name], self.data
+        require(key in data.titles, "variant", key, ", ".join(data.titles))
+        options = audit.options(data, key)
+        return self._cached(
+            ".".join([name, key, *map(_file_name, arguments.values())]),
+            audit.result,
+            lambda: audit.compute(data, key, **options, **arguments),
+            audit.variants(key),
+            [options, arguments, audit.depends_on(data, key)],
         )
 
-    def distortion(self, key: str) -> Distortion:
-        """Its recall distortion; an error where it `shares_members` with the baseline nowhere."""
-        return self._compared("distortion", key, Distortion, distortion)
+    @property
+    def summary(self) -> Summary:
+        """The table of the study."""
+        with self._lock:
+            if "summary" not in self._results:
+                audits = {key: self.variant(key) for key in self.data.titles}
+                summary = summarise(audits, self._descriptions(), alpha=self.data.alpha)
+                self._results["summary"] = dataclasses.replace(summary, notes=self._notes(summary))
+            return self._results["summary"]
 
-    def pair(self, key: str) -> PairComparison:
-        """One model against one; an error where they are not `single`."""
-        return self._compared("pair", key, PairComparison, compare, alpha=self.alpha)
+    def variant(self, key: str) -> VariantAudit:
+        """Return the audit of one variant, from which its row of the table is made."""
+        return self.result("variant", key)
+
+    def counts(self, key: str) -> Tally:
+        """Return the counted predictions of a population, compressed or baseline."""
+        return self.result("counts", key)
+
+    def exemplars(self, key: str) -> Exemplars:
+        """Return the PIEs of a compressed variant."""
+        exemplars = self.variant(key).exemplars
+        if exemplars is None:
+            raise InputError("variant", repr(key), ", ".join(self.data.compressed_keys))
+        return exemplars
+
+    def chance(self, key: str) -> Chance | None:
+        """Return the permutation tests of a variant; None where there are none."""
+        return self.variant(key).chance
+
+    def class_impact(self, key: str, centering: str = "member") -> ClassImpact:
+        """Return the change of every class; an error where a population has a single member."""
+        require(centering in CENTERINGS, "centering", centering, ", ".join(CENTERINGS))
+        impact = self.variant(key).impact
+        if impact is not None and centering == impact.centering:
+            return impact
+        return self.result("class_impact", key, centering=centering)
+
+    def distortion(self, key: str) -> Distortion:
+        """Return the recall distortion; an error where a variant shares no member numbers with the baseline."""
+        return self.result("distortion", key)
+
+    def model_pair(self, key: str) -> PairComparison:
+        """Compare a variant with the baseline as one model with one; an error where either has several members."""
+        return self.result("model_pair", key)
 
     def member_pair(self, key: str, before: int, after: int) -> PairComparison:
-        """One member against one.
+        """Compare one member with one. The result is not cached.
 
         Args:
             key: of the variant.
             before: number of the baseline's member.
-            after: number of the variant's.
+            after: number of the variant's member.
         """
-        sides = ((BASELINE, before), (key, after))
-        models = (self.store.predictions(each, self.split, members=[member]) for each, member in sides)
-        return compare(*models, alpha=self.alpha)  # quickly made, and too many to be kept
+        store, split = self.data.store, self.data.split
+        models = (store.predictions(k, split, members=[member]) for k, member in ((BASELINE, before), (key, after)))
+        return compare(*models, alpha=self.data.alpha)
 
-    def group_impact(self, key: str, column: str | None = None) -> Groups:
-        """What it does to the groups of a column, and to individuals where they are known.
+    def groups(self, key: str, column: str | None = None) -> Groups:
+        """Return the change of every group of a column, and of individuals where the study has any.
 
         Args:
             key: of the variant.
-            column: one of `group_columns`; all examples are one group by default.
+            column: one of `group_columns`; by default all examples are one group.
         """
-        require(column is None or column in self.group_columns, "column", column, ", ".join(self.group_columns))
-        everybody = pd.Series("all", index=self.groups.index, name="group")
-        name = "groups" if column is None else f"groups-{digest(column)[:8]}"
-        return self._compared(
-            name,
-            key,
-            Groups,
-            lambda before, after, **options: groups(
-                before,
-                after,
-                everybody if column is None else self.groups[column],
-                individuals=self.individuals,
-                **options,
-            ),
-            by=[column, self._grouping],
-            alpha=self.alpha,
-        )
+        columns = self.data.group_columns
+        require(column is None or column in columns, "column", column, ", ".join(columns))
+        return self.result("groups", key, column=column)
 
     def attributes(self, key: str) -> Attributes:
-        """Which groups its PIEs come from more often than other images do."""
-
-        def compute(before: Predictions, after: Predictions, alpha: float) -> Attributes:
-            return attributes(before, after, self.groups[self.group_columns], alpha=alpha)
-
-        return self._compared("attributes", key, Attributes, compute, by=self._grouping, alpha=self.alpha)
+        """Return the groups that PIEs come from more often than other examples."""
+        return self.result("attributes", key)
 
     def trends(self, key: str) -> tuple[Trends, ...]:
-        """Accuracy against each property of small grey images; none where the images have none."""
-        group = self.groups[self.group_columns[0]] if self.group_columns else None
-
-        def compute(before: Predictions, after: Predictions, alpha: float) -> tuple[Trends, ...]:
-            people = self.individuals
-            return tuple(
-                trends(before, after, values, column=group, individuals=people, alpha=alpha)
-                for values in self._properties
-            )
-
-        return self._compared("trends", key, tuple[Trends, ...], compute, by=self._grouping, alpha=self.alpha)
+        """Return accuracy against each property of small grey images; () where the images have none."""
+        return self.result("trends", key)
 
     def robustness(self, key: str) -> Robustness:
-        """Its robustness under the `conditions`; for one of the `corrupted_keys`."""
-        require(key in self.corrupted_keys, "variant", key, ", ".join(self.corrupted_keys) or "none: no conditions")
+        """Return the robustness of one of the `corrupted_keys`."""
+        keys = self.data.corrupted_keys
+        require(key in keys, "variant", key, ", ".join(keys) or "none: no conditions")
+        return self.result("robustness", key)
 
-        def compute() -> Robustness:
-            sides = (self.under_conditions(BASELINE), self.under_conditions(key))
-            clean = (self.baseline, self.populations[key])
-            return robustness(*sides, clean=clean, paired=self.paired(key), alpha=self.alpha)
+    def factors(self) -> tuple[Factors, ...]:
+        """Return the regressions of class accuracy, [P]; () with fewer than three sparsities or too few classes."""
+        keys = pruned_keys(self.data)
+        if not keys:
+            return ()
+        inputs = [self.data.fingerprints.classes, self.data.alpha]
+        return self._cached(
+            "factors", tuple[Factors, ...], lambda: factors_of(self.data, keys), (BASELINE, *keys), inputs
+        )
 
-        evaluated = [self.conditions, *(self.inputs.evaluations[each] for each in (BASELINE, key))]
-        return self.keep(f"robustness.{key}", Robustness, compute, of=(BASELINE, key), by=[evaluated, self.alpha])
+    def most_lost_image(self) -> ImageStrip | None:
+        """Return the image that compression loses to corruption most often; None without one."""
+        keys = (BASELINE, *self.data.corrupted_keys)
+        inputs = [self.data.conditions, *(self.data.fingerprints.evaluations[key] for key in keys)]
+
+        def compute() -> tuple[ImageStrip, ...]:
+            robustness = {key: self.robustness(key) for key in self.data.corrupted_keys}
+            return most_lost_image(self.data, robustness, self._counts_under)
+
+        strips = self._cached("strip", tuple[ImageStrip, ...], compute, keys, inputs)
+        return strips[0] if strips else None
+
+    def image_strip(
+        self,
+        position: int,
+        corruptions: Sequence[str],
+        variants: Sequence[str],
+        counts: Callable[[str, Condition], Tally] | None = None,
+    ) -> ImageStrip:
+        """Return one image under corruptions, with the modal labels of variants.
+
+        Args:
+            position: of the image among the examples.
+            corruptions: computed ones.
+            variants: keys.
+            counts: returns counted predictions under a condition; read from the store by default.
+        """
+
+        def by_condition(key: str, condition: Condition | None) -> Tally:
+            if condition is None or counts is None:
+                return self._counts_under(key, condition)
+            return counts(key, condition)
+
+        return image_strip(self.data, position, corruptions, variants, by_condition)
 
     def trade_offs(self) -> pd.DataFrame:
-        """What every model costs and gives, for `tfaudit.operating_points`: one row per variant and member.
+        """Return the costs and the accuracy of every model, for `tfaudit.operating_points`.
 
-        Columns: `variant`, `member`, `title`, `technique`, `sparsity` (a share), `bytes`, `gzipped kB`, `accuracy`,
-        `unfairness`.
+        Returns:
+            One row per variant and member. Columns: `variant`, `member`, `title`, `technique`, `sparsity` (a share),
+            `bytes`, `gzipped kB`, `size` (gzipped) and `time` (latency of one image, where `tfaudit cost` measured it)
+            as shares of the baseline's, `accuracy`, `unfairness`. NaN where a value is unknown.
         """
-        facts = self.audit.table.set_index("variant").rename(columns={"family": "technique"})
+        facts = self.summary.table.set_index("variant").rename(columns={"family": "technique"})
         facts["gzipped kB"] = facts["gzipped_bytes"] / 1000
-        facts = facts[["title", "technique", "sparsity", "bytes", "gzipped kB"]]
-        measured = pd.concat([self.unfairness(key) for key in self.titles], ignore_index=True)
+        facts["size"] = facts["gzipped_bytes"] / float(facts["gzipped_bytes"][BASELINE])
+        facts["time"] = facts.index.map(self.latency("ratio"))
+        facts = facts[["title", "technique", "sparsity", "bytes", "gzipped kB", "size", "time"]]
+        measured = pd.concat([self.result("unfairness", key) for key in self.data.titles], ignore_index=True)
         known = facts.loc[measured["variant"]].reset_index(drop=True)
         return pd.concat([measured[["variant", "member"]], known, measured[["accuracy", "unfairness"]]], axis=1)
 
-    def unfairness(self, key: str) -> pd.DataFrame:
-        """`accuracy` and `unfairness` of every `member` of a `variant`."""
-        return self.keep(
-            f"unfairness.{key}",
-            pd.DataFrame,
-            lambda: trade_offs({key: self.populations[key]}, pd.DataFrame(index=[key])),
-            of=(key,),
+    def latency(self, unit: str) -> dict[str, float]:
+        """Return the latency of one image by variant, in "ms" or as "ratio" to the baseline's; {} if not measured."""
+        costs = self.data.store.table("costs")
+        column = f"latency_1_{unit}"
+        return {} if costs is None or column not in costs else dict(zip(costs["variant"], costs[column], strict=True))
+
+    def _cached(self, name: str, kind: Any, compute: Callable[[], Any], variants: Sequence[str], inputs: object) -> Any:
+        """Return a result from memory, or from disk, or compute it and cache it in both."""
+        with self._lock:
+            if name not in self._results:
+                files = self.data.fingerprints
+                everything = [files.study, [files.predictions[key] for key in variants], inputs]
+                file = f"{self.data.split}.{name}"
+                self._results[name] = cached(self.data.store, file, everything, kind, compute)
+            return self._results[name]
+
+    def _counts_under(self, key: str, condition: Condition | None) -> Tally:
+        return self.counts(key) if condition is None else tally(self.data.under_condition(key, condition))
+
+    def _descriptions(self) -> pd.DataFrame:
+        """Return title, family and the means of `FACTS` of every variant; rows by key."""
+        study = self.data.study
+        return pd.DataFrame.from_dict(
+            {
+                key: {"title": title, "family": study.variant(key).family, **self.data.means(key, FACTS)}
+                for key, title in self.data.titles.items()
+            },
+            orient="index",
         )
 
-    @cached_property
-    def _properties(self) -> tuple[pd.Series, ...]:
-        (first,) = self.store.images(self.split, [0])
-        if not can_be_measured(first):  # nor can the others: they need not be read
-            return ()
-        return image_properties(self.store.examples(self.split, groups=False)["image"])
+    def _notes(self, summary: Summary) -> tuple[str, ...]:
+        """Return the notes of the summary, with those that only the study allows before and after them."""
+        return (*self._missing_members(), *self._dependent_members(summary), *summary.notes, *_tied_votes(summary))
 
-    def _compared(
-        self, name: str, key: str, kind: type[T], audit: Callable[..., T], *, by: object = None, **options: Any
-    ) -> T:
-        """An audit of a variant against the baseline, with options."""
-        return self.keep(
-            f"{name}.{key}",
-            kind,
-            lambda: audit(self.baseline, self.populations[key], **options),
-            of=(BASELINE, key),
-            by=[by, options],
-        )
+    def _missing_members(self) -> list[str]:
+        study, notes = self.data.study, []
+        if study.training is None:
+            return []  # imported populations may have any size
+        for variant in study.all_variants:
+            complete = len(self.data.members.get(variant.key, ()))
+            if complete < study.population:
+                failed = sum(record.get("status") == "failed" for record in self.data.records[variant.key].values())
+                notes.append(
+                    f"{study.titles[variant.key]}: {complete} of {study.population} members are complete"
+                    + (f"; {failed} failed (member.json holds the traceback)." if failed else ".")
+                )
+        return notes
 
-
-def prepare(study_audit: StudyAudit, progress: Callable[[float, str], None]) -> None:
-    """Makes and keeps the audits of all variants.
-
-    Args:
-        study_audit: of the study.
-        progress: told before each variant which share is done and what comes next.
-    """
-    corrupted = study_audit.corrupted_keys if study_audit.conditions else ()
-    steps = [(key, False) for key in study_audit.titles] + [(key, True) for key in corrupted]
-    for i, (key, under_corruption) in enumerate(steps):
-        where = " under corruption" * under_corruption
-        progress(i / len(steps), f"Auditing {study_audit.titles[key]}{where}, {i + 1} of {len(steps)}")
-        if under_corruption:
-            study_audit.robustness(key)
-        else:
-            _audit(study_audit, key)
-    progress(1.0, "Audited")
+    def _dependent_members(self, summary: Summary) -> list[str]:
+        titles = [self.data.titles[key] for key in summary.impacts if self.data.study.variant(key).parent]
+        if not titles:
+            return []
+        return [
+            f"Members of {listed(titles)} are made from the baseline's members of the same number. Welch's test treats "
+            "the two as independent, which makes it conservative; the counts expected by chance respect the pairs."
+        ]
 
 
-def _audit(study_audit: StudyAudit, key: str) -> None:
-    """Makes those that rest on the answers of one variant to the examples as they are."""
-    study_audit.tally(key)
-    study_audit.unfairness(key)
-    found = study_audit.variant(key)
-    if key == BASELINE:
-        return
-    if found.impact:
-        for centering in CENTERINGS:
-            study_audit.impact(key, centering)
-    if study_audit.shares_members(key):
-        study_audit.distortion(key)
-    if study_audit.single(key):
-        study_audit.pair(key)
-    if study_audit.group_columns:
-        study_audit.attributes(key)
-        for column in study_audit.group_columns:
-            study_audit.group_impact(key, column)
-    elif study_audit.individuals is not None:
-        study_audit.group_impact(key)
-    if len(study_audit.groups.columns):
-        study_audit.trends(key)
+def _tied_votes(summary: Summary) -> list[str]:
+    titles = summary.table.set_index("variant")["title"]
+    changes = {titles[key]: max(result.tie_changes.values(), default=0) for key, result in summary.exemplars.items()}
+    images = [f"{count} of {title}" for title, count in changes.items() if count]
+    if not images:
+        return []
+    return [
+        "Where votes tie, the lowest class is the modal label. Under another rule these images would become PIEs or "
+        f"cease to be PIEs: {listed(images)}."
+    ]
+
+
+def _file_name(argument: object) -> str:
+    text = "all" if argument is None else str(argument)
+    return text if argument is None or (re.fullmatch(r"[a-z]{1,20}", text) and text != "all") else digest(text)[:8]

@@ -59,7 +59,7 @@ def show(study_audit: StudyAudit, *, table: bool = True) -> None:
 
     with err.status("Auditing") as status:
         study_audit.prepare(lambda share, words: status.update(words))
-    audit = study_audit.audit
+    audit = study_audit.summary
     if table and audit.table["members"].max() == 1 and audit.exemplars:
         _show_pairs(study_audit)
     elif table:
@@ -71,8 +71,8 @@ def _show_pairs(study_audit: StudyAudit) -> None:
     """The table of `tfaudit compare`: populations of one have no tests of populations."""
     from tfaudit.report.pair_tables import pair_tables
 
-    audit, titles = study_audit.audit, study_audit.titles
-    pairs = {titles[key]: study_audit.pair(key) for key in study_audit.compressed_keys}
+    audit, titles = study_audit.summary, study_audit.data.titles
+    pairs = {titles[key]: study_audit.model_pair(key) for key in study_audit.data.compressed_keys}
     sizes = audit.table.set_index("title")["bytes"].rename({titles[audit.baseline]: "baseline"}).dropna()
     known = {str(name): int(size) for name, size in sizes.items()}
     out.print(pair_tables(pairs, alpha=audit.alpha, sizes=known))

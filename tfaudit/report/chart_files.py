@@ -42,13 +42,13 @@ def save_charts(study_audit: StudyAudit, folder: str | Path, formats: Sequence[s
     if isinstance(formats, str) or not set(formats) <= set(FORMS):
         raise InputError("formats", repr(formats), f"a sequence of {', '.join(FORMS)}")
     figures = [figure for section in study_sections(study_audit) for figure in section.figures]
-    charts = study_charts(study_audit.audit) | {figure.name: figure.chart for figure in figures}
+    charts = study_charts(study_audit.summary) | {figure.name: figure.chart for figure in figures}
     files = []
     for name, chart in charts.items():
         for form in formats:
             file = Path(folder).absolute() / f"{name}.{form}"
             try:
-                study_audit.store.write(str(file), chart_bytes(chart, form))
+                study_audit.data.store.write(str(file), chart_bytes(chart, form))
             except OSError as problem:
                 raise InputError(f"folder: {file} cannot be written ({problem.strerror})") from None
             files.append(file)

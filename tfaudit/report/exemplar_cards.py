@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import base64
 import dataclasses
-import struct
 from collections.abc import Iterable
 
 import pandas as pd
 
-__all__ = ["Card", "by_decisiveness", "cards", "data_uri", "is_tiny"]
+from tfaudit.analysis.stored_images import data_uri, is_tiny
 
-_PNG = b"\x89PNG\r\n\x1a\n"
+__all__ = ["Card", "by_decisiveness", "cards"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,18 +66,3 @@ def cards(pies: pd.DataFrame, images: Iterable[bytes]) -> list[Card]:
         )
         for row, image in zip(pies.to_dict("records"), images, strict=True)
     ]
-
-
-def data_uri(png: bytes) -> str:
-    """A PNG as the source of a picture in the page; empty where there is none."""
-    return f"data:image/png;base64,{base64.b64encode(png).decode()}" if png else ""
-
-
-def is_tiny(png: bytes) -> bool:
-    """Whether the pixels of a PNG should stay crisp when it is enlarged: its header holds the width in bytes 16 to 19.
-
-    Example:
-        >>> is_tiny(b"")
-        True
-    """
-    return (struct.unpack(">I", png[16:20])[0] if png.startswith(_PNG) else 0) < 96

@@ -51,16 +51,16 @@ def write_report(study_audit: StudyAudit, out: str | Path | None = None) -> Path
         InputError: damaged files, or a place that cannot be written.
     """
     page = _page(study_audit)
-    place = study_audit.store.directory.absolute() / "report.html" if out is None else Path(out).absolute()
+    place = study_audit.data.store.directory.absolute() / "report.html" if out is None else Path(out).absolute()
     try:
-        study_audit.store.write(str(place), page.encode())
+        study_audit.data.store.write(str(place), page.encode())
     except OSError as problem:
         raise InputError(f"out: {place} cannot be written ({problem.strerror})") from None
     return place
 
 
 def _page(study_audit: StudyAudit) -> str:
-    store, split, audit = study_audit.store, study_audit.split, study_audit.audit
+    store, split, audit = study_audit.data.store, study_audit.data.split, study_audit.summary
     examples = store.examples(split, images=False, groups=False)
     sections, charts = study_sections(study_audit), study_charts(audit)
     return PAGES.get_template("report.html.j2").render(
@@ -90,9 +90,9 @@ def _page(study_audit: StudyAudit) -> str:
 
 def _galleries(study_audit: StudyAudit) -> dict[str, list[Card]]:
     """The most decisive exemplars of every variant; images that several show are read once."""
-    shown = {key: by_decisiveness(found.frame()).head(GALLERY) for key, found in study_audit.audit.exemplars.items()}
+    shown = {key: by_decisiveness(found.frame()).head(GALLERY) for key, found in study_audit.summary.exemplars.items()}
     positions = sorted({position for rows in shown.values() for position in rows["index"]})
-    images = dict(zip(positions, study_audit.store.images(study_audit.split, positions), strict=True))
+    images = dict(zip(positions, study_audit.data.store.images(study_audit.data.split, positions), strict=True))
     return {key: cards(rows, [images[position] for position in rows["index"]]) for key, rows in shown.items()}
 
 

@@ -12,10 +12,10 @@ __all__ = ["chance_section"]
 
 def chance_section(study_audit: StudyAudit) -> Section | None:
     """The permutation tests of the numbers of PIEs and of significant classes."""
-    found = study_audit.audit.chances
+    found = study_audit.summary.chances
     if not found:
         return None
-    rows = pd.concat([each.frame().assign(title=study_audit.titles[key]) for key, each in found.items()])
+    rows = pd.concat([each.frame().assign(title=study_audit.data.titles[key]) for key, each in found.items()])
     rows["kind"] = rows["exact"].map({True: "all", False: "random"})
     return Section(
         "chance",
@@ -28,7 +28,7 @@ def chance_section(study_audit: StudyAudit) -> Section | None:
                 f"chance-{key}",
                 each.chart(),
                 "Histogram of the counts by chance, with the observed count.",
-                study_audit.titles[key],
+                study_audit.data.titles[key],
             )
             for key, each in found.items()
             if len(each.distribution()) > len(each.frame())  # else each count has one value: nothing to draw

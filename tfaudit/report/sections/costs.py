@@ -16,17 +16,17 @@ COUNTED = ("parameters", "zeros", "flops", "effective_flops", "bytes", "gzipped_
 def costs_section(study_audit: StudyAudit) -> Section | None:
     """Parameters, zeros, operations and bytes, means over the members; latency where `tfaudit cost` measured it."""
     table = pd.DataFrame(
-        {"variant": key, "title": title, **study_audit.inputs.means(key, COUNTED)}
-        for key, title in study_audit.titles.items()
+        {"variant": key, "title": title, **study_audit.data.means(key, COUNTED)}
+        for key, title in study_audit.data.titles.items()
     )
-    measured = study_audit.store.table("costs")
+    measured = study_audit.data.store.table("costs")
     if measured is not None:
         latency = [str(name) for name in measured if str(name).startswith("latency")]
         first = measured.set_index("variant").reindex(table["variant"]).reset_index(drop=True)
         table = table.fillna(first[list(COUNTED[:4])]).assign(**{name: first[name] for name in latency})
     elif table["flops"].isna().all():
         return None
-    accuracy = study_audit.audit.table.set_index("variant")["top1"]
+    accuracy = study_audit.summary.table.set_index("variant")["top1"]
     table["accuracy"] = table["variant"].map(accuracy)
     timed = "latency_1_ms" in table and table["latency_1_ms"].notna().any()
     columns = [
@@ -57,5 +57,5 @@ def costs_section(study_audit: StudyAudit) -> Section | None:
         if timed
         else (),
         (Table("Costs", tuple(columns)),),
-        () if timed else (f"Latency was not measured; `tfaudit cost {study_audit.store.directory.name}` does.",),
+        () if timed else (f"Latency was not measured; `tfaudit cost {study_audit.data.store.directory.name}` does.",),
     )

@@ -36,7 +36,7 @@ def distortion_section(study_audit: StudyAudit) -> Section | None:
         return None
     found = {there[key]: each for key, each in by_key.items()}
     slopes = slope_frame(found, by=BY)
-    intervals = slope_intervals(slopes, alpha=study_audit.alpha)
+    intervals = slope_intervals(slopes, alpha=study_audit.data.alpha)
     return Section(
         "distortion",
         "Recall distortion",
@@ -44,7 +44,7 @@ def distortion_section(study_audit: StudyAudit) -> Section | None:
         "[R] 5 and 6",
         _figures(found, slopes, intervals),
         (
-            _table(found, intervals, {place: study_audit.titles[key] for key, place in there.items()}),
+            _table(found, intervals, {place: study_audit.data.titles[key] for key, place in there.items()}),
             *(grid(*question) for question in slope_questions(study_audit, slopes)),
         ),
         distortion_notes(study_audit, by_key),
@@ -53,19 +53,23 @@ def distortion_section(study_audit: StudyAudit) -> Section | None:
 
 def distortions(study_audit: StudyAudit) -> dict[str, Distortion]:
     """The audit of every variant that has slopes, by key."""
-    found = {key: study_audit.distortion(key) for key in study_audit.compressed_keys if study_audit.shares_members(key)}
+    found = {
+        key: study_audit.distortion(key)
+        for key in study_audit.data.compressed_keys
+        if study_audit.data.shares_members(key)
+    }
     return {key: each for key, each in found.items() if each.alpha.size and pd.notna(each.alpha).any()}
 
 
 def places(study_audit: StudyAudit) -> dict[str, Place]:
     """Where each variant stands among the methods and their levels, by key."""
     found: dict[str, Place] = {}
-    for key in study_audit.compressed_keys:
-        variant = study_audit.study.variant(key)
+    for key in study_audit.data.compressed_keys:
+        variant = study_audit.data.study.variant(key)
         if isinstance(variant, Pruned):
-            found[key] = variant.technique(*study_audit.study.telling), variant.level
+            found[key] = variant.technique(*study_audit.data.study.telling), variant.level
         else:
-            found[key] = variant.family, study_audit.titles[key]
+            found[key] = variant.family, study_audit.data.titles[key]
     return found
 
 
@@ -136,9 +140,9 @@ def slope_questions(study_audit: StudyAudit, slopes: pd.DataFrame) -> tuple[tupl
     if pruned.empty:
         return ()
     paired = all(
-        study_audit.study.variant(key).parent
-        for key in study_audit.compressed_keys
-        if isinstance(study_audit.study.variant(key), Pruned)
+        study_audit.data.study.variant(key).parent
+        for key in study_audit.data.compressed_keys
+        if isinstance(study_audit.data.study.variant(key), Pruned)
     )
     kind = "paired" if paired else "independent"
     found = []
@@ -161,9 +165,11 @@ def slope_questions(study_audit: StudyAudit, slopes: pd.DataFrame) -> tuple[tupl
 def _apart(study_audit: StudyAudit) -> list[str]:
     """Which variants have no dense parent."""
     names = [
-        study_audit.titles[key] for key in study_audit.compressed_keys if study_audit.study.variant(key).parent is None
+        study_audit.data.titles[key]
+        for key in study_audit.data.compressed_keys
+        if study_audit.data.study.variant(key).parent is None
     ]
-    if not names or study_audit.study.training is None:
+    if not names or study_audit.data.study.training is None:
         return []
     return [
         f"Members of {', '.join(names)} were trained on their own and are paired with dense members by number, which "

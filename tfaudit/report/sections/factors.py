@@ -2,51 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
-
-import pandas as pd
-
 from tfaudit.analysis.study_audit import StudyAudit
-from tfaudit.analysis.study_data import BASELINE
-from tfaudit.audit.factors.class_table import class_table
-from tfaudit.audit.factors.regression import Factors, factors, factors_glm
-from tfaudit.errors import InputError
-from tfaudit.predictions import Predictions
+from tfaudit.audit.factors.regression import Factors
 from tfaudit.report.sections.section import Figure, Section, Table, column
-from tfaudit.study.variants import Pruned
 
 __all__ = ["factors_section"]
-
-LEVELS = 3
-"""Sparsities that a curve needs: the model has a linear and an exponential term."""
 
 
 def factors_section(study_audit: StudyAudit) -> Section | None:
     """The regression of [P], where a study prunes to three sparsities or more."""
-    variants = {key: study_audit.study.variant(key) for key in study_audit.compressed_keys}
-    pruned = {key: variant for key, variant in variants.items() if isinstance(variant, Pruned)}
-    if len({variant.level for variant in pruned.values()}) < LEVELS:
-        return None
-    reached = study_audit.audit.table.set_index("variant")["sparsity"]
-    described = pd.DataFrame.from_dict(
-        {
-            key: {
-                "technique": variant.technique(*(name for name in study_audit.study.telling if name != "treatment")),
-                "weight_treatment": variant.treatment,
-                "sparsity": variant.sparsity if variant.ratio is None else reached[key],
-            }
-            for key, variant in pruned.items()
-        },
-        orient="index",
-    )
-
-    def compute() -> tuple[Factors, ...]:
-        chosen = {BASELINE: study_audit.baseline} | {key: _unpaired(study_audit, key) for key in pruned}
-        table = class_table(chosen, described, study_audit.store.table("classes"), baseline=BASELINE)
-        return _fits(table, 1 - study_audit.alpha)
-
-    by = [study_audit.inputs.classes, study_audit.alpha]
-    fits = study_audit.keep("factors", tuple[Factors, ...], compute, of=(BASELINE, *pruned), by=by)
+    fits = study_audit.factors()
     if not fits:
         return None
     least_squares, counts = fits
@@ -65,31 +30,6 @@ def factors_section(study_audit: StudyAudit) -> Section | None:
         (_table(least_squares, "Least squares, changes of accuracy"), _table(counts, "Binomial model, log-odds")),
         (*least_squares.notes, *_quality(least_squares)),
     )
-
-
-def _unpaired(study_audit: StudyAudit, key: str) -> Predictions:
-    """A variant's predictions; where it has no dense parents, its members do not bear the names of dense ones."""
-    population = study_audit.populations[key]
-    if study_audit.study.variant(key).parent is not None:
-        return population
-    return Predictions(
-        population.labels,
-        population.ranked,
-        class_names=population.class_names,
-        example_ids=population.example_ids,
-        members=[f"{key}/{member}" for member in population.members],
-    )
-
-
-def _fits(table: pd.DataFrame, confidence: float) -> tuple[Factors, ...]:
-    """Both models; of few classes without the quartiles, of too few not at all."""
-    for without in ((), ("accuracy0_quartile", "accuracy0:accuracy0_quartile")):
-        with contextlib.suppress(InputError):  # covariates that cannot be told apart, too few rows, separation
-            return (
-                factors(table, without=without, confidence=confidence),
-                factors_glm(table, without=without, confidence=confidence),
-            )
-    return ()
 
 
 def _table(found: Factors, title: str) -> Table:

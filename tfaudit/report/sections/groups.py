@@ -21,25 +21,23 @@ HARDEST_HIT = 10
 
 def groups_section(study_audit: StudyAudit) -> Section | None:
     """Accuracy before and after per group, and per individual where a column names them."""
-    names, people = study_audit.group_columns, study_audit.individuals
+    names, people = study_audit.data.group_columns, study_audit.data.individuals
     if not names and people is None:
         return None
     columns: list[str | None] = [*names] or [None]
-    found = {
-        (key, name): study_audit.group_impact(key, name) for key in study_audit.compressed_keys for name in columns
-    }
+    found = {(key, name): study_audit.groups(key, name) for key in study_audit.data.compressed_keys for name in columns}
     first = {key: each for (key, name), each in found.items() if name == columns[0]}
     figures = [
         Figure(
             f"groups-{key}",
             each.chart(),
             "Accuracy of every group before and after; a point per individual where they are known.",
-            study_audit.titles[key],
+            study_audit.data.titles[key],
         )
         for key, each in first.items()
     ]
-    tables = [_table(each, study_audit.titles[key]) for (key, _), each in found.items()]
-    tables += [_hardest_hit(each, study_audit.titles[key]) for key, each in first.items() if len(each.individuals)]
+    tables = [_table(each, study_audit.data.titles[key]) for (key, _), each in found.items()]
+    tables += [_hardest_hit(each, study_audit.data.titles[key]) for key, each in first.items() if len(each.individuals)]
     return Section(
         "groups",
         "Groups",
@@ -53,9 +51,9 @@ def groups_section(study_audit: StudyAudit) -> Section | None:
 
 def attributes_section(study_audit: StudyAudit) -> Section | None:
     """Which groups the exemplars come from more often than other images do."""
-    if not study_audit.group_columns or not study_audit.audit.exemplars:
+    if not study_audit.data.group_columns or not study_audit.summary.exemplars:
         return None
-    found = {key: study_audit.attributes(key) for key in study_audit.compressed_keys}
+    found = {key: study_audit.attributes(key) for key in study_audit.data.compressed_keys}
     found = {key: each for key, each in found.items() if each.pies and each.others}
     if not found:
         return None
@@ -65,10 +63,12 @@ def attributes_section(study_audit: StudyAudit) -> Section | None:
         "Which attributes PIEs have more often (ratio above 1) or less often than the other images.",
         "[F] 3.2",
         tuple(
-            Figure(f"attributes-{key}", each.chart(), "Share of PIEs and of other images.", study_audit.titles[key])
+            Figure(
+                f"attributes-{key}", each.chart(), "Share of PIEs and of other images.", study_audit.data.titles[key]
+            )
             for key, each in found.items()
         ),
-        tuple(_over_indexing(each, study_audit.titles[key]) for key, each in found.items()),
+        tuple(_over_indexing(each, study_audit.data.titles[key]) for key, each in found.items()),
         tuple(dict.fromkeys(note for each in found.values() for note in each.notes)),
     )
 

@@ -21,7 +21,9 @@ CLASS_LIMIT = 40
 
 def pairs_section(study_audit: StudyAudit) -> Section | None:
     """Where the baseline and variants are one model each: what was lost and won, tested on the same images."""
-    found = {key: study_audit.pair(key) for key in study_audit.compressed_keys if study_audit.single(key)}
+    found = {
+        key: study_audit.model_pair(key) for key in study_audit.data.compressed_keys if study_audit.data.is_single(key)
+    }
     if not found:
         return None
     figures = [
@@ -29,11 +31,14 @@ def pairs_section(study_audit: StudyAudit) -> Section | None:
             f"pair-{key}",
             pair.chart(),
             "Share of each class's images lost and won, with the change of recall and its interval.",
-            study_audit.titles[key],
+            study_audit.data.titles[key],
         )
         for key, pair in found.items()
     ]
-    tables = [_overall(found, study_audit), *(_classes(pair, study_audit.titles[key]) for key, pair in found.items())]
+    tables = [
+        _overall(found, study_audit),
+        *(_classes(pair, study_audit.data.titles[key]) for key, pair in found.items()),
+    ]
     return Section(
         "pairs",
         "One model against one",
@@ -46,7 +51,7 @@ def pairs_section(study_audit: StudyAudit) -> Section | None:
 
 
 def _overall(found: dict[str, PairComparison], study_audit: StudyAudit) -> Table:
-    frame = pd.DataFrame([{"title": study_audit.titles[key], **pair.summary()} for key, pair in found.items()])
+    frame = pd.DataFrame([{"title": study_audit.data.titles[key], **pair.summary()} for key, pair in found.items()])
     return Table(
         "All images",
         (
@@ -54,7 +59,7 @@ def _overall(found: dict[str, PairComparison], study_audit: StudyAudit) -> Table
             column(frame, "accuracy_before", "top-1 before", ".2f", scale=100, meaning="accuracy, %"),
             column(frame, "accuracy_after", "after", ".2f", scale=100, meaning="accuracy, %"),
             column(frame, "difference_pp", "change", "+.2f", meaning="percentage points"),
-            column(frame, "low_pp", "from", "+.2f", meaning=f"lower end of its {study_audit.level} interval"),
+            column(frame, "low_pp", "from", "+.2f", meaning=f"lower end of its {study_audit.data.level} interval"),
             column(frame, "high_pp", "to", "+.2f", meaning="upper end"),
             column(frame, "p", "p", ".2g", meaning="McNemar's exact test"),
             column(frame, "negative_flips", "lost", ",d", meaning="right before, wrong after"),

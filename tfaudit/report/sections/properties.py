@@ -11,9 +11,11 @@ __all__ = ["properties_section"]
 
 def properties_section(study_audit: StudyAudit) -> Section | None:
     """Accuracy against tilt and activation of small grey images, where the data name groups or individuals."""
-    if not len(study_audit.groups.columns):
+    if not len(study_audit.data.groups.columns):
         return None
-    found = {(key, i): each for key in study_audit.compressed_keys for i, each in enumerate(study_audit.trends(key))}
+    found = {
+        (key, i): each for key in study_audit.data.compressed_keys for i, each in enumerate(study_audit.trends(key))
+    }
     if not found:
         return None
     return Section(
@@ -25,16 +27,16 @@ def properties_section(study_audit: StudyAudit) -> Section | None:
         tuple(
             figure for (key, i), each in found.items() for figure in _figures(each, f"property-{i}-{key}", study_audit)
         ),
-        tuple(_table(each, study_audit.titles[key]) for (key, _), each in found.items()),
+        tuple(_table(each, study_audit.data.titles[key]) for (key, _), each in found.items()),
         tuple(dict.fromkeys(note for each in found.values() for note in each.notes)),
     )
 
 
 def _figures(found: Trends, name: str, study_audit: StudyAudit) -> list[Figure]:
-    title = f"{study_audit.titles[name.split('-', 2)[2]]}: {found.property}"
+    title = f"{study_audit.data.titles[name.split('-', 2)[2]]}: {found.property}"
     lines = f"Accuracy against {found.property}, before and after, with lines."
     figures = [Figure(name, found.chart(), lines, title)]
-    if study_audit.individuals is not None:
+    if study_audit.data.individuals is not None:
         points = f"Accuracy of every individual after against before, coloured by {found.property}."
         figures.append(Figure(f"{name}-individuals", found.scatter(), points, f"{title}, by individual"))
     return figures

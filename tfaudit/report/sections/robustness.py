@@ -14,7 +14,6 @@ from tfaudit.charts.corruptions import relative_change_chart, severity_chart
 from tfaudit.errors import listed
 from tfaudit.report.sections.corruption_tables import cells_table, corruptions_table, flips_table, means_table
 from tfaudit.report.sections.section import Figure, Section, Table, grid
-from tfaudit.report.sections.strip import strip
 
 __all__ = ["SAYS", "robustness_levels", "robustness_notes", "robustness_section"]
 
@@ -29,7 +28,7 @@ def robustness_section(study_audit: StudyAudit) -> Section | None:
     found = robustness_levels(study_audit)
     if not found:
         return None
-    titled = {study_audit.titles[key]: each for key, each in found.items()}
+    titled = {study_audit.data.titles[key]: each for key, each in found.items()}
     return Section(
         "robustness",
         "Robustness",
@@ -38,13 +37,17 @@ def robustness_section(study_audit: StudyAudit) -> Section | None:
         tuple(_figures(study_audit, found, titled)),
         tuple(_tables(study_audit, titled)),
         robustness_notes(study_audit, found),
-        strip(study_audit, found),
+        study_audit.most_lost_image(),
     )
 
 
 def robustness_levels(study_audit: StudyAudit) -> dict[str, Robustness]:
     """The audit of every variant that was evaluated under conditions, by key; none where there is no condition."""
-    return {key: study_audit.robustness(key) for key in study_audit.corrupted_keys} if study_audit.conditions else {}
+    return (
+        {key: study_audit.robustness(key) for key in study_audit.data.corrupted_keys}
+        if study_audit.data.conditions
+        else {}
+    )
 
 
 def robustness_notes(study_audit: StudyAudit, found: Mapping[str, Robustness]) -> tuple[str, ...]:
@@ -54,8 +57,8 @@ def robustness_notes(study_audit: StudyAudit, found: Mapping[str, Robustness]) -
 
 
 def _pairs(study_audit: StudyAudit) -> list[str]:
-    made = [study_audit.titles[key] for key in study_audit.corrupted_keys if study_audit.paired(key)]
-    if not made or len(study_audit.inputs.members[BASELINE]) == 1:
+    made = [study_audit.data.titles[key] for key in study_audit.data.corrupted_keys if study_audit.data.is_paired(key)]
+    if not made or len(study_audit.data.members[BASELINE]) == 1:
         return []
     return [f"Members of {listed(made)} are tested in pairs with the baseline's members that they are made from."]
 
@@ -75,7 +78,7 @@ def _figures(
         yield Figure(
             "robustness-severity",
             severity_chart(
-                {title: each.curves() for title, each in titled.items()}, baseline=study_audit.titles[BASELINE]
+                {title: each.curves() for title, each in titled.items()}, baseline=study_audit.data.titles[BASELINE]
             ),
             "Accuracy over severity, a panel per corruption, a line per variant.",
             "Accuracy over severity",
@@ -89,19 +92,19 @@ def _figures(
                 f"robustness-classes-{key}",
                 class_corruption_chart(each.classes, each.alpha, change=each.tested_change, reach=reach),
                 "Change of recall by class and corruption; a dot where it is significant.",
-                f"{study_audit.titles[key]}: classes by corruption",
+                f"{study_audit.data.titles[key]}: classes by corruption",
             )
 
 
 def _tables(study_audit: StudyAudit, titled: dict[str, Robustness]) -> Iterator[Table]:
     first = next(iter(titled.values()))
     if first.overall["accuracy_before"].notna().all():
-        yield means_table(titled, study_audit.level)
+        yield means_table(titled, study_audit.data.level)
     relative = robustness_table(titled).dropna(how="all")
     relative.columns = pd.Index([", ".join(names) for names in relative.columns])
     yield grid("Relative change of accuracy, % of the baseline's ([F] table 3)", relative, "+.2f")
-    yield corruptions_table(titled, study_audit.level)
-    yield _severities(titled, study_audit.titles[BASELINE])
+    yield corruptions_table(titled, study_audit.data.level)
+    yield _severities(titled, study_audit.data.titles[BASELINE])
     yield from cells_table(titled)
     yield from flips_table(titled)
 
@@ -121,11 +124,11 @@ def _severities(titled: dict[str, Robustness], baseline: str) -> Table:
 
 def _missing(study_audit: StudyAudit) -> Iterator[str]:
     """What was asked for and is not there."""
-    study, variants, conditions = study_audit.study, study_audit.corrupted_keys, study_audit.conditions
+    study, variants, conditions = study_audit.data.study, study_audit.data.corrupted_keys, study_audit.data.conditions
     asked = study.corrupted_variants
     absent = [
-        study_audit.titles[key]
-        for key in study_audit.compressed_keys
+        study_audit.data.titles[key]
+        for key in study_audit.data.compressed_keys
         if key not in variants and (asked is None or key in asked)
     ]
     if absent:
@@ -135,10 +138,11 @@ def _missing(study_audit: StudyAudit) -> Iterator[str]:
         yield f"Left out, for not every variant was evaluated there: {listed(gone)}."
     expected = min(study.corrupted_members or study.population, study.population)
     for key in (BASELINE, *variants):
-        counts = [len(study_audit.inputs.evaluated(key, condition)) for condition in conditions]
-        members = len(study_audit.inputs.members[key])
+        counts = [len(study_audit.data.evaluated_members(key, condition)) for condition in conditions]
+        members = len(study_audit.data.members[key])
         few = sum(count < min(expected, members) for count in counts)
         if few:
-            yield f"{study_audit.titles[key]}: fewer than {expected} members under {few} of {len(conditions)} conditions."
+            title = study_audit.data.titles[key]
+            yield f"{title}: fewer than {expected} members under {few} of {len(conditions)} conditions."
         elif min(counts) < members:
-            yield f"{study_audit.titles[key]}: {min(counts)} of {members} members were evaluated."
+            yield f"{study_audit.data.titles[key]}: {min(counts)} of {members} members were evaluated."

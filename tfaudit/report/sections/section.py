@@ -7,8 +7,8 @@ from collections.abc import Hashable
 
 import pandas as pd
 
+from tfaudit.analysis.image_strip import ImageStrip
 from tfaudit.charts.style import Drawing
-from tfaudit.report.image_strip import Strip
 from tfaudit.report.tables import Column
 
 __all__ = ["Figure", "Section", "Table", "column", "grid"]
@@ -68,7 +68,7 @@ class Section:
     figures: tuple[Figure, ...] = ()
     tables: tuple[Table, ...] = ()
     notes: tuple[str, ...] = ()
-    strip: Strip | None = None
+    strip: ImageStrip | None = None
 
 
 def column(

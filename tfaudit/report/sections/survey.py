@@ -14,10 +14,10 @@ __all__ = ["survey_section"]
 
 def survey_section(study_audit: StudyAudit) -> Section | None:
     """The human study, where answers were brought along; else the last one that raters have begun in the viewer."""
-    answers, notes = (study_audit.answers, ()) if study_audit.answers is not None else _stored(study_audit)
+    answers, notes = (study_audit.data.answers, ()) if study_audit.data.answers is not None else _stored(study_audit)
     if answers is None:
         return None
-    found = survey(answers, alpha=study_audit.alpha)
+    found = survey(answers, alpha=study_audit.data.alpha)
     frame = found.frame()
     return Section(
         "survey",
@@ -45,11 +45,15 @@ def survey_section(study_audit: StudyAudit) -> Section | None:
 
 def _stored(study_audit: StudyAudit) -> tuple[pd.DataFrame | None, tuple[str, ...]]:
     """The answers, and which study they are of."""
-    stored = open_answers(study_audit.store.directory)
-    studies = stored.studies(study_audit.split, study_audit.inputs.examples).query("raters > 0").to_dict("records")
+    stored = open_answers(study_audit.data.store.directory)
+    studies = (
+        stored.studies(study_audit.data.split, study_audit.data.fingerprints.examples)
+        .query("raters > 0")
+        .to_dict("records")
+    )
     if not studies:
         return None, ()
     shown = studies[-1]
     more = f"; the last of {len(studies)} studies" if len(studies) > 1 else ""
-    title = study_audit.study.titles.get(shown["variant"], shown["variant"])
+    title = study_audit.data.study.titles.get(shown["variant"], shown["variant"])
     return stored.answers(shown["study"]), (f"The images are of {title}, {shown['images']} of them{more}.",)

@@ -1,0 +1,257 @@
+"""Every audit of the variants of a study, registered once.
+
+A row of `AUDITS` drives what is computed ahead, how it is cached, and where it appears: the report has a section and
+the viewer a page for every audit with a `question`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from tfaudit.analysis.study_data import BASELINE, StudyData
+from tfaudit.audit.attributes import Attributes, attributes
+from tfaudit.audit.classes import CENTERINGS, ClassImpact, class_impact
+from tfaudit.audit.corruption.robustness import Robustness, robustness
+from tfaudit.audit.distortion.recall_distortion import Distortion, distortion
+from tfaudit.audit.factors.class_table import class_table
+from tfaudit.audit.factors.regression import Factors, factors, factors_glm
+from tfaudit.audit.groups import Groups, groups
+from tfaudit.audit.model_pair import PairComparison, compare
+from tfaudit.audit.operating_points import trade_offs
+from tfaudit.audit.prediction_counts import Tally, tally
+from tfaudit.audit.trends import Trends, trends
+from tfaudit.audit.variant_audit import VariantAudit, audit_variant
+from tfaudit.errors import InputError
+from tfaudit.predictions import Predictions
+from tfaudit.study.variants import Pruned
+
+__all__ = ["AUDITS", "Audit", "factors_of", "pruned_keys"]
+
+
+def _compressed(data: StudyData, key: str) -> bool:
+    return key != BASELINE
+
+
+def _against_baseline(key: str) -> tuple[str, ...]:
+    return (BASELINE, key)
+
+
+def _populations(data: StudyData, key: str) -> bool:
+    return key != BASELINE and min(len(data.members[BASELINE]), len(data.members[key])) > 1
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Audit:
+    """One audit of a variant.
+
+    Attributes:
+        name: of its cached results.
+        result: type of the result; a frozen dataclass with `.frame()`, `.summary()` and `.chart()`, or a table.
+        compute: takes the study's data, the key of the variant, the options and the arguments; returns the result.
+        applies: takes the data and a key; whether the study allows this audit of the variant.
+        variants: takes a key; the variants whose predictions the audit uses.
+        options: takes the data and a key; the options of `compute`, plain JSON values.
+        arguments: takes the data and a key; the further arguments of each result that is computed ahead.
+        depends_on: takes the data and a key; what else the result depends on, plain JSON values.
+        title: heading of its section and page.
+        question: what it answers, in one sentence; empty where it is part of other sections.
+        source: such as "[R] 5".
+    """
+
+    name: str
+    result: Any
+    compute: Callable[..., Any]
+    applies: Callable[[StudyData, str], bool] = _compressed
+    variants: Callable[[str], tuple[str, ...]] = _against_baseline
+    options: Callable[[StudyData, str], Mapping[str, Any]] = lambda data, key: {}
+    arguments: Callable[[StudyData, str], Sequence[Mapping[str, Any]]] = lambda data, key: ({},)
+    depends_on: Callable[[StudyData, str], object] = lambda data, key: None
+    title: str = ""
+    question: str = ""
+    source: str = ""
+
+
+def _alpha(data: StudyData, key: str) -> dict[str, Any]:
+    return {"alpha": data.alpha}
+
+
+def _variant_options(data: StudyData, key: str) -> dict[str, Any]:
+    return {"alpha": data.alpha, **data.permutation_options, "paired": data.study.variant(key).parent is not None}
+
+
+def _variant(data: StudyData, key: str, **options: Any) -> VariantAudit:
+    return audit_variant(data.baseline, data.populations[key] if key != BASELINE else None, **options)
+
+
+def _unfairness(data: StudyData, key: str) -> pd.DataFrame:
+    return trade_offs({key: data.populations[key]}, pd.DataFrame(index=[key]))
+
+
+def _groups(data: StudyData, key: str, *, column: str | None, alpha: float) -> Groups:
+    one_group = pd.Series("all", index=data.groups.index, name="group")
+    belongs = one_group if column is None else data.groups[column]
+    return groups(data.baseline, data.populations[key], belongs, individuals=data.individuals, alpha=alpha)
+
+
+def _group_arguments(data: StudyData, key: str) -> list[dict[str, str | None]]:
+    return [{"column": column} for column in data.group_columns] or [{"column": None}]
+
+
+def _attributes(data: StudyData, key: str, *, alpha: float) -> Attributes:
+    return attributes(data.baseline, data.populations[key], data.groups[data.group_columns], alpha=alpha)
+
+
+def _trends(data: StudyData, key: str, *, alpha: float) -> tuple[Trends, ...]:
+    column = data.groups[data.group_columns[0]] if data.group_columns else None
+    options: dict[str, Any] = {"column": column, "individuals": data.individuals, "alpha": alpha}
+    populations = data.baseline, data.populations[key]
+    return tuple(trends(*populations, values, **options) for values in data.image_properties)
+
+
+def _robustness(data: StudyData, key: str, *, paired: bool, alpha: float) -> Robustness:
+    clean = (data.baseline, data.populations[key])
+    conditions = (data.under_conditions(BASELINE), data.under_conditions(key))
+    return robustness(*conditions, clean=clean, paired=paired, alpha=alpha)
+
+
+AUDITS: Mapping[str, Audit] = {
+    audit.name: audit
+    for audit in (
+        Audit(
+            name="counts",
+            result=Tally,
+            compute=lambda data, key: tally(data.populations[key]),
+            applies=lambda data, key: True,
+            variants=lambda key: (key,),
+        ),
+        Audit(
+            name="unfairness",
+            result=pd.DataFrame,
+            compute=_unfairness,
+            applies=lambda data, key: True,
+            variants=lambda key: (key,),
+        ),
+        Audit(
+            name="variant",
+            result=VariantAudit,
+            compute=_variant,
+            applies=lambda data, key: True,
+            options=_variant_options,
+        ),
+        Audit(
+            name="class_impact",
+            result=ClassImpact,
+            compute=lambda data, key, **options: class_impact(data.baseline, data.populations[key], **options),
+            applies=_populations,
+            options=_alpha,
+            arguments=lambda data, key: [
+                {"centering": centering} for centering in CENTERINGS[1:]
+            ],  # "variant" has the first
+        ),
+        Audit(
+            name="model_pair",
+            result=PairComparison,
+            compute=lambda data, key, alpha: compare(data.baseline, data.populations[key], alpha=alpha),
+            applies=lambda data, key: key != BASELINE and data.is_single(key),
+            options=_alpha,
+        ),
+        Audit(
+            name="distortion",
+            result=Distortion,
+            compute=lambda data, key: distortion(data.baseline, data.populations[key]),
+            applies=lambda data, key: key != BASELINE and data.shares_members(key),
+        ),
+        Audit(
+            name="groups",
+            result=Groups,
+            compute=_groups,
+            applies=lambda data, key: key != BASELINE and bool(data.group_columns or data.individuals is not None),
+            options=_alpha,
+            arguments=_group_arguments,
+            depends_on=lambda data, key: data.groups_fingerprint,
+        ),
+        Audit(
+            name="attributes",
+            result=Attributes,
+            compute=_attributes,
+            applies=lambda data, key: key != BASELINE and bool(data.group_columns),
+            options=_alpha,
+            depends_on=lambda data, key: data.groups_fingerprint,
+        ),
+        Audit(
+            name="trends",
+            result=tuple[Trends, ...],
+            compute=_trends,
+            applies=lambda data, key: key != BASELINE and bool(len(data.groups.columns)),
+            options=_alpha,
+            depends_on=lambda data, key: data.groups_fingerprint,
+        ),
+        Audit(
+            name="robustness",
+            result=Robustness,
+            compute=_robustness,
+            applies=lambda data, key: bool(data.conditions) and key in data.corrupted_keys,
+            options=lambda data, key: {"paired": data.is_paired(key), "alpha": data.alpha},
+            depends_on=lambda data, key: [
+                data.conditions,
+                data.fingerprints.evaluations[BASELINE],
+                data.fingerprints.evaluations[key],
+            ],
+        ),
+    )
+}
+"""By name, in the order of the report and of the viewer's menu."""
+
+
+SPARSITIES = 3
+"""Sparsities that `factors_of` needs: its model has a linear and an exponential term."""
+
+
+def pruned_keys(data: StudyData) -> tuple[str, ...]:
+    """Return the keys of the pruned variants, where they have three sparsities or more; else none."""
+    variants = {key: data.study.variant(key) for key in data.compressed_keys}
+    pruned = {key: variant for key, variant in variants.items() if isinstance(variant, Pruned)}
+    return tuple(pruned) if len({variant.level for variant in pruned.values()}) >= SPARSITIES else ()
+
+
+def factors_of(data: StudyData, keys: Sequence[str]) -> tuple[Factors, ...]:
+    """Return the least-squares and the binomial model of class accuracy over pruned variants; () if neither fits.
+
+    With few classes the quartiles are left out.
+    """
+    descriptions = {}
+    for key in keys:
+        variant = data.study.variant(key)
+        assert isinstance(variant, Pruned)
+        descriptions[key] = {
+            "technique": variant.technique(*(name for name in data.study.telling if name != "treatment")),
+            "weight_treatment": variant.treatment,
+            "sparsity": variant.sparsity if variant.ratio is None else data.means(key, ["sparsity"])["sparsity"],
+        }
+    populations = {BASELINE: data.baseline} | {key: _unpaired(data, key) for key in keys}
+    described = pd.DataFrame.from_dict(descriptions, orient="index")
+    table = class_table(populations, described, data.store.table("classes"), baseline=BASELINE)
+    for without in ((), ("accuracy0_quartile", "accuracy0:accuracy0_quartile")):
+        with contextlib.suppress(InputError):  # collinear covariates, too few rows, separation
+            options: dict[str, Any] = {"without": without, "confidence": 1 - data.alpha}
+            return factors(table, **options), factors_glm(table, **options)
+    return ()
+
+
+def _unpaired(data: StudyData, key: str) -> Predictions:
+    """Return a variant's predictions; members without a dense parent get names that no dense member has."""
+    population = data.populations[key]
+    if data.study.variant(key).parent is not None:
+        return population
+    return Predictions(
+        population.labels,
+        population.ranked,
+        class_names=population.class_names,
+        example_ids=population.example_ids,
+        members=[f"{key}/{member}" for member in population.members],
+    )

@@ -1,0 +1,212 @@
+"""One image through the severities of corruptions, with the predictions of each variant."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from tfaudit.analysis.stored_images import data_uri, pixels_of, png_of
+from tfaudit.analysis.study_data import BASELINE, StudyData
+from tfaudit.audit.corruption.robustness import Robustness
+from tfaudit.audit.prediction_counts import Tally
+from tfaudit.study.conditions import Condition
+
+__all__ = ["ImageStrip", "Lane", "ModalPrediction", "VariantRow", "image_strip", "most_lost_image"]
+
+EDGE = 176
+"""Pixels of a picture, twice its width on the page."""
+
+CRISP = 96
+"""Pixels; smaller pictures are enlarged without smoothing."""
+
+LANES = 4
+"""Corruptions shown at most: those under which the image is lost most often."""
+
+
+@dataclasses.dataclass(frozen=True)
+class ModalPrediction:
+    """The modal label of a population.
+
+    Attributes:
+        text: name of the class.
+        votes: share of the members that predict it; empty for a single model.
+        right: whether it is the true class.
+    """
+
+    text: str
+    votes: str
+    right: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class VariantRow:
+    """What one variant predicts, picture by picture.
+
+    Attributes:
+        title: of the variant.
+        predictions: one per heading; None where the variant was not evaluated.
+    """
+
+    title: str
+    predictions: tuple[ModalPrediction | None, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Lane:
+    """One corruption.
+
+    Attributes:
+        corruption: its name.
+        pictures: data URIs, one per heading; empty where the severity was not evaluated.
+        variants: the baseline first.
+    """
+
+    corruption: str
+    pictures: tuple[str, ...]
+    variants: tuple[VariantRow, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class ImageStrip:
+    """One image, clean and at every severity.
+
+    Attributes:
+        example: its id.
+        headings: of the columns, "clean" first.
+        lanes: one per corruption.
+        tiny: whether the pictures should stay crisp when they are enlarged.
+        caption: which image it is, and why this one.
+    """
+
+    example: str
+    headings: tuple[str, ...]
+    lanes: tuple[Lane, ...]
+    tiny: bool
+    caption: str
+
+
+Counts = Callable[[str, Condition | None], Tally]
+"""Returns the counted predictions of a variant, under a condition or on clean images."""
+
+
+def image_strip(
+    data: StudyData,
+    position: int,
+    corruptions: Sequence[str],
+    variants: Sequence[str],
+    counts: Counts,
+    *,
+    caption: str = "",
+) -> ImageStrip:
+    """Return the stored image, corrupted as it was for the models, with the modal labels.
+
+    Args:
+        data: of the study.
+        position: of the image among the examples.
+        corruptions: computed ones, one lane each.
+        variants: keys, in the order of the rows.
+        counts: returns the counted predictions of a variant.
+        caption: which image it is. Where the models saw a larger image, that is added.
+    """
+    examples = data.store.examples(data.split, images=False, groups=False)
+    (png,) = data.store.images(data.split, [position])
+    picture = pixels_of(png) if png else None
+    severities = sorted({condition.severity for condition in data.conditions if condition.is_computed})
+    return ImageStrip(
+        example=str(examples["example"].iloc[position]),
+        headings=("clean", *(f"severity {severity}" for severity in severities)),
+        lanes=tuple(_lane(data, picture, position, variants, name, severities, counts) for name in corruptions),
+        tiny=picture is not None and max(picture.shape[:2]) < CRISP,
+        caption=f"{caption} {_thumbnail_note(data, picture)}".strip(),
+    )
+
+
+def most_lost_image(data: StudyData, robustness: Mapping[str, Robustness], counts: Counts) -> tuple[ImageStrip, ...]:
+    """Return the image that compression loses to corruption most often while the baseline still gets it right.
+
+    The image is right when clean by the modal labels of the baseline and of the compressed population. Losses are
+    counted over the variants and the computed conditions.
+
+    Args:
+        data: of the study.
+        robustness: results by variant.
+        counts: as in `image_strip`.
+
+    Returns:
+        One strip; none where no image is lost, or none is stored.
+    """
+    computed = dict.fromkeys(condition.corruption for condition in data.conditions if condition.is_computed)
+    totals = {
+        name: np.sum([result.lost_first[name] for result in robustness.values()], axis=0, dtype=int)
+        for name in computed
+    }
+    if not totals:
+        return ()
+    position = int(np.argmax(sum(totals.values())))
+    lost = {corruption: int(losses[position]) for corruption, losses in totals.items() if losses[position]}
+    if not lost or not data.store.images(data.split, [position])[0]:
+        return ()
+    shown = sorted(lost, key=lambda corruption: -lost[corruption])[:LANES]
+    caption = _caption(data, position, len(lost) - len(shown))
+    return (image_strip(data, position, shown, [BASELINE, *robustness], counts, caption=caption),)
+
+
+def _lane(
+    data: StudyData,
+    picture: np.ndarray | None,
+    position: int,
+    variants: Sequence[str],
+    corruption: str,
+    severities: Sequence[int],
+    counts: Counts,
+) -> Lane:
+    from tfaudit.datasets.corruptions.registry import corrupt  # loads OpenCV
+
+    pictures = ["" if picture is None else data_uri(png_of(picture, EDGE))]
+    predictions = {key: [_modal(counts(key, None), position)] for key in variants}
+    for severity in severities:
+        condition = Condition(corruption, severity)
+        evaluated = condition in data.conditions
+        corrupted = ""
+        if evaluated and picture is not None:
+            pixels = corrupt(picture[None], corruption, severity, seed=data.study.seed, first=position)[0]
+            corrupted = data_uri(png_of(pixels, EDGE))
+        pictures.append(corrupted)
+        for key, row in predictions.items():
+            row.append(_modal(counts(key, condition), position) if evaluated else None)
+    rows = tuple(VariantRow(data.titles[key], tuple(row)) for key, row in predictions.items())
+    return Lane(corruption, tuple(pictures), rows)
+
+
+def _modal(counted: Tally, position: int) -> ModalPrediction | None:
+    first = counted.image(position).iloc[0]
+    votes = f"{100 * first['share']:.0f}\u00a0%" if len(counted.members) > 1 else ""
+    return ModalPrediction(first["class"], votes, bool(first["answer"] == counted.labels[position]))
+
+
+def _thumbnail_note(data: StudyData, picture: np.ndarray | None) -> str:
+    model_size = data.study.crop or data.study.image_size
+    if picture is None or not model_size or model_size <= max(picture.shape[:2]):
+        return ""
+    height, width = picture.shape[:2]
+    return (
+        f"The models saw {model_size} pixels; the stored picture, which is corrupted here, is a thumbnail of "
+        f"{width} × {height}: corruptions of a fixed size in pixels look coarser than they were."
+    )
+
+
+def _caption(data: StudyData, position: int, more: int) -> str:
+    examples = data.store.examples(data.split, images=False, groups=False)
+    example, label = examples["example"].iloc[position], examples["label"].iloc[position]
+    several = len(data.members[BASELINE]) > 1
+    below = "modal labels with their share of the votes" if several else "predictions"
+    sentence = (
+        f"Image {example}, of class {examples.attrs['class_names'][label]}: right when clean, and the image that "
+        "compressed models lose to corruption most often while the baseline still gets it right. Below the pictures: "
+        f"{below}."
+    )
+    if more:
+        sentence += f" The models also differ on it under {more} more corruption{'s' * (more > 1)}."
+    return sentence
