@@ -190,9 +190,7 @@ def test_images_that_were_replaced_count(tmp_path):
         data = StudyData(store, split)
         assert not {data.fingerprints.study, data.fingerprints.examples} & {*before[split]}
         data.require_same_examples()
-        with pytest.raises(
-            InputError, match=rf"'{split}' with other examples than were read .*; read the study again"
-        ):
+        with pytest.raises(InputError, match=rf"'{split}' with other examples than were read .*; read the study again"):
             old[split].require_same_examples()
 
 

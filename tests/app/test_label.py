@@ -313,9 +313,7 @@ def test_images_that_are_replaced_while_a_rater_looks(open_page, directory):
     app = start(begin(open_page, directory))
     replace_images(directory)
     app = press(app, "Yes")
-    assert "expected the same examples; read the study again" in unescaped(
-        app.error[0]
-    )
+    assert "expected the same examples; read the study again" in unescaped(app.error[0])
     assert "Yes" not in [button.label for button in app.button]
     begin(open_page, directory)  # another visitor
     app = press(app, "Read it again")
