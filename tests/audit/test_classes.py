@@ -175,8 +175,8 @@ def test_single_members_are_sent_elsewhere():
 @pytest.mark.parametrize(
     ("other", "options", "message"),
     [
-        (AFTER, {"centering": "median"}, "centering: 'median'"),
-        (AFTER, {"alpha": 0}, "alpha: 0"),
+        (AFTER, {"centering": "median"}, "centering: got 'median'"),
+        (AFTER, {"alpha": 0}, "alpha: got 0"),
         (population(2, examples=100), {}, "100 examples, the baseline has 200"),
         (population(2, classes=4), {}, "4 classes, the baseline has 5"),
         (Predictions(AFTER.labels[::-1], AFTER.ranked), {}, "labels differ .* first at 0"),

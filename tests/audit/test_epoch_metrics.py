@@ -63,7 +63,7 @@ def test_undefined_slopes_are_nan(baseline):
 
 
 def test_bad_arrays():
-    with pytest.raises(InputError, match=r"baseline: shape \(2,\), expected that of labels, \(1,\)"):
+    with pytest.raises(InputError, match=r"baseline: got shape \(2,\), expected that of labels, \(1,\)"):
         epoch_metrics(np.array([0]), np.array([0]), np.array([0, 1]))
-    with pytest.raises(InputError, match="labels: empty"):
+    with pytest.raises(InputError, match="labels: got empty"):
         epoch_metrics(np.array([], int), np.array([], int))

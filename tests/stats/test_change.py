@@ -1,12 +1,15 @@
-"""Relative changes as [F] prints them, from its own columns."""
+"""Relative changes as [F] prints them, from its own columns, and balances as [R] has them."""
 
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
 
-from tfaudit.stats.change import relative_change
+from tfaudit.stats.change import normalised_balance, relative_change
 
 PUBLISHED = Path(__file__).parent / "published"
 
@@ -44,3 +47,25 @@ def test_worked_figures():
 def test_nothing_before_has_no_relative_change():
     assert np.isnan(relative_change(0.0, 0.5))
     assert relative_change(0.5, 0.5) == 0
+
+
+@pytest.mark.parametrize(
+    ("recall", "accuracy", "after", "ratio"), [(0.903, 0.9026, -0.0285, -64), (0.903, 0.9033, -0.0099, 30)]
+)
+def test_the_papers_outliers(recall, accuracy, after, ratio):
+    """[R] G: two ratios whose denominators are close to 0."""
+    assert after / normalised_balance([recall], accuracy)[0] == pytest.approx(ratio, abs=0.5)
+
+
+@settings(max_examples=50, deadline=None)
+@given(arrays.arrays(int, (4, 7), elements=st.integers(0, 20)))
+def test_balances_of_a_balanced_test_set_sum_to_zero(hits):
+    """[R] proposition 4.1 and corollary 4.1.1: 7 classes of 20 examples."""
+    balance = normalised_balance(hits / 20, hits.sum(1) / 140)
+    np.testing.assert_allclose(balance[hits.sum(1) > 0].sum(1), 0, atol=1e-9)
+    assert np.isnan(balance[hits.sum(1) == 0]).all()
+
+
+def test_rounding_is_not_a_balance():
+    """3 of 10, 6 of 20 and 9 of 30 are one recall, though 0.1 * 3 is not 0.3."""
+    assert (normalised_balance([0.1 * 3, 0.3, 0.3], 0.3) == 0).all()

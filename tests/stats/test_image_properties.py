@@ -119,12 +119,12 @@ def test_images_of_many_sizes_and_none(measure):
 @pytest.mark.parametrize(
     ("images", "message"),
     [
-        (IMAGES.astype(int), "values of type int64 .* expected uint8 and floats in \\[0, 1\\]"),
-        (IMAGES.astype(float), "values of type float64 from 0.0 to 255.0 near image 0"),
+        (IMAGES.astype(int), "int64 .* expected uint8, or floats in \\[0, 1\\]"),
+        (IMAGES.astype(float), "float64 from 0.0 to 255.0 near image 0"),
         (np.full((2, 3, 3), np.nan), "from nan to nan"),
         ([np.zeros((3, 3)), np.zeros(3)], "image 1 has shape \\(3,\\), expected \\(H, W, C\\)"),
         (np.zeros((3, 3)), "shape \\(3, 3\\), expected \\(N, H, W, C\\)"),
-        (np.zeros((2, 0, 3)), "image 0 holds no pixels"),
+        (np.zeros((2, 0, 3)), "image 0 without pixels"),
     ],
 )
 def test_bad_images(measure, images, message):
@@ -136,12 +136,12 @@ def test_bad_images(measure, images, message):
     ("call", "message"),
     [
         (lambda: tilt(IMAGES, threshold=1), "threshold: got 1, expected a share in \\[0, 1\\)"),
-        (lambda: class_means(list(IMAGES), LABELS, 4), "images: list, expected one array"),
-        (lambda: class_means(IMAGES, LABELS[:3], 4), "labels: int64 of shape \\(3,\\), expected one integer .* 30"),
-        (lambda: class_means(IMAGES, LABELS, 3), "labels: got from 0 to 3, expected \\[0, 3\\)"),
+        (lambda: class_means(list(IMAGES), LABELS, 4), "images: got list, expected one array"),
+        (lambda: class_means(IMAGES, LABELS[:3], 4), "labels: got int64 of shape \\(3,\\), expected one integer .* 30"),
+        (lambda: class_means(IMAGES, LABELS, 3), "labels: got from 0 to 3, expected classes in \\[0, 3\\)"),
         (
             lambda: distance_to_class_mean(IMAGES, LABELS, np.zeros((4, 9, 7, 1))),
-            "means: shape \\(4, 9, 7, 1\\), expected \\(classes, 9, 7, 3\\)",
+            "means: got shape \\(4, 9, 7, 1\\), expected \\(classes, 9, 7, 3\\)",
         ),
     ],
 )

@@ -1,11 +1,11 @@
-"""Intervals of means against SciPy."""
+"""Intervals of means, and marks of mean slopes, against SciPy."""
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from tfaudit.errors import InputError
-from tfaudit.stats.intervals import mean_interval
+from tfaudit.stats.intervals import mark_slopes, mean_interval
 
 
 def test_equals_scipy():
@@ -37,3 +37,43 @@ def test_a_single_number_has_ends_that_are_numbers():
     found = mean_interval([0.5])
     assert [type(end) for end in (found.low, found.high)] == [np.float64] * 2
     assert np.isnan([found.low, found.high]).all()
+
+
+@pytest.mark.parametrize(("centre", "mark"), [(0.9, "<"), (1.0, "?"), (1.1, ">")])
+def test_interval_equals_scipy_at_99_percent_for_five_levels(rng, centre, mark):
+    slopes = centre + 0.05 * rng.normal(size=30)
+    found = mark_slopes(slopes, levels=5)
+    assert found.confidence == pytest.approx(0.99)
+    low, high = stats.t.interval(0.99, 29, loc=slopes.mean(), scale=stats.sem(slopes))
+    assert (found.mean, found.low, found.high) == pytest.approx((slopes.mean(), low, high))
+    assert found.mark == mark == ("<" if high < 1 else ">" if low > 1 else "?")
+
+
+def test_more_levels_need_more_evidence():
+    slopes = [1.2, 1.25, 1.3]
+    assert [mark_slopes(slopes, levels=levels).mark for levels in (1, 100)] == [">", "?"]
+
+
+@pytest.mark.parametrize("slopes", [[1.5], [1.5, np.nan, 1.6], [1.0, 1.0, 1.0]], ids=["single", "undefined", "equal"])
+def test_no_evidence(slopes):
+    assert mark_slopes(slopes).mark == "?"
+
+
+def test_the_intervals_of_a_family_hold_together(rng):
+    """5 intervals of 99 % all cover 1 in at least 95 % of 2,000 studies (standard error 0.5 points)."""
+    missed = [
+        any(mark_slopes(slopes, levels=5).mark != "?" for slopes in 1 + rng.normal(size=(5, 10))) for _ in range(2000)
+    ]
+    assert 0.035 < np.mean(missed) < 0.062  # 1 - .99^5 = 4.9 % for independent levels
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"levels": 0}, "levels: got 0, expected 1 or more"),
+        ({"alpha": 1.0}, r"alpha: got 1.0, expected a level in \(0, 1\)"),
+    ],
+)
+def test_bad_input_of_mark_slopes(options, message):
+    with pytest.raises(InputError, match=message):
+        mark_slopes([1.0, 1.1], **options)

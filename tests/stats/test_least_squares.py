@@ -5,9 +5,11 @@ import pytest
 import statsmodels.api as sm
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
 
 from tfaudit.errors import InputError
-from tfaudit.stats.least_squares import line
+from tfaudit.stats.change import normalised_balance
+from tfaudit.stats.least_squares import line, slope, uncentred_r2
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=30)
@@ -56,12 +58,50 @@ def test_a_level_line_has_no_correlation():
 @pytest.mark.parametrize(
     ("x", "y", "options", "message"),
     [
-        ([1, 2], [1], {}, r"y: shape \(1,\), expected that of x"),
-        ([[1]], [[1]], {}, r"y: shape \(1, 1\)"),
-        ([1, np.inf], [1, 2], {}, "infinite"),
-        ([1, 2], [1, 2], {"confidence": 1}, "confidence: 1"),
+        ([1, 2], [1], {}, r"y: got shape \(1,\), expected that of x, \(2,\)"),
+        ([[1]], [[1]], {}, r"y: got shape \(1, 1\)"),
+        ([1, np.inf], [1, 2], {}, "x, y: got infinite"),
+        ([1, 2], [1, 2], {"confidence": 1}, "confidence: got 1"),
     ],
 )
 def test_bad_input(x, y, options, message):
     with pytest.raises(InputError, match=message):
         line(x, y, **options)
+
+
+def test_the_papers_example():
+    before, after = normalised_balance([0.9, 0.7], 0.8), normalised_balance([0.7, 0.5], 0.6)
+    np.testing.assert_allclose(before, [1 / 8, -1 / 8])
+    np.testing.assert_allclose(after, [1 / 6, -1 / 6])
+    np.testing.assert_allclose(after / before, 4 / 3)
+    assert slope(before, after) == pytest.approx(4 / 3)
+
+
+def test_slope_and_r2_equal_statsmodels_and_numpy(rng):
+    x, y = rng.normal(size=(2, 6, 30)) + 0.5  # not centred: the r^2 of a fit with a constant would differ
+    fits = [sm.OLS(after, before).fit() for before, after in zip(x, y, strict=True)]
+    np.testing.assert_allclose(slope(x, y), [fit.params[0] for fit in fits])
+    np.testing.assert_allclose(uncentred_r2(x, y), [fit.rsquared for fit in fits])
+    np.testing.assert_allclose(
+        slope(x, y), [np.linalg.lstsq(b[:, None], a, rcond=None)[0][0] for b, a in zip(x, y, strict=True)]
+    )
+
+
+@settings(max_examples=50, deadline=None)
+@given(arrays.arrays(float, (2, 5), elements=st.floats(-100, 100)))
+def test_r2_stays_in_bounds(points):
+    r2 = uncentred_r2(*points)
+    assert np.isnan(r2) or 0 <= r2 <= 1
+
+
+def test_places_without_a_value_do_not_count():
+    x, y = np.array([1.0, np.nan, 2.0, 5.0]), np.array([2.0, 3.0, 2.0, np.nan])
+    assert slope(x, y) == slope([1, 2], [2, 2])
+    assert uncentred_r2(x, y) == uncentred_r2([1, 2], [2, 2])
+
+
+@pytest.mark.parametrize("x", [[0.0, 0.0], [np.nan, np.nan], []])
+def test_no_spread_no_slope(x):
+    y = np.ones(len(x))
+    assert np.isnan(slope(x, y))
+    assert np.isnan(uncentred_r2(x, y))

@@ -36,7 +36,11 @@ def test_nothing_to_adjust():
 
 @pytest.mark.parametrize(
     ("p", "method", "message"),
-    [([0.1], "sidak", "method: 'sidak'"), ([1.1], "bh", "p: values"), ([[0.1]], "bh", "p: shape")],
+    [
+        ([0.1], "sidak", "method: got 'sidak'"),
+        ([1.1], "bh", "p: got 1.1 to 1.1"),
+        ([[0.1]], "bh", r"p: got \(1, 1\)"),
+    ],
 )
 def test_bad_input(p, method, message):
     with pytest.raises(InputError, match=message):

@@ -64,10 +64,10 @@ def test_extremes():
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ([1.0, 2.0], r"values: shape \(2,\)"),
-        (np.empty((3, 0)), r"values: shape \(3, 0\)"),
-        ([[1.0, np.nan]], "values: hold NaN"),
-        ([[np.inf, 1.0]], "values: hold NaN or infinity"),
+        ([1.0, 2.0], r"values: got shape \(2,\)"),
+        (np.empty((3, 0)), r"values: got shape \(3, 0\)"),
+        ([[1.0, np.nan]], "values: got NaN"),
+        ([[np.inf, 1.0]], "values: got NaN or infinity"),
     ],
 )
 def test_bad_input(values, message):

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from tfaudit.errors import InputError
-from tfaudit.stats import permutation as permuted_modes
-from tfaudit.stats import permutation as permuted_tests
+from tfaudit.stats import permutation
 from tfaudit.stats.permutation import assign, count_changed_modes, count_significant, permuted_welch
 from tfaudit.stats.t_tests import welch
 
@@ -84,8 +83,8 @@ def test_smallest_p(options, smallest):
     ("options", "message"),
     [
         ({"first": 0, "second": 2}, "first: got 0, expected 1 member or more"),
-        ({"first": 2, "second": 0}, "second: 0"),
-        ({"first": 2, "second": 2, "permutations": 0}, "permutations: 0"),
+        ({"first": 2, "second": 0}, "second: got 0"),
+        ({"first": 2, "second": 2, "permutations": 0}, "permutations: got 0"),
         ({"first": 2, "second": 3, "paired": True}, "second: got 3, expected 2 members"),
     ],
 )
@@ -111,8 +110,8 @@ def test_blocks_play_no_part(monkeypatch, rng):
     answers, values = rng.integers(0, 3, (8, 300, 1)), rng.random((8, 20))
     assignments = assign(4, 4).first
     whole = count_changed_modes(assignments, answers), count_significant(assignments, values)
-    monkeypatch.setattr(permuted_modes, "BLOCK", 1000)
-    monkeypatch.setattr(permuted_tests, "BLOCK", 50)
+    monkeypatch.setattr(permutation, "COUNTS_AT_ONCE", 1000)
+    monkeypatch.setattr(permutation, "TESTS_AT_ONCE", 50)
     np.testing.assert_array_equal(count_changed_modes(assignments, answers), whole[0])
     np.testing.assert_array_equal(count_significant(assignments, values), whole[1])
 

@@ -78,14 +78,14 @@ def test_shift_of_no_error_and_of_nothing():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: mcnemar_power(10, 0.5, 0.3), r"drop, gains: \(0.5, 0.3\)"),
-        (lambda: mcnemar_power(-1, 0.5, 0.1), "examples: -1"),
+        (lambda: mcnemar_power(10, 0.5, 0.3), r"drop, gains: got \(0.5, 0.3\)"),
+        (lambda: mcnemar_power(-1, 0.5, 0.1), "examples: got -1"),
         (lambda: mcnemar_power(10, 0.5, 0.1, alpha=0), "alpha: got 0, expected a level"),
         (lambda: detectable_drop([5], [6]), r"gained: got \[6\], expected counts from 0 to examples"),
         (lambda: detectable_drop([5, 5], [0]), r"gained: got \(1,\), expected the shape \(2,\)"),
-        (lambda: detectable_drop([5], [0], power=1), "power: 1"),
+        (lambda: detectable_drop([5], [0], power=1), "power: got 1"),
         (lambda: examples_needed(0, 0.1), "drop: got 0, expected a share above 0"),
-        (lambda: detectable_shift(1, 5, power=2), "power: 2"),
+        (lambda: detectable_shift(1, 5, power=2), "power: got 2"),
     ],
 )
 def test_bad_input(call, words):

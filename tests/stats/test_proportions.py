@@ -79,11 +79,11 @@ def test_under_the_null_five_percent_are_flagged():
     ("counts", "options", "message"),
     [
         (([3], [2], [0], [1]), {}, "hits: got 3 of 2, expected at most all"),
-        (([1], [2], [4], [1]), {}, "other_hits: 4 of 1"),
+        (([1], [2], [4], [1]), {}, "other_hits: got 4 of 1"),
         (([0.5], [2], [0], [1]), {}, "hits: got float64 from 0.5, expected integers >= 0"),
-        (([1], [-2], [0], [1]), {}, "totals: int64 from -2"),
-        (([1], [2, 3], [0], [1]), {}, r"totals: shape \(2,\)"),
-        (([1], [2], [0], [1]), {"confidence": 0}, "confidence: 0"),
+        (([1], [-2], [0], [1]), {}, "totals: got int64 from -2"),
+        (([1], [2, 3], [0], [1]), {}, r"totals: got shape \(2,\)"),
+        (([1], [2], [0], [1]), {"confidence": 0}, "confidence: got 0"),
     ],
 )
 def test_bad_input(counts, options, message):

@@ -1,4 +1,4 @@
-"""Welch's test against SciPy, its invariances, and the samples that SciPy warns about."""
+"""t-tests against SciPy and statsmodels, their invariances, and the samples that SciPy warns about."""
 
 import numpy as np
 import pytest
@@ -6,9 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
+from statsmodels.stats.weightstats import ttest_ind
 
 from tfaudit.errors import InputError
-from tfaudit.stats.t_tests import welch
+from tfaudit.stats.t_tests import ALTERNATIVES, compare_means, paired_test, welch
 
 SAMPLES = arrays(np.float64, st.tuples(st.integers(2, 8), st.just(3)), elements=st.floats(-1, 1, width=16))
 
@@ -79,12 +80,106 @@ def test_tiny_variances_do_not_underflow():
 @pytest.mark.parametrize(
     ("first", "second", "confidence", "message"),
     [
-        ([[1.0]], [[1.0], [2.0]], 0.95, "first: 1 member"),
-        ([1.0, 2.0], [[1.0], [2.0]], 0.95, "first: shape"),
-        ([[1.0], [2.0]], [[1.0, 2.0]] * 2, 0.95, "second: 2 columns"),
-        ([[1.0], [2.0]], [[1.0], [2.0]], 95, "confidence: 95"),
+        ([[1.0]], [[1.0], [2.0]], 0.95, "first: got 1, expected 2 members"),
+        ([1.0, 2.0], [[1.0], [2.0]], 0.95, r"first: got \(2,\), expected the shape"),
+        ([[1.0], [2.0]], [[1.0, 2.0]] * 2, 0.95, "second: got 2 columns"),
+        ([[1.0], [2.0]], [[1.0], [2.0]], 95, "confidence: got 95"),
     ],
 )
 def test_bad_input(first, second, confidence, message):
     with pytest.raises(InputError, match=message):
         welch(first, second, confidence=confidence)
+
+
+@pytest.mark.parametrize("alternative", ALTERNATIVES)
+def test_paired_equals_scipy(rng, alternative):
+    first, second = rng.normal(size=(2, 12)) + rng.normal(size=12)
+    ours = compare_means(first, second, paired=True, alternative=alternative)
+    reference = stats.ttest_rel(first, second, alternative=alternative)
+    assert (ours.t, ours.df, ours.p) == pytest.approx((reference.statistic, 11, reference.pvalue), rel=1e-9)
+    assert ours.difference == pytest.approx(first.mean() - second.mean())
+
+
+@pytest.mark.parametrize("alternative", ALTERNATIVES)
+@pytest.mark.parametrize("equal_var", [True, False])
+def test_independent_equals_statsmodels(rng, alternative, equal_var):
+    first, second = rng.normal(size=9), 0.5 + 3 * rng.normal(size=14)
+    ours = compare_means(first, second, paired=False, alternative=alternative, equal_var=equal_var)
+    name = {"two-sided": "two-sided", "less": "smaller", "greater": "larger"}[alternative]
+    t, p, df = ttest_ind(first, second, alternative=name, usevar="pooled" if equal_var else "unequal")
+    assert (ours.t, ours.df, ours.p) == pytest.approx((t, df, p), rel=1e-9)
+
+
+@pytest.mark.parametrize("paired", [True, False])
+@pytest.mark.parametrize(
+    ("second", "t", "p"),
+    [
+        (1.0, 0, {"two-sided": 1, "less": 0.5, "greater": 0.5}),
+        (1.5, -np.inf, {"two-sided": 0, "less": 0, "greater": 1}),
+        (0.5, np.inf, {"two-sided": 0, "less": 1, "greater": 0}),
+    ],
+)
+def test_constant_samples_of_compare_means(paired, second, t, p):
+    for alternative in ALTERNATIVES:
+        found = compare_means([1.0] * 3, [second] * 3, paired=paired, alternative=alternative)
+        assert (found.t, found.p) == (t, p[alternative])
+        assert np.isnan(found.df)
+
+
+def test_rounding_is_no_variance():
+    first = np.array([0.1, 0.2, 0.3, 0.7])
+    assert compare_means(first + 0.3, first, paired=True).p == 0
+
+
+def test_one_constant_sample_is_enough_noise_in_the_other(rng):
+    second = rng.normal(size=5)
+    ours = compare_means([1.0] * 5, second, paired=False)
+    assert ours.p == pytest.approx(ttest_ind([1.0] * 5, second, usevar="unequal")[1])
+
+
+@pytest.mark.parametrize("samples", [([], []), ([1.0], [2.0]), ([1.0, np.nan], [2.0, 3.0])])
+@pytest.mark.parametrize("paired", [True, False])
+def test_too_little_for_a_test(samples, paired):
+    found = compare_means(*samples, paired=paired)
+    assert np.isnan(found.p)
+    assert np.isnan(found.t)
+
+
+def test_bad_input_of_compare_means():
+    with pytest.raises(InputError, match="second: got 3 values, expected 2 as in first"):
+        compare_means([1.0, 2.0], [1.0, 2.0, 3.0], paired=True)
+    with pytest.raises(InputError, match="alternative: got 'larger', expected two-sided, less, greater"):
+        compare_means([1.0, 2.0], [1.0, 2.0], paired=True, alternative="larger")
+
+
+def test_equals_scipy_of_paired_test(rng):
+    first = rng.normal(size=(7, 20))
+    second = first + rng.normal(0.3, 0.5, size=(7, 20))
+    reference = stats.ttest_rel(first, second)
+    found = paired_test(first, second, confidence=0.9)
+    np.testing.assert_allclose(found.p, reference.pvalue, rtol=1e-8)
+    np.testing.assert_allclose(found.t, reference.statistic, rtol=1e-8)
+    interval = reference.confidence_interval(0.9)
+    np.testing.assert_allclose([found.low, found.high], interval, rtol=1e-8)
+    np.testing.assert_array_equal(found.df, 6)
+
+
+def test_constant_differences_and_nan():
+    first = np.array([[0.9, 0.5, np.nan], [0.7, 0.6, 0.1]])
+    found = paired_test(first, first - [0.2, 0.0, 0.0])  # .9 - .7 and .7 - .5 differ in the last bit
+    np.testing.assert_array_equal(found.p, [0, 1, np.nan])
+    np.testing.assert_array_equal(found.t, [np.inf, 0, np.nan])
+    np.testing.assert_allclose(found.low, [0.2, 0, np.nan])
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "options", "words"),
+    [
+        ([[1.0]], [[1.0]], {}, "first: got 1, expected 2 members or more"),
+        ([[1.0], [2.0]], [[1.0]], {}, r"second: got \(1, 1\)"),
+        ([[1.0], [2.0]], [[1.0], [2.0]], {"confidence": 1}, "confidence: got 1, expected a level"),
+    ],
+)
+def test_bad_input_of_paired_test(first, second, options, words):
+    with pytest.raises(InputError, match=words):
+        paired_test(first, second, **options)

@@ -11,7 +11,7 @@ import pandas as pd
 from tfaudit.errors import InputError, listed, require
 from tfaudit.predictions import Predictions, require_same_examples
 from tfaudit.stats.multiplicity import adjust
-from tfaudit.stats.t_tests import WelchTest, welch
+from tfaudit.stats.t_tests import TTests, welch
 
 if TYPE_CHECKING:
     from tfaudit.charts.style import Drawing
@@ -49,7 +49,7 @@ class ClassImpact:
     examples: np.ndarray
     recall_before: np.ndarray
     recall_after: np.ndarray
-    test: WelchTest
+    test: TTests
     relative_recall: np.ndarray
     zero_denominators: np.ndarray
     p_holm: np.ndarray

@@ -3,7 +3,8 @@
 import numpy as np
 
 from tfaudit.errors import InputError
-from tfaudit.stats.balance import normalised_balance, slope
+from tfaudit.stats.change import normalised_balance
+from tfaudit.stats.least_squares import slope
 
 __all__ = ["class_recall", "epoch_metrics", "intensification"]
 

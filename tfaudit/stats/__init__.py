@@ -1,14 +1,40 @@
-"""Statistics: arrays in, arrays or frozen results out."""
+"""Statistics: arrays in, arrays or frozen results out. No module here imports another room of tfaudit.
+
+Means          `welch`, `paired_test`, `compare_means`, `mean_interval`
+Paired counts  `mcnemar`, `paired_interval`, `cohen_kappa`
+Proportions    `compare_proportions`
+Many tests     `adjust` (Holm, Benjamini-Hochberg)
+Permutations   `assign`, `count_changed_modes`, `count_significant`, `permuted_welch`
+Power          `mcnemar_power`, `detectable_drop`, `detectable_shift`, `examples_needed`
+Lines          `line`, `slope` and `uncentred_r2` (through the origin), `mark_slopes`
+Change         `relative_change`, `normalised_balance`
+Choice         `pareto_set`
+Scores         `rank_scores`, `are_probabilities`
+Images         `tilt`, `mean_activation`, `pixel_entropy`, `class_means`, `distance_to_class_mean`
+"""
 
 from tfaudit.lazy_names import lazy_names
 
-lazy_names(
-    __name__,
-    {
-        "tilt": "image_properties",
-        "mean_activation": "image_properties",
-        "pixel_entropy": "image_properties",
-        "class_means": "image_properties",
-        "distance_to_class_mean": "image_properties",
-    },
-)
+_MODULES = {
+    "change": ("normalised_balance", "relative_change"),
+    "contingency": ("cohen_kappa", "mcnemar", "paired_interval"),
+    "image_properties": ("class_means", "distance_to_class_mean", "mean_activation", "pixel_entropy", "tilt"),
+    "intervals": ("Mark", "MeanInterval", "mark_slopes", "mean_interval"),
+    "least_squares": ("Line", "line", "slope", "uncentred_r2"),
+    "multiplicity": ("adjust",),
+    "pareto": ("pareto_set",),
+    "permutation": (
+        "Assignments",
+        "CountNull",
+        "assign",
+        "count_changed_modes",
+        "count_significant",
+        "permuted_welch",
+    ),
+    "power": ("detectable_drop", "detectable_shift", "examples_needed", "mcnemar_power"),
+    "proportions": ("Proportions", "compare_proportions"),
+    "ranking": ("RankedClasses", "are_probabilities", "rank_scores"),
+    "t_tests": ("MeanTest", "TTests", "compare_means", "paired_test", "welch", "welch_from_moments"),
+}
+
+lazy_names(__name__, {name: module for module, names in _MODULES.items() for name in names})

@@ -1,7 +1,7 @@
-"""What an image looks like, in one number: tilt, activation, distance from its class, entropy: [P] 3.1, 4.1 and C.
+"""Properties of images: tilt, activation, distance from the class mean, entropy: [P] 3.1, 4.1 and C.
 
-Every function takes images as one array `(N, H, W, C)` or `(N, H, W)`, or as any iterable of images `(H, W, C)` or
-`(H, W)` whose sizes may differ. Values are uint8, or floats in [0, 1], which are read as shares of the full 255.
+Every function takes images as one array `(N, H, W, C)` or `(N, H, W)`; most also take an iterable of images `(H, W, C)`
+or `(H, W)`, whose sizes may differ. Values are uint8, or floats in [0, 1], which are read as shares of the full 255.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from tfaudit.errors import InputError
+from tfaudit.errors import InputError, require
 
 __all__ = ["class_means", "distance_to_class_mean", "mean_activation", "pixel_entropy", "tilt"]
 
@@ -22,17 +22,17 @@ _BATCH = 2**22  # values at once: keeps the float64 copies of a large data set t
 
 
 def tilt(images: Images, *, threshold: float = 0.5) -> np.ndarray:
-    """Slope of the least-squares line through the pixels that are on, columns on rows: [P] appendix C.
+    """Compute the slope of the least-squares line through the pixels that are on, columns on rows: [P] appendix C.
 
     A vertical stroke has slope 0; positive slopes lean to the left, negative ones to the right, as in [P] figure 10.
-    A pixel is on where the mean of its channels exceeds `threshold` times the full 255; [P] does not give its own.
+    A pixel is on where the mean of its channels exceeds `threshold` times 255; [P] does not give its threshold.
 
     Args:
         images: see the module.
         threshold: share of the full range in [0, 1).
 
     Returns:
-        `(N,)` float64, columns per row; NaN where no line is defined: no pixel is on, all are, or those on share a row.
+        `(N,)` float64, columns per row; NaN where no line is defined: no pixel, all, or a single row are on.
 
     Raises:
         InputError: a threshold outside [0, 1), or images of another type, range or shape.
@@ -42,13 +42,12 @@ def tilt(images: Images, *, threshold: float = 0.5) -> np.ndarray:
         >>> tilt([stroke, np.fliplr(stroke), np.zeros((3, 3))])
         array([ 1., -1., nan])
     """
-    if not 0 <= threshold < 1:
-        raise InputError("threshold", repr(threshold), "a share in [0, 1)")
+    require(0 <= threshold < 1, "threshold", threshold, "a share in [0, 1)")
     return _measured(images, lambda levels: _slopes(levels.mean(-1) > 255 * threshold))
 
 
 def mean_activation(images: Images) -> np.ndarray:
-    """Mean pixel value over the image and its channels, `(N,)` float64 from 0 to 255: [P] 4.1 and figure 9.
+    """Compute the mean pixel value over the image and its channels, `(N,)` float64 from 0 to 255: [P] 4.1, figure 9.
 
     Args:
         images: see the module.
@@ -64,7 +63,7 @@ def mean_activation(images: Images) -> np.ndarray:
 
 
 def class_means(images: np.ndarray, labels: ArrayLike, num_classes: int) -> np.ndarray:
-    """Mean image of each class, from the images of the training set.
+    """Compute the mean training image of each class.
 
     Args:
         images: `(N, H, W, C)` or `(N, H, W)`.
@@ -75,7 +74,7 @@ def class_means(images: np.ndarray, labels: ArrayLike, num_classes: int) -> np.n
         `(num_classes, H, W, C)` float64 from 0 to 255; NaN for a class without images.
 
     Raises:
-        InputError: images of different sizes, or labels that do not fit.
+        InputError: images of different sizes, or labels that do not match them.
 
     Example:
         >>> class_means(np.array([[[0]], [[200]], [[10]]], np.uint8), [0, 0, 1], 2).ravel()
@@ -93,18 +92,18 @@ def class_means(images: np.ndarray, labels: ArrayLike, num_classes: int) -> np.n
 
 
 def distance_to_class_mean(images: np.ndarray, labels: ArrayLike, means: np.ndarray) -> np.ndarray:
-    """Euclidean distance of each image from the mean training image of its class: [P] appendix C and figure 8.
+    """Compute the Euclidean distance of each image from the mean training image of its class: [P] C and figure 8.
 
     Args:
         images: `(N, H, W, C)` or `(N, H, W)`.
         labels: `(N,)` integers, the class of each image.
-        means: `(C, H, W, channels)` from 0 to 255, as `class_means` gives them.
+        means: `(C, H, W, channels)` from 0 to 255, as `class_means` returns them.
 
     Returns:
         `(N,)` float64 in grey levels; NaN where the class has no mean.
 
     Raises:
-        InputError: means of another shape than the images, or labels that do not fit.
+        InputError: means of another shape than the images, or labels that do not match them.
 
     Example:
         >>> distance_to_class_mean(np.array([[[3, 4]]], np.uint8), [0], np.zeros((1, 1, 2, 1)))
@@ -124,7 +123,7 @@ def distance_to_class_mean(images: np.ndarray, labels: ArrayLike, means: np.ndar
 
 
 def pixel_entropy(images: Images) -> np.ndarray:
-    """Shannon entropy of the histogram of an image's 256 pixel values, all channels together: [P] 3.1, factor 4.
+    """Compute the Shannon entropy of the histogram of 256 pixel values, all channels together: [P] 3.1, factor 4.
 
     Args:
         images: see the module; a float counts as the nearest of the 256 values.
@@ -150,10 +149,10 @@ def pixel_entropy(images: Images) -> np.ndarray:
 
 
 def _slopes(on: np.ndarray) -> np.ndarray:
-    """`(N,)` slope of columns on rows through the true pixels of `(N, H, W)`."""
+    """Return the `(N,)` slopes of columns on rows through the true pixels of `(N, H, W)`."""
     rows, columns = (np.arange(size, dtype=np.float64) for size in on.shape[1:])
     per_row, per_column, count = on.sum(2), on.sum(1), on.sum((1, 2))
-    with np.errstate(divide="ignore", invalid="ignore"):  # 0/0 is the NaN that is promised
+    with np.errstate(divide="ignore", invalid="ignore"):  # 0/0 is the documented NaN
         away = rows - (per_row @ rows / count)[:, None]
         middle = per_column @ columns / count
         above = (on @ columns - middle[:, None] * per_row) * away
@@ -167,7 +166,7 @@ def _measured(images: Images, measure: Callable[[np.ndarray], np.ndarray]) -> np
 
 
 def _batches(images: Images) -> Iterator[np.ndarray]:
-    """Images as `(n, H, W, C)` float64 from 0 to 255: slices of an array, or the images of an iterable one by one."""
+    """Yield images as `(n, H, W, C)` float64 from 0 to 255: slices of an array, or single images."""
     if isinstance(images, np.ndarray) and images.dtype != object:
         if images.ndim not in (3, 4):
             raise InputError("images", f"shape {images.shape}", "(N, H, W, C) or (N, H, W)")
@@ -184,29 +183,30 @@ def _batches(images: Images) -> Iterator[np.ndarray]:
 
 def _levels(images: np.ndarray, start: int) -> np.ndarray:
     if images.size == 0:
-        raise InputError(f"images: image {start} holds no pixels")
+        raise InputError("images", f"image {start} without pixels", "one pixel or more")
     if images.dtype == np.uint8:
         levels = images.astype(np.float64)
     elif images.dtype.kind == "f" and images.min() >= 0 and images.max() <= 1:  # NaN fails both
         levels = 255 * images.astype(np.float64)
     else:
-        came = f"values of type {images.dtype} from {images.min()} to {images.max()}"
-        raise InputError("images", f"{came} near image {start}", "uint8 and floats in [0, 1]")
+        values = f"{images.dtype} from {images.min()} to {images.max()} near image {start}"
+        raise InputError("images", values, "uint8, or floats in [0, 1]")
     return levels[..., None] if levels.ndim == 3 else levels
 
 
 def _one_shape(images: np.ndarray) -> tuple[int, ...]:
     if not isinstance(images, np.ndarray) or images.ndim not in (3, 4):
-        came = f"shape {images.shape}" if isinstance(images, np.ndarray) else type(images).__name__
-        raise InputError("images", str(came), "one array (N, H, W, C) or (N, H, W)")
+        form = f"shape {images.shape}" if isinstance(images, np.ndarray) else type(images).__name__
+        raise InputError("images", form, "one array (N, H, W, C) or (N, H, W)")
     return images.shape[1:] if images.ndim == 4 else (*images.shape[1:], 1)
 
 
 def _labels(labels: ArrayLike, count: int, num_classes: int) -> np.ndarray:
     classes = np.asarray(labels)
     if classes.shape != (count,) or classes.dtype.kind not in "iu":
-        came = f"{classes.dtype} of shape {classes.shape}"
-        raise InputError("labels", str(came), f"one integer for each of the {count} images")
+        raise InputError(
+            "labels", f"{classes.dtype} of shape {classes.shape}", f"one integer for each of the {count} images"
+        )
     if count and not 0 <= classes.min() <= classes.max() < num_classes:
-        raise InputError("labels", f"from {classes.min()} to {classes.max()}", f"[0, {num_classes})")
+        raise InputError("labels", f"from {classes.min()} to {classes.max()}", f"classes in [0, {num_classes})")
     return classes

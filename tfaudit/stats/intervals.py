@@ -1,4 +1,4 @@
-"""Confidence intervals of means."""
+"""Confidence intervals of means, and what they say about 1."""
 
 from __future__ import annotations
 
@@ -28,8 +28,27 @@ class MeanInterval:
     high: np.ndarray
 
 
-def mean_interval(values: np.typing.ArrayLike, *, confidence: float = 0.95) -> MeanInterval:
-    """Mean over the members, with the interval of Student's t distribution.
+@dataclasses.dataclass(frozen=True)
+class Mark:
+    """The verdict on a mean slope.
+
+    Attributes:
+        mark: "<" (interval below 1: de-intensification), ">" (above 1: intensification) or "?" (neither).
+        mean: mean slope.
+        low: lower end of its interval; NaN for a single slope.
+        high: upper end.
+        confidence: level of the interval, in (0, 1).
+    """
+
+    mark: str
+    mean: float
+    low: float
+    high: float
+    confidence: float
+
+
+def mean_interval(values: ArrayLike, *, confidence: float = 0.95) -> MeanInterval:
+    """Compute the mean over the members and its interval by Student's t distribution.
 
     Args:
         values: `(K, ...)` floats; NaN gives NaN.
@@ -46,46 +65,26 @@ def mean_interval(values: np.typing.ArrayLike, *, confidence: float = 0.95) -> M
     array = np.asarray(values, np.float64)
     if array.ndim == 0 or not len(array):
         raise InputError("values", f"shape {array.shape}", "at least one member")
-    if not 0 < confidence < 1:
-        raise InputError("confidence", repr(confidence), "a level in (0, 1)")
+    require(0 < confidence < 1, "confidence", confidence, "a level in (0, 1)")
     mean = array.mean(0)
     if len(array) == 1:
-        unknown = np.nan * mean  # a number of one value, as the mean is, and no array of no dimension
+        unknown = np.nan * mean  # a scalar for scalar values, as the mean is, and no array without dimensions
         return MeanInterval(mean, unknown, unknown)
     quantile = special.stdtrit(len(array) - 1, (1 + confidence) / 2)
     margin = quantile * array.std(0, ddof=1) / np.sqrt(len(array))
     return MeanInterval(mean, mean - margin, mean + margin)
 
 
-@dataclasses.dataclass(frozen=True)
-class Mark:
-    """A mean slope with its interval and what that says.
-
-    Attributes:
-        mark: "<" (interval below 1: de-intensification), ">" (above 1: intensification) or "?" (neither).
-        mean: of the slopes.
-        low: lower end of the interval; NaN for a single slope.
-        high: upper end.
-        confidence: level of the interval, in (0, 1).
-    """
-
-    mark: str
-    mean: float
-    low: float
-    high: float
-    confidence: float
-
-
 def mark_slopes(slopes: ArrayLike, *, levels: int = 1, alpha: float = 0.05) -> Mark:
-    """Student's t interval of the mean slope at confidence `1 - alpha / levels`, and its mark.
+    """Mark a mean slope by whether its interval at confidence `1 - alpha / levels` lies below or above 1.
 
     A slope of NaN makes the interval NaN and the mark "?": a model whose slope is undefined is no evidence, and leaving
     it out could be.
 
     Args:
         slopes: `(K,)` slopes of independently trained models.
-        levels: how many intervals are shown together; 5 gives the 99 % intervals of [R].
-        alpha: chance that any of them misses its mean, in (0, 1).
+        levels: number of intervals that are shown together; 5 gives the 99 % intervals of [R].
+        alpha: probability that any of them misses its mean, in (0, 1).
 
     Raises:
         InputError: no slopes, fewer than one level, or an alpha outside (0, 1).

@@ -1,4 +1,4 @@
-"""Least-squares lines."""
+"""Least-squares lines, with an intercept and through the origin."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from tfaudit.errors import InputError
+from tfaudit.errors import InputError, require
 
-__all__ = ["Line", "line"]
+__all__ = ["Line", "line", "slope", "uncentred_r2"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,11 +37,11 @@ class Line:
 
 
 def line(x: ArrayLike, y: ArrayLike, *, confidence: float = 0.95) -> Line:
-    """Fits a line through the points where both x and y are known.
+    """Fit a line through the points where both x and y are known.
 
     Args:
-        x: `(n,)` floats.
-        y: `(n,)` floats.
+        x: `(n,)` floats; NaN where unknown.
+        y: `(n,)` floats; NaN where unknown.
         confidence: level of the interval of the slope, in (0, 1).
 
     Raises:
@@ -52,23 +52,71 @@ def line(x: ArrayLike, y: ArrayLike, *, confidence: float = 0.95) -> Line:
         >>> print(f"{fit.slope:.2f} [{fit.low:.2f}, {fit.high:.2f}], {fit.intercept:.2f}, r = {fit.r:.3f}")
         2.30 [1.55, 3.05], 0.80, r = 0.994
     """
-    if not 0 < confidence < 1:
-        raise InputError("confidence", repr(confidence), "a level in (0, 1)")
+    require(0 < confidence < 1, "confidence", confidence, "a level in (0, 1)")
     first, second = np.asarray(x, np.float64), np.asarray(y, np.float64)
     if first.ndim != 1 or first.shape != second.shape:
-        raise InputError("y", f"shape {second.shape}", f"that of x, (n,); x has {first.shape}")
+        raise InputError("y", f"shape {second.shape}", f"that of x, {first.shape}, and one dimension")
     if np.isinf(first).any() or np.isinf(second).any():
-        raise InputError("x, y", "hold infinite values", "finite ones, and NaN for unknown ones")
+        raise InputError("x, y", "infinite values", "finite ones, and NaN for unknown ones")
     known = ~(np.isnan(first) | np.isnan(second))
     first, second = first[known], second[known]
     nan, n = float("nan"), len(first)
     if n < 2 or first.min() == first.max():
         return Line(nan, nan, nan, nan, nan, nan, n)
-    if second.min() == second.max():  # a level line, of which SciPy computes a correlation of rounding errors
+    if second.min() == second.max():  # for a level line SciPy computes a correlation of rounding errors
         return Line(0.0, *((0.0, 0.0) if n > 2 else (nan, nan)), float(second[0]), nan, nan, n)
     fit = stats.linregress(first, second)
-    if n == 2:
-        return Line(float(fit.slope), nan, nan, float(fit.intercept), float(fit.rvalue), nan, n)
-    margin = float(stats.t.ppf((1 + confidence) / 2, n - 2) * fit.stderr)
-    slope = float(fit.slope)
-    return Line(slope, slope - margin, slope + margin, float(fit.intercept), float(fit.rvalue), float(fit.pvalue), n)
+    margin = float(stats.t.ppf((1 + confidence) / 2, n - 2) * fit.stderr) if n > 2 else nan
+    p = float(fit.pvalue) if n > 2 else nan
+    gradient = float(fit.slope)
+    return Line(gradient, gradient - margin, gradient + margin, float(fit.intercept), float(fit.rvalue), p, n)
+
+
+def slope(x: ArrayLike, y: ArrayLike) -> np.ndarray:
+    """Compute the least-squares slope of `y = alpha x`: `sum x y / sum x^2` over the last axis ([R] 5).
+
+    Args:
+        x: `(..., C)` floats.
+        y: `(..., C)` floats; a place where x or y is NaN does not count.
+
+    Returns:
+        `(...)` float64; NaN where no x differs from 0.
+
+    Example:
+        >>> slope([0.125, -0.125], [0.1667, -0.1667]).round(4)
+        np.float64(1.3336)
+    """
+    x, y = _known(x, y)
+    return _ratio((x * y).sum(-1), (x * x).sum(-1))
+
+
+def uncentred_r2(x: ArrayLike, y: ArrayLike) -> np.ndarray:
+    """Compute the coefficient of determination of `slope`: the share of `sum y^2`, not of the variance, it explains.
+
+    Without an intercept the fit is measured against y = 0, as in statsmodels; the usual r^2, measured against the mean,
+    can fall below 0. For balanced test sets the mean balance is 0 and the two agree.
+
+    Args:
+        x: `(..., C)` floats.
+        y: `(..., C)` floats; a place where x or y is NaN does not count.
+
+    Returns:
+        `(...)` float64 in [0, 1]; NaN where x or y is 0 throughout.
+
+    Example:
+        >>> uncentred_r2([1.0, -1.0, 0.0], [2.0, -2.0, 1.0]).round(4)
+        np.float64(0.8889)
+    """
+    x, y = _known(x, y)
+    return np.minimum(_ratio((x * y).sum(-1) ** 2, (x * x).sum(-1) * (y * y).sum(-1)), 1.0)  # rounding aside
+
+
+def _known(x: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """Return both as arrays, 0 where either is NaN: such a place adds nothing to a sum of products."""
+    x, y = np.asarray(x, np.float64), np.asarray(y, np.float64)
+    known = ~(np.isnan(x) | np.isnan(y))
+    return np.where(known, x, 0.0), np.where(known, y, 0.0)
+
+
+def _ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
+    return np.divide(above, below, out=np.full(np.shape(below), np.nan), where=below > 0)[()]

@@ -1,21 +1,22 @@
-"""Adjusting p-values for the number of tests."""
+"""Adjustment of p-values for multiple testing."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import stats
 
-from tfaudit.errors import InputError
+from tfaudit.errors import InputError, require
 
 __all__ = ["adjust"]
 
 
 def _holm(p: np.ndarray) -> np.ndarray:
-    """Step-down: the i-th smallest of n p-values times n - i, never below the one before.
+    """Multiply the i-th smallest of n p-values, from i = 0, by n - i; never below the one before.
 
-    statsmodels has it too, but collects garbage at every call, which costs more than all the rest of a class audit.
+    statsmodels has it too, but runs the garbage collector at every call, which takes longer than a whole class audit.
     """
     order = np.argsort(p, kind="stable")
     adjusted = np.empty_like(p)
@@ -26,28 +27,26 @@ def _holm(p: np.ndarray) -> np.ndarray:
 _METHODS: dict[str, Callable[[np.ndarray], np.ndarray]] = {"holm": _holm, "bh": stats.false_discovery_control}
 
 
-def adjust(p: np.typing.ArrayLike, method: str) -> np.ndarray:
-    """Adjusted p-values: a test is significant at level alpha where its adjusted p-value is <= alpha.
+def adjust(p: ArrayLike, method: str) -> np.ndarray:
+    """Adjust p-values: a test is significant at level alpha where its adjusted p-value is <= alpha.
 
     Args:
-        p: `(C,)` p-values. NaN marks a test that was not made: it stays NaN and does not count.
+        p: `(C,)` p-values. NaN marks a test that was not made; it stays NaN and does not count.
         method: "holm" (family-wise error rate) or "bh" (false discovery rate, Benjamini and Hochberg).
 
     Raises:
-        InputError: another method, another shape, or p-values outside [0, 1].
+        InputError: an unknown method, another shape, or p-values outside [0, 1].
 
     Example:
         >>> adjust([0.01, float("nan"), 0.04], "holm")
         array([0.02,  nan, 0.04])
     """
-    if method not in _METHODS:
-        raise InputError("method", repr(method), ", ".join(_METHODS))
+    require(method in _METHODS, "method", method, ", ".join(_METHODS))
     adjusted = np.array(p, np.float64)
-    if adjusted.ndim != 1:
-        raise InputError("p", f"shape {adjusted.shape}", "(tests,)")
+    require(adjusted.ndim == 1, "p", adjusted.shape, "the shape (tests,)")
     made = ~np.isnan(adjusted)
     if ((adjusted[made] < 0) | (adjusted[made] > 1)).any():
-        raise InputError("p: values outside [0, 1]")
+        raise InputError("p", f"{adjusted[made].min():g} to {adjusted[made].max():g}", "values in [0, 1]")
     if made.any():
         adjusted[made] = _METHODS[method](adjusted[made])
     return adjusted

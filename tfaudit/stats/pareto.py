@@ -11,13 +11,13 @@ __all__ = ["pareto_set"]
 
 
 def pareto_set(values: ArrayLike) -> np.ndarray:
-    """Marks the points that no other point dominates: [P] 4.2.
+    """Mark the points that no other point dominates: [P] 4.2.
 
-    A point dominates another if it is at least as good in every objective and better in one. So equal points stay
-    together or go together. Time grows with points times size of the set.
+    A point dominates another if it is at least as good in every objective and better in one. Equal points are in the
+    set together or not at all. Run time grows with the number of points times the size of the set.
 
     Args:
-        values: `(n, d)` finite floats, one row per point, one column per objective; more is better.
+        values: `(n, d)` finite floats, one row per point, one column per objective; larger is better.
 
     Returns:
         `(n,)` booleans.
@@ -33,9 +33,9 @@ def pareto_set(values: ArrayLike) -> np.ndarray:
     if array.ndim != 2 or not array.shape[1]:
         raise InputError("values", f"shape {array.shape}", "(points, objectives) with at least one objective")
     if not np.isfinite(array).all():
-        raise InputError("values: hold NaN or infinity; leave such points out")
-    # In lexicographic order a point can only be dominated by one that stands before it: the first of those that are
-    # left is never dominated, and only what beats it somewhere needs a further look.
+        raise InputError("values", "NaN or infinity", "finite objectives; leave other points out")
+    # In lexicographic order only an earlier point can dominate: the first of those left is never dominated, and only
+    # points that beat it in some objective stay.
     costs, place = np.unique(-array, axis=0, return_inverse=True)
     optimal, left = np.zeros(len(costs), bool), np.arange(len(costs))
     while len(left):

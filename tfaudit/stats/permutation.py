@@ -1,4 +1,4 @@
-"""Permutation tests of counts: members reassigned at random to two groups, and what the counts say about chance."""
+"""Permutation tests of counts: members are reassigned to two groups, and the counts give the null distribution."""
 
 from __future__ import annotations
 
@@ -16,21 +16,26 @@ from tfaudit.stats.t_tests import welch_from_moments
 __all__ = ["Assignments", "CountNull", "assign", "count_changed_modes", "count_significant", "permuted_welch"]
 
 
+COUNTS_AT_ONCE, TESTS_AT_ONCE = 2**20, 2**18
+"""(assignments, examples) and (assignments, classes) cells of a block: its arrays fit the processor's cache."""
+
+
 @dataclasses.dataclass(frozen=True)
 class CountNull:
-    """A count, and what it would be if the two groups were exchangeable.
+    """A count and its null distribution, under which the two groups are exchangeable.
 
     Attributes:
         observed: the count for the groups as they are.
-        mean: its mean over the assignments: what to expect by chance.
+        mean: its mean over the assignments: expected by chance.
         low: 2.5 % quantile over the assignments.
         high: 97.5 % quantile.
-        p: one-sided: how likely chance gives at least the observed count. Exact: the share of all assignments, the
-            observed one among them; Monte Carlo: (1 + b) / (1 + n) where b of n random assignments do.
-        permutations: how many assignments were counted.
-        exact: are they all that there are?
-        smallest_p: the p-value that the most extreme count would have; 2 / n where swapping the groups is an
-            assignment too, since it changes no count.
+        p: one-sided p-value, the probability of at least the observed count by chance. Exact: the share of all
+            assignments, the observed one among them; Monte Carlo: (1 + b) / (1 + n), where b of n random
+            assignments reach it.
+        permutations: number of assignments counted.
+        exact: whether these are all assignments.
+        smallest_p: the p-value of the most extreme count; 2 / n where swapping the groups is an assignment too,
+            since it changes no count.
         counts: `(permutations,)` int64, the count of every assignment.
     """
 
@@ -47,18 +52,18 @@ class CountNull:
 
 @dataclasses.dataclass(frozen=True)
 class Assignments:
-    """Ways to divide n members into two groups.
+    """Assignments of n members to two groups.
 
     Attributes:
-        first: `(1 + P, n)` booleans: is the member in the first group? The first row is the observed assignment.
-        exact: are these all assignments? Then the observed one is not repeated in the P others.
+        first: `(1 + P, n)` booleans, true where the member is in the first group. Row 0 is the observed assignment.
+        exact: whether these are all assignments. Then the observed one is not repeated in the P others.
     """
 
     first: np.ndarray
     exact: bool
 
     def null(self, counts: np.ndarray) -> CountNull:
-        """The null distribution from the `(1 + P,)` counts, one for each row of `first`."""
+        """Return the null distribution from `(1 + P,)` counts, one for each row of `first`."""
         drawn = counts if self.exact else counts[1:]
         low, high = np.quantile(drawn, (0.025, 0.975), method="inverted_cdf")  # counts that occur
         members = self.first.shape[1]
@@ -77,15 +82,15 @@ class Assignments:
 
 
 def assign(first: int, second: int, *, permutations: int = 1000, seed: int = 0, paired: bool = False) -> Assignments:
-    """All ways to divide `first + second` members into groups of these sizes, or random ones where there are too many.
+    """Return all assignments of members to two groups of these sizes, or random ones where there are too many.
 
     Args:
         first: size of the first group; it holds the members that come first.
         second: size of the second group.
-        permutations: all assignments are listed if they are at most so many; else so many are drawn.
-        seed: of the draw.
-        paired: member i of the first and member i of the second group stay in different groups: 2^K assignments
-            instead of K1 + K2 over K1.
+        permutations: number of assignments to draw where there are more; else all are listed.
+        seed: seed of the draw.
+        paired: whether member i of the first and member i of the second group stay in different groups: 2^K
+            assignments instead of K1 + K2 over K1.
 
     Raises:
         InputError: an empty group, no permutations, or pairs of groups that differ in size.
@@ -120,25 +125,21 @@ def assign(first: int, second: int, *, permutations: int = 1000, seed: int = 0, 
     return Assignments(rows, exact)
 
 
-BLOCK = 2**20
-"""Counts held at a time: (assignments, examples) blocks of 4 MB stay near the processor."""
-
-
 def count_changed_modes(
     first: np.ndarray, ranked: np.ndarray, probabilities: np.ndarray | None = None, *, ties: str = "lowest"
 ) -> np.ndarray:
-    """Counts the examples whose modal answer differs between the members in the first group and the others.
+    """Count the examples whose modal label differs between the members in the first group and the others.
 
-    Votes are counted by matrix products of assignments with answers. Left out are, exactly: answers that can be the
-    mode of neither group however the members are assigned, and examples of which one answer remains.
+    Votes are counted by matrix products of assignments with top-1 classes. Classes that can be the mode of neither
+    group under any assignment are skipped, and so are examples with one such class left; the counts stay exact.
 
     Args:
-        first: `(P, n)` booleans: is the member in the first group? Both groups have members in every row, and as many
-            as in every other row.
-        ranked: `(n, N, k)` integers, the answers of the members, best first; ties="confidence" alone needs k > 1.
+        first: `(P, n)` booleans, true where the member is in the first group. All rows have the same group sizes,
+            at least 1.
+        ranked: `(n, N, k)` integers, the members' classes, best first; only ties="confidence" needs k > 1.
         probabilities: `(n, N, k)` floats in [0, 1], for ties="confidence".
-        ties: which of the most frequent answers is the mode: "lowest", "highest", or "confidence", the highest sum of
-            probabilities over the group's members and stored ranks, here to about 13 digits.
+        ties: which of the most frequent classes is the mode: "lowest", "highest", or "confidence", the highest sum of
+            probabilities over the group's members and stored ranks, to about 13 digits.
 
     Returns:
         `(P,)` int64.
@@ -150,7 +151,7 @@ def count_changed_modes(
     group = first.astype(np.float64 if ties == "confidence" else np.float32)
     smallest = int(min(first[0].sum(), (~first[0]).sum()))
     changed = np.zeros(len(first), np.int64)
-    step = max(1, BLOCK // len(first))
+    step = max(1, COUNTS_AT_ONCE // len(first))
     for examples, candidates in _contested(ranked[:, :, 0], smallest):
         for start in range(0, len(examples), step):
             part = slice(start, start + step)
@@ -161,10 +162,10 @@ def count_changed_modes(
 
 
 def _contested(top1: np.ndarray, smallest: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Positions `(E,)` of the examples with m answers that can win, and those answers `(E, m)`, ascending; for each m.
+    """Yield for each m the positions `(E,)` of examples with m classes that can win, and those `(E, m)`, ascending.
 
-    An answer with v of the n votes can be the mode of a group of K only if the members can fill the group without
-    giving any answer more than v votes: if the sum over answers of min(votes, v) is at least K.
+    A class with v of the n votes can be the mode of a group of K only if the members can fill the group without giving
+    any class more than v votes: if the sum over classes of min(votes, v) is at least K.
     """
     split = np.flatnonzero((top1 != top1[0]).any(0))
     span = int(top1.max()) + 1
@@ -185,13 +186,13 @@ def _contested(top1: np.ndarray, smallest: int) -> Iterator[tuple[np.ndarray, np
 def _count_block(
     group: np.ndarray, ranked: np.ndarray, candidates: np.ndarray, likely: np.ndarray | None, *, highest: bool
 ) -> np.ndarray:
-    """`(P,)` examples of one block whose winners differ; candidates come in ascending order, so a tie is an order."""
+    """Return the number `(P,)` of examples of a block whose winners differ; ascending candidates settle ties."""
     best: list[np.ndarray] = []
     winner = [np.zeros((len(group), len(candidates)), np.int8) for _ in range(2)]
     for j, answer in enumerate(candidates.T):
-        said = _votes(ranked, answer, likely).astype(group.dtype)
-        votes = group @ said
-        both = votes, said.sum(0) - votes
+        vote = _votes(ranked, answer, likely).astype(group.dtype)
+        votes = group @ vote
+        both = votes, vote.sum(0) - votes
         if not best:
             best = [*both]
             continue
@@ -203,48 +204,43 @@ def _count_block(
 
 
 def _votes(ranked: np.ndarray, answer: np.ndarray, likely: np.ndarray | None) -> np.ndarray:
-    """`(n, E)` the vote of each member for one answer per example; the probability breaks ties, below one vote."""
+    """Return `(n, E)` votes of each member for one class per example; probabilities, below one vote, break ties."""
     voted = ranked[:, :, 0] == answer
     if likely is None:
         return voted
     members = len(ranked)
-    # Multiples of a power of two, so coarse that no sum of them is rounded: equal sums are equal however they are made.
+    # Multiples of a power of two, so coarse that no sum is rounded: equal sums are equal in any order of summation.
     grain = 2.0 ** (np.ceil(2 * np.log2(members + 2)) - 52)
     mass = np.where(ranked == answer[:, None], likely, 0).sum(-1, dtype=np.float64)
     return voted * (members + 1.0) + np.round(mass / grain) * grain
 
 
-BLOCK = 2**18
-"""Tests at a time: a block's arrays stay near the processor."""
-
-
 def count_significant(
     first: np.ndarray, values: np.ndarray, shift: np.ndarray | None = None, *, alpha: float = 0.05
 ) -> np.ndarray:
-    """Counts the columns with p <= alpha for every assignment: `(P,)` int64. Arguments as in `permuted_welch`.
+    """Count the columns with p <= alpha for every assignment: `(P,)` int64. Arguments as in `permuted_welch`.
 
     Example:
         >>> values = np.array([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0], [2.0, 7.0], [4.0, 8.0], [6.0, 9.0]])
         >>> count_significant(np.array([[1, 1, 1, 0, 0, 0], [1, 0, 1, 0, 1, 0]], bool), values)
         array([1, 0])
     """
-    step = max(1, BLOCK // values.shape[1])
+    step = max(1, TESTS_AT_ONCE // values.shape[1])
     blocks = (first[start : start + step] for start in range(0, len(first), step))
     return np.concatenate([(permuted_welch(block, values, shift) <= alpha).sum(1) for block in blocks])
 
 
 def permuted_welch(first: np.ndarray, values: np.ndarray, shift: np.ndarray | None = None) -> np.ndarray:
-    """Two-sided p-values of Welch's tests between the members in the first group and the others, `(P, C)`.
+    """Compute two-sided p-values of Welch's tests between the members in the first group and the others, `(P, C)`.
 
     The moments of all groups are matrix products of the assignments with the values and their squares.
 
     Args:
-        first: `(P, n)` booleans: is the member in the first group? Two members or more in each group, and as many as
-            in every other row.
-        values: `(n, C)` floats, shares; means that differ by less than 1e-12 count as equal. A column that holds NaN
-            gives NaN.
-        shift: `(n,)` floats whose mean over a group is subtracted from the group's values, so that it moves their mean
-            and leaves their variance; 0 by default.
+        first: `(P, n)` booleans, true where the member is in the first group. All rows have the same group sizes,
+            at least 2.
+        values: `(n, C)` floats, shares; means that differ by less than 1e-12 count as equal. NaN in a column gives NaN.
+        shift: `(n,)` floats whose mean over a group is subtracted from the group's mean; the variance stays. 0 by
+            default.
 
     Example:
         >>> values = np.array([[1.0], [2.0], [3.0], [2.0], [4.0], [6.0]])
@@ -252,17 +248,17 @@ def permuted_welch(first: np.ndarray, values: np.ndarray, shift: np.ndarray | No
         array([[0.2209]])
     """
     shift = np.zeros(len(values)) if shift is None else shift - shift.mean()
-    # Centred, so that the variance is no small difference of large numbers; exactly 0 where all members are equal.
+    # Centred, so that the variance is not a small difference of large numbers; exactly 0 where all members are equal.
     values = values - np.where(values.min(0) == values.max(0), values[0], values.mean(0))
-    # Rounding must not decide whether a group is constant: small integers in the place of the values tell exactly.
-    codes = stats.rankdata(values, method="dense", axis=0)
+    # Rounding must not decide whether a group is constant: the ranks of the values are exact.
+    ranks = stats.rankdata(values, method="dense", axis=0)
     means, errors, free = [], [], []
     for group in (first, ~first):
         size = int(group[0].sum())
         members = group.astype(np.float64)
         mean = members @ values / size
         variance = np.maximum(members @ values**2 - size * mean**2, 0) / (size - 1)
-        constant = size * (members @ codes**2) == (members @ codes) ** 2
+        constant = size * (members @ ranks**2) == (members @ ranks) ** 2
         errors.append(np.where(constant, 0.0, variance / size))
         means.append(mean - (members @ shift / size)[:, None])
         free.append(size - 1)

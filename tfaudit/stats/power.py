@@ -1,4 +1,4 @@
-"""The smallest change that a test would probably have found, and how many examples would find a smaller one."""
+"""Power: the smallest change that a test would detect, and how many examples detect a smaller one."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ BLOCK = 1024
 
 
 def mcnemar_power(examples: int, drop: float, gains: float, *, alpha: float = 0.05) -> float:
-    """Power of the exact two-sided McNemar test to find a drop of a share of right answers.
+    """Compute the power of the exact two-sided McNemar test to detect a drop of a share of right answers.
 
-    Of n paired examples `L` are lost (right before, wrong after) and `G` gained, a multinomial with the shares
+    Of n paired examples `L` are lost (right before, wrong after) and `G` gained, multinomial with the shares
     `gains + drop` and `gains`. Given `m = L + G`, the test rejects where `2 P(Bin(m, 1/2) <= G) <= alpha`; the power
-    sums the chance of that over m (Duffy 1984). The chance of finding a *gain* by mistake does not count.
+    sums the probability of that over m (Duffy 1984). Detecting a *gain* by mistake does not count.
 
     Args:
         examples: n >= 0.
@@ -30,7 +30,7 @@ def mcnemar_power(examples: int, drop: float, gains: float, *, alpha: float = 0.
         alpha: level of the test.
 
     Raises:
-        InputError: shares that cannot be, or a level outside (0, 1).
+        InputError: impossible shares, or a level outside (0, 1).
 
     Example:
         >>> round(mcnemar_power(100, drop=0.1, gains=0.05), 3)
@@ -49,13 +49,13 @@ def mcnemar_power(examples: int, drop: float, gains: float, *, alpha: float = 0.
     m = np.arange(first, last + 1)
     blocks = range(first // BLOCK, last // BLOCK + 1)
     most = np.concatenate([_most_gains(block, alpha) for block in blocks])[m - blocks[0] * BLOCK]
-    found = np.where(most >= 0, special.bdtr(np.maximum(most, 0), m, gains / moved), 0.0)
-    return float(stats.binom.pmf(m, examples, moved) @ found)
+    rejected = np.where(most >= 0, special.bdtr(np.maximum(most, 0), m, gains / moved), 0.0)
+    return float(stats.binom.pmf(m, examples, moved) @ rejected)
 
 
 @functools.lru_cache(maxsize=1024)
 def _most_gains(block: int, alpha: float) -> np.ndarray:
-    """Of `BLOCK` successive m: the most gains among m changes with which the test rejects; -1 where it never does."""
+    """Return the most gains among m changes at which the test rejects, for `BLOCK` successive m; -1 for never."""
     m = np.arange(block * BLOCK, (block + 1) * BLOCK)
     most = stats.binom.ppf(alpha / 2, m, 0.5)
     most -= special.bdtr(most, m, 0.5) > alpha / 2 * (1 + 1e-12)
@@ -64,21 +64,22 @@ def _most_gains(block: int, alpha: float) -> np.ndarray:
 
 
 def detectable_drop(examples: ArrayLike, gained: ArrayLike, *, alpha: float = 0.05, power: float = POWER) -> np.ndarray:
-    """The smallest drop that the exact McNemar test finds with the given power, where gains go on as observed.
+    """Compute the smallest drop that the exact McNemar test detects with the given power, with gains as observed.
 
-    Gains tell how much answers change both ways; with `gained / examples` of them, a drop takes as many losses more.
+    Gains measure how much predictions change both ways: with a share `gained / examples` of them, a drop needs as many
+    losses more.
 
     Args:
         examples: `(C,)` paired examples of each class.
         gained: `(C,)` counts of those that became right.
         alpha: level of the test.
-        power: chance of finding the drop, in (0, 1).
+        power: probability of detecting the drop, in (0, 1).
 
     Returns:
-        `(C,)` shares; NaN where even the loss of every answer that may be lost would be found less often.
+        `(C,)` shares; NaN where even the largest possible drop has less power.
 
     Raises:
-        InputError: counts that do not fit, or a level or power outside (0, 1).
+        InputError: counts that do not match, or a level or power outside (0, 1).
 
     Example:
         >>> detectable_drop([5, 100, 10_000], [0, 2, 200]).round(3)
@@ -87,7 +88,7 @@ def detectable_drop(examples: ArrayLike, gained: ArrayLike, *, alpha: float = 0.
     counts, gains = np.asarray(examples, int), np.asarray(gained, int)
     require(counts.ndim == 1 and counts.shape == gains.shape, "gained", gains.shape, f"the shape {counts.shape}")
     require(bool(((gains >= 0) & (gains <= counts)).all()), "gained", gains.tolist(), "counts from 0 to examples")
-    require(0 < power < 1, "power", power, "a chance in (0, 1)")
+    require(0 < power < 1, "power", power, "a probability in (0, 1)")
     pairs, where = np.unique(np.stack([counts, gains], 1), axis=0, return_inverse=True)
     smallest = [_detectable(int(n), int(g), alpha, power) for n, g in pairs]
     return np.array(smallest)[where.reshape(-1)] if smallest else np.empty(0)
@@ -106,23 +107,25 @@ def _detectable(examples: int, gained: int, alpha: float, power: float) -> float
 
 
 def examples_needed(drop: float, gains: float, *, alpha: float = 0.05, power: float = POWER) -> int:
-    """How many paired examples find a drop with the given power, to within a few: exact power rises in a zigzag.
+    """Compute how many paired examples detect a drop with the given power.
+
+    The number is exact to within a few examples: exact power is not monotonic.
 
     Args:
         drop: share in (0, 1].
         gains: share of the examples that are gained; `2 * gains + drop <= 1`.
         alpha: level of the test.
-        power: chance of finding the drop, in (0, 1).
+        power: probability of detecting the drop, in (0, 1).
 
     Raises:
-        InputError: shares that cannot be, or a level or power outside (0, 1).
+        InputError: impossible shares, or a level or power outside (0, 1).
 
     Example:
         >>> examples_needed(drop=0.02, gains=0.02)
         1244
     """
     require(drop > 0, "drop", drop, "a share above 0")
-    require(0 < power < 1, "power", power, "a chance in (0, 1)")
+    require(0 < power < 1, "power", power, "a probability in (0, 1)")
     enough = 1
     while mcnemar_power(enough, drop, gains, alpha=alpha) < power:
         enough *= 2
@@ -137,16 +140,16 @@ def examples_needed(drop: float, gains: float, *, alpha: float = 0.05, power: fl
 
 
 def detectable_shift(error: ArrayLike, df: ArrayLike, *, alpha: float = 0.05, power: float = POWER) -> np.ndarray:
-    """The smallest shift of a mean, or of a difference of means, that a two-sided t-test finds with the given power.
+    """Compute the smallest shift of a mean, or of a difference of means, that a two-sided t-test detects.
 
     The shift, in standard errors, is the noncentrality at which the noncentral t distribution exceeds the critical
-    value with that chance; the far tail does not count.
+    value with the given power; the far tail does not count.
 
     Args:
         error: standard error of the estimate; any shape. Where it is 0, so is the shift.
         df: degrees of freedom, as `error`; infinite for a normal estimate.
         alpha: level of the test.
-        power: chance of finding the shift, in (0, 1).
+        power: probability of detecting the shift, in (0, 1).
 
     Raises:
         InputError: a level or power outside (0, 1).
@@ -156,7 +159,7 @@ def detectable_shift(error: ArrayLike, df: ArrayLike, *, alpha: float = 0.05, po
         array([3.367, 2.802, 0.   ])
     """
     require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
-    require(0 < power < 1, "power", power, "a chance in (0, 1)")
+    require(0 < power < 1, "power", power, "a probability in (0, 1)")
     errors, free = np.broadcast_arrays(np.asarray(error, float), np.asarray(df, float))
     shifts = np.full(errors.shape, special.ndtri(1 - alpha / 2) + special.ndtri(power))
     finite = free < 1e6  # beyond it the t distribution is the normal one to 6 digits

@@ -1,4 +1,4 @@
-"""Two independent proportions, many pairs at once."""
+"""Tests of two independent proportions, many at once."""
 
 from __future__ import annotations
 
@@ -9,28 +9,29 @@ from numpy.typing import ArrayLike
 from scipy import stats
 from statsmodels.stats.proportion import confint_proportions_2indep, proportions_ztest
 
-from tfaudit.errors import InputError
+from tfaudit.errors import InputError, require
+from tfaudit.stats.contingency import counts
 
 __all__ = ["FISHER", "Proportions", "Z", "compare_proportions"]
 
 FISHER, Z = "Fisher exact", "z"
 
 SMALL = 5
-"""Cochran's rule: with an expected count below it the normal approximation of the z-test is not trusted."""
+"""Cochran's rule: the normal approximation of the z-test needs this expected count in every cell."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Proportions:
-    """Two shares and whether they differ, one entry per pair; every field is `(A,)`, NaN where a total is 0.
+    """Pairs of shares and whether they differ; every field is `(A,)`, NaN where a total is 0.
 
     Attributes:
         first: hits / total of the first sample.
-        second: that of the second.
+        second: hits / total of the second sample.
         ratio: first / second; NaN where `second` is 0.
         low: lower end of Newcombe's interval of `first - second`.
         high: its upper end.
         p: two-sided p-value of equal shares.
-        test: which test gave it, `FISHER` or `Z`; empty where there is none.
+        test: the test that gave it, `FISHER` or `Z`; empty where there is none.
     """
 
     first: np.ndarray
@@ -51,17 +52,17 @@ def compare_proportions(
     always_exact: bool = False,
     confidence: float = 0.95,
 ) -> Proportions:
-    """Tests whether two independent samples share one proportion.
+    """Test whether two independent samples share one proportion.
 
-    The z-test with the pooled variance where every cell of the 2 x 2 table is expected to hold 5 or more, Fisher's
+    Uses the z-test with pooled variance where every cell of the 2 x 2 table is expected to hold 5 or more, and Fisher's
     exact test elsewhere.
 
     Args:
-        hits: `(A,)` integers, how many of the first sample have the attribute.
+        hits: `(A,)` integers, number of the first sample that have the attribute.
         totals: `(A,)` size of the first sample.
-        other_hits: `(A,)` of the second sample.
+        other_hits: `(A,)` hits of the second sample.
         other_totals: `(A,)` size of the second sample.
-        always_exact: Fisher's test throughout.
+        always_exact: whether to use Fisher's test throughout.
         confidence: level of the interval of the difference, in (0, 1).
 
     Raises:
@@ -69,15 +70,15 @@ def compare_proportions(
             (0, 1).
 
     Example:
-        >>> found = compare_proportions([30, 2], [100, 10], [15, 1], [100, 10])
-        >>> found.ratio, found.p.round(4), found.test.tolist()
+        >>> compared = compare_proportions([30, 2], [100, 10], [15, 1], [100, 10])
+        >>> compared.ratio, compared.p.round(4), compared.test.tolist()
         (array([2., 2.]), array([0.0111, 1.    ]), ['z', 'Fisher exact'])
     """
-    if not 0 < confidence < 1:
-        raise InputError("confidence", repr(confidence), "a level in (0, 1)")
-    count, total, other_count, other_total = _counts(
+    require(0 < confidence < 1, "confidence", confidence, "a level in (0, 1)")
+    count, total, other_count, other_total = counts(
         hits=hits, totals=totals, other_hits=other_hits, other_totals=other_totals
     )
+    require(count.ndim == 1, "hits", count.shape, "the shape (attributes,)")
     for name, some, everyone in (("hits", count, total), ("other_hits", other_count, other_total)):
         more = some > everyone
         if more.any():
@@ -102,13 +103,3 @@ def _test(count: int, total: int, other_count: int, other_total: int, always_exa
 
 def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
     return np.divide(numerator, denominator, out=np.full(len(numerator), np.nan), where=denominator > 0)
-
-
-def _counts(**named: ArrayLike) -> list[np.ndarray]:
-    arrays = [np.asarray(values) for values in named.values()]
-    for name, array in zip(named, arrays, strict=True):
-        if array.ndim != 1 or array.shape != arrays[0].shape:
-            raise InputError(name, f"shape {array.shape}", "(attributes,), the same for all counts")
-        if array.size and (array.dtype.kind not in "iu" or array.min() < 0):
-            raise InputError(name, f"{array.dtype} from {array.min()}", "integers >= 0")
-    return arrays

@@ -8,7 +8,7 @@ import numpy as np
 
 from tfaudit.audit.corruption.observations import Observed
 from tfaudit.stats.contingency import mcnemar, paired_interval
-from tfaudit.stats.t_tests import WelchTest, paired_test, welch
+from tfaudit.stats.t_tests import TTests, paired_test, welch
 
 __all__ = ["IMAGES", "MCNEMAR", "NONE", "PAIRS", "WELCH", "Change", "change"]
 
@@ -79,7 +79,7 @@ def change(observed: Observed, weights: np.ndarray, k: int, *, alpha: float) -> 
     return _over_images(observed, found, weights, k, alpha)
 
 
-def _tested(found: Change, name: str, test: WelchTest) -> Change:
+def _tested(found: Change, name: str, test: TTests) -> Change:
     return dataclasses.replace(found, low=float(test.low[0]), high=float(test.high[0]), test=name, p=float(test.p[0]))
 
 

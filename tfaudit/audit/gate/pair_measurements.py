@@ -11,7 +11,8 @@ from tfaudit.audit.epoch_metrics import intensification
 from tfaudit.audit.gate.measurements import Drops, Slope
 from tfaudit.audit.model_pair import PairComparison, compare
 from tfaudit.predictions import Predictions
-from tfaudit.stats.balance import normalised_balance, slope
+from tfaudit.stats.change import normalised_balance
+from tfaudit.stats.least_squares import slope
 from tfaudit.stats.power import detectable_drop, detectable_shift, examples_needed
 
 __all__ = ["PairMeasurements"]

@@ -16,7 +16,7 @@ from tfaudit.predictions import Predictions
 from tfaudit.stats.intervals import mean_interval
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.power import detectable_shift
-from tfaudit.stats.t_tests import WelchTest, paired_test, welch
+from tfaudit.stats.t_tests import TTests, paired_test, welch
 
 __all__ = ["PopulationMeasurements"]
 
@@ -55,7 +55,7 @@ class PopulationMeasurements:
         """Return what the intervals cover."""
         return ("Intervals and tests are over the members of the populations, with these test images fixed.",)
 
-    def _test(self, compressed: np.ndarray, baseline: np.ndarray) -> WelchTest:
+    def _test(self, compressed: np.ndarray, baseline: np.ndarray) -> TTests:
         """Test `(K, C)` accuracies or recalls of the members, by the paired test or by Welch's."""
         if self.paired:
             rows = [
@@ -79,7 +79,7 @@ class PopulationMeasurements:
     def _recalls(self) -> tuple[np.ndarray, np.ndarray]:
         return self.compressed.recall(), self.baseline.recall()
 
-    def _drops(self, names: tuple[str, ...], examples: np.ndarray, test: WelchTest) -> Drops:
+    def _drops(self, names: tuple[str, ...], examples: np.ndarray, test: TTests) -> Drops:
         return Drops(
             names=names,
             examples=examples,
@@ -91,7 +91,7 @@ class PopulationMeasurements:
             grain=np.divide(100.0, examples, out=np.full(len(examples), np.nan), where=examples > 0),
         )
 
-    def _detectable(self, test: WelchTest, share: float = 0.0) -> np.ndarray:
+    def _detectable(self, test: TTests, share: float = 0.0) -> np.ndarray:
         level = self.alpha * max(share, 1 / max(1, int(np.isfinite(test.p).sum())))
         quantile = special.stdtrit(test.df, 1 - self.alpha / 2)
         width = test.high - test.low
