@@ -31,8 +31,7 @@ import numpy as np
 from PIL import Image
 from skimage import data
 
-from tfaudit.datasets.corruptions.registry import corrupt, corruption_names
-from tfaudit.study.conditions import SEVERITIES
+from tfaudit.datasets.corruptions.registry import SEVERITIES, corrupt, corruption_names
 
 __all__ = ["main"]
 

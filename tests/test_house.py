@@ -10,9 +10,9 @@ ROOT = Path(__file__).parents[1]
 FLOORS = (
     {"errors", "quiet", "lazy_names"},
     {"stats", "predictions", "charts"},
-    {"audit"},
+    {"audit", "datasets"},
     {"study"},
-    {"readers", "ratings", "models", "datasets", "compress"},
+    {"readers", "ratings", "models", "compress"},
     {"callbacks", "store", "recipes"},
     {"population", "analysis"},
     {"report"},

@@ -39,7 +39,7 @@ lazy_names(
         "Limits": "audit.gate.limits",
         # data
         "corrupt": "datasets.corruptions.registry",
-        "load_dataset": "datasets.catalogue",
+        "load_dataset": "datasets.loading",
         # studies of populations
         "Study": "study.study",
         "Training": "study.training",

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfaudit.datasets.augmentation import AUGMENTATIONS, augmentation, flip, shift
+from tfaudit.datasets.augmentation import AUGMENTATIONS, find_augmentation, flip, shift
 
 IMAGES = np.random.default_rng(0).integers(1, 256, (400, 7, 6, 3)).astype(np.uint8)
 
@@ -10,7 +10,7 @@ IMAGES = np.random.default_rng(0).integers(1, 256, (400, 7, 6, 3)).astype(np.uin
 @pytest.mark.parametrize("name", AUGMENTATIONS)
 @pytest.mark.parametrize("dtype", [np.uint8, np.float32])
 def test_the_contract(name, dtype):
-    change = augmentation(name)
+    change = find_augmentation(name)
     images = tf.constant(IMAGES.astype(dtype))
     one, two, other = (change(images, tf.constant(seed)).numpy() for seed in ([3, 1], [3, 1], [3, 2]))
     assert (one.shape, one.dtype) == (IMAGES.shape, dtype)
@@ -21,7 +21,7 @@ def test_the_contract(name, dtype):
 @pytest.mark.parametrize("name", AUGMENTATIONS)
 def test_shapes_survive_a_graph(name):
     spec = tf.TensorSpec((None, 7, 6, 3), tf.uint8)
-    graph = tf.function(augmentation(name)).get_concrete_function(spec, tf.TensorSpec((2,), tf.int32))
+    graph = tf.function(find_augmentation(name)).get_concrete_function(spec, tf.TensorSpec((2,), tf.int32))
     assert graph.structured_outputs.shape.as_list()[1:] == [7, 6, 3]
 
 

@@ -7,7 +7,16 @@ from PIL import Image
 from sklearn.datasets import load_sample_image
 
 from tfaudit.datasets.augmentation import resized_crop_flip
-from tfaudit.datasets.cropping import AREA, RATIO, middle_square, random_crop, random_crop_encoded, scaled_within
+from tfaudit.datasets.cropping import (
+    AREA,
+    RATIO,
+    centre_crop,
+    fit_within,
+    random_crop,
+    random_crop_encoded,
+    resize_and_crop,
+)
+from tfaudit.errors import InputError
 
 PHOTO = load_sample_image("china.jpg")  # 427 x 640
 
@@ -19,7 +28,7 @@ def seeds(count):
 @pytest.mark.parametrize(("size", "crop"), [(256, 224), (96, None), (64, 64)])
 def test_the_middle_square_is_pillows(size, crop):
     """As torchvision's Resize and CenterCrop on a Pillow image."""
-    cut = middle_square(size, crop)(PHOTO).numpy()
+    cut = resize_and_crop(size, crop)(PHOTO).numpy()
     edge = crop or size
     width = round(640 * size / 427)
     scaled = np.asarray(Image.fromarray(PHOTO).resize((width, size), Image.Resampling.BILINEAR))
@@ -32,11 +41,22 @@ def test_the_middle_square_is_pillows(size, crop):
 
 
 def test_a_crop_alone_does_not_scale():
-    np.testing.assert_array_equal(middle_square(None, 101)(PHOTO), PHOTO[163:264, 269:370])
-    small = middle_square(None, 5)(PHOTO[:3, :3]).numpy()
+    np.testing.assert_array_equal(resize_and_crop(None, 101)(PHOTO), PHOTO[163:264, 269:370])
+    small = resize_and_crop(None, 5)(PHOTO[:3, :3]).numpy()
     assert small.shape == (5, 5, 3)
     np.testing.assert_array_equal(small[1:4, 1:4], PHOTO[:3, :3])
-    np.testing.assert_array_equal(middle_square(None, None)(PHOTO), PHOTO)
+    np.testing.assert_array_equal(resize_and_crop(None, None)(PHOTO), PHOTO)
+
+
+def test_the_centre_crop_is_that_of_the_pipeline():
+    for size in (101, 426, 427):
+        np.testing.assert_array_equal(centre_crop(PHOTO, size), resize_and_crop(None, size)(PHOTO))
+    np.testing.assert_array_equal(centre_crop(PHOTO[None], None), PHOTO[None])
+
+
+def test_a_centre_crop_refuses_images_that_are_too_small():
+    with pytest.raises(InputError, match="crop: got 9 pixels, expected at most 4, as an image has 4 x 10"):
+        centre_crop(np.zeros((4, 10, 3)), 9)
 
 
 def test_random_crops_keep_to_area_and_ratio():
@@ -91,6 +111,6 @@ def test_batches_are_cut_image_by_image():
     ("edge", "shape"), [(96, (64, 96, 3)), (640, (427, 640, 3)), (1000, (427, 640, 3)), (1, (1, 1, 3))]
 )
 def test_thumbnails_hold_the_whole_image(edge, shape):
-    small = scaled_within(PHOTO, edge).numpy()
+    small = fit_within(PHOTO, edge).numpy()
     assert (small.shape, small.dtype) == (shape, np.uint8)
     np.testing.assert_allclose(small.mean(axis=(0, 1)), PHOTO.mean(axis=(0, 1)), atol=30 if edge == 1 else 1)

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfaudit.datasets.catalogue import load_dataset
 from tfaudit.datasets.dataset import Dataset
+from tfaudit.datasets.loading import load_dataset
 from tfaudit.errors import InputError
 
 RANDOM = np.random.default_rng(0)
@@ -61,12 +61,12 @@ def test_take_keeps_the_first(dataset):
 @both
 @pytest.mark.parametrize("call", ["batches", "head", "take"])
 def test_numbers_below_one_are_refused(dataset, call):
-    with pytest.raises(InputError, match="is 0; it must be at least 1"):
+    with pytest.raises(InputError, match=": got 0, expected at least 1"):
         getattr(dataset, call)(0)
 
 
 def test_a_streaming_set_points_to_batches():
-    with pytest.raises(InputError, match="read them with batches"):
+    with pytest.raises(InputError, match="read it with batches"):
         _ = streaming().images
 
 
@@ -78,7 +78,7 @@ def test_images_of_many_sizes_need_one():
 
 
 def test_a_split_without_labels_is_refused():
-    with pytest.raises(InputError, match="run from -1 to -1; expected 0 to 3"):
+    with pytest.raises(InputError, match="labels: got -1 to -1 in split 'test' of 'x', expected 0 to 3"):
         _ = streaming(labels=np.full(50, -1)).labels
 
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from tfaudit.datasets.catalogue import load_dataset
+from tfaudit.datasets.loading import load_dataset
 from tfaudit.errors import InputError
 
 
@@ -39,7 +39,7 @@ def test_shape_and_types():
 
 
 def test_another_split_is_refused():
-    with pytest.raises(InputError, match="split is 'validation'; data set 'digits' has 'train', 'test'"):
+    with pytest.raises(InputError, match="split: got 'validation', expected 'train' or 'test', the splits of 'digits'"):
         load_dataset("digits", "validation")
 
 
@@ -47,7 +47,7 @@ def test_loading_needs_no_tensorflow():
     script = """
 import sys
 sys.modules["tensorflow"] = None
-from tfaudit.datasets.catalogue import load_dataset
+from tfaudit.datasets.loading import load_dataset
 digits = load_dataset("digits", "test")
 digits.images, digits.labels, digits.example_ids, digits.head(3), digits.moments(), digits.take(5)
 """

@@ -26,13 +26,13 @@ def damage(tmp_path, write_idx, change, zipped=False):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda c: b"", "begins with ; an IDX file of it begins with 00000803"),
-        (lambda c: b"\x00\x00\x08\x01" + c[4:], "begins with 00000801"),
-        (lambda c: b"\x00\x00\x0d\x03" + c[4:], "begins with 00000d03"),
-        (lambda c: b"\x89PNG" + c[4:], "begins with 89504e47"),
-        (lambda c: c[:9], "truncated: 9 bytes where the header alone takes 16"),
-        (lambda c: c[:-1], "holds 23 bytes of data where its header says 24"),
-        (lambda c: c + b"\x00", "holds 25 bytes of data where its header says 24"),
+        (lambda c: b"", "got nothing at the start, expected 00000803"),
+        (lambda c: b"\x00\x00\x08\x01" + c[4:], "got 00000801 at the start"),
+        (lambda c: b"\x00\x00\x0d\x03" + c[4:], "got 00000d03 at the start"),
+        (lambda c: b"\x89PNG" + c[4:], "got 89504e47 at the start"),
+        (lambda c: c[:9], "a truncated file of 9 bytes, expected a header of 16 bytes"),
+        (lambda c: c[:-1], "got 23 bytes of data, expected 24, as its header says"),
+        (lambda c: c + b"\x00", "got 25 bytes of data, expected 24, as its header says"),
     ],
 )
 def test_damaged_files_are_named(tmp_path, write_idx, change, message):
@@ -42,10 +42,10 @@ def test_damaged_files_are_named(tmp_path, write_idx, change, message):
 
 
 def test_truncated_gzip(tmp_path, write_idx):
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="an unreadable file"):
         read_idx(damage(tmp_path, write_idx, lambda c: c, zipped=True), 3)
 
 
 def test_an_unreadable_file(tmp_path):
-    with pytest.raises(InputError, match=r"cannot be read: .*No such file"):
+    with pytest.raises(InputError, match=r"an unreadable file .*No such file"):
         read_idx(tmp_path / "none", 1)

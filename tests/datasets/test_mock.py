@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import tensorflow_datasets as tfds
 
-from tfaudit.datasets import prepared
-from tfaudit.datasets.catalogue import is_here, load_dataset
+from tfaudit.datasets import loading
+from tfaudit.datasets.catalogue import test_split as split_to_test
+from tfaudit.datasets.loading import is_available, load_dataset
 from tfaudit.datasets.mock import MOCK_EXAMPLES
-from tfaudit.datasets.tfds_overrides import test_split as split_to_test
 from tfaudit.errors import InputError
 
 SETS = {  # image shape, classes, group columns
@@ -67,7 +67,9 @@ def test_splits_differ_and_can_be_sliced():
     part = mock("cifar10", "train[25%:50%]")
     np.testing.assert_array_equal(part.images, train.images[16:32])
     np.testing.assert_array_equal(part.example_ids, train.example_ids[16:32])
-    with pytest.raises(InputError, match="data set 'mock:cifar10' has 'test', 'train', 'validation'"):
+    with pytest.raises(
+        InputError, match="split: got 'nope', expected one of 'test', 'train', 'validation' of 'mock:cifar10'"
+    ):
         mock("cifar10", "nope")
 
 
@@ -78,7 +80,7 @@ def test_a_mock_is_the_same_in_every_process():
 
 def test_streams_of_a_mock_agree(monkeypatch):
     memory = mock("cifar100")
-    monkeypatch.setattr(prepared, "IN_MEMORY_BYTES", 0)
+    monkeypatch.setattr(loading, "IN_MEMORY_BYTES", 0)
     stream = mock("cifar100")
     assert not stream.in_memory
     images, labels = next(iter(stream.batches(MOCK_EXAMPLES)))
@@ -94,27 +96,27 @@ def test_a_set_without_groups_is_read_once(monkeypatch):
     def twice(self):
         raise AssertionError("the labels came with the images")
 
-    monkeypatch.setattr(prepared._Reader, "beside_images", twice)
+    monkeypatch.setattr(loading._Reader, "labels", twice)
     assert mock("cifar10").groups.shape == (64, 0)
     with pytest.raises(AssertionError):
         mock("cifar100")
 
 
-def test_what_is_here(tmp_path):
-    assert is_here("digits")
-    assert is_here("mock:imagenet2012", data_dir=tmp_path)
-    assert not any(is_here(name, data_dir=tmp_path) for name in ("imagenet2012", "qmnist", "cifar10:3.0.2"))
-    with pytest.raises(InputError, match="no data set has it"):
-        is_here("no_such_set", data_dir=tmp_path)
+def test_available_data_sets(tmp_path):
+    assert is_available("digits")
+    assert is_available("mock:imagenet2012", data_dir=tmp_path)
+    assert not any(is_available(name, data_dir=tmp_path) for name in ("imagenet2012", "qmnist", "cifar10:3.0.2"))
+    with pytest.raises(InputError, match="name: got 'no_such_set', expected a data set's name"):
+        is_available("no_such_set", data_dir=tmp_path)
 
 
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("digits", "the digits come with tfaudit and need no mock"),
-        ("no_such_set", "name is 'no_such_set'; no data set has it"),
-        ("ag_news_subset", "no one feature 'image'"),
-        ("mock:mnist", "give NAME, NAME/CONFIG or NAME:VERSION"),
+        ("digits", "name: got 'mock:digits', expected 'digits', which comes with tfaudit and needs no mock"),
+        ("no_such_set", "name: got 'no_such_set', expected a data set's name"),
+        ("ag_news_subset", "expected one feature 'image'"),
+        ("mock:mnist", "expected NAME, NAME/CONFIG or NAME:VERSION"),
     ],
 )
 def test_what_cannot_be_mocked(name, message):

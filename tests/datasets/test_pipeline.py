@@ -3,8 +3,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfaudit.datasets.catalogue import load_dataset
 from tfaudit.datasets.dataset import Dataset
+from tfaudit.datasets.loading import load_dataset
 from tfaudit.datasets.pipeline import training_batches
 from tfaudit.errors import InputError
 
@@ -124,11 +124,11 @@ def test_keras_fits_without_a_warning_and_traces_once(recwarn):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"batch_size": 0}, "batch_size is 0; it must be at least 1"),
-        ({"seed": -1}, "seed is -1; expected 0 to 2147483647"),
+        ({"batch_size": 0}, "batch_size: got 0, expected at least 1"),
+        ({"seed": -1}, "seed: got -1, expected 0 to 2147483647"),
         (
             {"augmentation": "spin"},
-            "augmentation is 'spin'; expected none, flip, shift, crop_flip, resized_crop_flip",
+            "augmentation: got 'spin', expected one of none, flip, shift, crop_flip, resized_crop_flip",
         ),
     ],
 )

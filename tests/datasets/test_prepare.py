@@ -8,11 +8,11 @@ import pytest
 import tensorflow_datasets as tfds
 from filelock import FileLock
 
-from tfaudit.datasets import prepared
-from tfaudit.datasets.builders import NOT_IN_TFDS
-from tfaudit.datasets.catalogue import load_dataset
+from tfaudit.datasets import loading
+from tfaudit.datasets.catalogue import CATALOGUE, PREPARABLE
 from tfaudit.datasets.idx import read_idx
-from tfaudit.datasets.prepare import PREPARABLE, prepare
+from tfaudit.datasets.loading import load_dataset
+from tfaudit.datasets.prepare import prepare
 from tfaudit.errors import InputError
 
 
@@ -57,7 +57,7 @@ def test_cifar10_binary_becomes_the_tfds_set(tmp_path, small_cifar):
 def test_a_stream_and_memory_hold_the_same(tmp_path, small_cifar, monkeypatch):
     prepare("cifar10", small_cifar, data_dir=tmp_path)
     memory = load_dataset("cifar10", "train", data_dir=tmp_path)
-    monkeypatch.setattr(prepared, "IN_MEMORY_BYTES", 0)
+    monkeypatch.setattr(loading, "IN_MEMORY_BYTES", 0)
     stream = load_dataset("cifar10", "train", data_dir=tmp_path)
     assert not stream.in_memory
     np.testing.assert_array_equal(stream.labels, memory.labels)
@@ -92,7 +92,7 @@ def test_same_files_same_bytes(tmp_path, small_mnist):
 @pytest.mark.parametrize("name", ["train-images-idx3-ubyte.gz", "t10k-labels-idx1-ubyte"])
 def test_missing_files_are_named(tmp_path, small_mnist, name):
     (small_mnist / name).unlink()
-    with pytest.raises(InputError, match=f"lacks the IDX files {name.partition('-idx')[0]} "):
+    with pytest.raises(InputError, match=f"a folder without {name.partition('-idx')[0]}, expected IDX files"):
         prepare("mnist", small_mnist, data_dir=tmp_path / "d")
     assert not (tmp_path / "d").exists()
 
@@ -100,13 +100,13 @@ def test_missing_files_are_named(tmp_path, small_mnist, name):
 def test_idx_files_that_do_not_fit(tmp_path, small_mnist, write_idx):
     labels = small_mnist / "t10k-labels-idx1-ubyte"
     write_idx(labels, np.zeros(11))
-    with pytest.raises(InputError, match="split 'test' has 12 images and 11 labels"):
+    with pytest.raises(InputError, match="split 'test': got 12 images and 11 labels"):
         prepare("mnist", small_mnist, data_dir=tmp_path / "d")
     write_idx(labels, np.full(12, 10))
-    with pytest.raises(InputError, match="labels of split 'test' go up to 10; expected 0 to 9"):
+    with pytest.raises(InputError, match="split 'test': got label 10, expected labels 0 to 9"):
         prepare("mnist", small_mnist, data_dir=tmp_path / "d")
     write_idx(small_mnist / "t10k-images-idx3-ubyte", np.zeros((12, 8, 8)))
-    with pytest.raises(InputError, match=r"are .8, 8, 1.; the set has .28, 28, 1."):
+    with pytest.raises(InputError, match=r"got images .8, 8, 1., expected images .28, 28, 1."):
         prepare("mnist", small_mnist, data_dir=tmp_path / "d")
     assert not (tmp_path / "d").exists()
 
@@ -114,11 +114,23 @@ def test_idx_files_that_do_not_fit(tmp_path, small_mnist, write_idx):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda f: (f / "data_batch_3.bin").unlink(), "lacks data_batch_3.bin of the binary version"),
-        (lambda f: (f / "test_batch.bin").write_bytes(b"\0" * 3072), "holds 3072 bytes; it must be a multiple of 3073"),
-        (lambda f: (f / "test_batch.bin").write_bytes(b""), "holds 0 bytes"),
-        (lambda f: (f / "test_batch.bin").write_bytes(b"\x0a" + b"\0" * 3072), "has a label 10; expected 0 to 9"),
-        (lambda f: (f / "batches.meta.txt").write_text("cat\ndog\n"), "names 2 classes; CIFAR-10 has 10"),
+        (
+            lambda f: (f / "data_batch_3.bin").unlink(),
+            "without data_batch_3.bin, expected the files of",
+        ),
+        (
+            lambda f: (f / "test_batch.bin").write_bytes(b"\0" * 3072),
+            "got 3072 bytes, expected a multiple of 3073",
+        ),
+        (lambda f: (f / "test_batch.bin").write_bytes(b""), "test_batch.bin: got 0 bytes"),
+        (
+            lambda f: (f / "test_batch.bin").write_bytes(b"\x0a" + b"\0" * 3072),
+            "got label 10, expected labels 0 to 9",
+        ),
+        (
+            lambda f: (f / "batches.meta.txt").write_text("cat\ndog\n"),
+            "meta.txt: got 2 class names, expected 10",
+        ),
     ],
 )
 def test_cifar_files_that_do_not_fit(tmp_path, small_cifar, change, message):
@@ -130,10 +142,10 @@ def test_cifar_files_that_do_not_fit(tmp_path, small_cifar, change, message):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("digits", "give a new name"),
-        ("My Set", "give a new name"),
-        ("../x", "give a new name"),
-        ("imagenet2012", r"TFDS prepares itself: python -c .*builder\('imagenet2012'\)"),
+        ("digits", "expected a new name"),
+        ("My Set", "expected a new name"),
+        ("../x", "expected a new name"),
+        ("imagenet2012", r"which TFDS prepares: python -c .*builder\('imagenet2012'\)"),
     ],
 )
 def test_names_that_are_not_to_be_had(tmp_path, name, message):
@@ -142,20 +154,20 @@ def test_names_that_are_not_to_be_had(tmp_path, name, message):
 
 
 def test_a_source_that_is_no_folder(tmp_path):
-    with pytest.raises(InputError, match=r"source .*nowhere is not a folder"):
+    with pytest.raises(InputError, match=r"source: got '.*nowhere', expected a folder"):
         prepare("mnist", tmp_path / "nowhere", data_dir=tmp_path / "d")
 
 
 def test_a_folder_that_cannot_be_written(tmp_path, small_mnist):
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match=r"data set 'mnist' cannot be written to .*Not a directory"):
+    with pytest.raises(InputError, match=r"data_dir: got .*mnist.*, which cannot be written .*Not a directory"):
         prepare("mnist", small_mnist, data_dir=tmp_path / "file" / "d")
 
 
 def test_another_process_at_work(tmp_path, small_mnist):
     with (
         FileLock(tmp_path / ".prepare-mnist-lock"),
-        pytest.raises(InputError, match=r"being prepared .* by another process"),
+        pytest.raises(InputError, match=r"'mnist', which another process is preparing in"),
     ):
         prepare("mnist", small_mnist, data_dir=tmp_path)
 
@@ -190,7 +202,7 @@ prepare("mnist", sys.argv[1], data_dir=sys.argv[2], progress=stop)
     child.stdout.close()
     leftover = [p for p in (tmp_path / "d").iterdir() if p.is_dir()]
     assert len(leftover) == 1
-    with pytest.raises(InputError, match="is not prepared"):
+    with pytest.raises(InputError, match="which is not prepared"):
         load_dataset("mnist", "test", data_dir=tmp_path / "d")
     prepare("mnist", small_mnist, data_dir=tmp_path / "d")
     assert not leftover[0].exists()
@@ -216,7 +228,7 @@ def test_a_full_disk_is_one_line(small_disk, tmp_path, write_idx):
         noise = np.random.default_rng(0).integers(0, 256, (600, 28, 28))
         write_idx(source / f"{stem}-images-idx3-ubyte", noise)
         write_idx(source / f"{stem}-labels-idx1-ubyte", np.zeros(600))
-    with pytest.raises(InputError, match=r"cannot be written to .*No space left on device") as error:
+    with pytest.raises(InputError, match=r"which cannot be written .*No space left on device") as error:
         prepare("mnist", source, data_dir=small_disk)
     assert "\n" not in str(error.value)
     assert [p.name for p in small_disk.iterdir()] == [".prepare-mnist-lock"]
@@ -224,4 +236,6 @@ def test_a_full_disk_is_one_line(small_disk, tmp_path, write_idx):
 
 def test_every_preparable_name_is_known_to_tfds():
     known = tfds.list_builders(with_community_datasets=False)
-    assert {name.partition("/")[0] for name in PREPARABLE} - set(known) == set(NOT_IN_TFDS)
+    assert {name.partition("/")[0] for name in PREPARABLE} - set(known) == {
+        name for name, entry in CATALOGUE.items() if entry.features
+    }

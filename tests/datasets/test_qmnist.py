@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tfaudit.datasets import prepared
-from tfaudit.datasets.catalogue import load_dataset
+from tfaudit.datasets import loading
 from tfaudit.datasets.idx import read_idx
+from tfaudit.datasets.loading import load_dataset
 from tfaudit.datasets.prepare import prepare
 from tfaudit.errors import InputError
 
@@ -44,7 +44,7 @@ def test_every_image_keeps_its_writer_and_series(folder, tmp_path):
 def test_a_stream_and_memory_know_the_same_groups(folder, tmp_path, monkeypatch):
     prepare("qmnist", folder, data_dir=tmp_path)
     memory = load_dataset("qmnist", "train", data_dir=tmp_path)
-    monkeypatch.setattr(prepared, "IN_MEMORY_BYTES", 0)
+    monkeypatch.setattr(loading, "IN_MEMORY_BYTES", 0)
     stream = load_dataset("qmnist", "train", data_dir=tmp_path)
     assert not stream.in_memory
     pd.testing.assert_frame_equal(stream.groups, memory.groups)
@@ -73,18 +73,27 @@ def overwrite_labels(folder, rows):
 @pytest.mark.parametrize(
     ("damage", "words"),
     [
-        (lambda f: (f / "qmnist-train-labels.tsv.gz").unlink(), "lacks qmnist-train-labels"),
-        (lambda f: (f / "t10k-images-idx3-ubyte").unlink(), "lacks qmnist-test-images or t10k-images"),
-        (lambda f: overwrite_labels(f, label_rows(11, 0)), "holds 12 images, and the labels of split 'test' only 11"),
-        (lambda f: overwrite_labels(f, label_rows(12, 0)[:, :2]), "QMNIST's labels have 8 columns"),
+        (lambda f: (f / "qmnist-train-labels.tsv.gz").unlink(), "a folder without qmnist-train-labels"),
+        (lambda f: (f / "t10k-images-idx3-ubyte").unlink(), "a folder without qmnist-test-images or t10k-images"),
+        (
+            lambda f: overwrite_labels(f, label_rows(11, 0)),
+            "idx3-ubyte: got 12 images, expected at most 11",
+        ),
+        (
+            lambda f: overwrite_labels(f, label_rows(12, 0)[:, :2]),
+            "got labels .12, 2., expected rows of 8 columns",
+        ),
         (
             lambda f: overwrite_labels(f, label_rows(13, 0)[1:]),
-            r"not those of .*t10k-labels-idx1-ubyte \(first at row 0",
+            r"got another label in row 0, expected the labels of .*t10k-labels-idx1-ubyte",
         ),
-        (lambda f: overwrite_labels(f, 3 * label_rows(12, 0)), "go beyond class 9"),
+        (
+            lambda f: overwrite_labels(f, 3 * label_rows(12, 0)),
+            "got classes up to 27, series up to 12, a",
+        ),
         (
             lambda f: (f / "qmnist-test-labels.tsv.gz").write_bytes(b"nonsense"),
-            "qmnist-test-labels.tsv.gz cannot be read",
+            "qmnist-test-labels.tsv.gz: got an unreadable file",
         ),
     ],
 )

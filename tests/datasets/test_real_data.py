@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tfaudit.datasets.catalogue import load_dataset
 from tfaudit.datasets.idx import read_idx
+from tfaudit.datasets.loading import load_dataset
 from tfaudit.datasets.prepare import prepare
 
 pytestmark = pytest.mark.data

@@ -8,8 +8,8 @@ import pytest
 import tensorflow as tf
 import tensorflow_datasets as tfds
 
-from tfaudit.datasets import prepared
-from tfaudit.datasets.catalogue import load_dataset
+from tfaudit.datasets import loading
+from tfaudit.datasets.loading import load_dataset
 from tfaudit.datasets.mock import mock_builder
 from tfaudit.datasets.pipeline import training_batches
 from tfaudit.datasets.validation import split_validation
@@ -49,7 +49,7 @@ def train(folder):
 
 @pytest.fixture
 def streaming(folder, monkeypatch):
-    monkeypatch.setattr(prepared, "IN_MEMORY_BYTES", 0)
+    monkeypatch.setattr(loading, "IN_MEMORY_BYTES", 0)
     return load_dataset("imagenet2012", "train", data_dir=folder, image_size=20, crop=16)
 
 
@@ -104,7 +104,7 @@ def test_random_crops_see_the_whole_image(streaming):
     """Evaluation of a 20 x 60 image sees its middle 16 x 16; training must see the borders too."""
     columns = np.broadcast_to(np.arange(60, dtype=np.uint8)[None, :, None] * 4, (20, 60, 3))
     content = tf.io.encode_png(columns)
-    encoded = streaming.encoded.changed(
+    encoded = streaming.encoded.transformed(
         lambda examples: examples.map(lambda image, label, name: (content, label, name)), ordered=False
     )
     wide = dataclasses.replace(streaming, encoded=encoded)

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfaudit.datasets.catalogue import load_dataset
 from tfaudit.datasets.dataset import Dataset
+from tfaudit.datasets.loading import load_dataset
 from tfaudit.datasets.validation import split_validation
 from tfaudit.errors import InputError
 
@@ -57,9 +57,9 @@ def test_validation_is_a_stratified_partition():
 def test_validation_that_cannot_be():
     digits = load_dataset("digits", "train")
     for fraction in (0, 1, -0.1, float("nan")):
-        with pytest.raises(InputError, match=f"fraction is {fraction}; it must lie between"):
+        with pytest.raises(InputError, match=f"fraction: got {fraction}, expected a number in"):
             split_validation(digits, fraction, seed=0)
-    with pytest.raises(InputError, match="cannot be stratified"):
+    with pytest.raises(InputError, match=r"fraction: got 0.2 of 12 examples, expected one that can be stratified"):
         split_validation(digits.take(12), 0.2, seed=0)
-    with pytest.raises(InputError, match=r"fraction 0.001 of 3 examples leaves a part empty"):
+    with pytest.raises(InputError, match=r"fraction: got 0.001 of 3 examples, expected one that leaves no part empty"):
         split_validation(streaming().take(3), 0.001, seed=0)

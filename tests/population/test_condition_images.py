@@ -80,7 +80,7 @@ def test_a_benchmark_set_is_shown_as_it_is():
 
 def test_a_streaming_benchmark_set_with_classes_of_its_own(folder):
     """ImageNet-A's images vary in size and are cut; 8 classes of its mock have images."""
-    from tfaudit.datasets.catalogue import load_dataset
+    from tfaudit.datasets.loading import load_dataset
 
     study = Study(
         name="s",
@@ -115,6 +115,6 @@ def test_what_cannot_be_corrupted_is_told_before_a_run():
         check_conditions(STUDY, dataset(pixels=PIXELS[:, :6, :6]))
     with pytest.raises(InputError, match="must be \\(N, H, W, C\\) with C of 1 or 3"):
         check_conditions(STUDY, dataset(pixels=PIXELS.repeat(2, axis=3)))
-    with pytest.raises(InputError, match="'mnist_corrupted/stripe' is not prepared in"):
+    with pytest.raises(InputError, match="'mnist_corrupted/stripe', which is not prepared in"):
         check_conditions(dataclasses.replace(STUDY, benchmarks=("mnist_corrupted/stripe",)), dataset())
     check_conditions(dataclasses.replace(STUDY, corruptions=(), benchmarks=()), dataset(pixels=PIXELS[:, :6, :6]))

@@ -10,7 +10,7 @@ from keras import layers
 from PIL import Image
 
 from tfaudit import InputError, Study, Training, corrupt, predict
-from tfaudit.datasets.catalogue import load_dataset
+from tfaudit.datasets.loading import load_dataset
 from tfaudit.population.evaluation import Evaluator
 from tfaudit.population.stored_examples import load_test
 from tfaudit.stats.ranking import RankedClasses
@@ -191,5 +191,5 @@ def test_only_200_of_1000_classes_are_answered(tmp_path):
 
 def test_a_set_that_is_not_here_any_more_is_one_line(store):
     gone = dataclasses.replace(STUDY, benchmarks=("mnist_corrupted/zigzag",))
-    with pytest.raises(InputError, match="'mnist_corrupted/zigzag' is not prepared in"):
+    with pytest.raises(InputError, match="'mnist_corrupted/zigzag', which is not prepared in"):
         Evaluator(Store(store.directory, gone)).prepare(Condition("mnist_corrupted/zigzag", 0))

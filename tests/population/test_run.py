@@ -105,7 +105,7 @@ def test_a_member_that_fails_is_recorded_while_the_others_go_on(tmp_path):
     ("change", "message"),
     [
         ({"model": "nope"}, "model is 'nope'; expected digits_convnet"),
-        ({"dataset": "nope"}, "name is 'nope'; no data set has it"),
+        ({"dataset": "nope"}, "name: got 'nope', expected a data set's name"),
         ({"model_options": {"depth": 3}}, "option 'depth' is not one of model 'digits_convnet'"),
     ],
 )

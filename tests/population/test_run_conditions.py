@@ -181,9 +181,15 @@ def test_the_command_line_tells_what_it_evaluates_and_what_failed(trained, tmp_p
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"benchmarks": ("mnist_corrupted/fog",)}, "benchmarks: 'mnist_corrupted/fog' is not prepared in .*; get it"),
-        ({"benchmarks": ("mock:mnist_corrupted/fog",)}, r"has images \(28, 28, 1\), and the model takes \(8, 8, 1\)"),
-        ({"benchmarks": ("mnist_corrupted/*",)}, "none of its 16 configurations is prepared"),
+        (
+            {"benchmarks": ("mnist_corrupted/fog",)},
+            "got 'mnist_corrupted/fog', which is not prepared in .*; get it",
+        ),
+        (
+            {"benchmarks": ("mock:mnist_corrupted/fog",)},
+            r"images \(28, 28, 1\), expected the model's input, \(8",
+        ),
+        ({"benchmarks": ("mnist_corrupted/*",)}, "with none of its 16 configurations prepared in"),
     ],
 )
 def test_what_cannot_be_tested_is_one_line_before_anything_starts(tmp_path, monkeypatch, changes, message):

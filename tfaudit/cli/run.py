@@ -31,7 +31,7 @@ def run(
     import dataclasses
 
     from tfaudit.analysis.study_audit import StudyAudit
-    from tfaudit.datasets.catalogue import is_here
+    from tfaudit.datasets.loading import is_available
     from tfaudit.population.progress import progress_for
     from tfaudit.population.run import run as run_study
 
@@ -41,7 +41,7 @@ def run(
     study = dataclasses.replace(study, dataset=dataset or study.dataset, model=model or study.model)
     if smoke:
         study = study.smoke()
-        if not is_here(study.dataset):
+        if not is_available(study.dataset):
             err.print(f"{study.dataset} is not here: made-up images of its form stand for it")
             study = dataclasses.replace(study, dataset=f"mock:{study.dataset}")
     if population is not None:

@@ -1,4 +1,4 @@
-"""Random changes of training images, on whole batches, fixed by a seed."""
+"""Augmentation: random changes of batches of training images, determined by a seed."""
 
 from __future__ import annotations
 
@@ -6,29 +6,28 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tfaudit.datasets.cropping import random_crop
-from tfaudit.errors import InputError
+from tfaudit.errors import require
 
 if TYPE_CHECKING:
     import tensorflow as tf
 
-__all__ = ["AUGMENTATIONS", "augmentation"]
+__all__ = ["AUGMENTATIONS", "find_augmentation"]
 
 Augmentation = Callable[["tf.Tensor", "tf.Tensor"], "tf.Tensor"]
 
 
-def augmentation(name: str) -> Augmentation:
-    """The function of that name: images `(B, H, W, C)` and a seed, int `(2,)`, to images of the same shape and dtype.
+def find_augmentation(name: str) -> Augmentation:
+    """Return the function that maps images `(B, H, W, C)` and a seed, int `(2,)`, to images of that shape and dtype.
 
     Raises:
-        InputError: Another name than one of `AUGMENTATIONS`.
+        InputError: `name` is not one of `AUGMENTATIONS`.
     """
-    if name not in AUGMENTATIONS:
-        raise InputError(f"augmentation is {name!r}; allowed are {', '.join(AUGMENTATIONS)}")
+    require(name in AUGMENTATIONS, "augmentation", name, f"one of {', '.join(AUGMENTATIONS)}")
     return AUGMENTATIONS[name]
 
 
 def none(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-    """The images as they are."""
+    """Return the images as they are."""
     return images
 
 
@@ -41,7 +40,7 @@ def flip(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
 
 
 def shift(images: tf.Tensor, seed: tf.Tensor, pixels: int = 1) -> tf.Tensor:
-    """Pad every side with `pixels` zeros and cut the old size out at a random place, for every image its own."""
+    """Pad every side with `pixels` zeros and crop the original size at a random place, another one for every image."""
     import tensorflow as tf
 
     count, height, width, _ = tf.unstack(tf.shape(images))
@@ -49,14 +48,14 @@ def shift(images: tf.Tensor, seed: tf.Tensor, pixels: int = 1) -> tf.Tensor:
     corner = tf.random.stateless_uniform([count, 2], seed, 0, 2 * pixels + 1, tf.int32)
     rows = corner[:, :1] + tf.range(height)
     columns = corner[:, 1:] + tf.range(width)
-    cut = tf.gather(tf.gather(padded, rows, batch_dims=1), columns, axis=2, batch_dims=1)
-    return tf.ensure_shape(cut, images.shape)
+    cropped = tf.gather(tf.gather(padded, rows, batch_dims=1), columns, axis=2, batch_dims=1)
+    return tf.ensure_shape(cropped, images.shape)
 
 
 def crop_flip(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-    """CIFAR's usual augmentation: pad 4 and cut at random, then mirror every other image (He et al. 2016, 4.2).
+    """Pad by 4, crop at random and mirror half of the images: CIFAR's usual augmentation (He et al. 2016, 4.2).
 
-    [P] E crops and mirrors the images of all its sets, digits among them.
+    [P] E crops and mirrors the images of all its data sets, digits among them.
     """
     import tensorflow as tf
 
@@ -65,7 +64,7 @@ def crop_flip(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
 
 
 def resized_crop_flip(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-    """ImageNet's usual augmentation: `random_crop`, scaled to the old size, then mirror every other image.
+    """Apply `random_crop`, resize to the original size and mirror half of the images: ImageNet's usual augmentation.
 
     The crop is that of [F]'s released code: 8 % to 100 % of the area, sides at 3:4 to 4:3.
     """
@@ -74,12 +73,12 @@ def resized_crop_flip(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
     crop_seed, flip_seed = tf.unstack(tf.random.split(seed, 2))
     _, height, width, _ = images.shape
 
-    def cut(numbered: tuple[tf.Tensor, tf.Tensor]) -> tf.Tensor:
+    def crop(numbered: tuple[tf.Tensor, tf.Tensor]) -> tf.Tensor:
         image, number = numbered
         cropped = random_crop(image, height, width, tf.random.fold_in(crop_seed, number))
         return tf.cast(cropped, images.dtype)
 
-    crops = tf.map_fn(cut, (images, tf.range(tf.shape(images)[0])), fn_output_signature=images.dtype)
+    crops = tf.map_fn(crop, (images, tf.range(tf.shape(images)[0])), fn_output_signature=images.dtype)
     return flip(tf.ensure_shape(crops, images.shape), flip_seed)
 
 
@@ -92,4 +91,4 @@ AUGMENTATIONS: dict[str, Augmentation] = {
 }
 
 CROPPED_ENCODED: dict[str, Augmentation] = {"resized_crop_flip": flip}
-"""Augmentations that begin with `random_crop`: where it cuts encoded images, only the rest is left to do."""
+"""What remains of an augmentation that begins with `random_crop` after `random_crop_encoded`."""

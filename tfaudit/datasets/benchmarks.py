@@ -1,4 +1,4 @@
-"""Benchmark sets that test a trained model elsewhere: which are here, and how their classes fit the model's."""
+"""Benchmark sets, on which a trained model is tested: which are available, and how their classes fit the model's."""
 
 from __future__ import annotations
 
@@ -7,33 +7,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tfaudit.datasets.builders import data_folder, find_builder
-from tfaudit.datasets.catalogue import command_for, is_here, load_dataset
+from tfaudit.datasets.builders import command_for, data_folder, find_builder, not_prepared
+from tfaudit.datasets.catalogue import MOCK_PREFIX, base_name, catalogue_entry, test_split
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.features import choose_features, value_of
-from tfaudit.datasets.mock import MOCK_PREFIX
-from tfaudit.datasets.prepared import open_builder
-from tfaudit.datasets.tfds_overrides import test_split
+from tfaudit.datasets.loading import is_available, load_dataset, open_builder
 from tfaudit.errors import InputError
-from tfaudit.study.conditions import parent_set
 
-__all__ = ["Benchmark", "Trained", "check_benchmark", "load_benchmark", "named_sets"]
-
-_SPARSE = ("imagenet_a", "imagenet_r")
-"""Sets that are numbered as ImageNet's 1,000 classes and show 200 of them."""
-
-
-_UNNAMED = ("cifar10_corrupted",)
-"""Sets whose classes TFDS calls "0" to "9", whatever they are."""
+__all__ = ["Benchmark", "TrainedModel", "check_benchmark", "expand_wildcards", "load_benchmark"]
 
 
 class Benchmark(NamedTuple):
-    """A benchmark set as a model is tested on it.
+    """A benchmark set in a model's numbering of the classes.
 
     Attributes:
-        dataset: the images, and what is known of them; its own labels are those of the set.
-        labels: int64 `(N,)`, as the model numbers its classes.
-        classes: int64, the only classes that the model may answer; None for all.
+        dataset: the images, ids and groups; its own labels are numbered as in the benchmark set.
+        labels: int64 `(N,)`, in the model's numbering.
+        classes: int64, the only classes that the model may predict; None for all.
     """
 
     dataset: Dataset
@@ -41,15 +31,15 @@ class Benchmark(NamedTuple):
     classes: np.ndarray | None
 
 
-class Trained(NamedTuple):
-    """What a model was trained on, as far as it must fit a benchmark set.
+class TrainedModel(NamedTuple):
+    """The facts of a trained model that a benchmark set must fit.
 
     Attributes:
-        dataset: name of the set.
-        class_names: of that.
-        image_shape: `(H, W, C)` that the model takes.
-        image_size: pixels that the shorter side of other images is scaled to; None where they are not scaled.
-        crop: edge of the middle square that is cut out then; None where none is.
+        dataset: name of the data set that the model was trained on.
+        class_names: names of its classes.
+        image_shape: `(H, W, C)` of the model's input.
+        image_size: shorter side in pixels to which other images are scaled; None where they are not scaled.
+        crop: edge of the central square that is then cropped; None where it is not.
     """
 
     dataset: str
@@ -59,100 +49,102 @@ class Trained(NamedTuple):
     crop: int | None = None
 
 
-def named_sets(names: Sequence[str]) -> tuple[str, ...]:
-    """The sets by their names, `NAME/*` replaced by all configurations of NAME that are prepared here.
+def expand_wildcards(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the names with `NAME/*` replaced by all configurations of NAME that are prepared on this machine.
 
     Raises:
-        InputError: nothing goes by a name, it has no configurations, or none of them is here.
+        InputError: an unknown name, or one without configurations or without prepared ones.
     """
-    found: dict[str, None] = {}
-    for name in names:
-        found.update(dict.fromkeys(_configurations(name.removesuffix("/*")) if name.endswith("/*") else [name]))
-    return tuple(found)
+    expanded = [config for name in names for config in (_configurations(name[:-2]) if name.endswith("/*") else [name])]
+    return tuple(dict.fromkeys(expanded))
 
 
 def _configurations(name: str) -> list[str]:
     base = name.removeprefix(MOCK_PREFIX)
-    every = [f"{name}/{config}" for config in find_builder(base).builder_configs]
-    if not every:
-        raise InputError(f"benchmarks: '{name}/*', but data set {base!r} has no configurations; name it {name!r}")
-    here = [config for config in every if is_here(config)]
-    if not here:
+    configs = [f"{name}/{config}" for config in find_builder(base).builder_configs]
+    if not configs:
+        raise InputError("benchmarks", f"'{name}/*'", f"{name!r}, as data set {base!r} has no configurations")
+    available = [config for config in configs if is_available(config)]
+    if not available:
         raise InputError(
-            f"benchmarks: '{name}/*', but none of its {len(every)} configurations is prepared in {data_folder()}; "
-            f"get the first one with: {command_for(every[0])}"
+            "benchmarks",
+            f"'{name}/*', with none of its {len(configs)} configurations prepared in {data_folder()}",
+            f"at least one; get the first with: {command_for(configs[0])}",
         )
-    return here
+    return available
 
 
-def check_benchmark(name: str, model: Trained) -> None:
-    """Refuses a set that a model cannot be tested on, without reading its images.
-
-    Args:
-        name: of the benchmark set.
-        model: what it was trained on.
-
-    Raises:
-        InputError: it is not prepared here, its classes are not the model's, or its images do not become such ones.
-    """
-    if not is_here(name):
-        raise InputError(f"benchmarks: {name!r} is not prepared in {data_folder()}; get it with: {command_for(name)}")
-    features = open_builder(name).info.features
-    chosen = choose_features(name, features)
-    _places(name, chosen.class_names, model)
-    own, edge = tuple(value_of(features, chosen.image).shape), model.crop or model.image_size
-    if own != model.image_shape and (own if edge is None else (edge, edge, own[2])) != model.image_shape:
-        raise InputError(f"benchmarks: {name!r} has images {own}, and the model takes {model.image_shape}")
-
-
-def load_benchmark(name: str, model: Trained, *, limit: int | None = None) -> Benchmark:
-    """A benchmark set for a model.
-
-    Images that have the shape which the model takes are not touched: those of ImageNet-C were cut when it was made. All
-    others are scaled and cut as the images that the model was trained on.
+def check_benchmark(name: str, model: TrainedModel) -> None:
+    """Refuse a benchmark set that a model cannot be tested on, without reading its images.
 
     Args:
-        name: of the benchmark set.
-        model: what it was trained on.
-        limit: the first so many examples; all by default.
+        name: name of the benchmark set.
+        model: facts of the model.
 
     Raises:
-        InputError: as `check_benchmark` does, or the labels are no classes.
+        InputError: the data set is not prepared, or its classes or images do not fit the model.
+    """
+    if not is_available(name):
+        raise not_prepared("benchmarks", name)
+    features = open_builder(name).info.features
+    chosen = choose_features(name, features)
+    _class_positions(name, chosen.class_names, model)
+    shape, edge = tuple(value_of(features, chosen.image).shape), model.crop or model.image_size
+    if model.image_shape not in (shape, shape if edge is None else (edge, edge, shape[2])):
+        raise InputError(
+            "benchmarks", f"{name!r} with images {shape}", f"images {model.image_shape}, the model's input"
+        )
+
+
+def load_benchmark(name: str, model: TrainedModel, *, limit: int | None = None) -> Benchmark:
+    """Load a benchmark set for a model.
+
+    Images that have the shape of the model's input stay as they are: those of ImageNet-C were cropped when the set was
+    made. All others are scaled and cropped as the images that the model was trained on.
+
+    Args:
+        name: name of the benchmark set.
+        model: facts of the model.
+        limit: number of examples to take from the start; all by default.
+
+    Raises:
+        InputError: as `check_benchmark`, or labels that are not classes.
     """
     features = open_builder(name).info.features
     chosen = choose_features(name, features)
-    as_they_are = tuple(value_of(features, chosen.image).shape) == model.image_shape
-    size, crop = (None, None) if as_they_are else (model.image_size, model.crop)
-    images = load_dataset(name, test_split(name), image_size=size, crop=crop)
-    places = _places(name, images.class_names, model)
+    fits = tuple(value_of(features, chosen.image).shape) == model.image_shape
+    size, crop = (None, None) if fits else (model.image_size, model.crop)
+    dataset = load_dataset(name, test_split(name), image_size=size, crop=crop)
+    positions = _class_positions(name, dataset.class_names, model)
     classes = None
-    if name.removeprefix(MOCK_PREFIX) in _SPARSE:
-        classes = np.unique(places[images.labels])  # of the whole set, whatever the limit leaves of it
-    elif len(places) < len(model.class_names):
-        classes = np.sort(places)
+    if not catalogue_entry(name).shows_all_classes:
+        classes = np.unique(positions[dataset.labels])  # of the whole set, whatever the limit
+    elif len(positions) < len(model.class_names):
+        classes = np.sort(positions)
     if limit is not None:
-        images = images.take(limit)
-    return Benchmark(images, places[images.labels], classes)
+        dataset = dataset.take(limit)
+    return Benchmark(dataset, positions[dataset.labels], classes)
 
 
-def _places(name: str, own: Sequence[str], model: Trained) -> np.ndarray:
-    """The model's number of every class of the set, int64."""
-    dataset, known = model.dataset, model.class_names
-    parent = dataset.removeprefix(MOCK_PREFIX).partition(":")[0]
-    if parent_set(name) == parent and len(own) == len(known):
-        return np.arange(len(own))
-    if name.removeprefix(MOCK_PREFIX).partition("/")[0] in _UNNAMED:
+def _class_positions(name: str, class_names: Sequence[str], model: TrainedModel) -> np.ndarray:
+    """Return the model's number of every class of the benchmark set, int64."""
+    entry = catalogue_entry(name)
+    if entry.parent == base_name(model.dataset) and len(class_names) == len(model.class_names):
+        return np.arange(len(class_names))
+    if not entry.names_classes:
         raise InputError(
-            f"benchmarks: {name!r} has classes without names, numbered as those of {parent_set(name)!r}, "
-            f"and the model is of {dataset!r}"
+            "benchmarks",
+            f"{name!r}, whose classes have no names and are numbered as those of {entry.parent!r}",
+            f"a benchmark set for {model.dataset!r}",
         )
-    if tuple(own) == tuple(known):
-        return np.arange(len(own))
-    place = {known_name: number for number, known_name in enumerate(known)}
-    strangers = [own_name for own_name in own if own_name not in place]
-    if strangers or len(place) < len(known):
+    if tuple(class_names) == tuple(model.class_names):
+        return np.arange(len(class_names))
+    position = {known: number for number, known in enumerate(model.class_names)}
+    unknown = [class_name for class_name in class_names if class_name not in position]
+    if unknown or len(position) < len(model.class_names):
         raise InputError(
-            f"benchmarks: {name!r} has {len(own)} classes such as {(strangers or list(own))[0]!r}, "
-            f"which are not among the {len(known)} of {dataset!r}, such as {known[0]!r}"
+            "benchmarks",
+            f"{name!r} with {len(class_names)} classes such as {(unknown or list(class_names))[0]!r}",
+            f"some of the {len(model.class_names)} of {model.dataset!r}, such as {model.class_names[0]!r}",
         )
-    return np.array([place[own_name] for own_name in own])
+    return np.array([position[class_name] for class_name in class_names])

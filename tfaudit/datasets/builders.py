@@ -1,4 +1,4 @@
-"""The TFDS builder of a set by name; nothing here touches the network."""
+"""TFDS builders of data sets by name; nothing here accesses the network."""
 
 from __future__ import annotations
 
@@ -8,55 +8,67 @@ import re
 from pathlib import Path
 from typing import Any
 
-from tfaudit.errors import InputError
+from tfaudit.datasets.catalogue import CATALOGUE, PREPARABLE, catalogue_entry
+from tfaudit.errors import InputError, one_line, require
 from tfaudit.quiet import quiet_tfds
 
-__all__ = ["NOT_IN_TFDS", "data_folder", "find_builder"]
+__all__ = ["command_for", "data_folder", "find_builder", "not_prepared"]
 
-NOT_IN_TFDS = ("qmnist",)
-"""Sets that `tfaudit prepare` lays down under a name of their own."""
-
-NAME = re.compile(r"\w+(/[\w.\-]+)?(:\d+\.\d+\.\d+)?")
+NAME = re.compile(r"(\w+)(?:/([\w.\-]+))?(:\d+\.\d+\.\d+)?")
 
 
 def data_folder(data_dir: str | Path | None = None) -> Path:
-    """The folder of prepared sets: `data_dir`, else the variable `TFDS_DATA_DIR`, else `~/tensorflow_datasets`."""
-    chosen = data_dir or os.environ.get("TFDS_DATA_DIR") or "~/tensorflow_datasets"
-    return Path(chosen).expanduser()
+    """Return the folder of prepared data sets: `data_dir`, else `TFDS_DATA_DIR`, else `~/tensorflow_datasets`."""
+    return Path(data_dir or os.environ.get("TFDS_DATA_DIR") or "~/tensorflow_datasets").expanduser()
 
 
 def find_builder(name: str, data_dir: str | Path | None = None) -> Any:
-    """The TFDS builder of a set by name, whether or not its files are there.
+    """Return the TFDS builder of a data set, whether or not its files are present.
 
     Raises:
-        InputError: The name is malformed or nothing goes by it; close matches are named.
+        InputError: the name is malformed or unknown; the error lists close matches.
     """
     import tensorflow_datasets as tfds
 
-    if not NAME.fullmatch(name):
-        raise InputError(f"name is {name!r}; give NAME, NAME/CONFIG or NAME:VERSION, such as 'mnist_corrupted/fog'")
+    parts = NAME.fullmatch(name)
+    require(parts is not None, "name", name, "NAME, NAME/CONFIG or NAME:VERSION, such as 'mnist_corrupted/fog'")
     folder = data_folder(data_dir)
     try:
         with quiet_tfds():
             return tfds.builder(name, data_dir=folder)
     except tfds.core.DatasetNotFoundError:
-        if name in NOT_IN_TFDS:
-            raise InputError(
-                f"data set {name!r} is not prepared in {folder}; get it with: tfaudit prepare {name} --from PATH"
-            ) from None
+        if catalogue_entry(name).features:
+            raise not_prepared("name", name, data_dir) from None
         own = [p.name for p in folder.iterdir() if not p.name.startswith(".")] if folder.is_dir() else []
-        known = ["digits", *own, *tfds.list_builders(with_community_datasets=False)]
+        embedded = [key for key, entry in CATALOGUE.items() if entry.embedded]
+        known = [*embedded, *own, *tfds.list_builders(with_community_datasets=False)]
         close = difflib.get_close_matches(name, known, n=3) or ["digits", "fashion_mnist", "cifar10"]
         raise InputError(
-            f"name is {name!r}; no data set has it (close: {', '.join(close)}); "
-            f"a folder of images per class becomes one with: tfaudit prepare {name} --from FOLDER"
+            "name",
+            repr(name),
+            f"a data set's name, such as {', '.join(close)}; "
+            f"a folder of images per class becomes a data set with: tfaudit prepare {name} --from FOLDER",
         ) from None
     except (ValueError, AssertionError) as error:
-        base, config, _ = re.fullmatch(r"(\w+)(?:/([\w.\-]+))?(:.*)?", name).groups()  # type: ignore[union-attr]
+        base, config, _ = parts.groups()  # type: ignore[union-attr]
         configs = list(tfds.builder_cls(base).builder_configs)
         if config and config not in configs:
             close = difflib.get_close_matches(config, configs, n=5) or configs[:5]
-            allowed = f"its configurations include {', '.join(close)}" if close else "it has no configurations"
+            expected = f"a configuration of {base!r}, such as {', '.join(close)}" if close else f"{base!r}, without one"
         else:
-            allowed = str(error).splitlines()[0].rpartition(": ")[2]
-        raise InputError(f"name is {name!r}; data set {base!r} has no such variant ({allowed})") from None
+            expected = f"a version of {base!r}: {one_line(error).rpartition(': ')[2]}"
+        raise InputError("name", repr(name), expected) from None
+
+
+def command_for(name: str) -> str:
+    """Return the command that gets a data set."""
+    base = name.partition(":")[0]
+    if base in PREPARABLE:
+        return f"tfaudit prepare {base} --from PATH"
+    return f"python -c \"import tensorflow_datasets as tfds; tfds.builder('{name}').download_and_prepare()\""
+
+
+def not_prepared(argument: str, name: str, data_dir: str | Path | None = None) -> InputError:
+    """Return the error for a data set whose files are not present; it says which command gets them."""
+    problem = f"{name!r}, which is not prepared in {data_folder(data_dir)}"
+    return InputError(argument, problem, f"a prepared data set; get it with: {command_for(name)}")

@@ -1,95 +1,122 @@
-"""Every data set by its name."""
+"""The catalogue: one entry per data set that tfaudit knows more of than TensorFlow Datasets does."""
 
 from __future__ import annotations
 
+import string
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from tfaudit.datasets.builders import NOT_IN_TFDS, data_folder, find_builder
+from tfaudit.datasets.cifar import cifar10_files
 from tfaudit.datasets.dataset import Dataset
-from tfaudit.datasets.mock import MOCK_PREFIX
-from tfaudit.errors import InputError
-from tfaudit.quiet import quiet_tfds
+from tfaudit.datasets.digits import digits
+from tfaudit.datasets.idx import idx_files
+from tfaudit.datasets.local_files import LocalFiles
+from tfaudit.datasets.qmnist import qmnist_features, qmnist_files
 
-__all__ = ["command_for", "is_here", "load_dataset"]
+__all__ = ["CATALOGUE", "MOCK_PREFIX", "PREPARABLE", "CatalogueEntry", "base_name", "catalogue_entry", "test_split"]
+
+MOCK_PREFIX = "mock:"
+"""`mock:imagenet2012` is a data set of the structure of `imagenet2012` that needs no files."""
 
 
-def load_dataset(
-    name: str,
-    split: str,
-    *,
-    data_dir: str | Path | None = None,
-    image_size: int | None = None,
-    crop: int | None = None,
-) -> Dataset:
-    """Load a split of a data set of labelled images, without a network.
+@dataclass(frozen=True)
+class CatalogueEntry:
+    """What tfaudit knows of a data set beyond its description in TensorFlow Datasets (TFDS).
 
-    `digits` comes with tfaudit. Every other name is a set that TensorFlow Datasets has prepared on this machine, its
-    own or one laid down by `tfaudit prepare`. Up to 600 MB of decoded pixels of one size are held in memory; larger
-    sets stream. With `mock:` before its name, 64 made-up examples a split stand for a set that is not there.
+    Attributes:
+        embedded: loads a split of a data set that comes with tfaudit.
+        files: reads the published files for `tfaudit prepare`, from their folder and the set's TFDS builder.
+        features: makes the TFDS features of a set that TFDS does not have; `files` then gets None as the builder.
+        label: path of keys to the class in an example; `()`: the feature of type ClassLabel.
+        class_names: names of the classes by label; `()`: the names that TFDS has.
+        left_out: features that are not groups of examples.
+        test: split to test on.
+        parent: of a benchmark set, the data set whose classes it numbers alike.
+        shows_all_classes: False for a benchmark set with images of only some of its parent's classes.
+        names_classes: False where TFDS calls the classes "0" to "9" although they have names.
+    """
 
-    CelebA's class is blond or not, and its other attributes are groups ([F] 3). Of ImageNet only `"validation"` can be
-    tested on; `tfaudit.datasets.tfds_overrides.test_split` knows.
+    embedded: Callable[[str], Dataset] | None = None
+    files: Callable[[Path, Any], LocalFiles] | None = None
+    features: Callable[[], Any] | None = None
+    label: tuple[str, ...] = ()
+    class_names: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    test: str = "test"
+    parent: str | None = None
+    shows_all_classes: bool = True
+    names_classes: bool = True
+
+
+CATALOGUE = {
+    "digits": CatalogueEntry(embedded=digits),
+    "mnist": CatalogueEntry(files=idx_files),
+    "fashion_mnist": CatalogueEntry(files=idx_files),
+    "kmnist": CatalogueEntry(files=idx_files),
+    # The mapping file of EMNIST: digits, capitals, small letters.
+    "emnist/byclass": CatalogueEntry(
+        files=idx_files, class_names=tuple(string.digits + string.ascii_uppercase + string.ascii_lowercase)
+    ),
+    **{
+        f"emnist/{config}": CatalogueEntry(files=idx_files)
+        for config in ("bymerge", "balanced", "letters", "digits", "mnist")
+    },
+    "cifar10": CatalogueEntry(files=cifar10_files),
+    "qmnist": CatalogueEntry(files=qmnist_files, features=qmnist_features),
+    # [F] 3, appendix B: blond or not; the other 39 attributes and the person are groups.
+    "celeb_a": CatalogueEntry(
+        label=("attributes", "Blond_Hair"), class_names=("non-blond", "blond"), left_out=("landmarks",)
+    ),
+    # The test split has no labels, so everyone tests on the validation split.
+    "imagenet2012": CatalogueEntry(test="validation"),
+    # Benchmark sets.
+    "imagenet2012_corrupted": CatalogueEntry(test="validation", parent="imagenet2012"),
+    "imagenet_a": CatalogueEntry(parent="imagenet2012", shows_all_classes=False),
+    "imagenet_r": CatalogueEntry(parent="imagenet2012", shows_all_classes=False),
+    "imagenet_v2": CatalogueEntry(parent="imagenet2012"),
+    "cifar10_corrupted": CatalogueEntry(parent="cifar10", names_classes=False),
+    "mnist_corrupted": CatalogueEntry(parent="mnist"),
+}
+"""By TFDS name, for a single configuration or for all configurations of a data set."""
+
+PREPARABLE = tuple(name for name, entry in CATALOGUE.items() if entry.files)
+"""Names whose published files `prepare` reads; any name that TFDS does not know takes a folder of images per class."""
+
+
+def base_name(name: str) -> str:
+    """Return a data set's name without `mock:` and version.
+
+    Example:
+        >>> base_name("mock:mnist_corrupted/fog"), base_name("mnist:3.0.1")
+        ('mnist_corrupted/fog', 'mnist')
+    """
+    return name.removeprefix(MOCK_PREFIX).partition(":")[0]
+
+
+def catalogue_entry(name: str) -> CatalogueEntry:
+    """Return the entry of a data set or of all its configurations, whatever its version and whether or not a mock.
 
     Args:
-        name: `"digits"`, or a TFDS name with or without configuration and version: `"cifar10"`,
-            `"mnist_corrupted/fog"`, `"mnist:3.0.1"`; either after `mock:`.
-        split: A split's name, such as `"train"` or `"test"`; for TFDS sets also a slice, `"train[:80%]"`.
-        data_dir: Folder of the prepared sets; by default the variable `TFDS_DATA_DIR` or `~/tensorflow_datasets`.
-        image_size: Pixels that the shorter side is scaled to. `None` leaves the images as they are.
-        crop: Edge of the middle square that is cut out then, in pixels; `image_size` by default. ImageNet is
-            evaluated with 256 and 224.
-
-    Returns:
-        The split, examples in a fixed order.
-
-    Raises:
-        InputError: Unknown name or split, no labelled images, or a set that is not prepared; the line names the
-            command that gets it.
+        name: as `load_dataset` takes it.
 
     Example:
-        >>> train = load_dataset("digits", "train")
-        >>> train.num_examples, train.image_shape, train.in_memory
-        (1197, (8, 8, 1), True)
+        >>> catalogue_entry("mock:cifar10_corrupted/fog_3").parent, catalogue_entry("cifar100").parent
+        ('cifar10', None)
     """
-    for argument, pixels in (("image_size", image_size), ("crop", crop)):
-        if pixels is not None and pixels < 1:
-            raise InputError(f"{argument} is {pixels}; it must be at least 1 pixel")
-    if image_size is not None and crop is not None and crop > image_size:
-        raise InputError(f"crop is {crop}; it must be at most image_size, {image_size}")
-    if name == "digits":
-        from tfaudit.datasets.digits import digits
-
-        if {image_size, crop} - {None, 8}:
-            raise InputError(f"image_size is {image_size}, crop {crop}; 'digits' has 8 pixels and is not resized")
-        return digits(split)
-    from tfaudit.datasets.prepared import read_prepared
-
-    return read_prepared(name, split, data_dir=data_dir, image_size=image_size, crop=crop, fix=command_for(name))
+    name = base_name(name)
+    return CATALOGUE.get(name) or CATALOGUE.get(name.partition("/")[0]) or CatalogueEntry()
 
 
-def is_here(name: str, *, data_dir: str | Path | None = None) -> bool:
-    """Whether `load_dataset` finds the files of a set, without reading them.
+def test_split(name: str) -> str:
+    """Return the split of a data set to test on: it has labels, and nothing is trained on it.
 
-    Raises:
-        InputError: Nothing goes by the name.
+    Args:
+        name: as `load_dataset` takes it.
 
     Example:
-        >>> is_here("digits"), is_here("mock:imagenet2012")
-        (True, True)
+        >>> test_split("imagenet2012"), test_split("cifar10")
+        ('validation', 'test')
     """
-    if name == "digits" or name.startswith(MOCK_PREFIX):
-        return True
-    if name in NOT_IN_TFDS and not (data_folder(data_dir) / name).is_dir():
-        return False
-    with quiet_tfds():
-        return bool(find_builder(name, data_dir).is_prepared())
-
-
-def command_for(name: str) -> str:
-    """The command that gets a set."""
-    from tfaudit.datasets.prepare import PREPARABLE
-
-    base = name.partition(":")[0]
-    if base in PREPARABLE:
-        return f"tfaudit prepare {base} --from PATH"
-    return f"python -c \"import tensorflow_datasets as tfds; tfds.builder('{name}').download_and_prepare()\""
+    return catalogue_entry(name).test

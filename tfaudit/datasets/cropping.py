@@ -1,54 +1,82 @@
-"""Images of any size to one size: the same square for evaluation, a random one for training."""
+"""Cropping and resizing: the central square for evaluation, a random rectangle for training."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from tfaudit.errors import InputError
+
 if TYPE_CHECKING:
     import tensorflow as tf
 
-__all__ = ["middle_square", "random_crop", "random_crop_encoded", "scaled_within"]
+__all__ = ["centre_crop", "fit_within", "random_crop", "random_crop_encoded", "resize_and_crop"]
 
 AREA = (0.08, 1.0)
 RATIO = (3 / 4, 4 / 3)
 ATTEMPTS = 10
 
 
-def middle_square(image_size: int | None, crop: int | None) -> Callable[[tf.Tensor], tf.Tensor]:
-    """The function that scales an image's shorter side and takes the middle square.
+def centre_crop(images: np.ndarray, size: int | None) -> np.ndarray:
+    """Return the central square of images `(..., H, W, C)`; the images themselves where `size` is None.
 
     Args:
-        image_size: Pixels that the shorter side is scaled to; `None` does not scale.
-        crop: Edge of the square in pixels; `image_size` by default. ImageNet's evaluation is 256 and 224.
+        images: one image or a batch.
+        size: edge of the square in pixels.
+
+    Raises:
+        InputError: the images are smaller than the square.
+
+    Example:
+        >>> centre_crop(np.arange(16).reshape(4, 4, 1), 2)[..., 0]
+        array([[ 5,  6],
+               [ 9, 10]])
+    """
+    if size is None:
+        return images
+    height, width = images.shape[-3:-1]
+    if size > min(height, width):
+        raise InputError("crop", f"{size} pixels", f"at most {min(height, width)}, as an image has {height} x {width}")
+    top, left = (height - size) // 2, (width - size) // 2
+    return images[..., top : top + size, left : left + size, :]
+
+
+def resize_and_crop(image_size: int | None, crop: int | None) -> Callable[[tf.Tensor], tf.Tensor]:
+    """Return the `tf.data` function that scales an image's shorter side and crops the central square.
+
+    Args:
+        image_size: shorter side to scale to, in pixels; None does not scale.
+        crop: edge of the square in pixels; `image_size` by default. ImageNet is evaluated with 256 and 224.
 
     Returns:
-        A function of a uint8 image `(H, W, C)` to uint8 `(crop, crop, C)`, or to the image where neither is given.
-        What a small image lacks of `crop` is zero.
+        A function from a uint8 image `(H, W, C)` to uint8 `(crop, crop, C)`, or to the image where both arguments are
+        None. Images smaller than `crop` are padded with zeros.
     """
     import tensorflow as tf
 
     edge = crop or image_size
 
-    def cut(image: tf.Tensor) -> tf.Tensor:
+    def resized(image: tf.Tensor) -> tf.Tensor:
         if edge is None:
             return image
         if image_size is not None:
             size = tf.cast(tf.shape(image)[:2], tf.float32)
             scaled = tf.cast(tf.round(size * (image_size / tf.reduce_min(size))), tf.int32)
-            image = _resized(image, tf.maximum(scaled, image_size))
+            image = _resize(image, tf.maximum(scaled, image_size))
         return tf.image.resize_with_crop_or_pad(image, edge, edge)
 
-    return cut
+    return resized
 
 
 def random_crop(image: tf.Tensor, height: int, width: int, seed: tf.Tensor) -> tf.Tensor:
-    """A random rectangle of an image, scaled: 8 % to 100 % of its area, sides at 3:4 to 4:3 (Inception's crop).
+    """Crop a random rectangle and resize it: 8 % to 100 % of the area, sides at 3:4 to 4:3 (Inception's crop).
 
     Args:
         image: uint8 `(H, W, C)`.
-        height: Of the result, in pixels.
-        width: The same.
+        height: height of the result in pixels.
+        width: width of the result in pixels.
         seed: int `(2,)`.
 
     Returns:
@@ -56,36 +84,36 @@ def random_crop(image: tf.Tensor, height: int, width: int, seed: tf.Tensor) -> t
     """
     import tensorflow as tf
 
-    top, left, rows, columns = tf.unstack(_box(tf.shape(image), seed))
-    return _resized(image[top : top + rows, left : left + columns], (height, width))
+    top, left, rows, columns = tf.unstack(_random_box(tf.shape(image), seed))
+    return _resize(image[top : top + rows, left : left + columns], (height, width))
 
 
 def random_crop_encoded(encoded: tf.Tensor, height: int, width: int, channels: int, seed: tf.Tensor) -> tf.Tensor:
-    """`random_crop` of an encoded image; of a JPEG only the rectangle is decoded."""
+    """Apply `random_crop` to an encoded image; of a JPEG only the rectangle is decoded."""
     import tensorflow as tf
 
-    def part_of_jpeg() -> tf.Tensor:
-        box = _box(tf.image.extract_jpeg_shape(encoded), seed)
-        return _resized(tf.image.decode_and_crop_jpeg(encoded, box, channels=channels), (height, width))
+    def crop_jpeg() -> tf.Tensor:
+        box = _random_box(tf.image.extract_jpeg_shape(encoded), seed)
+        return _resize(tf.image.decode_and_crop_jpeg(encoded, box, channels=channels), (height, width))
 
-    def part() -> tf.Tensor:
+    def crop_other() -> tf.Tensor:
         image = tf.io.decode_image(encoded, channels=channels, expand_animations=False)
         return random_crop(image, height, width, seed)
 
-    return tf.ensure_shape(tf.cond(tf.io.is_jpeg(encoded), part_of_jpeg, part), (height, width, channels))
+    return tf.ensure_shape(tf.cond(tf.io.is_jpeg(encoded), crop_jpeg, crop_other), (height, width, channels))
 
 
-def scaled_within(image: tf.Tensor, edge: int) -> tf.Tensor:
-    """The whole uint8 image, its longer side scaled down to `edge` pixels; smaller ones stay."""
+def fit_within(image: tf.Tensor, edge: int) -> tf.Tensor:
+    """Scale a uint8 image down so that its longer side has `edge` pixels; smaller images stay as they are."""
     import tensorflow as tf
 
     size = tf.cast(tf.shape(image)[:2], tf.float32)
     scale = tf.minimum(edge / tf.reduce_max(size), 1.0)
-    return _resized(image, tf.maximum(tf.cast(tf.round(size * scale), tf.int32), 1))
+    return _resize(image, tf.maximum(tf.cast(tf.round(size * scale), tf.int32), 1))
 
 
-def _box(shape: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-    """Top, left, height and width, int32 `(4,)`; the whole image where no attempt fits."""
+def _random_box(shape: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+    """Return top, left, height and width, int32 `(4,)`; the whole image where no attempt fits."""
     import tensorflow as tf
 
     begin, size, _ = tf.image.stateless_sample_distorted_bounding_box(
@@ -101,8 +129,8 @@ def _box(shape: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
     return tf.concat([begin[:2], size[:2]], axis=0)
 
 
-def _resized(image: tf.Tensor, size: tf.Tensor | tuple[int, int]) -> tf.Tensor:
-    """Bilinear with anti-aliasing, as Pillow and torchvision scale, back to uint8."""
+def _resize(image: tf.Tensor, size: tf.Tensor | tuple[int, int]) -> tf.Tensor:
+    """Resize bilinearly with anti-aliasing, as Pillow and torchvision do, and round to uint8."""
     import tensorflow as tf
 
     pixels = tf.image.resize(image, size, antialias=True)

@@ -1,8 +1,8 @@
-"""What every data set looks like, wherever it comes from."""
+"""`Dataset`: labelled images in memory or as a stream, the same whatever their source."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -10,38 +10,66 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from tfaudit.datasets.cropping import scaled_within
-from tfaudit.datasets.encoded_images import Encoded
-from tfaudit.datasets.pixel_moments import channel_moments
-from tfaudit.errors import InputError
+from tfaudit.datasets.cropping import fit_within
+from tfaudit.errors import InputError, require
 from tfaudit.quiet import start_tensorflow
 
 if TYPE_CHECKING:
     import tensorflow as tf
 
-__all__ = ["Dataset", "as_text", "check_labels"]
+__all__ = ["Dataset", "EncodedImages", "channel_moments", "check_labels"]
 
 MOMENT_EXAMPLES = 2_000
-"""A streaming set's moments are taken over its first so many examples."""
+"""Number of examples from which a stream's moments are computed."""
+
+
+@dataclass(frozen=True)
+class EncodedImages:
+    """Encoded images of a stream: cheap to shuffle, and cropped before they are decoded.
+
+    Attributes:
+        read: makes a `tf.data.Dataset` of `(encoded image, label, example id)`: in the fixed order for None, with the
+            files in an order of its own for a seed, int64 scalar.
+        decode: maps an encoded image to the uint8 `(H, W, C)` that is evaluated.
+        example_bytes: mean size of an encoded example.
+    """
+
+    read: Callable[[tf.Tensor | None], tf.data.Dataset]
+    decode: Callable[[tf.Tensor], tf.Tensor]
+    example_bytes: int
+
+    def stream(self) -> tf.data.Dataset:
+        """Return single `(image, label, example id)`, decoded, in the fixed order."""
+        import tensorflow as tf
+
+        return self.read(None).map(
+            lambda image, label, name: (self.decode(image), label, name),
+            num_parallel_calls=tf.data.AUTOTUNE,
+            deterministic=True,
+        )
+
+    def transformed(self, change: Callable[[tf.data.Dataset], tf.data.Dataset], *, ordered: bool) -> EncodedImages:
+        """Return the images with `change` applied to what is read, always in the fixed order if `ordered`."""
+        return EncodedImages(lambda seed: change(self.read(None if ordered else seed)), self.decode, self.example_bytes)
 
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Labelled images in a fixed order; in memory when `pixels` is given, else read anew from `stream`.
+    """Labelled images in a fixed order: in memory with `pixels`, else read from `stream` on every pass.
 
     Attributes:
-        name: The set's name, as `load_dataset` takes it.
-        split: The split's name, such as `"test"`.
-        class_names: Name of every class, by label.
-        image_shape: `(H, W, C)`; `None` where the images vary.
+        name: name of the data set, as `load_dataset` takes it.
+        split: name of the split, such as `"test"`.
+        class_names: names of the classes by label.
+        image_shape: `(H, W, C)`; None where the images vary.
         num_examples: N.
-        pixels: uint8 `(N, H, W, C)`, or `None` for a streaming set.
-        stream: Makes a `tf.data.Dataset` of single `(image, label, example id)` in the fixed order.
-        encoded: How a prepared streaming set is read from its files; training shuffles and cuts there.
-        label_stream: The same as `(label, example id, groups)`, without decoding the images; groups by column.
-        known_labels: int64 `(N,)`; given with `pixels`.
-        known_ids: str `(N,)`; given with `pixels`.
-        known_groups: Columns `(N,)` beside the label, such as the writer of a digit; may go with `pixels`.
+        pixels: uint8 `(N, H, W, C)`, or None for a stream.
+        stream: makes a `tf.data.Dataset` of single `(image, label, example id)` in the fixed order.
+        label_stream: makes one of `(label, example id, groups)` without decoding the images; groups by column.
+        encoded: the encoded images of a prepared stream; training shuffles and crops them.
+        known_labels: int64 `(N,)`; required with `pixels`.
+        known_ids: str `(N,)`; required with `pixels`.
+        known_groups: further columns `(N,)` by name, such as the writer of a digit; optional with `pixels`.
     """
 
     name: str
@@ -52,19 +80,19 @@ class Dataset:
     pixels: np.ndarray | None = field(default=None, repr=False)
     stream: Callable[[], tf.data.Dataset] | None = field(default=None, repr=False)
     label_stream: Callable[[], tf.data.Dataset] | None = field(default=None, repr=False)
-    encoded: Encoded | None = field(default=None, repr=False)
+    encoded: EncodedImages | None = field(default=None, repr=False)
     known_labels: np.ndarray | None = field(default=None, repr=False)
     known_ids: np.ndarray | None = field(default=None, repr=False)
     known_groups: Mapping[str, np.ndarray] = field(default_factory=dict, repr=False)
 
     @property
     def num_classes(self) -> int:
-        """How many classes the set has, whether or not this split shows them all."""
+        """Number of classes of the data set, whether or not this split shows them all."""
         return len(self.class_names)
 
     @property
     def in_memory(self) -> bool:
-        """Whether `images` is there; a streaming set has only `batches`."""
+        """Whether the pixels are in memory; a stream has `batches` but no `images`."""
         return self.pixels is not None
 
     @property
@@ -72,30 +100,30 @@ class Dataset:
         """The images, uint8 `(N, H, W, C)`.
 
         Raises:
-            InputError: The set streams.
+            InputError: the data set is a stream.
         """
         if self.pixels is None:
-            raise InputError(f"images of {self.name!r} do not fit in memory; read them with batches(batch_size)")
+            raise InputError("images", f"{self.name!r}, a stream", "a data set in memory; read it with batches()")
         return self.pixels
 
     @property
     def labels(self) -> np.ndarray:
-        """The labels, int64 `(N,)`; a streaming set is read once for them."""
-        return self._beside_images[0]
+        """The labels, int64 `(N,)`; a stream is read once for them."""
+        return self._label_columns[0]
 
     @property
     def example_ids(self) -> np.ndarray:
-        """A stable name of every example, str `(N,)`; a streaming set is read once for them."""
-        return self._beside_images[1]
+        """Stable ids of the examples, str `(N,)`; a stream is read once for them."""
+        return self._label_columns[1]
 
     @property
     def groups(self) -> pd.DataFrame:
-        """N rows: what else the set knows of every example, such as writer or attribute; no columns where nothing."""
-        columns = self._beside_images[2]
+        """Further columns of the N examples, such as writer or attribute; without columns where there are none."""
+        columns = self._label_columns[2]
         return pd.DataFrame({name: columns[name] for name in sorted(columns)}, index=range(self.num_examples))
 
     @cached_property
-    def _beside_images(self) -> tuple[np.ndarray, np.ndarray, Mapping[str, np.ndarray]]:
+    def _label_columns(self) -> tuple[np.ndarray, np.ndarray, Mapping[str, np.ndarray]]:
         if self.known_labels is not None and self.known_ids is not None:
             return self.known_labels, self.known_ids, self.known_groups
         columns = list(self._label_stream().batch(4096).as_numpy_iterator())
@@ -103,11 +131,11 @@ class Dataset:
         ids = np.concatenate([names for _, names, _ in columns]).astype(str)
         check_labels(self.name, self.split, labels, self.num_classes)
         groups = {key: np.concatenate([groups[key] for _, _, groups in columns]) for key in columns[0][2]}
-        return labels, ids, {key: as_text(values) for key, values in groups.items()}
+        return labels, ids, {key: _as_text(values) for key, values in groups.items()}
 
     def _stream(self) -> tf.data.Dataset:
         if self.stream is None:
-            raise InputError(f"data set {self.name!r} has neither pixels nor a stream; give one of them")
+            raise InputError("stream", f"no pixels and no stream for {self.name!r}", "one of them")
         return self.stream()
 
     def _label_stream(self) -> tf.data.Dataset:
@@ -116,18 +144,17 @@ class Dataset:
         return self.label_stream()
 
     def batches(self, batch_size: int) -> tf.data.Dataset:
-        """A `tf.data.Dataset` of float32 pixels 0..255 `(B, H, W, C)` and int64 labels `(B,)`, in order, once.
+        """Return a `tf.data.Dataset` of float32 pixels 0..255 `(B, H, W, C)` and int64 labels `(B,)`, in order, once.
 
         Raises:
             InputError: `batch_size` is below 1, or the images vary in size.
         """
         import tensorflow as tf
 
-        if batch_size < 1:
-            raise InputError(f"batch_size is {batch_size}; it must be at least 1")
+        require(batch_size >= 1, "batch_size", batch_size, "at least 1")
         if self.pixels is not None:
-            # One tensor cut by ranges: slicing example by example costs twenty times as much.
-            with tf.device("CPU:0"):  # tf.data runs there, also where there is a GPU
+            # One tensor, sliced by ranges: slicing example by example takes twenty times as long.
+            with tf.device("CPU:0"):  # tf.data runs there, even with a GPU
                 images, labels = tf.constant(self.pixels), tf.constant(self.labels)
             starts = tf.data.Dataset.range(0, self.num_examples, batch_size)
             batches = starts.map(lambda i: (images[i : i + batch_size], labels[i : i + batch_size]))
@@ -136,51 +163,50 @@ class Dataset:
         return batches.map(lambda pixels, classes: (tf.cast(pixels, tf.float32), classes)).prefetch(2)
 
     def examples(self) -> tf.data.Dataset:
-        """A streaming set's single uint8 images `(H, W, C)` and labels, in the fixed order, once.
+        """Return a stream's single uint8 images `(H, W, C)` and labels, in the fixed order, once.
 
         Raises:
-            InputError: The images vary in size.
+            InputError: the images vary in size.
         """
         self.fixed_shape()
         return self._stream().map(lambda image, label, name: (image, label))
 
     def fixed_shape(self) -> tuple[int, int, int]:
-        """`image_shape`, all of it numbers.
+        """Return `image_shape` where it has no None.
 
         Raises:
-            InputError: The images vary in size.
+            InputError: the images vary in size.
         """
         height, width, channels = self.image_shape
         if height is None or width is None or channels is None:
             raise InputError(
-                f"images of {self.name!r} vary in size {self.image_shape}; "
-                f"give them one with load_dataset({self.name!r}, {self.split!r}, image_size=224)"
+                "images",
+                f"{self.name!r}, whose images vary in size {self.image_shape}",
+                f"images of one size; load_dataset({self.name!r}, {self.split!r}, image_size=224) makes them so",
             )
         return height, width, channels
 
     def head(self, n: int) -> np.ndarray:
-        """The first n images, uint8 `(min(n, N), H, W, C)`: representative images for quantization."""
-        if n < 1:
-            raise InputError(f"n is {n}; it must be at least 1")
+        """Return the first n images, uint8 `(min(n, N), H, W, C)`, such as representative images for quantization."""
+        require(n >= 1, "n", n, "at least 1")
         if self.pixels is not None:
             return self.pixels[:n]
         return next(iter(self.examples().batch(n)))[0].numpy()
 
     def thumbnails(self, edge: int) -> Iterator[np.ndarray]:
-        """The images in order, one by one, to be looked at: uint8 `(H, W, C)`, the longer side at most `edge` pixels.
+        """Return the images in order, scaled down to look at: uint8 `(H, W, C)`, the longer side at most `edge` pixels.
 
-        A streaming set never holds more than a few of them in memory; its images may vary in size.
+        A stream holds only a few of them in memory at a time; its images may vary in size.
 
         Raises:
             InputError: `edge` is below 1.
 
         Example:
-            >>> from tfaudit.datasets.catalogue import load_dataset
+            >>> from tfaudit.datasets.loading import load_dataset
             >>> next(load_dataset("digits", "test").thumbnails(4)).shape
             (4, 4, 1)
         """
-        if edge < 1:
-            raise InputError(f"edge is {edge}; it must be at least 1 pixel")
+        require(edge >= 1, "edge", edge, "1 pixel or more")
         if self.pixels is not None and max(self.pixels.shape[1:3]) <= edge:
             return iter(self.pixels)
         start_tensorflow()
@@ -190,16 +216,16 @@ class Dataset:
             images = self.batches(64).unbatch().map(lambda image, label: tf.cast(image, tf.uint8))
         else:
             images = self._stream().map(lambda image, label, name: image)
-        small = images.map(lambda image: scaled_within(image, edge), tf.data.AUTOTUNE, deterministic=True)
+        small = images.map(lambda image: fit_within(image, edge), tf.data.AUTOTUNE, deterministic=True)
         return iter(small.prefetch(2).as_numpy_iterator())
 
     def moments(self) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and standard deviation of the pixels in 0..255, float64 `(C,)` each.
+        """Return mean and standard deviation of the pixels in 0..255, float64 `(C,)` each.
 
-        A streaming set answers for its first 2,000 examples.
+        Those of a stream are computed from its first 2,000 examples.
 
         Example:
-            >>> from tfaudit.datasets.catalogue import load_dataset
+            >>> from tfaudit.datasets.loading import load_dataset
             >>> mean, std = load_dataset("digits", "train").moments()
             >>> mean.round(), std.round()
             (array([78.]), array([96.]))
@@ -214,9 +240,8 @@ class Dataset:
         return channel_moments(images for images, _ in batches.as_numpy_iterator())
 
     def take(self, n: int) -> Dataset:
-        """The first n examples as a data set of its own."""
-        if n < 1:
-            raise InputError(f"n is {n}; it must be at least 1")
+        """Return the first n examples as a data set."""
+        require(n >= 1, "n", n, "at least 1")
         if self.pixels is not None:
             return self.select(np.arange(min(n, self.num_examples)), split=self.split)
         return replace(
@@ -224,18 +249,18 @@ class Dataset:
             num_examples=min(n, self.num_examples),
             stream=lambda: self._stream().take(n),
             label_stream=lambda: self._label_stream().take(n),
-            encoded=self.encoded and self.encoded.changed(lambda examples: examples.take(n), ordered=True),
+            encoded=self.encoded and self.encoded.transformed(lambda examples: examples.take(n), ordered=True),
         )
 
     def filtered(self, keep: Callable[[tf.Tensor], tf.Tensor], num_examples: int, *, split: str) -> Dataset:
-        """The examples of a streaming set whose id `keep` accepts, a scalar string to a truth value.
+        """Return the examples of a stream whose id `keep` accepts.
 
         Args:
-            keep: Made of TensorFlow's operations.
-            num_examples: How many they are.
-            split: Name of the new split.
+            keep: maps a scalar string to a boolean, with TensorFlow operations.
+            num_examples: number of accepted examples.
+            split: name of the new split.
         """
-        encoded = self.encoded and self.encoded.changed(
+        encoded = self.encoded and self.encoded.transformed(
             lambda examples: examples.filter(lambda image, label, name: keep(name)), ordered=False
         )
         return replace(
@@ -248,10 +273,10 @@ class Dataset:
         )
 
     def select(self, positions: np.ndarray, *, split: str) -> Dataset:
-        """The examples at these positions, int `(M,)`, as a data set in memory under the split name given.
+        """Return the examples at positions, int `(M,)`, as a data set in memory with a split name.
 
         Raises:
-            InputError: The set streams.
+            InputError: the data set is a stream.
         """
         return replace(
             self,
@@ -260,19 +285,44 @@ class Dataset:
             pixels=self.images[positions],
             known_labels=self.labels[positions],
             known_ids=self.example_ids[positions],
-            known_groups={key: values[positions] for key, values in self._beside_images[2].items()},
+            known_groups={key: values[positions] for key, values in self._label_columns[2].items()},
         )
 
 
 def check_labels(name: str, split: str, labels: np.ndarray, num_classes: int) -> None:
-    """Refuse labels outside 0..C-1; the unlabelled test splits of challenges carry -1."""
+    """Refuse labels outside 0..C-1; the unlabelled test splits of challenges have -1."""
     if labels.size and (labels.min() < 0 or labels.max() >= num_classes):
         raise InputError(
-            f"labels of {name!r} split {split!r} run from {labels.min()} to {labels.max()}; "
-            f"allowed are 0 to {num_classes - 1} (does the split come without labels?)"
+            "labels",
+            f"{labels.min()} to {labels.max()} in split {split!r} of {name!r}",
+            f"0 to {num_classes - 1} (is the split without labels?)",
         )
 
 
-def as_text(values: np.ndarray) -> np.ndarray:
-    """TensorFlow's strings are bytes; everything else stays."""
+def _as_text(values: np.ndarray) -> np.ndarray:
+    """Decode TensorFlow's strings, which are bytes; other values stay as they are."""
     return np.char.decode(values.astype(bytes), "utf-8", "replace") if values.dtype.kind in "OS" else values
+
+
+def channel_moments(batches: Iterable[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Return mean and standard deviation of every channel, float64 `(C,)` each, exact from counts of the 256 levels.
+
+    Args:
+        batches: at least one, uint8 `(B, H, W, C)`.
+
+    Example:
+        >>> mean, std = channel_moments([np.array([[[[0, 10]]], [[[4, 10]]]], np.uint8)])
+        >>> mean, std
+        (array([ 2., 10.]), array([2., 0.]))
+    """
+    counts = np.sum([_histogram(batch) for batch in batches], axis=0)
+    levels = np.arange(256)
+    share = counts / counts.sum(axis=1, keepdims=True)
+    mean = share @ levels
+    return mean, np.sqrt((share * (levels - mean[:, None]) ** 2).sum(axis=1))
+
+
+def _histogram(images: np.ndarray) -> np.ndarray:
+    """Count the levels of each channel, int64 `(C, 256)`."""
+    channels = images.reshape(-1, images.shape[-1]).T
+    return np.stack([np.bincount(channel, minlength=256) for channel in channels])

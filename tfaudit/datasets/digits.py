@@ -1,13 +1,11 @@
 """The embedded data set: scikit-learn's 1,797 real handwritten digits of 8x8 pixels (UCI, test part)."""
 
 import numpy as np
-from sklearn.datasets import load_digits
-from sklearn.model_selection import train_test_split
 
 from tfaudit.datasets.dataset import Dataset
-from tfaudit.errors import InputError
+from tfaudit.errors import require
 
-__all__ = ["SPLITS", "digits"]
+__all__ = ["digits"]
 
 SPLITS = ("train", "test")
 TEST_EXAMPLES = 600
@@ -15,40 +13,40 @@ SPLIT_SEED = 0
 
 
 def digits(split: str) -> Dataset:
-    """The digits: 1,197 to train on and 600 to test on, stratified by class, the same split on every machine.
+    """Load the digits: 1,197 to train on and 600 to test on, stratified by class, the same split on every machine.
 
-    The ids count through the whole set, in scikit-learn's order: `digits-00012` is `load_digits().images[12]`.
+    The ids are positions in the whole set, in scikit-learn's order: `digits-00012` is `load_digits().images[12]`.
 
     Args:
         split: `"train"` or `"test"`.
 
     Returns:
-        The split in memory: uint8 `(N, 8, 8, 1)`; the source's levels 0..16 become 0..255.
+        The split in memory: uint8 `(N, 8, 8, 1)`; the source's levels 0..16 are scaled to 0..255.
 
     Raises:
-        InputError: Another split.
+        InputError: another split.
 
     Example:
         >>> test = digits("test")
         >>> test.images.shape, test.num_classes, str(test.example_ids[0])
         ((600, 8, 8, 1), 10, 'digits-00001')
     """
-    if split not in SPLITS:
-        raise InputError(f"split is {split!r}; data set 'digits' has {', '.join(map(repr, SPLITS))}")
+    from sklearn.datasets import load_digits
+    from sklearn.model_selection import train_test_split
+
+    require(split in SPLITS, "split", split, f"{' or '.join(map(repr, SPLITS))}, the splits of 'digits'")
     source = load_digits()
-    positions = np.arange(len(source.target))
     train, test = train_test_split(
-        positions, test_size=TEST_EXAMPLES, random_state=SPLIT_SEED, stratify=source.target, shuffle=True
+        np.arange(len(source.target)), test_size=TEST_EXAMPLES, random_state=SPLIT_SEED, stratify=source.target
     )
-    chosen = np.sort(train if split == "train" else test)
-    images = np.rint(source.images[chosen] * (255 / 16)).astype(np.uint8)[..., np.newaxis]
+    positions = np.sort(train if split == "train" else test)
     return Dataset(
         name="digits",
         split=split,
         class_names=tuple(str(name) for name in source.target_names),
         image_shape=(8, 8, 1),
-        num_examples=len(chosen),
-        pixels=images,
-        known_labels=source.target[chosen].astype(np.int64),
-        known_ids=np.array([f"digits-{i:05d}" for i in chosen]),
+        num_examples=len(positions),
+        pixels=np.rint(source.images[positions] * (255 / 16)).astype(np.uint8)[..., np.newaxis],
+        known_labels=source.target[positions].astype(np.int64),
+        known_ids=np.array([f"digits-{i:05d}" for i in positions]),
     )

@@ -1,4 +1,4 @@
-"""Which features of a TFDS set are the image, the class and the groups."""
+"""The features of a TFDS data set that are the image, the class, the id and the groups."""
 
 from __future__ import annotations
 
@@ -10,69 +10,70 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfaudit.datasets.tfds_overrides import known
+from tfaudit.datasets.catalogue import catalogue_entry
 from tfaudit.errors import InputError
 
 if TYPE_CHECKING:
     import tensorflow as tf
 
-__all__ = ["Chosen", "choose_features", "partial_decoding", "value_of"]
+__all__ = ["ChosenFeatures", "choose_features", "partial_decoding", "value_of"]
 
-OWN_IDS = ("id", "file_name")
-"""Text features that name an example; a set without them goes by TFDS' ids, file and row."""
+ID_FEATURES = ("id", "file_name")
+"""Text features that name an example; without them the ids are TFDS' own, file and row."""
 
-Path = tuple[str, ...]
+KeyPath = tuple[str, ...]
+Groups = Mapping[str, tuple[KeyPath, Callable[["tf.Tensor"], "tf.Tensor"]]]
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """Where in an example things stand, as paths of keys.
+class ChosenFeatures:
+    """Where in an example the features are, as paths of keys.
 
     Attributes:
         image: uint8 pixels.
-        label: The class: an integer or a truth value.
-        class_names: Name of every class, by label.
-        identity: The example's own name, or `tfds_id`.
-        groups: Per column what else is known: its path, and what makes a readable value of it.
+        label: the class: an integer or a boolean.
+        class_names: names of the classes by label.
+        identity: the example's own id, or `tfds_id`.
+        groups: by column name the path of a further feature, and a function that makes its values readable.
     """
 
-    image: Path
-    label: Path
+    image: KeyPath
+    label: KeyPath
     class_names: tuple[str, ...]
-    identity: Path
-    groups: Mapping[str, tuple[Path, Callable[[tf.Tensor], tf.Tensor]]]
+    identity: KeyPath
+    groups: Groups
 
 
-def choose_features(name: str, features: Any) -> Chosen:
-    """The features of a set of labelled images; `image` and `label` where there are several of their type.
+def choose_features(name: str, features: Any) -> ChosenFeatures:
+    """Choose the features of a data set of labelled images; `image` and `label` where there are several of their type.
 
     Args:
-        name: The set's, for `KNOWN` and messages.
-        features: A `tfds.features.FeaturesDict`.
+        name: name of the data set, for its catalogue entry and messages.
+        features: a `tfds.features.FeaturesDict`.
 
     Raises:
-        InputError: No labelled images of uint8.
+        InputError: no labelled images of uint8.
     """
     import tensorflow_datasets as tfds
 
     image = _only(name, features, "image", tfds.features.Image)
     pixels = np.dtype(features[image].np_dtype)
     if pixels != np.uint8:
-        raise InputError(f"data set {name!r} has images of {pixels}; allowed are uint8")
-    about = known(name)
-    label = about.label or (_only(name, features, "label", tfds.features.ClassLabel),)
-    own_ids = [key for key in OWN_IDS if key in features and isinstance(features[key], tfds.features.Text)]
-    return Chosen(
+        raise InputError("name", f"{name!r}, with images of {pixels}", "images of uint8")
+    entry = catalogue_entry(name)
+    label = entry.label or (_only(name, features, "label", tfds.features.ClassLabel),)
+    ids = [key for key in ID_FEATURES if key in features and isinstance(features[key], tfds.features.Text)]
+    return ChosenFeatures(
         image=(image,),
         label=label,
-        class_names=about.class_names or tuple(value_of(features, label).names),
-        identity=(own_ids[0] if own_ids else "tfds_id",),
-        groups=_groups(features, label, about.left_out),
+        class_names=entry.class_names or tuple(value_of(features, label).names),
+        identity=(ids[0] if ids else "tfds_id",),
+        groups=_groups(features, label, entry.left_out),
     )
 
 
-def partial_decoding(paths: Iterable[Path], *, encoded: Iterable[Path] = ()) -> Any:
-    """What TFDS is to read of an example: these features, some of them as they are stored."""
+def partial_decoding(paths: Iterable[KeyPath], *, encoded: Iterable[KeyPath] = ()) -> Any:
+    """Return what TFDS is to read of an example: these features, some of them still encoded."""
     import tensorflow_datasets as tfds
 
     wanted = [path for path in paths if path != ("tfds_id",)]
@@ -80,51 +81,49 @@ def partial_decoding(paths: Iterable[Path], *, encoded: Iterable[Path] = ()) -> 
     return tfds.decode.PartialDecoding(_nested(dict.fromkeys(wanted, True)), decoders=decoders or None)
 
 
-def value_of(example: Any, path: Path) -> Any:
-    """What stands at the end of a path of keys."""
+def value_of(example: Any, path: KeyPath) -> Any:
+    """Return the value at a path of keys."""
     return functools.reduce(operator.getitem, path, example)
 
 
 def _only(name: str, features: Any, wanted: str, kind: type) -> str:
     keys = [key for key, feature in features.items() if isinstance(feature, kind)]
     if not keys or (len(keys) > 1 and wanted not in keys):
-        listed = ", ".join(f"{key}: {type(feature).__name__}" for key, feature in features.items())
-        raise InputError(f"data set {name!r} has no one feature {wanted!r} of type {kind.__name__}; it has {listed}")
+        present = ", ".join(f"{key}: {type(feature).__name__}" for key, feature in features.items())
+        raise InputError("name", f"{name!r}, with {present}", f"one feature {wanted!r} of type {kind.__name__}")
     return wanted if wanted in keys else keys[0]
 
 
-def _nested(values: Mapping[Path, Any]) -> dict[str, Any]:
+def _nested(values: Mapping[KeyPath, Any]) -> dict[str, Any]:
     tree: dict[str, Any] = {}
     for path, value in values.items():
-        place = tree
+        branch = tree
         for key in path[:-1]:
-            place = place.setdefault(key, {})
-        place[path[-1]] = value
+            branch = branch.setdefault(key, {})
+        branch[path[-1]] = value
     return tree
 
 
-def _groups(
-    features: Any, label: Path, left_out: tuple[str, ...]
-) -> dict[str, tuple[Path, Callable[[tf.Tensor], tf.Tensor]]]:
-    """Every class label, integer and truth value beside the class, by the last key of its path."""
+def _groups(features: Any, label: KeyPath, left_out: tuple[str, ...]) -> Groups:
+    """Return every class label, integer and boolean except the class, by the last key of its path."""
     import tensorflow as tf
     import tensorflow_datasets as tfds
 
-    found: dict[str, tuple[Path, Callable[[tf.Tensor], tf.Tensor]]] = {}
+    groups: dict[str, tuple[KeyPath, Callable[[tf.Tensor], tf.Tensor]]] = {}
     for path, feature in _leaves(features):
         if path == label or path[0] in left_out or feature.shape != ():
             continue
         if isinstance(feature, tfds.features.ClassLabel):
-            found[path[-1]] = (path, functools.partial(tf.gather, tf.constant(feature.names)))
+            groups[path[-1]] = (path, functools.partial(tf.gather, tf.constant(feature.names)))
         elif (
             isinstance(feature, tfds.features.Tensor | tfds.features.Scalar)
             and np.dtype(feature.np_dtype).kind in "biu"
         ):
-            found[path[-1]] = (path, tf.identity)
-    return found
+            groups[path[-1]] = (path, tf.identity)
+    return groups
 
 
-def _leaves(features: Any, above: Path = ()) -> Iterator[tuple[Path, Any]]:
+def _leaves(features: Any, above: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
     import tensorflow_datasets as tfds
 
     for key, feature in features.items():

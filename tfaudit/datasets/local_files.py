@@ -1,20 +1,20 @@
-"""What a reader of local files hands to `prepare`."""
+"""What a reader of a data set's published files hands to `tfaudit.datasets.prepare`."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Source"]
+__all__ = ["LocalFiles"]
 
 
 @dataclass(frozen=True)
-class Source:
-    """Checked files, ready to be laid down.
+class LocalFiles:
+    """The checked content of a data set's published files.
 
     Attributes:
-        features: The TFDS features of an example.
-        splits: Per split its `(key, example)` pairs; TFDS orders a split by a hash of the keys.
-        total: Examples of all splits together.
+        features: TFDS features of an example.
+        splits: `(key, example)` pairs by split; TFDS orders a split by a hash of the keys.
+        total: number of examples of all splits.
     """
 
     features: Any

@@ -1,4 +1,4 @@
-"""Stands for a data set that is not there: a few made-up examples of its exact structure, to try a study out."""
+"""Mocks of data sets: a few random examples of the exact structure, to try a study out without the files."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from tfaudit.datasets.builders import find_builder
+from tfaudit.datasets.catalogue import catalogue_entry
 from tfaudit.datasets.features import choose_features, value_of
 from tfaudit.errors import InputError
 from tfaudit.quiet import quiet_tfds
@@ -17,49 +18,43 @@ from tfaudit.quiet import quiet_tfds
 if TYPE_CHECKING:
     import tensorflow as tf
 
-__all__ = ["MOCK_EXAMPLES", "MOCK_PREFIX", "Mock", "mock_builder"]
-
-MOCK_PREFIX = "mock:"
-"""`mock:imagenet2012` is a set of the structure of `imagenet2012` that needs no files."""
+__all__ = ["MOCK_EXAMPLES", "MockBuilder", "mock_builder"]
 
 MOCK_EXAMPLES = 64
-"""Examples of a split."""
+"""Examples per split."""
 
 SPLITS = ("train", "validation", "test")
 
 CLASSES = 8
-"""Labels go round the first so many classes: each has enough examples to be split by class."""
+"""Labels cycle through at most this many classes, so that each has enough examples for a stratified split."""
 
 
-def mock_builder(name: str, data_dir: str | Path | None) -> Mock:
-    """The mock of a set.
+def mock_builder(name: str, data_dir: str | Path | None) -> MockBuilder:
+    """Return the mock of a data set.
 
     Args:
-        name: As `find_builder` takes it; the files need not be there.
-        data_dir: As `data_folder` takes it; sets of your own are known by their files there.
+        name: as `find_builder` takes it; the files need not be present.
+        data_dir: as `data_folder` takes it; your own data sets are known by their files there.
 
     Raises:
-        InputError: Nothing goes by the name, or it is no set of labelled images.
+        InputError: the name is unknown, or the data set does not hold labelled images.
     """
-    if name == "digits":
-        raise InputError("name is 'mock:digits'; the digits come with tfaudit and need no mock")
-    if name == "qmnist":
-        from tfaudit.datasets.qmnist import qmnist_features
-
-        return Mock(name, qmnist_features())
-    return Mock(name, find_builder(name, data_dir).info.features)
+    entry = catalogue_entry(name)
+    if entry.embedded:
+        raise InputError("name", f"'mock:{name}'", f"{name!r}, which comes with tfaudit and needs no mock")
+    return MockBuilder(name, entry.features() if entry.features else find_builder(name, data_dir).info.features)
 
 
 @dataclass(frozen=True)
-class Mock:
-    """What `read_prepared` needs of a TFDS builder, over serialized examples in memory.
+class MockBuilder:
+    """A stand-in for a TFDS builder, with serialized examples in memory.
 
-    The examples pass through the set's own encoding and decoding. They are noise of the declared shape, 5 to 49 pixels
-    where images vary in size, the same in every process and on every machine.
+    The examples pass through the data set's own encoding and decoding. They are noise of the declared shape, 5 to 49
+    pixels where images vary in size, the same in every process and on every machine.
 
     Attributes:
-        name: Of the set it stands for.
-        features: A `tfds.features.FeaturesDict`.
+        name: name of the mocked data set.
+        features: a `tfds.features.FeaturesDict`.
     """
 
     name: str
@@ -76,7 +71,7 @@ class Mock:
                 tfds.core.SplitInfo(
                     name=split,
                     shard_lengths=[MOCK_EXAMPLES],
-                    num_bytes=MOCK_EXAMPLES,  # not known before they are made
+                    num_bytes=MOCK_EXAMPLES,  # unknown until the examples are made
                     filename_template=template.replace(split=split),
                 )
                 for split in SPLITS
@@ -85,11 +80,11 @@ class Mock:
         return SimpleNamespace(features=self.features, splits=splits)
 
     def is_prepared(self) -> bool:
-        """Always."""
+        """Return True."""
         return True
 
     def as_dataset(self, *, split: str, decoders: Any, read_config: Any, shuffle_files: bool) -> tf.data.Dataset:
-        """As a builder would read a set of one file, whatever `read_config` says of files."""
+        """Read a split as a builder reads a data set of one file, whatever `read_config` says of files."""
         import tensorflow as tf
 
         wanted = decoders.extract_features(self.features)
@@ -105,7 +100,7 @@ class Mock:
         return records.map(decode, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
 
     def _records(self, split: str) -> list[bytes]:
-        """The serialized examples of a split."""
+        """Return the serialized examples of a split."""
         from tensorflow_datasets.testing.mocking import RandomFakeGenerator
 
         chosen = choose_features(self.name, self.features)

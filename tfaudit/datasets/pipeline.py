@@ -1,14 +1,13 @@
-"""Training batches that depend on the seed and the step alone."""
+"""The input pipeline of training: batches that depend on the seed and the step only."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tfaudit.datasets.augmentation import CROPPED_ENCODED
-from tfaudit.datasets.augmentation import augmentation as find_augmentation
+from tfaudit.datasets.augmentation import CROPPED_ENCODED, find_augmentation
 from tfaudit.datasets.cropping import random_crop_encoded
 from tfaudit.datasets.dataset import Dataset
-from tfaudit.errors import InputError
+from tfaudit.errors import require
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -16,35 +15,34 @@ if TYPE_CHECKING:
 __all__ = ["training_batches"]
 
 SHUFFLE_BYTES = 256 * 2**20
-"""A streaming set shuffles within a buffer of this size."""
+"""Size of the shuffle buffer of a stream."""
 
 ORDER, AUGMENT = 0, 1
 
 
 def training_batches(dataset: Dataset, *, batch_size: int, seed: int, augmentation: str = "none") -> tf.data.Dataset:
-    """Shuffled batches without end; the batch of a step follows from the seed and the step, bit for bit.
+    """Return an infinite dataset of shuffled batches; seed and step determine every batch bit for bit.
 
     An epoch shows every example once and ends with a short batch where `batch_size` does not divide N, so it takes
-    `ceil(N / batch_size)` steps. Sets in memory are permuted anew per epoch. Streaming ones are read from 16 files at a
-    time, the files in an order anew per epoch, and their encoded images pass through a shuffle buffer of 256 MB; then
-    several are decoded at a time. Random crops see the whole image, not what evaluation sees of it. The
-    `element_spec` is the same for all seeds, so a train
-    function traced once serves a whole population.
+    `ceil(N / batch_size)` steps. A data set in memory is permuted in every epoch. A stream is read from 16 files at a
+    time, in another order of the files in every epoch; its encoded images pass through a shuffle buffer of 256 MB and
+    are decoded in parallel. Random crops are taken from the whole image, not from the square that evaluation sees. The
+    `element_spec` is the same for all seeds, so a train function is traced once for a whole population.
 
     Args:
-        dataset: The training set.
-        batch_size: Examples a step.
-        seed: Not negative.
-        augmentation: A name in `AUGMENTATIONS`.
+        dataset: the training set.
+        batch_size: examples per step.
+        seed: 0 to 2**31 - 1.
+        augmentation: one of `tfaudit.datasets.augmentation.AUGMENTATIONS`.
 
     Returns:
         An infinite `tf.data.Dataset` of float32 pixels 0..255 `(B, H, W, C)` and int64 labels `(B,)`.
 
     Raises:
-        InputError: A batch size below 1, a negative seed, an unknown augmentation, or images that vary in size.
+        InputError: a batch size below 1, a negative seed, an unknown augmentation, or images that vary in size.
 
     Example:
-        >>> from tfaudit.datasets.catalogue import load_dataset
+        >>> from tfaudit.datasets.loading import load_dataset
         >>> batches = training_batches(load_dataset("digits", "train"), batch_size=128, seed=0)
         >>> images, labels = next(iter(batches))
         >>> images.shape, images.dtype.name
@@ -52,10 +50,8 @@ def training_batches(dataset: Dataset, *, batch_size: int, seed: int, augmentati
     """
     import tensorflow as tf
 
-    if batch_size < 1:
-        raise InputError(f"batch_size is {batch_size}; it must be at least 1")
-    if not 0 <= seed < 2**31:
-        raise InputError(f"seed is {seed}; allowed are 0 to {2**31 - 1}")
+    require(batch_size >= 1, "batch_size", batch_size, "at least 1")
+    require(0 <= seed < 2**31, "seed", seed, f"0 to {2**31 - 1}")
     augment = find_augmentation(augmentation)
     root = tf.constant([seed, 0])
     order, seeds = tf.random.fold_in(root, ORDER), tf.random.fold_in(root, AUGMENT)
@@ -80,7 +76,7 @@ def training_batches(dataset: Dataset, *, batch_size: int, seed: int, augmentati
 def _epochs_in_memory(dataset: Dataset, batch_size: int, seed: tf.Tensor) -> tf.data.Dataset:
     import tensorflow as tf
 
-    with tf.device("CPU:0"):  # tf.data runs there, also where there is a GPU
+    with tf.device("CPU:0"):  # tf.data runs there, even with a GPU
         images, labels = tf.constant(dataset.images), tf.constant(dataset.labels)
     count = dataset.num_examples
 
@@ -103,7 +99,7 @@ def _epochs_streaming(
     buffer = min(dataset.num_examples, max(batch_size, SHUFFLE_BYTES // example_bytes))
 
     def epoch(number: tf.Tensor) -> tf.data.Dataset:
-        # Of this graph alone: else the process' global seed would count as well, and a seed of 0 fail.
+        # The seed of this graph: otherwise the global seed of the process would matter too, and a seed of 0 fail.
         tf.random.set_seed(1)
         order = tf.random.stateless_uniform([], tf.random.fold_in(seed, number), 0, 2**31, tf.int64)
         examples = dataset.examples() if encoded is None else encoded.read(order)
@@ -111,12 +107,12 @@ def _epochs_streaming(
         if encoded is None:
             return shuffled.batch(batch_size)
 
-        def decoded(place: tf.Tensor, example: tuple[tf.Tensor, ...]) -> tuple[tf.Tensor, tf.Tensor]:
+        def decoded(position: tf.Tensor, example: tuple[tf.Tensor, ...]) -> tuple[tf.Tensor, tf.Tensor]:
             content, label, _ = example
             if crop_seed is None:
                 return encoded.decode(content), label
-            own_seed = tf.random.fold_in(tf.random.fold_in(crop_seed, number), place)
-            return random_crop_encoded(content, height, width, channels, own_seed), label
+            image_seed = tf.random.fold_in(tf.random.fold_in(crop_seed, number), position)
+            return random_crop_encoded(content, height, width, channels, image_seed), label
 
         return shuffled.enumerate().map(decoded, tf.data.AUTOTUNE, deterministic=True).batch(batch_size)
 

@@ -1,5 +1,6 @@
-"""Reads QMNIST: MNIST's digits with what NIST recorded of them, the writer above all ([P] 4.1)."""
+"""Reader of QMNIST: MNIST's digits with NIST's records of each, above all its writer ([P] 4.1)."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -7,13 +8,13 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.datasets.idx import find_idx, read_idx
-from tfaudit.datasets.local_files import Source
+from tfaudit.datasets.local_files import LocalFiles
 from tfaudit.errors import InputError, one_line
 
-__all__ = ["qmnist_features", "qmnist_source"]
+__all__ = ["qmnist_features", "qmnist_files"]
 
 COLUMNS = ("label", "series", "writer")
-"""Of the published labels' eight columns the first three: class, NIST HSF series, writer."""
+"""The first three of the published labels' eight columns: class, NIST HSF series, writer."""
 
 SERIES = ("hsf0", "hsf1", "hsf2", "hsf3", "hsf4", "hsf5", "hsf6", "hsf7", "hsf8")
 """hsf0 to hsf3 are employees, hsf4 are students."""
@@ -21,28 +22,32 @@ SERIES = ("hsf0", "hsf1", "hsf2", "hsf3", "hsf4", "hsf5", "hsf6", "hsf7", "hsf8"
 MNIST_NAMES = {"train": "train", "test": "t10k"}
 
 
-def qmnist_source(folder: Path) -> Source:
-    """Images and labels of QMNIST, or MNIST's images with QMNIST's labels.
+def qmnist_files(folder: Path, builder: None = None) -> LocalFiles:
+    """Read images and labels of QMNIST, or MNIST's images with QMNIST's labels.
 
     The labels are `qmnist-SPLIT-labels` as IDX (`.idx2-int`) or text (`.tsv`), the images `qmnist-SPLIT-images` or
     MNIST's own (`train-images`, `t10k-images`), each plain or gzipped. The first 10,000 rows of QMNIST's test labels
-    belong to MNIST's test set, so fewer images than rows take the first rows. Where MNIST's own labels are there too,
+    belong to MNIST's test set, so fewer images than rows take the first rows. If MNIST's own labels are in the folder,
     they must agree.
 
+    Args:
+        folder: holds the files.
+        builder: None, as TFDS does not have the data set.
+
     Raises:
-        InputError: Files are missing or damaged, or do not fit each other.
+        InputError: files are missing or damaged, or do not fit each other.
     """
     splits: dict[str, Any] = {}
     total = 0
     for split in MNIST_NAMES:
         images, rows = _read_split(folder, split)
-        splits[split] = _pairs(images, rows)
+        splits[split] = _examples(images, rows)
         total += len(rows)
-    return Source(qmnist_features(), splits, total)
+    return LocalFiles(qmnist_features(), splits, total)
 
 
 def qmnist_features() -> Any:
-    """The TFDS features of an example."""
+    """Return the TFDS features of an example."""
     import tensorflow_datasets as tfds
 
     return tfds.features.FeaturesDict(
@@ -59,26 +64,28 @@ def _read_split(folder: Path, split: str) -> tuple[np.ndarray, np.ndarray]:
     mnist = MNIST_NAMES[split]
     place = find_idx(folder, f"qmnist-{split}-images", 3) or find_idx(folder, f"{mnist}-images", 3)
     if place is None:
-        raise InputError(f"folder {folder} lacks qmnist-{split}-images or {mnist}-images (-idx3-ubyte or .gz)")
-    images, rows = read_idx(place, 3), _read_labels(folder, split)
+        missing = f"qmnist-{split}-images or {mnist}-images"
+        raise InputError(str(folder), f"a folder without {missing}", "one of these IDX files (-idx3-ubyte or .gz)")
+    images, (label_file, rows) = read_idx(place, 3), _read_labels(folder, split)
     if images.shape[1:] != (28, 28):
-        raise InputError(f"images of {place} are {images.shape[1:]}; digits have (28, 28)")
+        raise InputError(str(place), f"images {images.shape[1:]}", "images (28, 28)")
     if len(images) > len(rows):
-        raise InputError(f"{place} holds {len(images)} images, and the labels of split {split!r} only {len(rows)} rows")
+        raise InputError(str(place), f"{len(images)} images", f"at most {len(rows)}, the rows of {label_file.name}")
     rows = rows[: len(images)]
     if rows.min() < 0 or rows[:, 0].max() > 9 or rows[:, 1].max() >= len(SERIES):
-        raise InputError(f"labels of split {split!r} go beyond class 9 or series {len(SERIES) - 1}, or below 0")
+        largest = f"classes up to {rows[:, 0].max()}, series up to {rows[:, 1].max()}, a minimum of {rows.min()}"
+        raise InputError(str(label_file), largest, f"classes 0 to 9, series 0 to {len(SERIES) - 1}, nothing below 0")
     own = find_idx(folder, f"{mnist}-labels", 1)
     if own is not None and place.name.startswith(mnist):
         labels = read_idx(own, 1)
         differ = np.flatnonzero(labels != rows[:, 0]) if len(labels) == len(rows) else np.array([0])
         if len(differ):
-            raise InputError(f"labels of split {split!r} are not those of {own} (first at row {differ[0]})")
+            raise InputError(str(label_file), f"another label in row {differ[0]}", f"the labels of {own}")
     return images, rows
 
 
-def _read_labels(folder: Path, split: str) -> np.ndarray:
-    """Class, series and writer, int64 `(N, 3)`."""
+def _read_labels(folder: Path, split: str) -> tuple[Path, np.ndarray]:
+    """Return the file of the labels, and class, series and writer, int64 `(N, 3)`."""
     stem = f"qmnist-{split}-labels"
     if (place := find_idx(folder, stem, 2, "int")) is not None:
         rows = read_idx(place, 2, ">i4").astype(np.int64)
@@ -87,14 +94,14 @@ def _read_labels(folder: Path, split: str) -> np.ndarray:
         try:
             rows = pd.read_csv(place, sep="\t", header=None, dtype=np.int64).to_numpy()
         except (OSError, EOFError, ValueError) as error:
-            raise InputError(f"file {place} cannot be read: {one_line(error)}") from None
+            raise InputError(str(place), f"an unreadable file ({one_line(error)})", "tab-separated integers") from None
     else:
-        raise InputError(f"folder {folder} lacks {stem} (.idx2-int or .tsv, plain or gzipped)")
+        raise InputError(str(folder), f"a folder without {stem}", "that file, .idx2-int or .tsv, plain or gzipped")
     if rows.shape[1] < len(COLUMNS) or not len(rows):
-        raise InputError(f"file {place} has shape {rows.shape}; QMNIST's labels have 8 columns")
-    return rows[:, : len(COLUMNS)]
+        raise InputError(str(place), f"labels {rows.shape}", "rows of 8 columns, as QMNIST's labels have")
+    return place, rows[:, : len(COLUMNS)]
 
 
-def _pairs(images: np.ndarray, rows: np.ndarray) -> Any:
+def _examples(images: np.ndarray, rows: np.ndarray) -> Iterator[tuple[int, dict[str, Any]]]:
     for i, (image, (label, series, writer)) in enumerate(zip(images, rows, strict=True)):
         yield i, {"image": image[..., np.newaxis], "label": label, "series": SERIES[series], "writer": writer}

@@ -1,4 +1,4 @@
-"""Sets a share of the training set aside, by seed."""
+"""Held-out validation: splits a share off a training set, determined by a seed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tfaudit.datasets.dataset import Dataset
-from tfaudit.errors import InputError
+from tfaudit.errors import InputError, one_line, require
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -18,30 +18,29 @@ BUCKETS = 2**40
 
 
 def split_validation(dataset: Dataset, fraction: float, seed: int) -> tuple[Dataset, Dataset]:
-    """Set a share of a training set aside for validation, by seed ([P] E takes 20 %).
+    """Hold out a share of a training set for validation ([P] E: 20 %).
 
-    A set in memory is stratified by class. Of a streaming set an example goes by a hash of its id and the seed, so the
-    share is met on average; its ids are read once to count them.
+    The split of a data set in memory is stratified by class. In a stream, a hash of its id and the seed decides for
+    each example, so the share is exact on average only; the ids are read once to count them.
 
     Args:
-        dataset: The training set.
-        fraction: Share of the validation part, between 0 and 1.
-        seed: Not negative.
+        dataset: the training set.
+        fraction: share of the validation part, in (0, 1).
+        seed: 0 or more.
 
     Returns:
         The training part and the validation part (split name `"validation"`), each in the order of `dataset`.
 
     Raises:
-        InputError: A fraction outside (0, 1), or one that leaves a class or a part empty.
+        InputError: a fraction outside (0, 1), or one that leaves a class or a part empty.
 
     Example:
-        >>> from tfaudit.datasets.catalogue import load_dataset
+        >>> from tfaudit.datasets.loading import load_dataset
         >>> train, validation = split_validation(load_dataset("digits", "train"), 0.2, seed=0)
         >>> train.num_examples, validation.num_examples, validation.split
         (957, 240, 'validation')
     """
-    if not 0 < fraction < 1:
-        raise InputError(f"fraction is {fraction}; it must lie between 0 and 1, both excluded")
+    require(0 < fraction < 1, "fraction", fraction, "a number in (0, 1)")
     return _stratified(dataset, fraction, seed) if dataset.in_memory else _hashed(dataset, fraction, seed)
 
 
@@ -53,7 +52,9 @@ def _stratified(dataset: Dataset, fraction: float, seed: int) -> tuple[Dataset, 
         train, held_out = train_test_split(positions, test_size=fraction, random_state=seed, stratify=dataset.labels)
     except ValueError as error:
         raise InputError(
-            f"fraction {fraction} of {dataset.num_examples} examples cannot be stratified: {error}"
+            "fraction",
+            f"{fraction} of {dataset.num_examples} examples",
+            f"one that can be stratified by class: {one_line(error)}",
         ) from None
     return (
         dataset.select(np.sort(train), split=dataset.split),
@@ -69,7 +70,7 @@ def _hashed(dataset: Dataset, fraction: float, seed: int) -> tuple[Dataset, Data
 
     count = int(np.count_nonzero(held_out(tf.constant(dataset.example_ids))))
     if count in (0, dataset.num_examples):
-        raise InputError(f"fraction {fraction} of {dataset.num_examples} examples leaves a part empty")
+        raise InputError("fraction", f"{fraction} of {dataset.num_examples} examples", "one that leaves no part empty")
     return (
         dataset.filtered(lambda name: ~held_out(name), dataset.num_examples - count, split=dataset.split),
         dataset.filtered(held_out, count, split="validation"),

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tfaudit.datasets.benchmarks import Benchmark, Trained, check_benchmark, load_benchmark
+from tfaudit.datasets.benchmarks import Benchmark, TrainedModel, check_benchmark, load_benchmark
 from tfaudit.datasets.corruptions.registry import corrupt
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.errors import InputError
@@ -72,8 +72,8 @@ def condition_images(study: Study, test: Dataset, condition: Condition) -> Condi
     return ConditionImages(_all_images(benchmark.dataset, lambda images, _: images), benchmark.classes, benchmark)
 
 
-def _trained(study: Study, test: Dataset) -> Trained:
-    return Trained(study.dataset, test.class_names, test.fixed_shape(), study.image_size, study.crop)
+def _trained(study: Study, test: Dataset) -> TrainedModel:
+    return TrainedModel(study.dataset, test.class_names, test.fixed_shape(), study.image_size, study.crop)
 
 
 def _all_images(dataset: Dataset, change: Callable[[np.ndarray, int], np.ndarray]) -> np.ndarray:

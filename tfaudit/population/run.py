@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 from typing import cast
 
-from tfaudit.datasets.benchmarks import named_sets
+from tfaudit.datasets.benchmarks import expand_wildcards
 from tfaudit.errors import InputError
 from tfaudit.population.condition_images import check_conditions
 from tfaudit.population.jobs import ConditionJob
@@ -65,7 +65,7 @@ def run(
     if workers < 1:
         raise InputError("workers", str(workers), "1 or more")
     train, test = load_splits(study)  # before anything is written or started: a missing set is one clear line
-    study = dataclasses.replace(study, benchmarks=named_sets(study.benchmarks))
+    study = dataclasses.replace(study, benchmarks=expand_wildcards(study.benchmarks))
     check_conditions(study, test)
     with _plain_disk_errors(directory), lock(directory), progress or NoProgress() as reporter:
         store = Store.create(directory, study, {name: importlib.metadata.version(name) for name in _LIBRARIES})

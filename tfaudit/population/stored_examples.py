@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
-from tfaudit.datasets.catalogue import load_dataset
+from tfaudit.datasets.catalogue import test_split
 from tfaudit.datasets.dataset import Dataset
-from tfaudit.datasets.tfds_overrides import test_split
+from tfaudit.datasets.loading import load_dataset
 from tfaudit.errors import InputError
 from tfaudit.stats.image_properties import pixel_entropy
 from tfaudit.store.store import Store

@@ -6,28 +6,10 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from tfaudit.datasets.corruptions.registry import CORRUPTIONS, SEVERITIES
 from tfaudit.errors import InputError, require
 
-__all__ = ["CORRUPTIONS", "PARENTS", "SEVERITIES", "Condition", "all_conditions", "benchmark_condition", "parent_set"]
-
-CORRUPTIONS = (
-    *("gaussian_noise", "shot_noise", "impulse_noise", "defocus_blur", "glass_blur", "motion_blur", "zoom_blur"),
-    *("snow", "frost", "fog", "brightness", "contrast", "elastic_transform", "pixelate", "jpeg_compression"),
-    *("speckle_noise", "gaussian_blur", "spatter", "saturate"),
-)
-"""Names of the corruptions that are computed here: the benchmark's 15, then its 4 extra ones."""
-
-SEVERITIES = (1, 2, 3, 4, 5)
-
-PARENTS = {
-    "cifar10_corrupted": "cifar10",
-    "imagenet2012_corrupted": "imagenet2012",
-    "imagenet_a": "imagenet2012",
-    "imagenet_r": "imagenet2012",
-    "imagenet_v2": "imagenet2012",
-    "mnist_corrupted": "mnist",
-}
-"""Benchmark sets, and the sets whose classes they number alike."""
+__all__ = ["Condition", "all_conditions", "benchmark_condition"]
 
 _GRADED = ("cifar10_corrupted", "imagenet2012_corrupted")
 """Sets whose configurations are called CORRUPTION_SEVERITY."""
@@ -111,7 +93,7 @@ def all_conditions(
     """The conditions in order: the corruptions at every severity, then the benchmark sets.
 
     A name that ends in `/*` stands for the configurations on a machine, and is left to
-    `tfaudit.datasets.benchmarks.named_sets`.
+    `tfaudit.datasets.benchmarks.expand_wildcards`.
 
     Raises:
         InputError: an unknown corruption or severity, a malformed benchmark, or one that is named twice.
@@ -130,16 +112,6 @@ def all_conditions(
     for argument, values in (("corruptions", corruptions), ("severities", severities), ("benchmarks", benchmarks)):
         require(len(set(values)) == len(values), argument, list(values), "each once")
     return (*(Condition(name, severity) for name in corruptions for severity in severities), *named)
-
-
-def parent_set(name: str) -> str | None:
-    """The set whose classes a benchmark set numbers alike; None where none is known.
-
-    Example:
-        >>> parent_set("mock:cifar10_corrupted/fog_3"), parent_set("cifar100")
-        ('cifar10', None)
-    """
-    return PARENTS.get(_base(name))
 
 
 def _base(name: str) -> str:

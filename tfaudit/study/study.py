@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
+from tfaudit.datasets.corruptions.registry import SEVERITIES
 from tfaudit.errors import InputError, require
-from tfaudit.study.conditions import SEVERITIES, Condition, all_conditions
+from tfaudit.study.conditions import Condition, all_conditions
 from tfaudit.study.training import Training
 from tfaudit.study.variants import TOLD, VARIANTS, Dense, GivenBaseline, Pruned, Variant
 

@@ -1,22 +1,29 @@
+"""Photographs to corrupt."""
+
+from collections.abc import Callable
+
+import cv2
 import numpy as np
 import pytest
 from skimage import data
 
 
 @pytest.fixture(scope="session")
-def photographs():
-    """Four real photographs, uint8 (4, 224, 224, 3)."""
-    return resized(224)
+def photographs_at() -> Callable[[int], np.ndarray]:
+    """Four real photographs, uint8 (4, edge, edge, 3), by edge."""
 
+    def resized(edge: int) -> np.ndarray:
+        sources = (data.astronaut(), data.coffee(), data.chelsea(), data.rocket())
+        return np.stack([cv2.resize(image, (edge, edge), interpolation=cv2.INTER_AREA) for image in sources])
 
-def resized(edge):
-    import cv2
-
-    sources = (data.astronaut(), data.coffee(), data.chelsea(), data.rocket())
-    return np.stack([cv2.resize(each, (edge, edge), interpolation=cv2.INTER_AREA) for each in sources])
+    return resized
 
 
 @pytest.fixture(scope="session")
-def small_photographs():
-    """The same, uint8 (4, 96, 96, 3)."""
-    return resized(96)
+def photographs(photographs_at):
+    return photographs_at(224)
+
+
+@pytest.fixture(scope="session")
+def small_photographs(photographs_at):
+    return photographs_at(96)

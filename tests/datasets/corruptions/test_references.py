@@ -8,9 +8,8 @@ from skimage.metrics import structural_similarity
 
 from tests.datasets.corruptions.reference import reference, streak, tfds
 from tfaudit.datasets.corruptions.blur import streaked
-from tfaudit.datasets.corruptions.fractal import clouds
-from tfaudit.datasets.corruptions.registry import corrupt
-from tfaudit.study.conditions import SEVERITIES
+from tfaudit.datasets.corruptions.registry import SEVERITIES, corrupt
+from tfaudit.datasets.corruptions.textures import clouds
 
 severities = pytest.mark.parametrize("severity", SEVERITIES)
 
@@ -81,16 +80,14 @@ def test_random_ones_have_the_figures_of_the_reference(small_photographs, name, 
     ours = [figures(corrupt(images, name, severity, seed=s, scale="imagenet"), images) for s in range(draws)]
     theirs = [figures(np.stack([reference(name)(i, severity) for i in images]), images) for _ in range(draws)]
     deviation = np.sqrt(np.var(ours, 0) + np.var(theirs, 0))
-    # What chance alone allows, and besides 0.5 levels of mean, 1 % of the deviation, 0.01 of similarity.
+    # Differences expected by chance, plus 0.5 levels of mean, 1 % of the deviation, 0.01 of similarity.
     tolerance = 3.5 * deviation / np.sqrt(draws) + (0.5, 0.01 * np.mean(theirs, 0)[1], 0.01)
     assert (np.abs(np.mean(ours, 0) - np.mean(theirs, 0)) <= tolerance).all()
 
 
 @severities
-def test_fog_has_the_figures_of_the_reference(severity):
-    from tests.datasets.corruptions.conftest import resized
-
-    images = resized(288)[:2]  # TensorFlow Datasets' map is 512 wide at least, ours there too
+def test_fog_has_the_figures_of_the_reference(photographs_at, severity):
+    images = photographs_at(288)[:2]  # TensorFlow Datasets' map is 512 wide at least, ours there too
     np.random.seed(0)  # noqa: NPY002
     ours = [figures(corrupt(images, "fog", severity, seed=seed), images) for seed in range(4)]
     theirs = [figures(np.stack([reference("fog")(i, severity) for i in images]), images) for _ in range(4)]

@@ -36,7 +36,7 @@ def test_what_is_no_picture(tmp_path):
     for path in (text, tmp_path / "missing.png", tmp_path):
         with pytest.raises(InputError) as error:
             corrupt(np.zeros((1, 8, 8, 3), np.uint8), "frost", 1, textures=[path])
-        assert str(error.value) == f"textures names {str(path)!r}; it must be a picture that can be read"
+        assert str(error.value) == f"textures: got {str(path)!r}, expected a picture file"
 
 
 def test_the_panes_are_made_in_the_colours_and_contrasts_of_photographs():

@@ -1,1 +1,1 @@
-"""The 15 + 4 common corruptions of Hendrycks & Dietterich (2019), for whole batches and fast."""
+"""The 15 + 4 common corruptions of Hendrycks & Dietterich (2019), vectorised for whole batches."""

@@ -1,23 +1,36 @@
-"""Blur by lens, motion and zoom; each a linear filter in float32, rounded once."""
+"""Blurs: Gaussian, defocus, frosted glass, motion and zoom, in float32 and rounded once."""
 
 from functools import lru_cache
 
 import cv2
 import numpy as np
 
-__all__ = ["defocus_blur", "gaussian_blur", "motion_blur", "rounded", "smoothed", "streaked", "zoom_blur", "zooming"]
+from tfaudit.datasets.corruptions import draws
+
+__all__ = [
+    "chained_sources",
+    "defocus_blur",
+    "gaussian_blur",
+    "glass_blur",
+    "motion_blur",
+    "rounded",
+    "smoothed",
+    "streaked",
+    "zoom_blur",
+    "zoom_matrix",
+]
 
 NEGLIGIBLE = 1e-4
-"""Taps of a smaller weight change no pixel."""
+"""Taps with a smaller weight change no pixel."""
 
 
 def rounded(pixels: np.ndarray) -> np.ndarray:
-    """The nearest uint8 of pixels >= 0; what is above becomes 255."""
+    """Round non-negative pixels to the nearest uint8; values above 255 become 255."""
     return cv2.convertScaleAbs(pixels)
 
 
 def smoothed(image: np.ndarray, sigma: float, *, truncate: float = 4) -> np.ndarray:
-    """The image under a Gaussian as `skimage.filters.gaussian` has it, the edge repeated, float32."""
+    """Smooth an image as `skimage.filters.gaussian` does with repeated edges, float32."""
     radius = int(truncate * sigma + 0.5)
     taps = np.exp(-0.5 * (np.arange(-radius, radius + 1) / sigma) ** 2) if radius else np.ones(1)
     taps = (taps / taps.sum()).astype(np.float32)
@@ -25,12 +38,12 @@ def smoothed(image: np.ndarray, sigma: float, *, truncate: float = 4) -> np.ndar
 
 
 def gaussian_blur(image: np.ndarray, rng: np.random.Generator, sigma: float) -> np.ndarray:
-    """A Gaussian blur."""
+    """Blur with a Gaussian."""
     return rounded(smoothed(image, sigma))
 
 
 def defocus_blur(image: np.ndarray, rng: np.random.Generator, radius: float, alias_sigma: float) -> np.ndarray:
-    """Every point becomes a disk with a softened rim."""
+    """Blur with a disk that has a softened rim."""
     return rounded(cv2.filter2D(image.astype(np.float32), -1, _disk(radius, alias_sigma)))
 
 
@@ -45,13 +58,71 @@ def _disk(radius: float, alias_sigma: float) -> np.ndarray:
     return disk[margin : len(disk) - margin, margin : len(disk) - margin]
 
 
+def glass_blur(image: np.ndarray, rng: np.random.Generator, sigma: float, reach: int, rounds: int) -> np.ndarray:
+    """Blur, replace every pixel by one at most `reach` away, in several rounds, and blur again."""
+    height, width = image.shape[:2]
+    # The reference truncates; the small addend is for constant images, whose sum may end just below the value.
+    soft = (smoothed(image, sigma) + np.float32(1e-3)).astype(np.uint8)
+    origin = np.arange(height * width)
+    for _ in range(rounds):
+        origin = origin[_shuffled(height, width, reach, rng)]
+    moved = soft.reshape(height * width, -1).take(origin, axis=0).reshape(image.shape)
+    return rounded(smoothed(moved, sigma))
+
+
+def _shuffled(height: int, width: int, reach: int, rng: np.random.Generator) -> np.ndarray:
+    rows, columns = (np.arange(reach + 1, size - reach + 1) for size in (height, width))
+    shape = (2, len(rows), len(columns))
+    # 2 * reach steps from -reach to reach - 1.
+    down, right = (draws.bits(rng, shape) * np.int64(2 * reach) >> 16) - reach
+    places = rows[:, np.newaxis] * width + columns
+    return chained_sources(height * width, places.ravel(), (places + down * width + right).ravel())
+
+
+def chained_sources(size: int, places: np.ndarray, sources: np.ndarray) -> np.ndarray:
+    """Return the pixel that each place holds after copies from the last place to the first.
+
+    The reference means to swap two pixels, but its colour pixels are views, so it copies. A source with a greater
+    index was overwritten before it is copied: its chain of copies is followed to the end by doubling the steps.
+
+    Args:
+        size: number of pixels.
+        places: int `(M,)`, ascending.
+        sources: int `(M,)`, the pixel that each place copies.
+
+    Returns:
+        int `(size,)`.
+
+    Example:
+        >>> chained_sources(4, np.array([0, 1, 2]), np.array([1, 2, 3]))
+        array([3, 3, 3, 3])
+    """
+    origin = np.arange(size)
+    origin[places] = sources
+    waits = np.zeros(size, bool)
+    waits[places] = True
+    waits[places] = waits[sources] & (sources > places)
+    open_ends = np.flatnonzero(waits)
+    while open_ends.size:
+        through = origin[open_ends]
+        still = waits[through]
+        origin[open_ends] = origin[through]
+        waits[open_ends] = still
+        open_ends = open_ends[still]
+    return origin
+
+
 def motion_blur(image: np.ndarray, rng: np.random.Generator, radius: int, sigma: float) -> np.ndarray:
-    """A streak that fades to one side, 45 degrees from the horizontal at most."""
+    """Blur along a random line at most 45 degrees from the horizontal, fading to one side."""
     return rounded(streaked(image.astype(np.float32), radius, sigma, rng.uniform(-45, 45)))
 
 
 def streaked(image: np.ndarray, radius: int, sigma: float, degrees: float) -> np.ndarray:
-    """ImageMagick's motion blur, float32: half a Gaussian of `2 * radius + 1` taps along a line, the edge repeated."""
+    """Blur as ImageMagick's motion blur: half a Gaussian of `2 * radius + 1` taps along a line, edges repeated.
+
+    Returns:
+        float32 of the image's shape.
+    """
     steps = np.arange(2 * radius + 1)
     taps = np.exp(-(steps**2) / (2 * sigma**2))
     taps /= taps.sum()
@@ -65,11 +136,11 @@ def streaked(image: np.ndarray, radius: int, sigma: float, degrees: float) -> np
 
 
 def zoom_blur(image: np.ndarray, rng: np.random.Generator, factors: np.ndarray) -> np.ndarray:
-    """The mean of the image and of the image zoomed in by each factor."""
+    """Average the image and its copies zoomed in by each factor."""
     pixels = image.astype(np.float32)
     total = pixels.copy()
     for factor in factors:
-        matrix = zooming(image.shape[0], image.shape[1], float(factor))
+        matrix = zoom_matrix(image.shape[0], image.shape[1], float(factor))
         flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
         zoomed = cv2.warpAffine(pixels, matrix, image.shape[1::-1], flags=flags, borderMode=cv2.BORDER_REPLICATE)
         cv2.accumulate(zoomed, total)
@@ -77,17 +148,17 @@ def zoom_blur(image: np.ndarray, rng: np.random.Generator, factors: np.ndarray) 
 
 
 @lru_cache(maxsize=256)
-def zooming(height: int, width: int, factor: float) -> np.ndarray:
-    """From a pixel of the zoomed image, its middle cut out, to the place in the image, float64 `(2, 3)`.
+def zoom_matrix(height: int, width: int, factor: float) -> np.ndarray:
+    """Return the affine map from a pixel of the zoomed and cropped image to its place in the image, float64 `(2, 3)`.
 
-    The middle `ceil(size / factor)` pixels are spread from corner to corner over `round(middle * factor)`.
+    The central `ceil(size / factor)` pixels are stretched from corner to corner over `round(central * factor)`.
     """
-    (x_scale, x_start), (y_scale, y_start) = (_spread(size, factor) for size in (width, height))
+    (x_scale, x_start), (y_scale, y_start) = (_stretch(size, factor) for size in (width, height))
     return np.array([[x_scale, 0, x_start], [0, y_scale, y_start]])
 
 
-def _spread(size: int, factor: float) -> tuple[float, float]:
-    middle = int(np.ceil(size / factor))
-    spread = round(middle * factor)
-    scale = (middle - 1) / (spread - 1)
-    return scale, (size - middle) // 2 + (spread - size) // 2 * scale
+def _stretch(size: int, factor: float) -> tuple[float, float]:
+    central = int(np.ceil(size / factor))
+    stretched = round(central * factor)
+    scale = (central - 1) / (stretched - 1)
+    return scale, (size - central) // 2 + (stretched - size) // 2 * scale

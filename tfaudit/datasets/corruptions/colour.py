@@ -1,4 +1,4 @@
-"""Brightness, contrast and saturation, by tables over the 256 values of a pixel."""
+"""Brightness, contrast and saturation, looked up in tables over the 256 values of a pixel."""
 
 from functools import lru_cache
 
@@ -11,30 +11,30 @@ __all__ = ["brightness", "contrast", "saturate"]
 
 
 def brightness(image: np.ndarray, rng: np.random.Generator, added: float) -> np.ndarray:
-    """More of HSV's value, hue and saturation kept."""
+    """Increase HSV's value; hue and saturation stay."""
     value = image if image.ndim == 2 else _extremes(image)[0][..., np.newaxis]
     return _brightened(added).take((value.astype(np.uint16) << 8) | image)
 
 
 @lru_cache
 def _brightened(added: float) -> np.ndarray:
-    """By value and channel, the new channel; uint8 flat."""
+    """Return the new channel by value and channel, uint8, flat."""
     value = np.arange(256)[:, np.newaxis]
-    risen = np.minimum(value + added * 255, 255)
+    raised = np.minimum(value + added * 255, 255)
     # Black has no hue: all of its channels rise.
-    channel = np.where(value == 0, risen, np.arange(256) * risen / np.maximum(value, 1))
+    channel = np.where(value == 0, raised, np.arange(256) * raised / np.maximum(value, 1))
     return np.rint(channel.clip(0, 255)).astype(np.uint8).ravel()
 
 
 def contrast(image: np.ndarray, rng: np.random.Generator, factor: float) -> np.ndarray:
-    """Every channel pulled towards its mean."""
+    """Pull every channel towards its mean."""
     means = np.array(cv2.mean(image)[: 1 if image.ndim == 2 else 3])
     table = np.rint((np.arange(256)[:, np.newaxis] - means) * factor + means).astype(np.uint8)
     return cv2.LUT(image, table[np.newaxis] if image.ndim == 3 else table)
 
 
 def saturate(image: np.ndarray, rng: np.random.Generator, factor: float, added: float) -> np.ndarray:
-    """HSV's saturation times a factor, plus a share; a grey image has none and stays as it is.
+    """Multiply HSV's saturation by a factor and add to it; a grey image has none and stays as it is.
 
     In a colour image a grey pixel counts as red, as in the reference.
     """
@@ -51,7 +51,7 @@ def saturate(image: np.ndarray, rng: np.random.Generator, factor: float, added: 
 
 @lru_cache
 def _stretched(factor: float, added: float) -> np.ndarray:
-    """By value and least channel, how much farther from the value the channels lie; float32 flat."""
+    """Return by value and least channel the factor of the channels' distance from the value, float32, flat."""
     value, least = np.arange(256.0)[:, np.newaxis], np.arange(256.0)
     spread = np.maximum(value - least, 1)
     saturation = (spread / np.maximum(value, 1) * factor + added).clip(0, 1)

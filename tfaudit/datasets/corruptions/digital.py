@@ -1,4 +1,4 @@
-"""Digital processing: elastic warping, coarse pixels, JPEG."""
+"""Digital processing: elastic transform, pixelation, JPEG."""
 
 from functools import lru_cache
 
@@ -12,7 +12,7 @@ __all__ = ["elastic_transform", "jpeg_compression", "pixelate"]
 def elastic_transform(
     image: np.ndarray, rng: np.random.Generator, strength: float, sigma: float, shift: float
 ) -> np.ndarray:
-    """An affine map that moves three points a little, then a smooth random displacement of every pixel."""
+    """Apply an affine map that moves three points a little, then displace every pixel smoothly at random."""
     height, width = image.shape[:2]
     centre, square = np.array((height // 2, width // 2), np.float32), min(height, width) // 3
     points = centre + np.array([(1, 1), (1, -1), (-1, -1)], np.float32) * square
@@ -22,7 +22,7 @@ def elastic_transform(
     if not strength:
         return image
     noise = rng.random((2, height, width), np.float32) * 2 - 1
-    # The Gaussian as a matrix: its taps may be more than the pixels.
+    # The Gaussian is a matrix here: it may have more taps than the image has pixels.
     right, down = _smoothing(height, sigma) @ noise @ _smoothing(width, sigma).T * np.float32(strength)
     right += np.arange(width, dtype=np.float32)
     down += np.arange(height, dtype=np.float32)[:, np.newaxis]
@@ -35,14 +35,14 @@ def _smoothing(size: int, sigma: float) -> np.ndarray:
 
 
 def pixelate(image: np.ndarray, rng: np.random.Generator, share: float) -> np.ndarray:
-    """Means of boxes, spread over the pixels again."""
+    """Average the pixels in boxes, and repeat each mean over its box."""
     boxes = tuple(int(size * share) for size in image.shape[:2])
     (top, bottom), (left, right) = (_windows(size, count) for size, count in zip(image.shape, boxes, strict=False))
     corners = cv2.integral(image)
     strips = corners.take(bottom, 0) - corners.take(top, 0)
     sums = strips.take(right, 1) - strips.take(left, 1)
     area = np.outer(bottom - top, right - left)
-    # Halves go up, as in Pillow, which rounds after each of the two axes.
+    # Halves are rounded up, as in Pillow, which rounds after each of the two axes.
     means = (sums / (area if image.ndim == 2 else area[..., np.newaxis]) + 0.5).astype(np.uint8)
     above, before = (_windows(count, size)[0] for size, count in zip(image.shape, boxes, strict=False))
     return means.take(before, 1).take(above, 0)
@@ -50,7 +50,7 @@ def pixelate(image: np.ndarray, rng: np.random.Generator, share: float) -> np.nd
 
 @lru_cache
 def _windows(size: int, new_size: int) -> tuple[np.ndarray, np.ndarray]:
-    """First pixel, and the one after the last, of each mean of Pillow's `BOX` filter, in its very arithmetic."""
+    """Return the first pixel and the one after the last of each mean of Pillow's `BOX` filter, in its arithmetic."""
     scale = size / new_size
     stretch = max(scale, 1.0)
     centre = (np.arange(new_size) + 0.5) * scale
@@ -62,7 +62,7 @@ def _windows(size: int, new_size: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def jpeg_compression(image: np.ndarray, rng: np.random.Generator, quality: int) -> np.ndarray:
-    """Written as a JPEG and read again."""
+    """Encode as a JPEG and decode."""
     grey = image.ndim == 2
     source = image if grey else cv2.cvtColor(image, cv2.COLOR_RGB2BGR)
     _, code = cv2.imencode(".jpg", source, (cv2.IMWRITE_JPEG_QUALITY, quality))

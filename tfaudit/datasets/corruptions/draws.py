@@ -1,7 +1,7 @@
-"""Random numbers by the million: raw bits looked up in tables of quantiles.
+"""Fast random draws: raw bits looked up in tables of quantiles.
 
-Pixels have 256 levels, so 65,536 equally likely quantiles give a distribution as well as exact draws do, at a tenth of
-the time.
+Pixels have 256 levels, so 65,536 equally likely quantiles stand for a distribution as well as exact draws do, in a
+tenth of the time.
 """
 
 from functools import lru_cache
@@ -9,13 +9,13 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import ndtri
 
-__all__ = ["LEVELS", "bits", "normals", "quantiles"]
+__all__ = ["TABLE_SIZE", "bits", "normals", "quantiles"]
 
-LEVELS = 1 << 16
+TABLE_SIZE = 1 << 16
 
 
 def bits(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
-    """Uniform uint16 of this shape.
+    """Draw uniform uint16 of a shape.
 
     Example:
         >>> bits(np.random.default_rng(0), (2, 3)).dtype
@@ -27,14 +27,14 @@ def bits(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
 
 @lru_cache(maxsize=1)
 def quantiles() -> np.ndarray:
-    """The standard normal's quantiles at the middle of 65,536 equal shares, float64.
+    """Return the standard normal's quantiles at the middle of 65,536 equal shares, float64.
 
     Example:
         >>> table = quantiles()
         >>> round(float(table.std()), 4), float(table[0].round(1))
         (1.0, -4.3)
     """
-    return ndtri((np.arange(LEVELS) + 0.5) / LEVELS)
+    return ndtri((np.arange(TABLE_SIZE) + 0.5) / TABLE_SIZE)
 
 
 @lru_cache(maxsize=1)
@@ -43,7 +43,7 @@ def _single_precision() -> np.ndarray:
 
 
 def normals(rng: np.random.Generator, shape: tuple[int, ...], mean: float, deviation: float) -> np.ndarray:
-    """Normal draws, float32 of this shape.
+    """Draw from a normal distribution, float32 of a shape.
 
     Example:
         >>> normals(np.random.default_rng(0), (100, 100), 5, 2).mean().round()

@@ -1,4 +1,4 @@
-"""Noise: a table of the distribution's quantiles, and for each value of each pixel a uniform place in it."""
+"""Noise: for each value of each pixel a random entry of a table of the distribution's quantiles."""
 
 from functools import lru_cache
 
@@ -10,28 +10,28 @@ from tfaudit.datasets.corruptions import draws
 
 __all__ = ["gaussian_noise", "impulse_noise", "shot_noise", "speckle_noise"]
 
-PLACES = draws.LEVELS >> 2
-"""Quantiles of shot noise for each of the 256 values: 4 MB a table, which the cache of a processor holds."""
+QUANTILES = draws.TABLE_SIZE >> 2
+"""Quantiles of shot noise for each of the 256 values: a table of 4 MB fits in a processor's cache."""
 
 
 def gaussian_noise(image: np.ndarray, rng: np.random.Generator, sigma: float) -> np.ndarray:
-    """Every value plus a normal draw of standard deviation `255 * sigma`."""
+    """Add a normal draw of standard deviation `255 * sigma` to every value."""
     return _added(image, rng, _normal_steps(sigma))
 
 
 def impulse_noise(image: np.ndarray, rng: np.random.Generator, share: float) -> np.ndarray:
-    """A share of the values becomes 0 or 255, half of it each."""
+    """Set a share of the values to 0 or 255, half of it each."""
     return _added(image, rng, _impulses(share))
 
 
 def speckle_noise(image: np.ndarray, rng: np.random.Generator, sigma: float) -> np.ndarray:
-    """Every value times `1 + sigma * z`, z standard normal."""
+    """Multiply every value by `1 + sigma * z`, z standard normal."""
     return cv2.multiply(image, draws.normals(rng, image.shape, 1, sigma), dtype=cv2.CV_8U)
 
 
 def shot_noise(image: np.ndarray, rng: np.random.Generator, photons: float) -> np.ndarray:
-    """Every value becomes a Poisson count, `photons` of them at full brightness."""
-    place = image.astype(np.uint32) * PLACES
+    """Replace every value by a Poisson count with a mean of `photons` at full brightness."""
+    place = image.astype(np.uint32) * QUANTILES
     place += draws.bits(rng, image.shape) >> 2
     return _counts(photons).take(place)
 
@@ -42,25 +42,25 @@ def _added(image: np.ndarray, rng: np.random.Generator, steps: np.ndarray) -> np
 
 @lru_cache
 def _normal_steps(sigma: float) -> np.ndarray:
-    # Pixels are whole numbers: what is added may be rounded instead of the sum.
+    # Pixels are integers, so the addend can be rounded instead of the sum.
     return np.rint(draws.quantiles() * (255 * sigma)).astype(np.int16)
 
 
 @lru_cache
 def _impulses(share: float) -> np.ndarray:
-    steps = np.zeros(draws.LEVELS, np.int16)
-    half = round(share / 2 * draws.LEVELS)
+    steps = np.zeros(draws.TABLE_SIZE, np.int16)
+    half = round(share / 2 * draws.TABLE_SIZE)
     steps[:half] = -255
-    steps[draws.LEVELS - half :] = 255
+    steps[draws.TABLE_SIZE - half :] = 255
     return steps
 
 
 @lru_cache(maxsize=5)
 def _counts(photons: float) -> np.ndarray:
-    """For each of the 256 values the quantiles of the noisy one, uint8 flat."""
-    counts = np.arange(photons + 8 * np.sqrt(photons) + 8)  # more never come
+    """Return for each of the 256 values the quantiles of the noisy value, uint8, flat."""
+    counts = np.arange(photons + 8 * np.sqrt(photons) + 8)  # the probability of more is negligible
     pixels = np.rint(np.minimum(counts / photons, 1) * 255).astype(np.uint8)
     shares = pdtr(counts, np.arange(256)[:, np.newaxis] / 255 * photons)
-    ends = np.rint(shares * PLACES).astype(int)
-    ends[:, -1] = PLACES
+    ends = np.rint(shares * QUANTILES).astype(int)
+    ends[:, -1] = QUANTILES
     return np.concatenate([np.repeat(pixels, np.diff(row, prepend=0)) for row in ends])

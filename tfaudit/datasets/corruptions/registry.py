@@ -1,64 +1,219 @@
-"""Every corruption by its name, and the one function that applies them to a batch."""
+"""Every corruption in one table, and `corrupt`, which applies one to a batch of images."""
 
+from __future__ import annotations
+
+import importlib
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from numbers import Integral
 from pathlib import Path
 
 import numpy as np
 
-from tfaudit.datasets.corruptions.blur import defocus_blur, gaussian_blur, motion_blur, zoom_blur
-from tfaudit.datasets.corruptions.colour import brightness, contrast, saturate
-from tfaudit.datasets.corruptions.constants import LEVELS, SCALES
-from tfaudit.datasets.corruptions.digital import elastic_transform, jpeg_compression, pixelate
-from tfaudit.datasets.corruptions.glass import glass_blur
-from tfaudit.datasets.corruptions.noise import gaussian_noise, impulse_noise, shot_noise, speckle_noise
-from tfaudit.datasets.corruptions.spatter import spatter
-from tfaudit.datasets.corruptions.textures import frosted_panes, read_textures
-from tfaudit.datasets.corruptions.weather import fog, frost, snow
-from tfaudit.errors import InputError
-from tfaudit.study.conditions import CORRUPTIONS, SEVERITIES
+from tfaudit.errors import InputError, require
 
-__all__ = ["corrupt", "corruption_names"]
+__all__ = ["CORRUPTIONS", "SCALES", "SEVERITIES", "Corruption", "corrupt", "corruption_names"]
 
-SMALLEST = 8
+SEVERITIES = (1, 2, 3, 4, 5)
+SCALES = ("imagenet", "cifar")
+
 CIFAR_EDGE = 64
-"""Up to this shorter side images get CIFAR-C's constants."""
+"""Images whose shorter side has at most this many pixels get CIFAR-C's constants by default."""
+SMALLEST_EDGE = 8
 
-Corruption = Callable[..., np.ndarray]
+Constants = tuple[float | np.ndarray, ...]
 
-FUNCTIONS: dict[str, Corruption] = {
-    "gaussian_noise": gaussian_noise,
-    "shot_noise": shot_noise,
-    "impulse_noise": impulse_noise,
-    "defocus_blur": defocus_blur,
-    "glass_blur": glass_blur,
-    "motion_blur": motion_blur,
-    "zoom_blur": zoom_blur,
-    "snow": snow,
-    "frost": frost,
-    "fog": fog,
-    "brightness": brightness,
-    "contrast": contrast,
-    "elastic_transform": elastic_transform,
-    "pixelate": pixelate,
-    "jpeg_compression": jpeg_compression,
-    "speckle_noise": speckle_noise,
-    "gaussian_blur": gaussian_blur,
-    "spatter": spatter,
-    "saturate": saturate,
+
+@dataclass(frozen=True, eq=False)
+class Corruption:
+    """Entry of a corruption in the table `CORRUPTIONS`.
+
+    Attributes:
+        module: module of `tfaudit.datasets.corruptions` that defines the function, which has the corruption's name. It
+            takes an image, uint8 `(H, W)` or `(H, W, 3)`, a random generator and the constants, and returns an image
+            of the same shape and dtype. It is imported on first use, so that the names cost no import of OpenCV.
+        imagenet: constants of ImageNet-C at severities 1 to 5.
+        cifar: constants of CIFAR-C at severities 1 to 5.
+        cifar_edge: edge in pixels for which CIFAR-C's constants are stated, where they scale with the shorter side.
+        textured: whether the function takes `textures`, pictures of frost.
+    """
+
+    module: str
+    imagenet: tuple[Constants, ...]
+    cifar: tuple[Constants, ...]
+    cifar_edge: int | None = None
+    textured: bool = False
+
+
+def _single(*values: float | np.ndarray) -> tuple[Constants, ...]:
+    """Return the levels of a corruption with one constant."""
+    return tuple((value,) for value in values)
+
+
+CORRUPTIONS: dict[str, Corruption] = {
+    "gaussian_noise": Corruption(
+        "noise",  # standard deviation, as a share of the pixel range
+        imagenet=_single(0.08, 0.12, 0.18, 0.26, 0.38),
+        cifar=_single(0.04, 0.06, 0.08, 0.09, 0.10),
+    ),
+    "shot_noise": Corruption(
+        "noise",  # photons at full brightness
+        imagenet=_single(60, 25, 12, 5, 3),
+        cifar=_single(500, 250, 100, 75, 50),
+    ),
+    "impulse_noise": Corruption(
+        "noise",  # share of the values
+        imagenet=_single(0.03, 0.06, 0.09, 0.17, 0.27),
+        cifar=_single(0.01, 0.02, 0.03, 0.05, 0.07),
+    ),
+    "defocus_blur": Corruption(
+        "blur",  # radius, sigma of the antialiasing
+        imagenet=((3, 0.1), (4, 0.5), (6, 0.5), (8, 0.5), (10, 0.5)),
+        cifar=((0.3, 0.4), (0.4, 0.5), (0.5, 0.6), (1, 0.2), (1.5, 0.1)),
+    ),
+    "glass_blur": Corruption(
+        "blur",  # sigma, largest displacement, rounds
+        imagenet=((0.7, 1, 2), (0.9, 2, 1), (1, 2, 3), (1.1, 3, 2), (1.5, 4, 2)),
+        cifar=((0.05, 1, 1), (0.25, 1, 1), (0.4, 1, 1), (0.25, 1, 2), (0.4, 1, 2)),
+    ),
+    "motion_blur": Corruption(
+        "blur",  # radius, sigma
+        imagenet=((10, 3), (15, 5), (15, 8), (15, 12), (20, 15)),
+        cifar=((6, 1), (6, 1.5), (6, 2), (8, 2), (9, 2.5)),
+    ),
+    "zoom_blur": Corruption(
+        "blur",  # zoom factors
+        imagenet=_single(
+            np.arange(1, 1.11, 0.01),
+            np.arange(1, 1.16, 0.01),
+            np.arange(1, 1.21, 0.02),
+            np.arange(1, 1.26, 0.02),
+            np.arange(1, 1.31, 0.03),
+        ),
+        cifar=_single(
+            np.arange(1, 1.06, 0.01),
+            np.arange(1, 1.11, 0.01),
+            np.arange(1, 1.16, 0.01),
+            np.arange(1, 1.21, 0.01),
+            np.arange(1, 1.26, 0.01),
+        ),
+    ),
+    "snow": Corruption(
+        "weather",  # mean and deviation of the noise, zoom, threshold, radius and sigma of the streaks, image weight
+        imagenet=(
+            (0.1, 0.3, 3, 0.5, 10, 4, 0.8),
+            (0.2, 0.3, 2, 0.5, 12, 4, 0.7),
+            (0.55, 0.3, 4, 0.9, 12, 8, 0.7),
+            (0.55, 0.3, 4.5, 0.85, 12, 8, 0.65),
+            (0.55, 0.3, 2.5, 0.85, 12, 12, 0.55),
+        ),
+        cifar=(
+            (0.1, 0.2, 1, 0.6, 8, 3, 0.95),
+            (0.1, 0.2, 1, 0.5, 10, 4, 0.9),
+            (0.15, 0.3, 1.75, 0.55, 10, 4, 0.9),
+            (0.25, 0.3, 2.25, 0.6, 12, 6, 0.85),
+            (0.3, 0.3, 1.25, 0.65, 14, 12, 0.8),
+        ),
+    ),
+    "frost": Corruption(
+        "weather",  # weights of the image and of the frost, scale of the texture
+        imagenet=((1, 0.4, 1), (0.8, 0.6, 1), (0.7, 0.7, 1), (0.65, 0.7, 1), (0.6, 0.75, 1)),
+        cifar=((1, 0.2, 0.2), (1, 0.3, 0.2), (0.9, 0.4, 0.2), (0.85, 0.4, 0.2), (0.75, 0.45, 0.2)),
+        textured=True,
+    ),
+    "fog": Corruption(
+        "weather",  # density, decay of the fractal's roughness
+        imagenet=((1.5, 2), (2.0, 2), (2.5, 1.7), (2.5, 1.5), (3.0, 1.4)),
+        cifar=((0.2, 3), (0.5, 3), (0.75, 2.5), (1, 2), (1.5, 1.75)),
+    ),
+    "brightness": Corruption(
+        "colour",  # added to HSV's value
+        imagenet=_single(0.1, 0.2, 0.3, 0.4, 0.5),
+        cifar=_single(0.05, 0.1, 0.15, 0.2, 0.3),
+    ),
+    "contrast": Corruption(
+        "colour",  # factor
+        imagenet=_single(0.4, 0.3, 0.2, 0.1, 0.05),
+        cifar=_single(0.75, 0.5, 0.4, 0.3, 0.15),
+    ),
+    "elastic_transform": Corruption(
+        "digital",  # strength, sigma, shift of the corners in pixels
+        imagenet=(
+            (244 * 2, 244 * 0.7, 244 * 0.1),
+            (244 * 2, 244 * 0.08, 244 * 0.2),
+            (244 * 0.05, 244 * 0.01, 244 * 0.02),
+            (244 * 0.07, 244 * 0.01, 244 * 0.02),
+            (244 * 0.12, 244 * 0.01, 244 * 0.02),
+        ),
+        cifar=(
+            (32 * 0, 32 * 0, 32 * 0.08),
+            (32 * 0.05, 32 * 0.2, 32 * 0.07),
+            (32 * 0.08, 32 * 0.06, 32 * 0.06),
+            (32 * 0.1, 32 * 0.04, 32 * 0.05),
+            (32 * 0.1, 32 * 0.03, 32 * 0.03),
+        ),
+        cifar_edge=32,
+    ),
+    "pixelate": Corruption(
+        "digital",  # share of the edge that remains
+        imagenet=_single(0.6, 0.5, 0.4, 0.3, 0.25),
+        cifar=_single(0.95, 0.9, 0.85, 0.75, 0.65),
+    ),
+    "jpeg_compression": Corruption(
+        "digital",  # quality
+        imagenet=_single(25, 18, 15, 10, 7),
+        cifar=_single(80, 65, 58, 50, 40),
+    ),
+    # The benchmark's four extra corruptions.
+    "speckle_noise": Corruption(
+        "noise",  # standard deviation, as a share of the pixel's value
+        imagenet=_single(0.15, 0.2, 0.35, 0.45, 0.6),
+        cifar=_single(0.06, 0.1, 0.12, 0.16, 0.2),
+    ),
+    "gaussian_blur": Corruption(
+        "blur",  # sigma
+        imagenet=_single(1, 2, 3, 4, 6),
+        cifar=_single(0.4, 0.6, 0.7, 0.8, 1),
+    ),
+    "spatter": Corruption(
+        "weather",  # mean, deviation and sigma of the noise, threshold, strength of water or sigma of mud, 1 for mud
+        imagenet=(
+            (0.65, 0.3, 4, 0.69, 0.6, 0),
+            (0.65, 0.3, 3, 0.68, 0.6, 0),
+            (0.65, 0.3, 2, 0.68, 0.5, 0),
+            (0.65, 0.3, 1, 0.65, 1.5, 1),
+            (0.67, 0.4, 1, 0.65, 1.5, 1),
+        ),
+        cifar=(
+            (0.62, 0.1, 0.7, 0.7, 0.5, 0),
+            (0.65, 0.1, 0.8, 0.7, 0.5, 0),
+            (0.65, 0.3, 1, 0.69, 0.5, 0),
+            (0.65, 0.1, 0.7, 0.69, 0.6, 1),
+            (0.65, 0.1, 0.5, 0.68, 0.6, 1),
+        ),
+    ),
+    "saturate": Corruption(
+        "colour",  # factor of HSV's saturation, added to it
+        imagenet=((0.3, 0), (0.1, 0), (2, 0), (5, 0.1), (20, 0.2)),
+        cifar=((0.3, 0), (0.1, 0), (1.5, 0), (2, 0.1), (2.5, 0.2)),
+    ),
 }
-"""`(image, rng, *constants)`, uint8 `(H, W)` or `(H, W, 3)` in and out; the last four are the extra ones."""
+"""Every corruption by its name: the benchmark's 15, then its 4 extra ones.
+
+Constants: `make_imagenet_c.py` and `make_cifar_c.py` of github.com/hendrycks/robustness, of Hendrycks & Dietterich,
+"Benchmarking Neural Network Robustness to Common Corruptions and Perturbations" (ICLR 2019).
+"""
 
 
 def corruption_names() -> tuple[str, ...]:
-    """The names that `corrupt` takes: the benchmark's 15, then its 4 extra ones.
+    """Return the names that `corrupt` takes: the benchmark's 15, then its 4 extra ones.
 
     Example:
         >>> corruption_names()[0], len(corruption_names())
         ('gaussian_noise', 19)
     """
-    return CORRUPTIONS
+    return tuple(CORRUPTIONS)
 
 
 def corrupt(
@@ -71,30 +226,31 @@ def corrupt(
     scale: str | None = None,
     textures: Sequence[str | Path] | None = None,
 ) -> np.ndarray:
-    """Corrupt images as ImageNet-C and CIFAR-C are corrupted (Hendrycks & Dietterich, 2019).
+    """Corrupt images as ImageNet-C and CIFAR-C do (Hendrycks & Dietterich, 2019).
 
-    Each image has its own stream of random numbers, keyed by the seed and its number, so that the result does not
-    depend on how the images are batched: `corrupt(images[a:b], ..., first=a)` equals `corrupt(images, ...)[a:b]`. The
-    stream is the same for every severity. Results are rounded to the nearest level, where ImageNet-C cut the fraction
-    off. A grey image is taken for a colour image with equal channels and given back as its luma.
+    Every image has its own stream of random numbers, keyed by the seed and the image's number. The result therefore
+    does not depend on the batches: `corrupt(images[a:b], ..., first=a)` equals `corrupt(images, ...)[a:b]`. The stream
+    is the same for every severity. Results are rounded to the nearest level, where ImageNet-C truncates. A grey image
+    is treated as a colour image with three equal channels, and the result is its luma.
 
     Args:
-        images: uint8 `(N, H, W, C)`, at least 8 x 8 pixels, C of 1 or 3 (RGB).
-        name: One of `corruption_names()`.
+        images: uint8 `(N, H, W, C)`, at least 8 x 8 pixels, C is 1 or 3 (RGB).
+        name: one of `corruption_names()`.
         severity: 1 to 5.
         seed: 0 to 2**63 - 1; the same seed gives the same bits.
-        first: Number of the first image, from 0.
-        scale: Whose constants: `"imagenet"` or `"cifar"`; by default CIFAR-C's where the shorter side is at most 64.
-            Those of lengths are in pixels, but for CIFAR-C's elastic transform, which goes by the shorter side.
-        textures: For `frost` the picture files to draw from. By default procedural panes in the colours and contrasts
-            of ImageNet-C's photographs; for results comparable to published ones name `frost1.png` to `frost5.jpg` of
-            github.com/hendrycks/robustness.
+        first: number of the first image, from 0.
+        scale: `"imagenet"` or `"cifar"`, whose constants to use; by default CIFAR-C's where the shorter side has at
+            most 64 pixels. Constants that are lengths are in pixels; those of CIFAR-C's elastic transform scale with
+            the shorter side.
+        textures: picture files to draw from, for `frost` only. By default procedural panes with the colours and
+            contrasts of ImageNet-C's photographs; for results comparable to published ones pass `frost1.png` to
+            `frost5.jpg` of github.com/hendrycks/robustness.
 
     Returns:
         uint8, a new array of the shape of `images`.
 
     Raises:
-        InputError: Any argument is not as described.
+        InputError: an argument is not as described.
 
     Example:
         >>> images = np.full((2, 8, 8, 1), 100, np.uint8)
@@ -102,24 +258,26 @@ def corrupt(
         array([138], dtype=uint8)
     """
     _check(images, name, severity, seed, first)
-    height, width = images.shape[1:3]
+    edge = min(images.shape[1:3])
     if scale is None:
-        scale = "cifar" if min(height, width) <= CIFAR_EDGE else "imagenet"
-    if scale not in SCALES:
-        raise InputError(f"scale is {scale!r}; allowed are {', '.join(map(repr, SCALES))}, or None to go by the size")
-    constants = LEVELS[scale][name][severity - 1]
-    function = FUNCTIONS[name]
-    if name == "frost":
-        function = partial(frost, textures=frosted_panes() if textures is None else read_textures(textures))
+        scale = "cifar" if edge <= CIFAR_EDGE else "imagenet"
+    require(scale in SCALES, "scale", scale, "'imagenet', 'cifar' or None")
+    corruption = CORRUPTIONS[name]
+    constants: Constants = getattr(corruption, scale)[severity - 1]
+    if scale == "cifar" and corruption.cifar_edge:
+        constants = tuple(value * edge / corruption.cifar_edge for value in constants)
+    function: Callable[..., np.ndarray] = getattr(importlib.import_module(f"{__package__}.{corruption.module}"), name)
+    if corruption.textured:
+        from tfaudit.datasets.corruptions.textures import frosted_panes, read_textures
+
+        function = partial(function, textures=frosted_panes() if textures is None else read_textures(textures))
     elif textures is not None:
-        raise InputError(f"textures are given for {name!r}; only 'frost' takes them")
-    if name == "elastic_transform" and scale == "cifar":
-        constants = tuple(value * min(height, width) / 32 for value in constants)
+        raise InputError("textures", f"textures for {name!r}", "none: only 'frost' takes them")
     corrupted = np.empty(images.shape, np.uint8)
     stream = np.random.Philox(key=np.array((seed, 0), np.uint64))
     rng, start = np.random.Generator(stream), stream.state
     for position, image in enumerate(images):
-        start["state"]["key"][1] = first + position  # ten times as fast as a generator for each image
+        start["state"]["key"][1] = first + position  # ten times as fast as a new generator for each image
         stream.state = start
         flat = np.ascontiguousarray(image[..., 0] if image.shape[2] == 1 else image)
         corrupted[position] = function(flat, rng, *constants).reshape(image.shape)
@@ -127,20 +285,16 @@ def corrupt(
 
 
 def _check(images: np.ndarray, name: str, severity: int, seed: int, first: int) -> None:
+    expected = "a uint8 array (N, H, W, C), C is 1 or 3"
     if not isinstance(images, np.ndarray):
-        raise InputError(
-            f"images is a {type(images).__name__}; it must be one uint8 array (N, H, W, C), all images of one size"
-        )
-    if images.dtype != np.uint8:
-        raise InputError(f"images are {images.dtype}; they must be uint8, 0 to 255")
-    if images.ndim != 4 or images.shape[3] not in (1, 3):
-        raise InputError(f"images have the shape {images.shape}; it must be (N, H, W, C) with C of 1 or 3")
-    if min(images.shape[1:3]) < SMALLEST:
-        raise InputError(f"images are {images.shape[1]} x {images.shape[2]} pixels; they must be at least 8 x 8")
-    if name not in CORRUPTIONS:
-        raise InputError(f"name is {name!r}; allowed are {', '.join(CORRUPTIONS)}")
-    if not isinstance(severity, Integral) or severity not in SEVERITIES:
-        raise InputError(f"severity is {severity!r}; allowed are 1 to 5")
+        raise InputError("images", f"a {type(images).__name__}", expected)
+    if images.dtype != np.uint8 or images.ndim != 4 or images.shape[3] not in (1, 3):
+        raise InputError("images", f"{images.dtype} {images.shape}", expected)
+    if min(images.shape[1:3]) < SMALLEST_EDGE:
+        raise InputError("images", f"{images.shape[1]} x {images.shape[2]} pixels", "at least 8 x 8")
+    require(name in CORRUPTIONS, "name", name, f"one of {', '.join(CORRUPTIONS)}")
+    require(isinstance(severity, Integral) and severity in SEVERITIES, "severity", severity, "1 to 5")
     for argument, value in (("seed", seed), ("first", first)):
-        if not isinstance(value, Integral) or not 0 <= value < 2**63:
-            raise InputError(f"{argument} is {value}; it must be a whole number from 0 to 2**63 - 1")
+        require(
+            isinstance(value, Integral) and 0 <= value < 2**63, argument, value, "a whole number from 0 to 2**63 - 1"
+        )

@@ -1,22 +1,27 @@
-"""Weather: fog, frost and snow."""
+"""Weather: fog, frost, snow, and spatter of water or mud."""
 
 import cv2
 import numpy as np
 
 from tfaudit.datasets.corruptions import draws
-from tfaudit.datasets.corruptions.blur import rounded, streaked, zooming
-from tfaudit.datasets.corruptions.fractal import clouds
+from tfaudit.datasets.corruptions.blur import rounded, smoothed, streaked, zoom_matrix
+from tfaudit.datasets.corruptions.textures import clouds
 
-__all__ = ["fog", "frost", "grey_of", "snow"]
+__all__ = ["fog", "frost", "snow", "spatter"]
+
+WATER = np.array((175, 238, 238), np.float32)
+"""Pale turquoise, RGB."""
+MUD = np.array((63, 42, 20), np.float32)
+"""Brown, RGB."""
 
 
 def fog(image: np.ndarray, rng: np.random.Generator, density: float, decay: float) -> np.ndarray:
-    """Clouds added, and the brightest pixel brought back to what it was."""
+    """Add clouds, and scale the result so that the brightest pixel keeps its value."""
     height, width = image.shape[:2]
     brightest = int(image.max()) / 255
     sky = clouds(rng, 1 << (max(height, width) - 1).bit_length(), decay)[:height, :width]
-    kept = brightest / (brightest + density)
-    return rounded(image * np.float32(kept) + _deep(sky * np.float32(255 * density * kept), image))
+    scale = brightest / (brightest + density)
+    return rounded(image * np.float32(scale) + _like(image, sky * np.float32(255 * density * scale)))
 
 
 def frost(
@@ -28,14 +33,14 @@ def frost(
     *,
     textures: tuple[np.ndarray, ...],
 ) -> np.ndarray:
-    """A piece of a frosted pane laid over the image, all of it weighted."""
+    """Add a random piece of a frosted pane to the image, each with its weight."""
     height, width = image.shape[:2]
     texture = textures[rng.integers(len(textures))]
     scale = max(scale, (height + 1) / texture.shape[0], (width + 1) / texture.shape[1])
     texture = texture if scale == 1 else cv2.resize(texture, None, fx=scale, fy=scale)
     top, left = (rng.integers(have - want + 1) for have, want in zip(texture.shape, (height, width), strict=False))
     piece = texture[top : top + height, left : left + width]
-    return cv2.addWeighted(image, image_weight, grey_of(piece) if image.ndim == 2 else piece, frost_weight, 0)
+    return cv2.addWeighted(image, image_weight, _luma(piece) if image.ndim == 2 else piece, frost_weight, 0)
 
 
 def snow(
@@ -49,25 +54,75 @@ def snow(
     sigma: float,
     image_weight: float,
 ) -> np.ndarray:
-    """A whitened image under flakes that fall aslant, and under the same flakes turned by 180 degrees."""
+    """Whiten the image, and add slanting flakes and the same flakes turned by 180 degrees."""
     height, width = image.shape[:2]
     flakes = draws.normals(rng, (height, width), mean, deviation)
     if zoom != 1:
         flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
-        flakes = cv2.warpAffine(flakes, zooming(height, width, zoom), (width, height), flags=flags)
+        flakes = cv2.warpAffine(flakes, zoom_matrix(height, width, zoom), (width, height), flags=flags)
     flakes[flakes < threshold] = 0
     flakes = streaked(flakes.clip(0, 1) * 255, radius, sigma, rng.uniform(-135, -45))
     pixels = image.astype(np.float32)
-    white = grey_of(pixels) * np.float32(1.5) + np.float32(127.5)
-    lit = np.maximum(pixels, _deep(white, image))
+    white = _luma(pixels) * np.float32(1.5) + np.float32(127.5)
+    lit = np.maximum(pixels, _like(image, white))
     whitened = cv2.addWeighted(pixels, image_weight, lit, 1 - image_weight, 0)
-    return rounded(whitened + _deep(flakes + flakes[::-1, ::-1], image))
+    return rounded(whitened + _like(image, flakes + flakes[::-1, ::-1]))
 
 
-def grey_of(image: np.ndarray) -> np.ndarray:
-    """Luma of a colour image, `(H, W)` of its type; a grey one as it is."""
+def spatter(
+    image: np.ndarray,
+    rng: np.random.Generator,
+    mean: float,
+    deviation: float,
+    sigma: float,
+    threshold: float,
+    strength: float,
+    mud: int,
+) -> np.ndarray:
+    """Add drops of water with a bright rim, or cover with blobs of mud, where smoothed noise exceeds a threshold.
+
+    Args:
+        image: uint8 `(H, W)` or `(H, W, 3)`.
+        rng: generator of the noise.
+        mean: mean of the noise.
+        deviation: standard deviation of the noise.
+        sigma: sigma of the noise's smoothing, in pixels.
+        threshold: liquid is where the smoothed noise exceeds it.
+        strength: share of light of the water, or sigma of the mud's rim.
+        mud: 1 for mud, 0 for water.
+    """
+    liquid = smoothed(draws.normals(rng, image.shape[:2], mean, deviation), sigma)
+    if mud:
+        share = smoothed((liquid > threshold).astype(np.float32), strength)
+        share[share < 0.8] = 0
+        return _blended(image, MUD, share, 1 - share)
+    liquid[liquid < threshold] = 0
+    drops = _with_rim(np.minimum(liquid * 255, 255).astype(np.uint8))
+    brightest = drops.max()
+    if brightest == 0:
+        return image
+    return _blended(image, WATER, drops * np.float32(strength / brightest), np.ones_like(drops))
+
+
+def _with_rim(liquid: np.ndarray) -> np.ndarray:
+    """Brighten the liquid by its rim and by light from one side, float32."""
+    rim = cv2.distanceTransform(255 - cv2.Canny(liquid, 50, 150), cv2.DIST_L2, 5)
+    rim = cv2.equalizeHist(cv2.blur(np.minimum(rim, 20), (3, 3)).astype(np.uint8))
+    lit = cv2.filter2D(rim, cv2.CV_8U, np.array([[-2, -1, 0], [-1, 1, 1], [0, 1, 2]]))
+    return cv2.blur(lit, (3, 3)).astype(np.float32) * liquid
+
+
+def _blended(image: np.ndarray, colour: np.ndarray, share: np.ndarray, image_share: np.ndarray) -> np.ndarray:
+    if image.ndim == 2:
+        return rounded(image * image_share + share * _luma(colour[np.newaxis, np.newaxis]))
+    return rounded(image * image_share[..., np.newaxis] + share[..., np.newaxis] * colour)
+
+
+def _luma(image: np.ndarray) -> np.ndarray:
+    """Return the luma of a colour image, `(H, W)` of its dtype; a grey image as it is."""
     return image if image.ndim == 2 else cv2.cvtColor(image, cv2.COLOR_RGB2GRAY)
 
 
-def _deep(layer: np.ndarray, image: np.ndarray) -> np.ndarray:
+def _like(image: np.ndarray, layer: np.ndarray) -> np.ndarray:
+    """Return a layer `(H, W)` with as many dimensions as the image."""
     return layer if image.ndim == 2 else layer[..., np.newaxis]

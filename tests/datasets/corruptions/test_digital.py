@@ -4,9 +4,7 @@ import pytest
 from scipy.ndimage import map_coordinates
 from skimage.filters import gaussian
 
-from tfaudit.datasets.corruptions.constants import LEVELS
-from tfaudit.datasets.corruptions.registry import corrupt
-from tfaudit.study.conditions import SEVERITIES
+from tfaudit.datasets.corruptions.registry import CORRUPTIONS, SEVERITIES, corrupt
 
 
 @pytest.mark.parametrize("severity", SEVERITIES)
@@ -14,7 +12,7 @@ from tfaudit.study.conditions import SEVERITIES
 def test_the_same_draws_give_the_pixels_of_the_reference(small_photographs, severity, shape):
     image = np.ascontiguousarray(small_photographs[0, : shape[0], : shape[1]])
     height, width = shape
-    strength, sigma, shift = LEVELS["imagenet"]["elastic_transform"][severity - 1]
+    strength, sigma, shift = CORRUPTIONS["elastic_transform"].imagenet[severity - 1]
     rng = np.random.Generator(np.random.Philox(key=np.array((4, 0), np.uint64)))
     centre, square = np.float32(shape) // 2, min(shape) // 3
     points = np.float32(

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfaudit.datasets.corruptions.glass import followed
+from tfaudit.datasets.corruptions.blur import chained_sources
 from tfaudit.datasets.corruptions.registry import corrupt
 
 
@@ -18,12 +18,12 @@ def copied_one_by_one(size, places, sources):
 def test_chains_are_followed_as_one_copy_after_the_other_would(size, data):
     places = np.array(sorted(data.draw(st.sets(st.integers(0, size - 1)))), int)
     sources = np.array([data.draw(st.integers(0, size - 1)) for _ in places], int)
-    np.testing.assert_array_equal(followed(size, places, sources), copied_one_by_one(size, places, sources))
+    np.testing.assert_array_equal(chained_sources(size, places, sources), copied_one_by_one(size, places, sources))
 
 
 def test_a_long_chain():
     places = np.arange(999)
-    assert (followed(1000, places, places + 1) == 999).all()
+    assert (chained_sources(1000, places, places + 1) == 999).all()
 
 
 @pytest.mark.parametrize("severity", [1, 5])

@@ -1,0 +1,238 @@
+"""Loading of data sets by name: embedded ones, what TensorFlow Datasets has prepared on this machine, and mocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfaudit.datasets.builders import data_folder, find_builder, not_prepared
+from tfaudit.datasets.catalogue import CATALOGUE, MOCK_PREFIX, base_name, catalogue_entry
+from tfaudit.datasets.cropping import resize_and_crop
+from tfaudit.datasets.dataset import Dataset, EncodedImages, check_labels
+from tfaudit.datasets.features import ChosenFeatures, choose_features, partial_decoding, value_of
+from tfaudit.datasets.mock import mock_builder
+from tfaudit.errors import InputError, require
+from tfaudit.quiet import quiet_tfds, start_tensorflow
+
+if TYPE_CHECKING:
+    import tensorflow as tf
+
+__all__ = ["is_available", "load_dataset", "open_builder"]
+
+IN_MEMORY_BYTES = 600 * 2**20
+"""Decoded pixels up to this size are held in memory; the largest such data set is EMNIST ByClass."""
+
+
+def load_dataset(
+    name: str,
+    split: str,
+    *,
+    data_dir: str | Path | None = None,
+    image_size: int | None = None,
+    crop: int | None = None,
+) -> Dataset:
+    """Load a split of a data set of labelled images, without a network.
+
+    `digits` comes with tfaudit. Every other name is a data set that TensorFlow Datasets or `tfaudit prepare` has
+    prepared on this machine. Up to 600 MB of decoded pixels of one size are held in memory; larger data sets stream.
+    The prefix `mock:` replaces a data set by 64 random examples per split with the same structure.
+
+    CelebA's class is blond or not, and its other attributes are groups ([F] 3). ImageNet can be tested on
+    `"validation"` only; see `tfaudit.datasets.catalogue.test_split`.
+
+    Args:
+        name: `"digits"`, or a TFDS name with or without configuration and version: `"cifar10"`,
+            `"mnist_corrupted/fog"`, `"mnist:3.0.1"`, `"mock:imagenet2012"`.
+        split: name of a split, such as `"train"` or `"test"`; for TFDS data sets also a slice, `"train[:80%]"`.
+        data_dir: folder of the prepared data sets; by default the variable `TFDS_DATA_DIR` or `~/tensorflow_datasets`.
+        image_size: shorter side to scale to, in pixels. None leaves the images as they are.
+        crop: edge of the central square to crop after scaling, in pixels; `image_size` by default. ImageNet is
+            evaluated with 256 and 224.
+
+    Returns:
+        The split, with its examples in a fixed order.
+
+    Raises:
+        InputError: an unknown name or split, no labelled images, or a data set that is not prepared; the error names
+            the command that gets it.
+
+    Example:
+        >>> train = load_dataset("digits", "train")
+        >>> train.num_examples, train.image_shape, train.in_memory
+        (1197, (8, 8, 1), True)
+    """
+    for argument, pixels in (("image_size", image_size), ("crop", crop)):
+        require(pixels is None or pixels >= 1, argument, pixels, "1 pixel or more")
+    if image_size is not None and crop is not None:
+        require(crop <= image_size, "crop", crop, f"at most image_size, {image_size}")
+    entry = CATALOGUE.get(name)
+    if entry is None or entry.embedded is None:
+        return _load_prepared(name, split, data_dir, image_size, crop)
+    dataset = entry.embedded(split)
+    edge = dataset.image_shape[0]
+    for argument, pixels in (("image_size", image_size), ("crop", crop)):
+        require(pixels in (None, edge), argument, pixels, f"{edge} or None: {name!r} is not resized")
+    return dataset
+
+
+def is_available(name: str, *, data_dir: str | Path | None = None) -> bool:
+    """Return whether the files that `load_dataset` reads are present, without reading them.
+
+    Raises:
+        InputError: an unknown name.
+
+    Example:
+        >>> is_available("digits"), is_available("mock:imagenet2012")
+        (True, True)
+    """
+    entry = catalogue_entry(name)
+    if entry.embedded or name.startswith(MOCK_PREFIX):
+        return True
+    if entry.features and not (data_folder(data_dir) / base_name(name)).is_dir():
+        return False
+    with quiet_tfds():
+        return bool(find_builder(name, data_dir).is_prepared())
+
+
+def open_builder(name: str, data_dir: str | Path | None = None) -> Any:
+    """Return the TFDS builder of a data set, prepared or not, or a mock of it.
+
+    Args:
+        name: as `find_builder` takes it, with or without `mock:`.
+        data_dir: as `data_folder` takes it.
+
+    Raises:
+        InputError: an unknown name.
+    """
+    start_tensorflow()  # the features import it
+    if name.startswith(MOCK_PREFIX):
+        return mock_builder(name.removeprefix(MOCK_PREFIX), data_dir)
+    return find_builder(name, data_dir)
+
+
+def _load_prepared(
+    name: str, split: str, data_dir: str | Path | None, image_size: int | None, crop: int | None
+) -> Dataset:
+    """Return a split in memory if its decoded pixels fit, else as a stream."""
+    builder = open_builder(name, data_dir)
+    features = builder.info.features
+    chosen = choose_features(name, features)
+    with quiet_tfds():
+        if not builder.is_prepared():
+            raise not_prepared("name", name, data_dir)
+    splits = builder.info.splits
+    try:
+        count = splits[split].num_examples
+    except (KeyError, ValueError, AssertionError):
+        names = ", ".join(map(repr, sorted(splits)))
+        raise InputError("split", repr(split), f"one of {names} of {name!r}, or a slice such as 'test[:50%]'") from None
+    require(count > 0, "split", split, f"a part of {name!r} with examples")
+
+    reader = _Reader(builder, split, chosen)
+    resize, image = resize_and_crop(image_size, crop), value_of(features, chosen.image)
+    encoded = EncodedImages(
+        read=reader.images,
+        decode=lambda content: resize(image.decode_example(content)),
+        example_bytes=sum(s.num_bytes for s in splits.values()) // sum(s.num_examples for s in splits.values()),
+    )
+    edge = crop or image_size
+    shape = tuple(image.shape) if edge is None else (edge, edge, image.shape[2])
+    dataset = Dataset(
+        name=name,
+        split=split,
+        class_names=chosen.class_names,
+        image_shape=shape,
+        num_examples=count,
+        stream=encoded.stream,
+        label_stream=reader.labels,
+        encoded=encoded,
+    )
+    fits = None not in shape and count * int(np.prod(shape)) <= IN_MEMORY_BYTES
+    return _in_memory(dataset, grouped=bool(chosen.groups)) if fits else dataset
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Reader of the examples of a split."""
+
+    builder: Any
+    split: str
+    chosen: ChosenFeatures
+
+    def images(self, seed: tf.Tensor | None) -> tf.data.Dataset:
+        """Return `(encoded image, label, example id)`; a seed determines the order of the files."""
+        chosen = self.chosen
+
+        def triple(example: dict[str, Any]) -> tuple[tf.Tensor, ...]:
+            return value_of(example, chosen.image), self._label(example), value_of(example, chosen.identity)
+
+        return self._read([chosen.image, chosen.label], seed, encoded=[chosen.image]).map(triple)
+
+    def labels(self) -> tf.data.Dataset:
+        """Return `(label, example id, groups)` in the fixed order."""
+        chosen = self.chosen
+
+        def row(example: dict[str, Any]) -> tuple[Any, ...]:
+            groups = {key: readable(value_of(example, path)) for key, (path, readable) in chosen.groups.items()}
+            return self._label(example), value_of(example, chosen.identity), groups
+
+        return self._read([chosen.label, *(path for path, _ in chosen.groups.values())], None).map(row)
+
+    def _label(self, example: dict[str, Any]) -> tf.Tensor:
+        import tensorflow as tf
+
+        return tf.cast(value_of(example, self.chosen.label), tf.int64)
+
+    def _read(
+        self, paths: Iterable[tuple[str, ...]], seed: tf.Tensor | None, *, encoded: Iterable[tuple[str, ...]] = ()
+    ) -> tf.data.Dataset:
+        import tensorflow_datasets as tfds
+
+        config = tfds.ReadConfig(
+            add_tfds_id=True,
+            try_autocache=False,
+            skip_prefetch=True,
+            shuffle_seed=seed,
+            shuffle_reshuffle_each_iteration=False,
+            enable_ordering_guard=False,
+        )
+        wanted = partial_decoding([*paths, self.chosen.identity], encoded=encoded)
+        with quiet_tfds():
+            return self.builder.as_dataset(
+                split=self.split, decoders=wanted, read_config=config, shuffle_files=seed is not None
+            )
+
+
+def _in_memory(dataset: Dataset, *, grouped: bool) -> Dataset:
+    """Return the data set with its pixels in memory; without groups its files are read once, not twice."""
+    pixels = np.empty((dataset.num_examples, *dataset.image_shape), np.uint8)  # type: ignore[type-var]
+    labels = np.empty(dataset.num_examples, np.int64)
+    ids: list[np.ndarray] = []
+    end = 0
+    for images, classes, names in dataset.stream().batch(2048).as_numpy_iterator():  # type: ignore[misc]
+        begin, end = end, end + len(classes)
+        if end <= dataset.num_examples:
+            pixels[begin:end], labels[begin:end] = images, classes
+        ids.append(names.astype(str))
+    if end != dataset.num_examples:
+        raise InputError(
+            "split",
+            f"{dataset.split!r} of {dataset.name!r} with {end} examples",
+            f"{dataset.num_examples}, as its description says; prepare it again",
+        )
+    check_labels(dataset.name, dataset.split, labels, dataset.num_classes)
+    return Dataset(
+        name=dataset.name,
+        split=dataset.split,
+        class_names=dataset.class_names,
+        image_shape=dataset.image_shape,
+        num_examples=dataset.num_examples,
+        pixels=pixels,
+        known_labels=labels,
+        known_ids=np.concatenate(ids),
+        known_groups={str(name): values.to_numpy() for name, values in dataset.groups.items()} if grouped else {},
+    )
