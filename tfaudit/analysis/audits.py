@@ -159,12 +159,24 @@ AUDITS: Mapping[str, Audit] = {
             compute=lambda data, key, alpha: compare(data.baseline, data.populations[key], alpha=alpha),
             applies=lambda data, key: key != BASELINE and data.is_single(key),
             options=_alpha,
+            title="One model against one",
+            question=(
+                "What does each compressed model lose and win on the same images, is that more than chance "
+                "(McNemar's exact test), and how large may the change be (Tango's interval)?"
+            ),
+            source="[M] [T]",
         ),
         Audit(
             name="distortion",
             result=Distortion,
             compute=lambda data, key: distortion(data.baseline, data.populations[key]),
             applies=lambda data, key: key != BASELINE and data.shares_members(key),
+            title="Recall distortion",
+            question=(
+                "Does compression drive the recalls of the classes apart or together: is the slope of the recall balances "
+                "after compression on those before above 1 or below 1?"
+            ),
+            source="[R] 5 and 6",
         ),
         Audit(
             name="groups",
@@ -174,6 +186,9 @@ AUDITS: Mapping[str, Audit] = {
             options=_alpha,
             arguments=_group_arguments,
             depends_on=lambda data, key: data.groups_fingerprint,
+            title="Groups",
+            question="Which groups and individuals lose more, or less, accuracy than the images overall?",
+            source="[P] 4.1",
         ),
         Audit(
             name="attributes",
@@ -182,6 +197,9 @@ AUDITS: Mapping[str, Audit] = {
             applies=lambda data, key: key != BASELINE and bool(data.group_columns),
             options=_alpha,
             depends_on=lambda data, key: data.groups_fingerprint,
+            title="Attributes of the exemplars",
+            question="Which attributes do PIEs have more often (ratio above 1) or less often than the other images?",
+            source="[F] 3.2",
         ),
         Audit(
             name="trends",
@@ -190,6 +208,12 @@ AUDITS: Mapping[str, Audit] = {
             applies=lambda data, key: key != BASELINE and bool(len(data.groups.columns)),
             options=_alpha,
             depends_on=lambda data, key: data.groups_fingerprint,
+            title="Properties of the images",
+            question=(
+                "How does accuracy depend on the tilt and the ink of a digit, and does compression hurt one kind of image "
+                "more: do the fitted lines before and after diverge?"
+            ),
+            source="[P] 4.1 and C",
         ),
         Audit(
             name="robustness",
@@ -202,6 +226,12 @@ AUDITS: Mapping[str, Audit] = {
                 data.fingerprints.evaluations[BASELINE],
                 data.fingerprints.evaluations[key],
             ],
+            title="Robustness",
+            question=(
+                "What does compression cost on corrupted images or images from elsewhere, which corruptions and classes pay, "
+                "and is it more than compression costs on clean images?"
+            ),
+            source="[F] 4 and D, [HD]",
         ),
     )
 }

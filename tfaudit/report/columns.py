@@ -1,0 +1,388 @@
+"""The catalogue of columns: heading, unit, format and help of every column that reports, terminal and viewer show."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from collections.abc import Hashable, Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+__all__ = ["COLUMNS", "Column", "TextColumn", "column", "text_columns"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Column:
+    """How a column of a frame is shown.
+
+    Attributes:
+        heading: without the unit.
+        form: format specification of numbers; integers without one have thousands separators.
+        unit: "%" of shares, "pp" of percentage points, "bytes", ...; empty for numbers without one and for text.
+        scale: factor from the frame's values to the unit.
+        help: what the column means, in a few words.
+    """
+
+    heading: str
+    form: str = ""
+    unit: str = ""
+    scale: float = 1
+    help: str = ""
+
+    @property
+    def title(self) -> str:
+        """Heading with its unit.
+
+        Example:
+            >>> column("recall_before").title
+            'recall before, %'
+        """
+        return f"{self.heading}, {self.unit}" if self.unit else self.heading
+
+    @property
+    def grid_heading(self) -> str:
+        """Heading in a data grid, whose cells show percent and bytes with their unit."""
+        return self.heading if self.grid_format in ("percent", "bytes") else self.title
+
+    @property
+    def grid_format(self) -> str | None:
+        """Format of unscaled numbers as Streamlit's `NumberColumn` takes it; None is its default.
+
+        Example:
+            >>> column("recall_before").grid_format, column("difference_pp").grid_format
+            ('percent', '%+.2f')
+        """
+        if self.scale == 100 or self.unit == "bytes":
+            return "percent" if self.scale == 100 else "bytes"
+        return f"%{self.form}" if self.form and "," not in self.form else None
+
+    def text(self, value: object) -> str:
+        """Return the text of a cell: a dash for an unknown value, a true minus sign, "yes" or "no" for a truth value.
+
+        Example:
+            >>> column("difference_pp").text(-5.125), column("p").text(float("nan"))
+            ('−5.12', '–')
+        """
+        if pd.isna(value):  # type: ignore[call-overload]
+            return "–"
+        if isinstance(value, (bool, np.bool_)):
+            return "yes" if value else "no"
+        if isinstance(value, (int, np.integer)) and self.scale == 1:
+            return f"{value:,}".replace("-", "−")
+        if isinstance(value, str) or not self.form:
+            return str(value)
+        return format(self.scale * value, self.form).replace("-", "−")  # type: ignore[operator]
+
+
+@dataclasses.dataclass(frozen=True)
+class TextColumn:
+    """A column as text.
+
+    Attributes:
+        heading: with its unit.
+        help: what the heading means; may be empty.
+        cells: one per row.
+        numeric: whether the cells are numbers.
+    """
+
+    heading: str
+    help: str
+    cells: tuple[str, ...]
+    numeric: bool = True
+
+
+def column(name: Hashable, table: str = "") -> Column:
+    """Return how a column is shown; one that the catalogue lacks has its own name as heading.
+
+    Args:
+        name: of the column in its frame.
+        table: prefix of the entries of `COLUMNS` that come first, such as "slopes".
+
+    Example:
+        >>> column("low", "slopes").help
+        'Lower end of the confidence interval of the mean slope; a family of intervals holds together'
+        >>> column("mean_rank").heading
+        'mean rank'
+    """
+    fallback = Column(str(name).replace("_", " "), ".4g")
+    return COLUMNS.get(f"{table}.{name}", COLUMNS.get(str(name), fallback))
+
+
+def text_columns(
+    frame: pd.DataFrame, names: Sequence[str] = (), table: str = "", headings: Mapping[str, str] | None = None
+) -> tuple[TextColumn, ...]:
+    """Return columns of a frame as text.
+
+    Args:
+        frame: its rows are the rows of the table.
+        names: which columns, in this order; all by default.
+        table: as in `column`.
+        headings: by name, where the heading depends on the data, such as a column of groups.
+
+    Example:
+        >>> recall, = text_columns(pd.DataFrame({"recall_before": [0.5]}), ["recall_before"])
+        >>> recall.heading, recall.cells
+        ('recall before, %', ('50.0',))
+    """
+    shown = []
+    for name in names or list(frame):
+        entry = column(name, table)
+        if entry.unit == "bytes":
+            entry = _in_round_unit(entry, frame[name].max())
+        numeric = pd.api.types.is_numeric_dtype(frame[name]) and not pd.api.types.is_bool_dtype(frame[name])
+        heading = (headings or {}).get(name, entry.title)
+        shown.append(TextColumn(heading, entry.help, tuple(map(entry.text, frame[name])), numeric))
+    return tuple(shown)
+
+
+def _in_round_unit(entry: Column, largest: float) -> Column:
+    """Return a column of bytes in the unit in which the largest value is below a thousand."""
+    power = 0 if pd.isna(largest) or largest < 1 else min(int(math.log10(largest)) // 3, 3)
+    return dataclasses.replace(entry, unit=("B", "kB", "MB", "GB")[power], scale=1000.0**-power)
+
+
+def _share(heading: str, help: str = "", form: str = ".1f") -> Column:
+    return Column(heading, form, "%", 100, help)
+
+
+def _points(heading: str, help: str = "Percentage points", form: str = "+.2f") -> Column:
+    return Column(heading, form, "pp", help=help)
+
+
+def _number(heading: str, form: str, help: str = "") -> Column:
+    return Column(heading, form, help=help)
+
+
+def _text(heading: str, help: str = "") -> Column:
+    return Column(heading, help=help)
+
+
+def _interval(of: str, form: str = "+.2f", unit: str = "", scale: float = 1) -> tuple[Column, Column]:
+    ends = (("from", "Lower"), ("to", "Upper"))
+    low, high = (Column(heading, form, unit, scale, f"{end} end of the {of}") for heading, end in ends)
+    return low, high
+
+
+_count = functools.partial(_number, form=",.0f")
+_p = functools.partial(_number, form=".2g")
+_HOLM, _BH = "Holm's correction", "Benjamini and Hochberg's correction"
+_CHANGE = _interval("confidence interval of the change")
+_NORMALISED = _interval("confidence interval of the normalised change")
+_EXCESS = _interval("confidence interval of the excess")
+_SLOPE = _interval("confidence interval of the slope", "+.4g")
+_MEAN_SLOPE = _interval("confidence interval of the mean slope; a family of intervals holds together", ".3f")
+_CHANCE = _interval("central 95 % expected by chance", ",.0f")
+_PART = _interval("95 % confidence interval over the members", ".1f", "%", 100)
+_MCE = _interval("confidence interval of mCE", ".1f", scale=100)
+
+COLUMNS: Mapping[str, Column] = {
+    # What a row is about.
+    "title": _text("variant", "Variant of the model"),
+    "members": _count("members", help="Models of the variant"),
+    "member": _text("member"),
+    "class": _text("class"),
+    "group": _text("group"),
+    "individual": _text("individual"),
+    "attribute": _text("attribute"),
+    "value": _text("value"),
+    "corruption": _text("corruption"),
+    "severity": _count("severity"),
+    "condition": _text("condition", "Corruption and severity"),
+    "rank": _text("accuracy", "The true class counts as right among the first k predictions"),
+    "k": _count("k", help="The true class counts as right among the first k predictions"),
+    "examples": _count("images"),
+    "test": _text("test"),
+    "direction": _text("direction", "Whether the class or group is harmed or favoured after the correction"),
+    "technique": _text("technique"),
+    # Size and cost.
+    "sparsity": _share("sparsity", "Zeros among the prunable weights"),
+    "bytes": Column("size", ".3g", "bytes", help="Model file, mean over members"),
+    "gzipped_bytes": Column("gzipped", ".3g", "bytes", help="Gzipped model file, mean over members"),
+    "parameters": _count("parameters"),
+    "zeros": _count("zeros", help="Zeros among the weights of kernels"),
+    "flops": Column("flops", ",.4g", "M", 1e-6, "Operations for one image, in millions"),
+    "effective_flops": Column("effective flops", ",.4g", "M", 1e-6, "Operations that no zero weight makes superfluous"),
+    "latency_1_ms": Column("latency", ".3g", "ms", help="Median for one image, one thread, on this machine"),
+    "latency_1_ratio": _number("of dense", ".2f", "Median ratio to the dense model, measured alternately"),
+    "latency_32_ms": Column("latency of 32", ".3g", "ms", help="Median for 32 images, one thread, on this machine"),
+    "size": _share("size", "Gzipped model file, relative to the baseline's"),
+    "time": _share("latency", "Latency of one image, relative to the baseline's, on this machine"),
+    # Accuracy and recall.
+    "accuracy": _share("accuracy", "Mean top-1 accuracy over members", ".2f"),
+    "accuracy_before": _share("accuracy before", form=".2f"),
+    "accuracy_after": _share("after", form=".2f"),
+    "top1": _share("top-1", "Mean accuracy", ".2f"),
+    "top1_change": _share("change", "Change of mean top-1 accuracy, relative to the baseline's", "+.2f"),
+    "top5": _share("top-5", "Mean accuracy of five guesses", ".2f"),
+    "recall_before": _share("recall before", "Mean over the members"),
+    "recall_after": _share("after", "Mean over the members"),
+    "difference_pp": _points("change"),
+    "low_pp": _CHANGE[0],
+    "high_pp": _CHANGE[1],
+    "normalised_pp": _points("normalised", "Change minus the change of the overall accuracy, percentage points"),
+    "normalised_low_pp": _NORMALISED[0],
+    "normalised_high_pp": _NORMALISED[1],
+    "relative_change": _share("relative change", "Change as a share of the accuracy before", "+.2f"),
+    "p": _p("p"),
+    "p_holm": _p("p, Holm", help=f"p after {_HOLM}"),
+    "p_bh": _p("p, BH", help=f"p after {_BH}"),
+    # The table of a study, [F] table 2.
+    "significant": _count("signif.", help="Classes with p ≤ alpha, uncorrected as in [F]"),
+    "expected_by_chance": _number("chance", ".3g", "Such classes expected if nothing had changed"),
+    "significant_holm": _count("Holm", help=f"Classes significant after {_HOLM}"),
+    "significant_bh": _count("BH", help=f"Classes significant after {_BH}"),
+    "harmed": _count("harmed", help="Significant classes that lose more than the model as a whole"),
+    "pies": _count("PIEs", help="Images whose modal label changes"),
+    "pies_by_chance": _count("PIEs by chance", help="Such images expected if compression did nothing"),
+    "pies_p": _number("p of PIEs", ".3f", "Probability of as many PIEs by chance; permutation test over members"),
+    # Classes under compression (Welch's test).
+    "classes.p": _p("p", help="Welch's test"),
+    # One model against one.
+    "pairs.title": _text("model"),
+    "pairs.accuracy_before": _share("top-1 before", form=".2f"),
+    "pairs.recall_before": _share("recall before"),
+    "pairs.recall_after": _share("after"),
+    "pairs.p": _p("p", help="McNemar's exact test"),
+    "negative_flips": _count("lost", help="Negative flips: right before, wrong after"),
+    "positive_flips": _count("won", help="Positive flips: wrong before, right after"),
+    "wrong_to_other_wrong": _count("other", help="Wrong before, wrong in another way after"),
+    "lost": _count("lost", help="Negative flips: right before, wrong after"),
+    "won": _count("won", help="Positive flips: wrong before, right after"),
+    "btc": _share("BTC", "Backward trust compatibility: share of the right predictions that stay right"),
+    "bec": _share("BEC", "Backward error compatibility: share of the wrong predictions that stay wrong"),
+    "agreement": _share("same", "Images with the same prediction before and after"),
+    "kappa": _number("kappa", ".3f", "Cohen's kappa: agreement beyond chance"),
+    "example": _text("image"),
+    "kind": _text("kind"),
+    "label": _text("true class"),
+    "before": _text("before"),
+    "after": _text("after"),
+    "probability_before": _share("probability before", "Of the model's own prediction"),
+    "probability_after": _share("after", "Of the model's own prediction"),
+    # Expected by chance.
+    "count": _text("count of"),
+    "observed": _count("observed"),
+    "expected": _number("by chance", ",.1f", "Mean count expected by chance"),
+    "chance.low": _CHANCE[0],
+    "chance.high": _CHANCE[1],
+    "chance.p": _p("p", help="Probability of a count at least as large by chance"),
+    "permutations": _count("assignments", help="Reassignments of the members to two groups"),
+    "chance.kind": _text("drawn", "All possible assignments, or random ones"),
+    # Exemplars.
+    "baseline_mode": _text("before", "Modal label of the baseline"),
+    "compressed_mode": _text("after", "Modal label of the compressed population"),
+    "baseline_share": _share("votes before", "Share of the members that predict the modal label"),
+    "compressed_share": _share("after", "Share of the members that predict the modal label"),
+    "decisiveness": _share("decisiveness", "Probability that a member of each side predicts its side's modal label"),
+    "baseline_entropy": Column("entropy before", ".2f", "bits", help="Entropy of the votes"),
+    "compressed_entropy": Column("after", ".2f", "bits", help="Entropy of the votes"),
+    "share": _share("of all", "Share of all images"),
+    "baseline_mode_right": _count("right before", help="PIEs whose modal label is right before compression"),
+    "compressed_mode_right": _count("right after", help="PIEs whose modal label is right after compression"),
+    "population": _text("population"),
+    "difficulty.accuracy": _share("accuracy"),
+    "difficulty.low": _PART[0],
+    "difficulty.high": _PART[1],
+    # Recall distortion.
+    "mark": _text("mark", "< classes move closer together, > further apart, ? no evidence"),
+    "alpha": _number("slope", ".3f", "Mean over the members"),
+    "slopes.low": _MEAN_SLOPE[0],
+    "slopes.high": _MEAN_SLOPE[1],
+    "slope_between_dense": _number("two dense", ".3f", "Slope of one dense model on another"),
+    "slopes.accuracy_before": _share("top-1 before", form=".2f"),
+    "variance_before": _number("variance before", ".5f", "Variance of recall over the classes, mean over members"),
+    "variance_after": _number("after", ".5f", "Variance of recall over the classes, mean over members"),
+    "rate_before": _share("recall before"),
+    "rate_after": _share("after"),
+    "balance_before_pp": _points("balance before", "Recall minus accuracy, percentage points"),
+    "balance_after_pp": _points("after", "Recall minus accuracy, percentage points"),
+    "normalised_before": _share("normalised before", "Balance as a share of the accuracy"),
+    "normalised_after": _share("after", "Balance as a share of the accuracy"),
+    "intensification": _number("intensification", ".2f", "Normalised after / before; unstable near 0 before"),
+    # Groups, individuals, attributes.
+    "individuals": _count("individuals"),
+    "individuals.accuracy_before": _share("accuracy before"),
+    "individuals.accuracy_after": _share("after"),
+    "individuals.difference_pp": _points("change", form="+.1f"),
+    "fits.slope": _number("slope", ".3f", "Slope of accuracy after on accuracy before"),
+    "intercept": _number("intercept", "+.3f"),
+    "r": _number("r", ".3f", "Correlation"),
+    "name": _text("attribute"),
+    "share_pie": _share("of PIEs", "Share of the PIEs that have the attribute"),
+    "share_non_pie": _share("of others", "Share of the other images that have the attribute"),
+    "ratio": _number("ratio", ".2f", "Above 1: PIEs have it more often"),
+    # Properties of images.
+    "measure": _text("accuracy", "Accuracy before, after, or its change"),
+    "units": _count("points", help="Images or individuals that the line is fitted to"),
+    "slope": _number("slope", "+.4g", "Accuracy, a share, per unit of the property"),
+    "slope_low": _SLOPE[0],
+    "slope_high": _SLOPE[1],
+    "trends.p": _p("p", help="Of slope 0"),
+    # Robustness.
+    "robustness.accuracy_before": _share("before", "Accuracy under corruption", ".2f"),
+    "robustness.accuracy_after": _share("after", "Accuracy under corruption", ".2f"),
+    "clean_difference_pp": _points("clean", "Change on clean images, percentage points"),
+    "excess_pp": _points("excess", "Change under corruption minus the change on clean images, percentage points"),
+    "excess_low_pp": _EXCESS[0],
+    "excess_high_pp": _EXCESS[1],
+    "excess_p": _p("p of excess"),
+    "excess_p_holm": _p("p of excess, Holm", help=f"p of no excess after {_HOLM} over the corruptions"),
+    "mce": _share("mCE", "Mean corruption error; the baseline's is 100 %"),
+    "mce_low": _MCE[0],
+    "mce_high": _MCE[1],
+    "relative_mce": _share("relative mCE", "Mean corruption error of the loss from clean to corrupted images"),
+    "corruptions.p_holm": _p("p, Holm", help=f"p after {_HOLM} over the corruptions"),
+    "corruptions.p_bh": _p("p, BH", help=f"p after {_BH} over the corruptions"),
+    "cells.normalised_pp": _points("normalised", "Change minus the change of accuracy, percentage points"),
+    "clean_normalised_pp": _points("clean", "Normalised change on clean images, percentage points"),
+    "cells.p_holm": _p("p, Holm", help=f"p after {_HOLM} over all cells of the variant"),
+    "cells.p_bh": _p("p, BH", help=f"p after {_BH} over all cells of the variant"),
+    "flips": _count("flips", help="Images whose modal label differs between baseline and variant"),
+    "flips.pies": _count("PIEs", help="On clean images"),
+    "pie_share": _share("of all", "Share of PIEs among all images", ".2f"),
+    "flip_pie_share": _share("of flips", "Share of PIEs among the flips", ".2f"),
+    "flips.ratio": _number("ratio", ".2f", "Share among the flips over the share among all images"),
+    "pie_flip_share": _share("PIEs that flip"),
+    "flips.p": _p("p", help="Of no more PIEs among the flips than among the others"),
+    # Operating points.
+    "unfairness": Column("unfairness", ".1f", "pp", 100, "Largest minus smallest recall of a class, mean over members"),
+    "gzipped kB": Column("gzipped", ",.3g", "kB", help="Gzipped model file, mean over members"),
+    "above_floor": _text("above the floor", "Whether the accuracy reaches the floor"),
+    "pareto": _text("Pareto set", "No other variant is as good in every objective and better in one"),
+    "points.value": _number("value", ".3f", "Sum of worth times objective, in percentage points"),
+    "chosen": _text("chosen"),
+    # Factors.
+    "term": _text("term"),
+    "estimate": _number("estimate", "+.4f"),
+    "se": _number("HAC error", ".4f", "Standard error, robust to heteroscedasticity and autocorrelation"),
+    "t": _number("t", "+.2f"),
+    "factors.p": _p("p", help="Two-sided"),
+    "low": _interval("confidence interval", "+.4f")[0],
+    "high": _interval("confidence interval", "+.4f")[1],
+    "p_one_tailed": _p("p, one-tailed", help="Of imbalance > 0, class entropy < 0"),
+    # Human study.
+    "survey.share_pie": _share("of PIEs", "Images with the attribute, of the PIEs that raters agree on"),
+    "survey.share_non_pie": _share("of others", "Images with the attribute, of the other images that raters agree on"),
+    "survey.p": _p("p", help="Fisher's exact test"),
+    "survey.p_holm": _p("p, Holm", help=f"p after {_HOLM} over the questions"),
+    "survey.kappa": _number("kappa", ".2f", "Fleiss' kappa: agreement of the raters beyond chance"),
+    "survey.pies": _count("PIEs", help="PIEs with the attribute"),
+    "pies_judged": _count("of", help="PIEs that were judged"),
+    "non_pies": _count("others", help="Other images with the attribute"),
+    "non_pies_judged": _count("of others judged", help="Other images that were judged"),
+    "undecided": _count("undecided", help="Images whose raters are evenly divided"),
+    "answers": _count("answers"),
+    "raters": _count("raters"),
+    "rater": _text("rater"),
+    "last": _text("last answer"),
+    # Votes on one image or class.
+    "votes": _count("votes"),
+    "votes.name": _text("prediction"),
+    "votes.before": _share("before", "Share of all predictions for images of the class"),
+    "votes.after": _share("after", "Share of all predictions for images of the class"),
+    "change_pp": _points("change"),
+    "attributes.difference_pp": _points("difference"),
+}
+"""By name of the column in its frame; "TABLE.NAME" comes before "NAME" where a table shows the same name otherwise."""
