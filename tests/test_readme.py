@@ -1,4 +1,4 @@
-"""The README's Python runs as it stands, and its commands are the ones that CI runs."""
+"""The Python of README and docs runs as it stands, links lead somewhere, and CI runs README's commands."""
 
 import re
 from pathlib import Path
@@ -8,10 +8,11 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
 @pytest.mark.slow
-def test_the_python_of_the_readme_runs(tmp_path, monkeypatch, rng):
+def test_the_python_of_the_documentation_runs(tmp_path, monkeypatch, rng):
     monkeypatch.chdir(tmp_path)
     labels = np.arange(100) % 5
     names = {
@@ -19,10 +20,12 @@ def test_the_python_of_the_readme_runs(tmp_path, monkeypatch, rng):
         "dense_logits": rng.normal(size=(4, 100, 5)) + 3 * np.eye(5)[labels],
         "compressed_logits": rng.normal(size=(4, 100, 5)) + 2 * np.eye(5)[labels],
     }
-    blocks = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
-    assert len(blocks) == 4
-    for block in blocks:
-        exec(compile(block, "README.md", "exec"), names)
+    blocks = 0
+    for page in PAGES:
+        for block in re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL):
+            exec(compile(block, page.name, "exec"), names)
+            blocks += 1
+    assert blocks == 5
     assert (tmp_path / "pruned.keras").exists()
     assert names["foggy"].shape == names["test"].images.shape
     assert len(names["study"].conditions) == 15
@@ -40,3 +43,13 @@ def test_ci_runs_the_readmes_test_command():
     assert 'pip install -q -e ".[test]"' in script
     assert commands[1].endswith("pytest -n 2")
     assert script.rstrip().endswith("\npytest -n 2")
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=lambda page: page.name)
+def test_links_lead_to_files(page):
+    links = re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text())
+    assert all((page.parent / link).is_file() for link in links), links
+
+
+def test_the_readme_is_a_front_page():
+    assert len(README.splitlines()) <= 200
