@@ -1,9 +1,9 @@
-"""Results of audits as bytes and back: to keep them on disk without pickle, which runs what it reads.
+"""Results of audits as bytes and back, without pickle, which executes what it reads.
 
-A result is a frozen dataclass. Its fields' types say how each is written and what is made of what is read; nothing in
-the bytes names a class. They are a ZIP archive: `result.json` with what is plain, an `.npy` file per array, and an
-Arrow file per table (Parquet would lose the categories of numbers and takes twice as long). The archive's comment is
-the SHA-256 of all that stands before it.
+A result is a frozen dataclass. The types of its fields decide how each is written and read; nothing in the bytes names
+a class. The bytes are a ZIP archive: `result.json` with plain values, an `.npy` file per array, and an Arrow file per
+table (Parquet would lose the categories of numbers and takes twice as long). The comment of the archive is the SHA-256
+of everything before it.
 """
 
 from __future__ import annotations
@@ -31,26 +31,26 @@ _MISFITS = (
     *(zipfile.BadZipFile, pa.ArrowException),
     *(ArithmeticError, AttributeError, LookupError, OSError, RuntimeError, TypeError, ValueError),
 )
-"""What making a result of something else raises."""
+"""What reading something else as a result raises."""
 
 Files: TypeAlias = dict[str, bytes]
 """Contents of the archive by name."""
 
 _TREE = "result.json"
 _SEAL = 64
-"""Characters of a SHA-256, and of the archive's comment."""
+"""Characters of a SHA-256, the comment of the archive."""
 
 
 def pack(result: object, kind: Any = None) -> bytes:
-    """Writes a result.
+    """Return a result as bytes.
 
     Args:
-        result: a dataclass, or what the fields of one may be: arrays, tables, text, numbers, booleans, None; tuples and
-            mappings of these, mappings with keys of text, numbers or tuples.
-        kind: its type; needed where it is none of its own, such as `tuple[Trends, ...]`.
+        result: a dataclass, or what its fields may be: arrays, tables, text, numbers, booleans, None, tuples and
+            mappings of these (keys are text, numbers or tuples).
+        kind: its type; needed for types such as `tuple[Trends, ...]`.
 
     Raises:
-        TypeError: something is of another type than its field says, or of one that is not known here.
+        TypeError: a value has another type than its field, or an unsupported one.
 
     Example:
         >>> from tfaudit.stats.intervals import Mark, mark_slopes
@@ -59,7 +59,7 @@ def pack(result: object, kind: Any = None) -> bytes:
         True
     """
     files: Files = {}
-    tree = _down(result, kind or type(result), files)
+    tree = _to_json(result, kind or type(result), files)
     files[_TREE] = json.dumps(tree).encode()
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
@@ -71,41 +71,42 @@ def pack(result: object, kind: Any = None) -> bytes:
 
 
 def unpack(content: bytes, kind: type[T]) -> T:
-    """What `pack` wrote.
+    """Return the result that `pack` wrote.
 
     Args:
         content: the bytes.
-        kind: type of the result; it alone decides what is made.
+        kind: type of the result; it alone decides what is constructed.
 
     Raises:
-        InputError: the bytes are damaged, or hold something else.
+        InputError: the bytes are damaged, or hold another type of result.
     """
     if hashlib.sha256(content[:-_SEAL]).hexdigest().encode() != content[-_SEAL:]:
-        raise InputError(f"content: {len(content)} bytes that are no kept result, or damaged")
+        raise InputError("content", f"{len(content)} bytes, damaged or no result", "the bytes of a result")
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             files = {name: archive.read(name) for name in archive.namelist()}
-        return _up(json.loads(files[_TREE]), kind, files)
+        return _from_json(json.loads(files[_TREE]), kind, files)
     except _MISFITS:
-        raise InputError(f"content: a kept result, but no {getattr(kind, '__name__', kind)} as it is now") from None
+        name = getattr(kind, "__name__", kind)
+        raise InputError("content", "a result of another type or version", f"the type {name} of this version") from None
 
 
-def _down(value: Any, hint: Any, files: Files) -> Any:
-    """The value as JSON; what is large goes into files."""
+def _to_json(value: Any, hint: Any, files: Files) -> Any:
+    """Return a value as JSON; put arrays and tables into files."""
     if hint in (Any, object):
         return _plain(value)
     if _is_optional(hint):
-        return None if value is None else _down(value, _known(hint), files)
+        return None if value is None else _to_json(value, _known(hint), files)
     value = value.item() if isinstance(value, np.generic) else value
     if not isinstance(value, _class(hint)):
         raise TypeError(f"{type(value).__name__} {value!r:.60}, where {hint} is expected")
     if dataclasses.is_dataclass(hint):
-        return {name: _down(getattr(value, name), each, files) for name, each in _fields(hint).items()}  # type: ignore[arg-type]
+        return {name: _to_json(getattr(value, name), field, files) for name, field in _fields(hint).items()}  # type: ignore[arg-type]
     if isinstance(value, tuple):
-        return [_down(each, inner, files) for each, inner in zip(value, _inner(hint, len(value)), strict=True)]
+        return [_to_json(item, inner, files) for item, inner in zip(value, _inner(hint, len(value)), strict=True)]
     if isinstance(value, Mapping):
         key, inner = get_args(hint)
-        return [[_down(name, key, files), _down(each, inner, files)] for name, each in value.items()]
+        return [[_to_json(name, key, files), _to_json(item, inner, files)] for name, item in value.items()]
     for kind, (suffix, write, _) in _FILES.items():
         if isinstance(value, kind):
             name = f"{len(files)}.{suffix}"
@@ -114,26 +115,26 @@ def _down(value: Any, hint: Any, files: Files) -> Any:
     return _plain(value)
 
 
-def _up(tree: Any, hint: Any, files: Files) -> Any:
-    """What `_down` made JSON of."""
+def _from_json(tree: Any, hint: Any, files: Files) -> Any:
+    """Return the value that `_to_json` wrote."""
     if hint in (Any, object):
         return _plain(tree)
     if _is_optional(hint):
-        return None if tree is None else _up(tree, _known(hint), files)
+        return None if tree is None else _from_json(tree, _known(hint), files)
     if dataclasses.is_dataclass(hint):
         fields = _fields(hint)  # type: ignore[arg-type]
         if tree.keys() != fields.keys():
             raise KeyError(*(tree.keys() ^ fields.keys()))
-        return hint(**{name: _up(tree[name], each, files) for name, each in fields.items()})  # type: ignore[operator]
+        return hint(**{name: _from_json(tree[name], field, files) for name, field in fields.items()})  # type: ignore[operator]
     if issubclass(_class(hint)[0], tuple):
-        return tuple(_up(each, inner, files) for each, inner in zip(tree, _inner(hint, len(tree)), strict=True))
+        return tuple(_from_json(item, inner, files) for item, inner in zip(tree, _inner(hint, len(tree)), strict=True))
     if issubclass(_class(hint)[0], Mapping):
         key, inner = get_args(hint)
-        return {_up(name, key, files): _up(each, inner, files) for name, each in tree}
+        return {_from_json(name, key, files): _from_json(item, inner, files) for name, item in tree}
     if hint in _FILES:
         return _FILES[hint][2](files[tree])
     if not isinstance(tree, _class(hint)):
-        raise TypeError(f"{tree!r} is no {hint}")
+        raise TypeError(f"{tree!r} is not a {hint}")
     return tree
 
 
@@ -144,7 +145,7 @@ def _fields(kind: Any) -> dict[str, Any]:
 
 
 def _class(hint: Any) -> tuple[type, ...]:
-    """The classes that a value may have."""
+    """Return the classes that a value may have."""
     return (float, int) if hint is float else (get_origin(hint) or hint,)
 
 
@@ -153,13 +154,13 @@ def _is_optional(hint: Any) -> bool:
 
 
 def _known(hint: Any) -> Any:
-    """T of `T | None`."""
-    (known,) = (each for each in get_args(hint) if each is not type(None))
+    """Return T of `T | None`."""
+    (known,) = (part for part in get_args(hint) if part is not type(None))
     return known
 
 
 def _inner(hint: Any, count: int) -> tuple[Any, ...]:
-    """Types of a tuple's parts."""
+    """Return the types of the items of a tuple."""
     inner = get_args(hint)
     return inner[:1] * count if inner[-1:] == (...,) else inner
 
@@ -182,7 +183,7 @@ def _array(content: bytes) -> np.ndarray:
 
 
 def _table_bytes(table: pd.DataFrame) -> bytes:
-    """Columns of several types, which Arrow does not have, are written as JSON, cell by cell."""
+    """Return a table as an Arrow file; columns of mixed types, which Arrow lacks, are JSON, cell by cell."""
     mixed = [i for i, kind in enumerate(table.dtypes) if pd.api.types.is_object_dtype(kind)]
     shown = table.copy(deep=False)
     for i in mixed:

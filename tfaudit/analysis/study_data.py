@@ -264,8 +264,8 @@ class StudyData:
     def _population(self, key: str) -> Predictions:
         with self._lock:
             if key not in self._populations:
-                kept = {BASELINE: self._populations[BASELINE]} if BASELINE in self._populations else {}
-                self._populations = kept
+                first = {BASELINE: self._populations[BASELINE]} if BASELINE in self._populations else {}
+                self._populations = first
                 self._populations[key] = self.store.predictions(key, self.split, members=self.members[key])
             return self._populations[key]
 
