@@ -12,7 +12,7 @@ import streamlit as st
 from tfaudit.app.choosing import choose_variant
 from tfaudit.app.text import labels, plain, prose
 from tfaudit.audit.corruption.robustness import Robustness
-from tfaudit.audit.prediction_counts import Tally, tally
+from tfaudit.audit.prediction_counts import PredictionCounts, count_predictions
 from tfaudit.report.html import PAGES
 
 if TYPE_CHECKING:
@@ -88,10 +88,10 @@ def one_image(study_audit: StudyAudit, found: Mapping[str, Robustness]) -> None:
     st.html(f"<style>{style}</style>{macro(shown)}")
 
 
-def _answers(study_audit: StudyAudit, key: str, condition: Condition) -> Tally:
+def _answers(study_audit: StudyAudit, key: str, condition: Condition) -> PredictionCounts:
     return _counted(study_audit.data.fingerprint, key, condition, study_audit)
 
 
 @st.cache_resource(max_entries=100, show_spinner="Reading answers")
-def _counted(fingerprint: str, key: str, condition: Condition, _study_audit: StudyAudit) -> Tally:
-    return tally(_study_audit.data.under_condition(key, condition))
+def _counted(fingerprint: str, key: str, condition: Condition, _study_audit: StudyAudit) -> PredictionCounts:
+    return count_predictions(_study_audit.data.under_condition(key, condition))

@@ -68,17 +68,20 @@ def test_equal_scores_rank_the_lower_class_first():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (dict(labels=[0, 1], ranked=[[[0]]]), "ranked: holds 1 examples, labels hold 2"),
+        (dict(labels=[0, 1], ranked=[[[0]]]), "ranked: got 1 examples, expected 2"),
         (dict(labels=[0.0], ranked=[[[0]]]), "labels: got values of type float64"),
         (dict(labels=[0], ranked=[[0]]), r"ranked: got shape \(1, 1\), expected 3 dimensions"),
-        (dict(labels=[-1], ranked=[[[0]]]), "labels: class -1"),
-        (dict(labels=[0], ranked=[[[1, 1]]]), "a class occurs twice"),
-        (dict(labels=[0], ranked=[[[3]]], class_names=["a", "b"]), "class_names: 2 names, but class 3 occurs"),
-        (dict(labels=[0], ranked=[[[0]]], probabilities=[[[np.nan]]]), r"probabilities: values outside \[0, 1\]"),
+        (dict(labels=[-1], ranked=[[[0]]]), "labels: got class -1"),
+        (dict(labels=[0], ranked=[[[1, 1]]]), "ranked: got a class twice"),
+        (dict(labels=[0], ranked=[[[3]]], class_names=["a", "b"]), "class_names: got 2 names, expected 4 or more"),
+        (
+            dict(labels=[0], ranked=[[[0]]], probabilities=[[[np.nan]]]),
+            "probabilities: got nan to nan",
+        ),
         (dict(labels=[0], ranked=[[[0]]], probabilities=[[0.5]]), "probabilities: got shape"),
-        (dict(labels=[0, 0], ranked=[[[0], [0]]], example_ids=["x", "x"]), "example_ids: an id occurs twice"),
+        (dict(labels=[0, 0], ranked=[[[0], [0]]], example_ids=["x", "x"]), "example_ids: got an id twice"),
         (dict(labels=[0, 0], ranked=[[[0], [0]]], example_ids=["x"]), "example_ids: got shape"),
-        (dict(labels=[0], ranked=[[[0]]], members=[1, 2]), "members: 2 names for 1"),
+        (dict(labels=[0], ranked=[[[0]]], members=[1, 2]), "members: got 2 names, expected 1"),
         (dict(labels=np.zeros(0, int), ranked=np.zeros((1, 0, 1), int)), "at least one member"),
     ],
 )
@@ -90,17 +93,17 @@ def test_bad_input_is_one_clear_line(arguments, message):
 
 def test_questions_that_cannot_be_answered():
     predictions = Predictions([0], [[[0]]])
-    with pytest.raises(InputError, match="k: 2, but the predictions hold ranks 1 to 1"):
+    with pytest.raises(InputError, match="k: got 2, expected 1 to 1"):
         predictions.accuracy(2)
     with pytest.raises(InputError, match="expected lowest, highest, confidence"):
         predictions.modal("random")
-    with pytest.raises(InputError, match="needs probabilities"):
+    with pytest.raises(InputError, match="without probabilities"):
         predictions.modal("confidence")
     with pytest.raises(InputError, match="scores: got nan in row 0, class 0, expected finite numbers"):
         Predictions.from_scores([0], [[np.nan, 1.0]])
 
 
-def test_what_is_given_is_neither_changed_nor_changeable():
+def test_input_is_neither_changed_nor_changeable():
     labels = np.array([0, 1])
     predictions = Predictions(labels, [[[0], [1]]])
     labels[0] = 1
@@ -109,7 +112,7 @@ def test_what_is_given_is_neither_changed_nor_changeable():
         predictions.ranked[0] = 1
 
 
-def test_only_what_nobody_can_change_is_not_copied():
+def test_only_read_only_arrays_are_not_copied():
     mine = np.array([[[0], [1]]])
     given = frozen(mine.copy())
     view = mine[:]
@@ -118,10 +121,10 @@ def test_only_what_nobody_can_change_is_not_copied():
         assert np.shares_memory(Predictions([0, 1], ranked).ranked, ranked) is shared
 
 
-def test_answers_that_are_kept_cannot_be_spoilt(rng):
+def test_cached_arrays_are_read_only(rng):
     predictions = random_predictions(rng)[2]
-    for kept in (predictions.correct(2), predictions.modal("highest"), predictions.modal("confidence")):
+    for cached in (predictions.correct(2), predictions.modal("highest"), predictions.modal("confidence")):
         with pytest.raises(ValueError, match="read-only"):
-            kept[0] = 0
+            cached[0] = 0
     assert predictions.correct(2) is predictions.correct(2)
     assert (predictions.correct(2) >= predictions.correct(1)).all()

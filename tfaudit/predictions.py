@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tfaudit.errors import InputError
+from tfaudit.errors import InputError, require
 from tfaudit.stats.ranking import RankedClasses, rank_scores
 
 __all__ = ["Predictions", "frozen", "require_same_examples"]
@@ -17,27 +17,27 @@ TIES = ("lowest", "highest", "confidence")
 
 
 class Predictions:
-    """What K members of one population answer on N examples.
+    """Predictions of the K members of a population on N examples.
 
     Args:
         labels: `(N,)` integers, the true class of each example.
         ranked: `(K, N, k)` integers, the k best classes of each member, best first.
-        probabilities: `(K, N, k)` floats in [0, 1] that belong to `ranked`, or None.
+        probabilities: `(K, N, k)` floats in [0, 1], of the classes in `ranked`, or None.
         class_names: names of the C classes; "0", "1", ... by default.
-        example_ids: `(N,)` unique identifiers; the positions by default.
-        members: K names of the members, for instance their seeds; the positions by default.
+        example_ids: `(N,)` unique identifiers; positions by default.
+        members: names of the K members, for instance their seeds; positions by default.
 
     Raises:
-        InputError: shapes that do not fit, classes out of range, a class twice in one ranking, ids that repeat.
+        InputError: shapes that do not match, classes out of range, a class twice in one ranking, or repeated ids.
 
     Example:
-        >>> answers = Predictions([0, 1, 1], [[[0], [1], [0]], [[0], [0], [0]]])
-        >>> answers.accuracy()
+        >>> predictions = Predictions([0, 1, 1], [[[0], [1], [0]], [[0], [0], [0]]])
+        >>> predictions.accuracy()
         array([0.66666667, 0.33333333])
-        >>> answers.recall()
+        >>> predictions.recall()
         array([[1. , 0.5],
                [1. , 0. ]])
-        >>> answers.modal()
+        >>> predictions.modal()
         array([0, 0, 0])
     """
 
@@ -55,49 +55,48 @@ class Predictions:
         self.ranked = _classes(ranked, "ranked", 3)
         count = len(self.labels)
         if self.ranked.shape[1] != count:
-            raise InputError(f"ranked: holds {self.ranked.shape[1]} examples, labels hold {count}; they must agree")
+            raise InputError("ranked", f"{self.ranked.shape[1]} examples", f"{count}, one per label")
         if 0 in self.ranked.shape:
-            raise InputError(f"ranked: has shape {self.ranked.shape}; it needs at least one member, example and rank")
-        found = int(max(self.labels.max(), self.ranked.max())) + 1
-        self.class_names = tuple(map(str, range(found) if class_names is None else class_names))
-        if found > len(self.class_names):
-            raise InputError(f"class_names: {len(self.class_names)} names, but class {found - 1} occurs")
+            raise InputError("ranked", f"shape {self.ranked.shape}", "at least one member, example and rank")
+        classes = int(max(self.labels.max(), self.ranked.max())) + 1
+        self.class_names = tuple(map(str, range(classes) if class_names is None else class_names))
+        if classes > len(self.class_names):
+            raise InputError("class_names", f"{len(self.class_names)} names", f"{classes} or more")
         if any(
             (self.ranked[..., i] == self.ranked[..., j]).any() for j in range(self.ranked.shape[2]) for i in range(j)
         ):
-            raise InputError(
-                "ranked: a class occurs twice in the ranking of one example; ranks must be different classes"
-            )
+            raise InputError("ranked", "a class twice for one example", "different classes")
         self.probabilities = None if probabilities is None else _probabilities(probabilities, self.ranked.shape)
         self.example_ids = np.arange(count) if example_ids is None else np.asarray(example_ids)
         if self.example_ids.shape != (count,):
             raise InputError("example_ids", f"shape {self.example_ids.shape}", f"({count},)")
         if len(np.unique(self.example_ids)) != count:
-            raise InputError("example_ids: an id occurs twice; every example needs its own")
+            raise InputError("example_ids", "an id twice", "unique ids")
         self.members = tuple(range(len(self.ranked)) if members is None else members)
         if len(self.members) != len(self.ranked):
-            raise InputError(f"members: {len(self.members)} names for {len(self.ranked)} members")
+            raise InputError("members", f"{len(self.members)} names", f"{len(self.ranked)}, one per member")
         for array in (self.labels, self.ranked, self.probabilities, self.example_ids):
             if array is not None:
                 array.flags.writeable = False
-        # A baseline is asked the same by every comparison.
+        # Every comparison with a baseline needs these.
         self._correct: dict[int, np.ndarray] = {}
         self._modal: dict[str, np.ndarray] = {}
 
     @classmethod
     def from_scores(cls, labels: ArrayLike, scores: ArrayLike, *, k: int = 5, **names) -> Predictions:
-        """Ranks the classes of scores `(K, N, C)` or `(N, C)`: probabilities, or logits, which are put through softmax.
+        """Rank the classes of scores: probabilities, or logits, which are put through softmax.
 
-        Rows that lie in [0, 1] and sum to 1 are taken as probabilities. Equal scores rank the lower class first.
+        Scores are probabilities where all rows lie in [0, 1] and sum to 1 within 0.01. Equal scores rank the lower
+        class first.
 
         Args:
             labels: `(N,)` integers.
             scores: `(K, N, C)` or `(N, C)` floats.
-            k: how many ranks to keep; at most C.
+            k: number of ranks; at most C are stored.
             **names: `class_names`, `example_ids`, `members`.
 
         Raises:
-            InputError: scores that are not finite or of another shape.
+            InputError: scores that are not finite, or of another shape.
 
         Example:
             >>> Predictions.from_scores([1], [[0.2, 0.8]]).ranked
@@ -127,7 +126,7 @@ class Predictions:
 
     @classmethod
     def from_top1(cls, labels: ArrayLike, classes: ArrayLike, **names) -> Predictions:
-        """Takes the best class alone, `(K, N)` or `(N,)` integers.
+        """Take only the best class, `(K, N)` or `(N,)` integers.
 
         Example:
             >>> Predictions.from_top1([0, 1], [0, 0]).accuracy()
@@ -142,22 +141,22 @@ class Predictions:
 
     @property
     def num_members(self) -> int:
-        """K."""
+        """Number of members, K."""
         return self.ranked.shape[0]
 
     @property
     def num_examples(self) -> int:
-        """N."""
+        """Number of examples, N."""
         return self.ranked.shape[1]
 
     @property
     def num_classes(self) -> int:
-        """C."""
+        """Number of classes, C."""
         return len(self.class_names)
 
     @property
     def top1(self) -> np.ndarray:
-        """`(K, N)` the best class of each member."""
+        """`(K, N)` best classes."""
         return self.ranked[:, :, 0]
 
     def member(self, position: int) -> RankedClasses:
@@ -167,13 +166,12 @@ class Predictions:
         )
 
     def correct(self, k: int = 1) -> np.ndarray:
-        """`(K, N)` booleans: is the true label among the k best classes?
+        """Return `(K, N)` booleans: whether the true label is among the k best classes.
 
         Raises:
-            InputError: k is not among the ranks that are stored.
+            InputError: fewer ranks are stored.
         """
-        if not 1 <= k <= self.ranked.shape[2]:
-            raise InputError(f"k: {k}, but the predictions hold ranks 1 to {self.ranked.shape[2]}")
+        require(1 <= k <= self.ranked.shape[2], "k", k, f"1 to {self.ranked.shape[2]}, the ranks that are stored")
         if k not in self._correct:
             right = self.ranked[:, :, 0] == self.labels
             for rank in range(1, k):
@@ -182,18 +180,18 @@ class Predictions:
         return self._correct[k]
 
     def accuracy(self, k: int = 1) -> np.ndarray:
-        """`(K,)` top-k accuracy of each member, a share in [0, 1]."""
+        """Return the `(K,)` top-k accuracies, shares in [0, 1]."""
         return self.correct(k).mean(1)
 
     def recall(self) -> np.ndarray:
-        """`(K, C)` share of each class's examples that a member gets right; NaN for a class without examples."""
+        """Return the `(K, C)` recalls, shares in [0, 1]; NaN for a class without examples."""
         support = np.bincount(self.labels, minlength=self.num_classes)
         hits = np.stack([np.bincount(self.labels[row], minlength=self.num_classes) for row in self.correct()])
         with np.errstate(invalid="ignore"):
             return hits / support
 
     def modal(self, ties: str = "lowest") -> np.ndarray:
-        """`(N,)` modal label: the class that most members answer, [F] 2.3.
+        """Return the `(N,)` modal labels: the class that most members predict, [F] 2.3.
 
         Args:
             ties: which of the most frequent classes wins: "lowest" or "highest" class index, or "confidence", the
@@ -202,29 +200,28 @@ class Predictions:
         Raises:
             InputError: unknown `ties`, or "confidence" without probabilities.
         """
-        if ties not in TIES:
-            raise InputError("ties", repr(ties), ", ".join(TIES))
+        require(ties in TIES, "ties", ties, ", ".join(TIES))
         if ties not in self._modal:
             self._modal |= self._modes() if ties != "confidence" else {ties: self._most_confident()}
         return self._modal[ties]
 
     def _modes(self) -> dict[str, np.ndarray]:
-        """The lowest and the highest of the most frequent classes."""
+        """Return the lowest and the highest of the most frequent classes."""
         votes = np.sort(self.top1, axis=0)
         lowest, highest = votes[0].copy(), votes[0].copy()
         run, most = (np.ones(self.num_examples, np.int32) for _ in range(2))
-        for above, here in itertools.pairwise(votes):
-            run *= here == above
+        for previous, vote in itertools.pairwise(votes):
+            run *= vote == previous
             run += 1
-            np.copyto(lowest, here, where=run > most)
-            np.copyto(highest, here, where=run >= most)
+            np.copyto(lowest, vote, where=run > most)
+            np.copyto(highest, vote, where=run >= most)
             np.maximum(most, run, out=most)
         return {"lowest": frozen(lowest), "highest": frozen(highest)}
 
     def _most_confident(self) -> np.ndarray:
-        """Of the most frequent classes the one of the highest mean probability, the lower one of equals."""
+        """Return the most frequent class of the highest mean probability, the lower one of equals."""
         if self.probabilities is None:
-            raise InputError("ties: 'confidence' needs probabilities, and these predictions hold none")
+            raise InputError("ties", "'confidence' for predictions without probabilities", "lowest or highest")
         best = self.modal("lowest").copy()
         for i in np.flatnonzero(best != self.modal("highest")):
             classes, counts = np.unique(self.top1[:, i], return_counts=True)
@@ -239,13 +236,13 @@ class Predictions:
 
 
 def frozen(array: np.ndarray) -> np.ndarray:
-    """The same array, read-only from now on: `Predictions` takes it as it is, and copies others."""
+    """Make an array read-only and return it: `Predictions` does not copy such an array."""
     array.flags.writeable = False
     return array
 
 
 def _own(values: ArrayLike) -> np.ndarray:
-    """An array that nobody else can change."""
+    """Return an array that no other code can change."""
     array = np.asarray(values)
     return array.copy() if array.flags.writeable or array.base is not None else array
 
@@ -257,7 +254,7 @@ def _classes(values: ArrayLike, name: str, dimensions: int) -> np.ndarray:
     if array.ndim != dimensions:
         raise InputError(name, f"shape {array.shape}", f"{dimensions} dimension{'s' * (dimensions > 1)}")
     if array.size and array.min() < 0:
-        raise InputError(f"{name}: class {array.min()} occurs; classes count from 0")
+        raise InputError(name, f"class {array.min()}", "classes from 0")
     return array
 
 
@@ -266,32 +263,29 @@ def _probabilities(values: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
     if array.shape != shape:
         raise InputError("probabilities", f"shape {array.shape}", f"that of ranked, {shape}")
     if not (array.min() >= 0 and array.max() <= 1 + 1e-6):  # NaN fails both
-        raise InputError("probabilities: values outside [0, 1]")
+        raise InputError("probabilities", f"{array.min():g} to {array.max():g}", "values in [0, 1]")
     return array
 
 
 def require_same_examples(baseline: Predictions, compressed: Predictions) -> None:
-    """Raises unless both hold the same examples, in the same order, with the same labels and class names.
+    """Require the same examples, in the same order, with the same labels and class names.
 
     Raises:
-        InputError: they differ; says where first.
+        InputError: they differ; the message names the first difference.
     """
-    if compressed.num_examples != baseline.num_examples:
-        raise InputError(
-            f"compressed: {compressed.num_examples} examples, the baseline has {baseline.num_examples}; "
-            "both must answer the same examples"
-        )
+    for name, count in (("examples", "num_examples"), ("classes", "num_classes")):
+        sizes = [getattr(population, count) for population in (compressed, baseline)]
+        if sizes[0] != sizes[1]:
+            raise InputError("compressed", f"{sizes[0]} {name}", f"{sizes[1]}, as the baseline has")
     if compressed.class_names != baseline.class_names:
-        raise InputError(
-            f"compressed: {compressed.num_classes} classes, the baseline has {baseline.num_classes}"
-            if compressed.num_classes != baseline.num_classes
-            else "compressed: class_names differ from the baseline's; both must name the same classes"
-        )
+        raise InputError("compressed", "other class_names", "those of the baseline")
     for name in ("example_ids", "labels"):
-        differs = np.flatnonzero(getattr(compressed, name) != getattr(baseline, name))
+        values, expected = getattr(compressed, name), getattr(baseline, name)
+        differs = np.flatnonzero(values != expected)
         if len(differs):
             i = differs[0]
             raise InputError(
-                f"compressed: {name} differ from the baseline's at {len(differs)} positions, first at {i} "
-                f"({getattr(compressed, name)[i]} instead of {getattr(baseline, name)[i]})"
+                "compressed",
+                f"{name} that differ from the baseline's at {len(differs)} positions, first {values[i]} at {i}",
+                str(expected[i]),
             )

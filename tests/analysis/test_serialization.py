@@ -35,13 +35,12 @@ from tfaudit.audit.gate.limits import Limits
 from tfaudit.audit.groups import groups
 from tfaudit.audit.model_pair import compare
 from tfaudit.audit.operating_points import operating_points, trade_offs
-from tfaudit.audit.prediction_counts import tally
-from tfaudit.audit.summary import summary
+from tfaudit.audit.prediction_counts import count_predictions
+from tfaudit.audit.summary import audit_variant, summary
 from tfaudit.audit.survey.questions import QUESTIONS
 from tfaudit.audit.survey.sample import survey_sample
 from tfaudit.audit.survey.survey import survey
 from tfaudit.audit.trends import trends
-from tfaudit.audit.variant_audit import audit_variant
 from tfaudit.errors import InputError
 
 BEFORE, AFTER = population(0), population(1, hurt=[3])
@@ -78,7 +77,7 @@ RESULTS = {
     "chance, single": lambda: chance(ONE, AFTER, permutations=20),
     "summary": lambda: summary({"dense": BEFORE, "int8": AFTER, "one": OTHER}, permutations=20),
     "variant": lambda: audit_variant(BEFORE, AFTER, permutations=20),
-    "tally": lambda: tally(BEFORE),
+    "tally": lambda: count_predictions(BEFORE),
     "robustness": lambda: robustness(corrupted(2), corrupted(20), clean=(BEFORE, AFTER)),
     "robustness, single": lambda: robustness(corrupted(2, single=True), corrupted(20, single=True)),
     "distortion": lambda: distortion(BEFORE, AFTER),
@@ -220,14 +219,14 @@ def test_a_type_that_is_none_of_the_results_own():
 
 @pytest.mark.parametrize("share", [0, 0.01, 0.3, 0.5, 0.9, 0.999])
 def test_damage_is_one_line(share):
-    content = pack(tally(BEFORE))
+    content = pack(count_predictions(BEFORE))
     place = int(share * len(content))
     flipped = content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
     for damaged in (flipped, content[:place], content + b"x"):
         with pytest.raises(
             InputError, match=r"^content: got [0-9]+ bytes, damaged or no result, expected the bytes of a result$"
         ):
-            unpack(damaged, type(tally(BEFORE)))
+            unpack(damaged, type(count_predictions(BEFORE)))
 
 
 def sealed(files):

@@ -21,7 +21,7 @@ from tfaudit.audit.distortion.recall_distortion import distortion
 from tfaudit.audit.exemplars import exemplars
 from tfaudit.audit.groups import groups
 from tfaudit.audit.model_pair import compare
-from tfaudit.audit.prediction_counts import tally
+from tfaudit.audit.prediction_counts import count_predictions
 from tfaudit.errors import InputError
 from tfaudit.report.sections.order import study_sections
 from tfaudit.report.sections.robustness import robustness_section
@@ -58,7 +58,7 @@ def test_it_holds_what_the_audits_find(grouped):
     require_equal(study_audit.exemplars("int8"), exemplars(before, after))
     require_equal(study_audit.chance("int8"), chance(before, after, paired=True, **FEW))
     require_equal(study_audit.distortion("int8"), distortion(before, after))
-    require_equal(study_audit.counts("dense"), tally(before))
+    require_equal(study_audit.counts("dense"), count_predictions(before))
     writers = grouped.examples()["writer"]
     expected = groups(before, after, grouped.examples()["series"], individuals=writers)
     require_equal(study_audit.groups("int8", "series"), expected)

@@ -12,7 +12,7 @@ from tfaudit.app.classes import _range
 from tfaudit.app.text import plain
 from tfaudit.audit.classes import class_impact
 from tfaudit.audit.corruption.robustness import robustness
-from tfaudit.audit.prediction_counts import tally
+from tfaudit.audit.prediction_counts import count_predictions
 
 HARMED = {"variant": "magnitude 90 %"}
 
@@ -84,7 +84,7 @@ def test_a_range_that_cannot_be_meant_is_the_whole(text):
 
 def test_one_class(open_page, small):
     app = open_page(small.directory, "classes", **{"class": "dog & co"}, **HARMED)
-    before, after = (tally(small.predictions(key)).confusion(1) for key in ("dense", "magnitude-0.9"))
+    before, after = (count_predictions(small.predictions(key)).confusion(1) for key in ("dense", "magnitude-0.9"))
     table = app.dataframe[1].value.set_index("name")
     assert dict(table["before"]) == pytest.approx(
         dict.fromkeys(table.index, 0) | dict(zip(before["class"], before["share"], strict=True))
@@ -92,7 +92,7 @@ def test_one_class(open_page, small):
     assert dict(table["after"]) == pytest.approx(
         dict.fromkeys(table.index, 0) | dict(zip(after["class"], after["share"], strict=True))
     )
-    modes = [tally(small.predictions(key)).mode() for key in ("dense", "magnitude-0.9")]
+    modes = [count_predictions(small.predictions(key)).mode() for key in ("dense", "magnitude-0.9")]
     pies = (modes[0] != modes[1])[small.predictions("dense").labels == 1].sum()
     assert f"{pies} of its images change" in said(app)
     assert len(app.get("html")) == min(pies, 6) + 1  # and the style

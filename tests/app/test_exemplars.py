@@ -9,7 +9,7 @@ from tests.builders.studies import NAMES, make_study
 from tfaudit.analysis.study_data import StudyData
 from tfaudit.audit.chance import chance
 from tfaudit.audit.exemplars import exemplars
-from tfaudit.audit.prediction_counts import tally
+from tfaudit.audit.prediction_counts import count_predictions
 from tfaudit.audit.survey.questions import QUESTIONS
 from tfaudit.audit.survey.sample import survey_sample
 from tfaudit.ratings.answers import open_answers
@@ -155,7 +155,7 @@ def test_one_image_over_all_levels(open_page, store):
     app = open_page(store.directory, "exemplars", image="17", **HARMED)
     shown = app.dataframe[-1].value
     for key, title in store.study.titles.items():
-        votes = tally(store.predictions(key)).image(17)
+        votes = count_predictions(store.predictions(key)).image(17)
         assert dict(shown[shown["title"] == title].set_index("name")["votes"]) == dict(
             zip(votes["class"], votes["votes"], strict=True)
         )

@@ -99,7 +99,7 @@ def test_with_exemplars_alone():
     found = attributes(*turned, pd.DataFrame({"x": [0, 1]}))
     assert found.frame()["share_pie"].item() == 0.5
     assert found.frame()["p"].isna().all()
-    assert "nothing to compare" in found.notes[0]
+    assert "no others to compare" in found.notes[0]
 
 
 def test_order_of_examples_plays_no_part():
@@ -112,12 +112,16 @@ def test_order_of_examples_plays_no_part():
 @pytest.mark.parametrize(
     ("table", "options", "message"),
     [
-        (TABLE.head(), {}, r"table: shape \(5, 4\), expected a DataFrame with a row for each of the 400"),
-        (TABLE["hair"], {}, "table: Series, expected a DataFrame"),
-        (TABLE[[]], {}, r"table: shape \(400, 0\)"),
-        (pd.DataFrame({"age": np.arange(400)}), {}, "column 'age' has 400 distinct numbers, expected 50"),
-        (TABLE, {"alpha": 0}, "alpha: 0"),
-        (TABLE, {"ties": "first"}, "ties: 'first'"),
+        (TABLE.head(), {}, r"table: got shape \(5, 4\), expected a DataFrame with a row for each of the 400"),
+        (TABLE["hair"], {}, "table: got Series, expected a DataFrame"),
+        (TABLE[[]], {}, r"table: got shape \(400, 0\)"),
+        (
+            pd.DataFrame({"age": np.arange(400)}),
+            {},
+            "table: got 400 distinct numbers in column 'age', expected at most",
+        ),
+        (TABLE, {"alpha": 0}, "alpha: got 0"),
+        (TABLE, {"ties": "first"}, "ties: got 'first'"),
     ],
 )
 def test_bad_input(table, options, message):

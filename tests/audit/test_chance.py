@@ -197,14 +197,26 @@ def test_frames_and_chart():
 @pytest.mark.parametrize(
     ("after", "options", "message"),
     [
-        (population(2, examples=100), {}, "100 examples, the baseline has 200"),
+        (population(2, examples=100), {}, "compressed: got 100 examples, expected 200"),
         (AFTER, {"ties": "first"}, "ties: got 'first', expected lowest, highest, confidence"),
-        (AFTER, {"centering": "median"}, "centering: 'median'"),
-        (AFTER, {"alpha": 5}, "alpha: 5"),
+        (AFTER, {"centering": "median"}, "centering: got 'median'"),
+        (AFTER, {"alpha": 5}, "alpha: got 5"),
         (AFTER, {"permutations": 0}, "permutations: got 0, expected 1 or more"),
-        (population(2, members=3), {"paired": True}, "paired: needs members of the same names"),
-        (Predictions(AFTER.labels, AFTER.ranked), {"ties": "confidence"}, "ties: 'confidence' needs probabilities"),
-        (population(2, ranks=3), {"ties": "confidence"}, "ties: got 'confidence', expected for equally many ranks"),
+        (
+            population(2, members=3),
+            {"paired": True},
+            "paired: got members 0, 1, 2, expected the names",
+        ),
+        (
+            Predictions(AFTER.labels, AFTER.ranked),
+            {"ties": "confidence"},
+            "ties: got 'confidence' for predictions without",
+        ),
+        (
+            population(2, ranks=3),
+            {"ties": "confidence"},
+            "ties: got 'confidence' for 5 and 3 ranks",
+        ),
     ],
 )
 def test_bad_input(after, options, message):

@@ -168,7 +168,7 @@ def test_chance_alone_flags_five_percent():
 
 def test_single_members_are_sent_elsewhere():
     one = population(1, members=1)
-    with pytest.raises(InputError, match=r"compressed: 1 member.*--population.*tfaudit\.compare"):
+    with pytest.raises(InputError, match=r"compressed: got 1 member.*--population.*tfaudit\.compare"):
         class_impact(BEFORE, one)
 
 
@@ -177,11 +177,11 @@ def test_single_members_are_sent_elsewhere():
     [
         (AFTER, {"centering": "median"}, "centering: got 'median'"),
         (AFTER, {"alpha": 0}, "alpha: got 0"),
-        (population(2, examples=100), {}, "100 examples, the baseline has 200"),
-        (population(2, classes=4), {}, "4 classes, the baseline has 5"),
-        (Predictions(AFTER.labels[::-1], AFTER.ranked), {}, "labels differ .* first at 0"),
-        (Predictions(AFTER.labels, AFTER.ranked, example_ids=np.arange(200)[::-1]), {}, "example_ids differ"),
-        (Predictions(AFTER.labels, AFTER.ranked, class_names="abcde"), {}, "class_names differ"),
+        (population(2, examples=100), {}, "compressed: got 100 examples, expected 200"),
+        (population(2, classes=4), {}, "compressed: got 4 classes, expected 5"),
+        (Predictions(AFTER.labels[::-1], AFTER.ranked), {}, "labels that differ .* first 4 at 0, expected 0"),
+        (Predictions(AFTER.labels, AFTER.ranked, example_ids=np.arange(200)[::-1]), {}, "example_ids that differ"),
+        (Predictions(AFTER.labels, AFTER.ranked, class_names="abcde"), {}, "other class_names"),
     ],
 )
 def test_bad_input(other, options, message):

@@ -123,5 +123,5 @@ def test_single_models_have_pies_too():
 def test_bad_input():
     with pytest.raises(InputError, match="examples"):
         exemplars(BEFORE, population(2, examples=100))
-    with pytest.raises(InputError, match="ties: 'first'"):
+    with pytest.raises(InputError, match="ties: got 'first'"):
         exemplars(BEFORE, AFTER, ties="first")

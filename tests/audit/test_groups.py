@@ -126,7 +126,7 @@ def test_missing_values_are_a_group():
     assert "7" not in set(found.individuals_frame()["individual"])
     assert found.individuals_frame()["examples"].sum() == (WRITERS != 7).sum()
     assert found.notes == (
-        f"{(WRITERS == 7).sum()} examples of unknown individuals: in the groups, but with no individual.",
+        f"{(WRITERS == 7).sum()} examples of unknown individuals count for the groups, but for no individual.",
     )
 
 
@@ -168,10 +168,10 @@ def test_order_of_examples_plays_no_part(order):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"column": SERIES[:9]}, r"column: shape \(9,\), expected one value for each of the 200 examples"),
-        ({"column": SERIES, "individuals": [1]}, r"individuals: shape \(1,\)"),
-        ({"column": SERIES, "alpha": 1}, "alpha: 1"),
-        ({"column": SERIES, "compressed": population(2, examples=100)}, "100 examples, the baseline has 200"),
+        ({"column": SERIES[:9]}, r"column: got shape \(9,\), expected one value for each of the 200 examples"),
+        ({"column": SERIES, "individuals": [1]}, r"individuals: got shape \(1,\)"),
+        ({"column": SERIES, "alpha": 1}, "alpha: got 1"),
+        ({"column": SERIES, "compressed": population(2, examples=100)}, "compressed: got 100 examples, expected 200"),
     ],
 )
 def test_bad_input(arguments, message):

@@ -80,7 +80,7 @@ def test_equal_means_tie_in_spite_of_rounding():
     found = operating_points(seeds, weights={"sparsity": 1, "unfairness": 1})
     assert marked(found, "pareto") == marked(found, "chosen") == {"a", "b"}
     assert found.summary()["choice"] == "a"
-    assert found.notes == ("2 points are of the same highest value.",)
+    assert found.notes == ("2 points have the same highest value.",)
 
 
 def test_exactly_at_the_floor_is_above_it():
@@ -140,13 +140,13 @@ def test_empty_tables():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"objectives": {}}, "objectives: none given"),
+        ({"objectives": {}}, "objectives: got none"),
         ({"objectives": {"sparsity": "up"}}, "objectives: got sparsity 'up', expected 'max' and 'min'"),
-        ({"objectives": {"speed": "max"}}, "table: no column 'speed'; it has variant, sparsity"),
-        ({"objectives": {"variant": "max"}}, "table: column 'variant' holds values that are no numbers"),
-        ({"floor": float("nan")}, "floor: nan"),
-        ({"weights": {"sparsity": 1}}, "weights: for sparsity, expected for sparsity, unfairness"),
-        ({"weights": {}}, "weights: for nothing"),
+        ({"objectives": {"speed": "max"}}, "table: got columns variant, sparsity.* expected a column 'speed'"),
+        ({"objectives": {"variant": "max"}}, "table: got column 'variant' with values that are not numbers"),
+        ({"floor": float("nan")}, "floor: got nan"),
+        ({"weights": {"sparsity": 1}}, "weights: got for sparsity, expected for sparsity, unfairness"),
+        ({"weights": {}}, "weights: got for nothing"),
         ({"weights": {"sparsity": -1, "unfairness": 1}}, "weights: got .*, expected finite values of 0 or more"),
     ],
 )
@@ -156,7 +156,7 @@ def test_bad_input(options, message):
 
 
 def test_a_floor_needs_accuracy():
-    with pytest.raises(InputError, match="table: no column 'accuracy'"):
+    with pytest.raises(InputError, match=r"table: got .*, expected a column 'accuracy'"):
         operating_points(PAPER.drop(columns="accuracy"), floor=0.9)
     assert operating_points(PAPER.drop(columns="accuracy")).summary()["pareto"] == 1
 

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from sklearn.metrics import confusion_matrix
 
 from tests.builders.populations import population
-from tfaudit.audit.prediction_counts import tally
+from tfaudit.audit.prediction_counts import count_predictions
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
 
 CROWD = population(1, hurt=[3], empty=[2], noise=2.0)
-COUNTED = tally(CROWD)
+COUNTED = count_predictions(CROWD)
 
 
 @settings(max_examples=30, deadline=None)
@@ -20,7 +20,7 @@ COUNTED = tally(CROWD)
 def test_modes_are_those_of_the_population(members, classes, seed):
     rng = np.random.default_rng(seed)
     crowd = Predictions.from_top1(rng.integers(0, classes, 40), rng.integers(0, classes, (members, 40)))
-    found = tally(crowd)
+    found = count_predictions(crowd)
     np.testing.assert_array_equal(found.mode(), crowd.modal("lowest"))
     np.testing.assert_array_equal(found.share(), (crowd.top1 == crowd.modal("lowest")).mean(0))
 
@@ -64,11 +64,11 @@ def test_frame_holds_every_vote_once():
 
 def test_the_order_of_members_plays_no_part():
     turned = Predictions(CROWD.labels, CROWD.ranked[::-1], class_names=CROWD.class_names)
-    assert tally(turned).frame().equals(COUNTED.frame())
+    assert count_predictions(turned).frame().equals(COUNTED.frame())
 
 
 def test_classes_of_one_name_stay_apart():
-    twins = tally(Predictions.from_top1([0, 0], [[0, 1], [1, 1]], class_names=["crane", "crane"]))
+    twins = count_predictions(Predictions.from_top1([0, 0], [[0, 1], [1, 1]], class_names=["crane", "crane"]))
     assert twins.confusion(0)[["class", "count"]].to_numpy().tolist() == [["crane", 3], ["crane", 1]]
 
 

@@ -63,9 +63,9 @@ def test_notes_are_said_once():
     assert [note.count("without test examples") for note in audit.notes] == [1, 0]
 
 
-def test_what_chance_gives_as_well_is_noted():
+def test_counts_that_chance_explains_are_noted():
     audit = summary({"dense": population(1), "none": population(3), "much": population(2, hurt=[0, 1, 2, 3], noise=2)})
-    assert audit.notes == ("No more PIEs than chance gives (p > 0.05): none.",)
+    assert audit.notes == ("No more PIEs than expected by chance (p > 0.05): none.",)
 
 
 def test_pairs():
@@ -74,11 +74,11 @@ def test_pairs():
     assert audit.chances["half"].frame().equals(chance(*both("dense", "half")).frame())
     few = {key: population(i, members=4) for i, key in enumerate(("dense", "int8"))}
     assert summary(few, paired=["int8"]).notes == (
-        "Too few members to tell PIEs from chance; p cannot be below: int8 (0.125).",
+        "Too few members to test the number of PIEs; p cannot be below: int8 (0.125).",
     )
     few["dense"] = population(0, members=5)
     audit = summary(few, paired=["int8"])
-    assert audit.notes == ("No figures by chance where a member's parent is missing: int8.",)
+    assert audit.notes == ("No counts expected by chance where a member's parent is missing: int8.",)
     assert pd.isna(audit.frame().loc[1, "pies_p"])
 
 
@@ -107,5 +107,5 @@ def test_a_population_is_asked_for_once():
 
 
 def test_no_baseline():
-    with pytest.raises(InputError, match="baseline: 'dense', the populations are int8"):
+    with pytest.raises(InputError, match="baseline: got 'dense', expected one of int8"):
         summary({"int8": POPULATIONS["int8"]})

@@ -50,5 +50,5 @@ def test_a_variant_without_description_lacks_its_facts():
 def test_bad_input():
     with pytest.raises(InputError, match="unfairness: got 'gap', expected range, mean-min or a function"):
         trade_offs({"dense": BEFORE}, FACTS, unfairness="gap")
-    with pytest.raises(InputError, match="descriptions: 'dense' occurs twice"):
+    with pytest.raises(InputError, match="descriptions: got 'dense' twice"):
         trade_offs({"dense": BEFORE}, pd.concat([FACTS, FACTS]))

@@ -106,12 +106,12 @@ def test_order_of_examples_plays_no_part():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"values": VALUES[:3]}, r"values: shape \(3,\), expected one number for each of the 200"),
-        ({"values": np.full(200, np.inf)}, "values: hold infinite ones"),
-        ({"values": VALUES, "column": [1]}, r"column: shape \(1,\)"),
-        ({"values": VALUES, "individuals": [1]}, r"individuals: shape \(1,\)"),
-        ({"values": VALUES, "bins": 0}, "bins: 0"),
-        ({"values": VALUES, "alpha": 0}, "alpha: 0"),
+        ({"values": VALUES[:3]}, r"values: got shape \(3,\), expected one number for each of the 200"),
+        ({"values": np.full(200, np.inf)}, "values: got infinite ones"),
+        ({"values": VALUES, "column": [1]}, r"column: got shape \(1,\)"),
+        ({"values": VALUES, "individuals": [1]}, r"individuals: got shape \(1,\)"),
+        ({"values": VALUES, "bins": 0}, "bins: got 0"),
+        ({"values": VALUES, "alpha": 0}, "alpha: got 0"),
     ],
 )
 def test_bad_input(arguments, message):

@@ -8,8 +8,7 @@ import pandas as pd
 import pytest
 
 from tests.builders.populations import population
-from tfaudit.audit.groups import groups
-from tfaudit.audit.individuals import individual_fits
+from tfaudit.audit.groups import groups, individual_fits
 from tfaudit.audit.trends import trends
 from tfaudit.charts.groups import individuals_chart
 from tfaudit.charts.rendering import inline_svg

@@ -12,7 +12,7 @@ import pytest
 from tests.builders.populations import population
 from tfaudit.audit.classes import class_impact
 from tfaudit.audit.exemplars import exemplars
-from tfaudit.audit.prediction_counts import tally
+from tfaudit.audit.prediction_counts import count_predictions
 from tfaudit.charts.class_recall import class_recall_chart
 from tfaudit.charts.class_selection import CLASS, RANGE, class_choice_chart, range_choice_chart
 from tfaudit.charts.classes import ranked_classes
@@ -24,7 +24,7 @@ from tfaudit.charts.votes import OTHERS, votes_chart
 
 IMPACT = class_impact(population(1), population(2, hurt=[3]))
 RANKED = ranked_classes(IMPACT.frame())
-TALLIES = {"dense": tally(population(1)), "90 %": tally(population(2, hurt=[3]))}
+TALLIES = {"dense": count_predictions(population(1)), "90 %": count_predictions(population(2, hurt=[3]))}
 PLUM, GREEN, GREY, AMBER = "#8e4585", "#1aa37c", "#a9aeb8", "#d07c00"
 
 

@@ -125,7 +125,7 @@ def test_a_trained_study_is_not_touched(tmp_path, baseline):
     ("changes", "message"),
     [
         (dict(compressed={}), "compressed: got {}, expected at least one variant"),
-        (dict(compressed={"x": population(0, examples=10)}), "compressed: 10 examples, the baseline has 200"),
+        (dict(compressed={"x": population(0, examples=10)}), "compressed: got 10 examples, expected 200"),
         (dict(images=[b""]), "images: 1 for 200 examples"),
         (dict(groups=pd.DataFrame({"a": [1]})), "groups: 1 rows for 200 examples"),
         (dict(groups=pd.DataFrame({"label": [1] * 200})), "groups: a column is called 'label'"),

@@ -23,9 +23,9 @@ from tfaudit.audit.factors.regression import Factors, factors, factors_glm
 from tfaudit.audit.groups import Groups, groups
 from tfaudit.audit.model_pair import PairComparison, compare
 from tfaudit.audit.operating_points import trade_offs
-from tfaudit.audit.prediction_counts import Tally, tally
+from tfaudit.audit.prediction_counts import PredictionCounts, count_predictions
+from tfaudit.audit.summary import VariantAudit, audit_variant
 from tfaudit.audit.trends import Trends, trends
-from tfaudit.audit.variant_audit import VariantAudit, audit_variant
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
 from tfaudit.study.variants import Pruned
@@ -124,8 +124,8 @@ AUDITS: Mapping[str, Audit] = {
     for audit in (
         Audit(
             name="counts",
-            result=Tally,
-            compute=lambda data, key: tally(data.populations[key]),
+            result=PredictionCounts,
+            compute=lambda data, key: count_predictions(data.populations[key]),
             applies=lambda data, key: True,
             variants=lambda key: (key,),
         ),

@@ -10,7 +10,7 @@ import numpy as np
 from tfaudit.analysis.stored_images import data_uri, pixels_of, png_of
 from tfaudit.analysis.study_data import BASELINE, StudyData
 from tfaudit.audit.corruption.robustness import Robustness
-from tfaudit.audit.prediction_counts import Tally
+from tfaudit.audit.prediction_counts import PredictionCounts
 from tfaudit.study.conditions import Condition
 
 __all__ = ["ImageStrip", "Lane", "ModalPrediction", "VariantRow", "image_strip", "most_lost_image"]
@@ -87,7 +87,7 @@ class ImageStrip:
     caption: str
 
 
-Counts = Callable[[str, Condition | None], Tally]
+Counts = Callable[[str, Condition | None], PredictionCounts]
 """Returns the counted predictions of a variant, under a condition or on clean images."""
 
 
@@ -180,7 +180,7 @@ def _lane(
     return Lane(corruption, tuple(pictures), rows)
 
 
-def _modal(counted: Tally, position: int) -> ModalPrediction | None:
+def _modal(counted: PredictionCounts, position: int) -> ModalPrediction | None:
     first = counted.image(position).iloc[0]
     votes = f"{100 * first['share']:.0f}\u00a0%" if len(counted.members) > 1 else ""
     return ModalPrediction(first["class"], votes, bool(first["answer"] == counted.labels[position]))

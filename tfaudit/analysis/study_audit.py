@@ -23,10 +23,9 @@ from tfaudit.audit.exemplars import Exemplars
 from tfaudit.audit.factors.regression import Factors
 from tfaudit.audit.groups import Groups
 from tfaudit.audit.model_pair import PairComparison, compare
-from tfaudit.audit.prediction_counts import Tally, tally
-from tfaudit.audit.summary import Summary, summarise
+from tfaudit.audit.prediction_counts import PredictionCounts, count_predictions
+from tfaudit.audit.summary import Summary, VariantAudit, summarise
 from tfaudit.audit.trends import Trends
-from tfaudit.audit.variant_audit import VariantAudit
 from tfaudit.errors import InputError, listed, require
 from tfaudit.store.store import Store
 from tfaudit.study.conditions import Condition
@@ -122,7 +121,7 @@ class StudyAudit:
         """Return the audit of one variant, from which its row of the table is made."""
         return self.result("variant", key)
 
-    def counts(self, key: str) -> Tally:
+    def counts(self, key: str) -> PredictionCounts:
         """Return the counted predictions of a population, compressed or baseline."""
         return self.result("counts", key)
 
@@ -217,7 +216,7 @@ class StudyAudit:
         position: int,
         corruptions: Sequence[str],
         variants: Sequence[str],
-        counts: Callable[[str, Condition], Tally] | None = None,
+        counts: Callable[[str, Condition], PredictionCounts] | None = None,
     ) -> ImageStrip:
         """Return one image under corruptions, with the modal labels of variants.
 
@@ -228,7 +227,7 @@ class StudyAudit:
             counts: returns counted predictions under a condition; read from the store by default.
         """
 
-        def by_condition(key: str, condition: Condition | None) -> Tally:
+        def by_condition(key: str, condition: Condition | None) -> PredictionCounts:
             if condition is None or counts is None:
                 return self._counts_under(key, condition)
             return counts(key, condition)
@@ -268,8 +267,8 @@ class StudyAudit:
                 self._results[name] = cached(self.data.store, file, everything, kind, compute)
             return self._results[name]
 
-    def _counts_under(self, key: str, condition: Condition | None) -> Tally:
-        return self.counts(key) if condition is None else tally(self.data.under_condition(key, condition))
+    def _counts_under(self, key: str, condition: Condition | None) -> PredictionCounts:
+        return self.counts(key) if condition is None else count_predictions(self.data.under_condition(key, condition))
 
     def _descriptions(self) -> pd.DataFrame:
         """Return title, family and the means of `FACTS` of every variant; rows by key."""

@@ -9,16 +9,16 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.audit.exemplars import exemplars
-from tfaudit.audit.group_codes import MISSING, coded
-from tfaudit.audit.over_indexing import share_columns
-from tfaudit.errors import InputError
+from tfaudit.audit.group_codes import MISSING, group_codes
+from tfaudit.errors import InputError, require
 from tfaudit.predictions import Predictions
-from tfaudit.stats.proportions import compare_proportions
+from tfaudit.stats.multiplicity import adjust
+from tfaudit.stats.proportions import Proportions, compare_proportions
 
 if TYPE_CHECKING:
     from tfaudit.charts.style import Drawing
 
-__all__ = ["Attributes", "attributes"]
+__all__ = ["Attributes", "attributes", "share_columns"]
 
 MANY = 50
 """More distinct numbers than this are a measurement, not an attribute."""
@@ -33,7 +33,7 @@ class Attributes:
         pies: number of exemplars (PIEs).
         others: number of other examples.
         alpha: level of the tests; 1 - alpha is that of the intervals.
-        notes: what a reader has to know, one sentence each.
+        notes: caveats for the reader, one sentence each.
     """
 
     table: pd.DataFrame
@@ -43,7 +43,7 @@ class Attributes:
     notes: tuple[str, ...]
 
     def frame(self) -> pd.DataFrame:
-        """One row per attribute and value; of a yes-no attribute only the yes.
+        """Return one row per attribute and value; of a yes-no attribute only the yes.
 
         Columns: `attribute`; `value`; `examples` with the value; `pies` and `non_pies` among them; `share_pie` and
         `share_non_pie`, shares of all PIEs and of all others; `ratio`, above 1 where PIEs over-index, NaN where no
@@ -53,7 +53,7 @@ class Attributes:
         return self.table.copy()
 
     def summary(self) -> dict[str, Any]:
-        """Counts of rows that over- and under-index after Holm, and the highest ratio among the former."""
+        """Return counts of rows that over- and under-index after Holm, and the highest ratio of the former."""
         significant = self.table[self.table["p_holm"] <= self.alpha]
         over = significant[significant["difference_pp"] > 0].sort_values("ratio", ascending=False, kind="stable")
         return {
@@ -67,10 +67,8 @@ class Attributes:
         }
 
     def chart(self) -> Drawing:
-        """Share of PIEs and of other examples with each attribute."""
-        from tfaudit.charts.attributes import (
-            over_indexing_chart,
-        )  # report depends on audit, never the other way at import
+        """Draw the share of PIEs and of other examples with each attribute."""
+        from tfaudit.charts.attributes import over_indexing_chart
 
         return over_indexing_chart(self.table, self.alpha)
 
@@ -78,12 +76,12 @@ class Attributes:
 def attributes(
     baseline: Predictions, compressed: Predictions, table: pd.DataFrame, *, ties: str = "lowest", alpha: float = 0.05
 ) -> Attributes:
-    """Tests for every attribute whether exemplars have it more or less often than other examples: [F] 3.2.
+    """Test for every attribute whether exemplars have it more or less often than other examples: [F] 3.2.
 
     Args:
         baseline: the uncompressed population.
         compressed: the compressed population, on the same examples.
-        table: `(N,)` rows in the order of the examples; its index plays no part. A column of booleans or of 0 and 1 is
+        table: `(N,)` rows in the order of the examples; its index is ignored. A column of booleans or of 0 and 1 is
             one attribute; of any other column each value is one. Missing values are a value of their own.
         ties: the tie rule of `exemplars`.
         alpha: level of the tests, in (0, 1).
@@ -95,21 +93,20 @@ def attributes(
     Example:
         >>> before = Predictions.from_top1([0, 0, 1, 1], [0, 0, 1, 1])
         >>> after = Predictions.from_top1([0, 0, 1, 1], [0, 1, 1, 0])
-        >>> seen = pd.DataFrame({"blurred": [0, 1, 0, 1], "light": ["day", "day", "day", "night"]})
-        >>> attributes(before, after, seen).frame()[["attribute", "value", "share_pie", "share_non_pie", "test"]]
+        >>> table = pd.DataFrame({"blurred": [0, 1, 0, 1], "light": ["day", "day", "day", "night"]})
+        >>> attributes(before, after, table).frame()[["attribute", "value", "share_pie", "share_non_pie", "test"]]
           attribute  value  share_pie  share_non_pie          test
         0   blurred    yes        1.0            0.0  Fisher exact
         1     light    day        0.5            1.0  Fisher exact
         2     light  night        0.5            0.0  Fisher exact
     """
-    if not 0 < alpha < 1:
-        raise InputError("alpha", repr(alpha), "a level in (0, 1)")
-    found = exemplars(baseline, compressed, ties=ties)
-    if not isinstance(table, pd.DataFrame) or len(table) != len(found.labels) or not table.columns.size:
-        came = f"shape {table.shape}" if isinstance(table, pd.DataFrame) else type(table).__name__
-        raise InputError("table", str(came), f"a DataFrame with a row for each of the {len(found.labels)} examples")
-    pie = np.zeros(len(found.labels), bool)
-    pie[found.index] = True
+    require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
+    identified, count = exemplars(baseline, compressed, ties=ties), baseline.num_examples
+    if not isinstance(table, pd.DataFrame) or len(table) != count or not table.columns.size:
+        form = f"shape {table.shape}" if isinstance(table, pd.DataFrame) else type(table).__name__
+        raise InputError("table", form, f"a DataFrame with a row for each of the {count} examples")
+    pie = np.zeros(count, bool)
+    pie[identified.index] = True
     rows = []
     for position, name in enumerate(table.columns):
         codes, values, shown = _values(table.iloc[:, position], str(name))
@@ -120,28 +117,56 @@ def attributes(
     if not pies:
         notes.append("No PIEs: no share of them, and no test.")
     if not others:
-        notes.append("All examples are PIEs: there is nothing to compare them with.")
+        notes.append("All examples are PIEs: there are no others to compare them with.")
     return Attributes(_tested(rows, pies, others, alpha), pies, others, alpha, tuple(notes))
 
 
+def share_columns(proportions: Proportions) -> dict[str, np.ndarray]:
+    """Return shares of exemplars and of others, their difference and its test as columns of a table: [F] 3.2.
+
+    Args:
+        proportions: of the exemplars first and the others second, one entry per attribute.
+
+    Returns:
+        `share_pie` and `share_non_pie`; `ratio`; `difference_pp` with its interval `low_pp` to `high_pp`; `test`, `p`
+        and `p_holm`, over all attributes.
+
+    Example:
+        >>> columns = share_columns(compare_proportions([30, 2], [100, 10], [15, 1], [100, 10]))
+        >>> columns["difference_pp"].round(), columns["p_holm"].round(3)
+        (array([15., 10.]), array([0.022, 1.   ]))
+    """
+    return {
+        "share_pie": proportions.first,
+        "share_non_pie": proportions.second,
+        "ratio": proportions.ratio,
+        "difference_pp": 100 * (proportions.first - proportions.second),
+        "low_pp": 100 * proportions.low,
+        "high_pp": 100 * proportions.high,
+        "test": proportions.test,
+        "p": proportions.p,
+        "p_holm": adjust(proportions.p, "holm"),
+    }
+
+
 def _values(column: pd.Series, name: str) -> tuple[np.ndarray, list[str], list[int]]:
-    """Codes of the examples, names of the values, and the values that get a row."""
+    """Return codes of the examples, names of the values, and the values that get a row."""
     known = column.dropna()
-    # 0.0 and 1.0 beside missing values, and booleans stored as objects, are yes and no as well.
+    # 0.0 and 1.0 beside missing values, and booleans stored as objects, are yes and no too.
     if len(known) and known.map(lambda value: not isinstance(value, str) and value in (0, 1)).all():
         missing = column.isna().to_numpy()
         codes = np.where(missing, 2, (column == 1).to_numpy(bool, na_value=False))
         return codes, ["no", "yes", MISSING], [1, 2] if missing.any() else [1]
     if pd.api.types.is_numeric_dtype(column) and known.nunique() > MANY:
-        came = f"column {name!r} has {known.nunique()} distinct numbers"
-        raise InputError("table", str(came), f"{MANY}; cut it into ranges first")
-    codes, values = coded(column, len(column), name)
+        values = f"{known.nunique()} distinct numbers in column {name!r}"
+        raise InputError("table", values, f"at most {MANY}; cut them into ranges first")
+    codes, values = group_codes(column, len(column), name)
     return codes, list(values), list(range(len(values)))
 
 
 def _tested(rows: list[tuple[str, str, int, int]], pies: int, others: int, alpha: float) -> pd.DataFrame:
     table = pd.DataFrame(rows, columns=["attribute", "value", "pies", "non_pies"])
-    found = compare_proportions(
+    proportions = compare_proportions(
         table["pies"].to_numpy(),
         np.full(len(table), pies),
         table["non_pies"].to_numpy(),
@@ -149,4 +174,4 @@ def _tested(rows: list[tuple[str, str, int, int]], pies: int, others: int, alpha
         confidence=1 - alpha,
     )
     table.insert(2, "examples", table["pies"] + table["non_pies"])
-    return table.assign(**share_columns(found))
+    return table.assign(**share_columns(proportions))

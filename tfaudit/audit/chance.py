@@ -1,4 +1,4 @@
-"""What chance alone would give: permutation tests of the number of PIEs and of significant classes."""
+"""Counts expected by chance: permutation tests of the number of PIEs and of significant classes."""
 
 from __future__ import annotations
 
@@ -23,14 +23,15 @@ PIES, CLASSES = "PIEs", "significant classes"
 
 @dataclasses.dataclass(frozen=True)
 class Chance:
-    """The two counts of an audit beside what they would be if compression did nothing.
+    """The two counts of an audit and their null distributions, under which compression does nothing.
 
     Attributes:
-        pies: of the number of PIEs.
-        classes: of the number of significant classes, uncorrected; None where a population has a single member.
-        paired: were members reassigned within pairs only?
+        pies: null distribution of the number of PIEs.
+        classes: null distribution of the number of significant classes, uncorrected; None where a population has a
+            single member.
+        paired: whether members were reassigned within pairs only.
         alpha: level of the tests per class.
-        notes: what a reader has to know, one sentence each.
+        notes: caveats for the reader, one sentence each.
     """
 
     pies: CountNull
@@ -40,7 +41,7 @@ class Chance:
     notes: tuple[str, ...]
 
     def frame(self) -> pd.DataFrame:
-        """One row per count.
+        """Return one row per count.
 
         Columns: `count` (PIEs, significant classes), `observed`, `expected` (the mean by chance), `low` and `high` (the
         central 95 % by chance), `p`, `permutations` and `exact`.
@@ -60,7 +61,7 @@ class Chance:
         )
 
     def distribution(self) -> pd.DataFrame:
-        """How often each value occurred: `count` (as in `frame`), `value` and `share` of the permutations."""
+        """Return how often each value occurred: `count` (as in `frame`), `value` and `share` of the permutations."""
         tables = [
             pd.DataFrame({"count": name, "value": values, "share": times / null.permutations})
             for name, null in self._nulls().items()
@@ -69,7 +70,7 @@ class Chance:
         return pd.concat(tables, ignore_index=True)
 
     def summary(self) -> dict[str, Any]:
-        """Observed and expected counts and p-values; those of the classes are None where they cannot be tested."""
+        """Return observed and expected counts and p-values; None for classes where they cannot be tested."""
         pies, classes = self.pies, self.classes
         return {
             "permutations": pies.permutations,
@@ -83,8 +84,8 @@ class Chance:
         }
 
     def chart(self) -> Drawing:
-        """The counts of all permutations, and the observed one."""
-        from tfaudit.charts.chance import chance_chart  # report depends on audit, never the other way at import
+        """Draw the counts of all permutations, and the observed one."""
+        from tfaudit.charts.chance import chance_chart
 
         return chance_chart(self.frame(), self.distribution())
 
@@ -103,28 +104,28 @@ def chance(
     centering: str = "member",
     ties: str = "lowest",
 ) -> Chance:
-    """Tests whether there are more PIEs, and more significant classes, than two equal populations would have.
+    """Test whether there are more PIEs, and more significant classes, than between two equal populations.
 
-    Two halves of one population disagree on some modal labels, too. If compression does nothing, the K1 + K2 members
-    are exchangeable: they are reassigned to groups of K1 and K2 and everything is counted anew. All assignments are
-    counted if they are at most `permutations`, else random ones; p is the share that reaches the observed count.
+    Even two halves of one population disagree on some modal labels. If compression does nothing, the K1 + K2 members
+    are exchangeable: they are reassigned to groups of K1 and K2 and everything is counted again. All assignments are
+    counted if there are at most `permutations`, else random ones; p is the share that reaches the observed count.
 
-    Members that are made from one parent are more alike than two others are. They are not exchangeable across pairs:
-    free reassignment would often put both into one group, which lets the groups differ by more than compression could
-    make them, and the null would be too wide. `paired=True` swaps members within their pairs only.
+    Members made from one parent are more alike than other members, so they are not exchangeable across pairs: free
+    reassignment would often put both into one group, the groups would differ by more than compression can cause, and
+    the null distribution would be too wide. `paired=True` swaps members within their pairs only.
 
     Args:
         baseline: the uncompressed population.
         compressed: the compressed population, on the same examples.
-        permutations: how many assignments to count at most.
-        seed: of the random assignments.
-        paired: the members of the same name belong together: the compressed one is made from the other.
+        permutations: maximum number of assignments to count.
+        seed: seed of the random assignments.
+        paired: whether members of the same name are pairs: the compressed one is made from the other.
         alpha: a class is significant where p <= alpha.
         centering: as in `class_impact`.
         ties: as in `exemplars`; "confidence" compares sums of probabilities to about 13 digits.
 
     Raises:
-        InputError: other examples, an option that is not allowed, or pairs whose members' names differ.
+        InputError: other examples, an invalid option, or pairs whose members' names differ.
 
     Example:
         >>> labels = [0, 0, 1, 1]
@@ -139,17 +140,18 @@ def chance(
     require(centering in CENTERINGS, "centering", centering, ", ".join(CENTERINGS))
     require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
     require(ties in TIES, "ties", ties, ", ".join(TIES))
-    both = (baseline, compressed)
-    order = _order(*both, paired=paired)
-    first, second = (population.num_members for population in both)
+    populations = (baseline, compressed)
+    order = _order(*populations, paired=paired)
+    first, second = (population.num_members for population in populations)
     assignments = assign(first, second, permutations=permutations, seed=seed, paired=paired)
-    ranked, probabilities = _answers(both, ties)
+    ranked, probabilities = _all_members(populations, ties)
     likely = None if probabilities is None else probabilities[order]
     pies = assignments.null(count_changed_modes(assignments.first, ranked[order], likely, ties=ties))
     classes = None
     if min(first, second) > 1:
-        recall, accuracy = (np.concatenate([getattr(each, name)() for each in both]) for name in ("recall", "accuracy"))
-        # Under "population" what is subtracted depends on the assignment; it moves the means only.
+        recall = np.concatenate([population.recall() for population in populations])
+        accuracy = np.concatenate([population.accuracy() for population in populations])
+        # Under "population" a group's mean accuracy is subtracted: it depends on the assignment, and moves means only.
         values = np.round(recall - accuracy[:, None] if centering == "member" else recall, 12)[order]
         shift = accuracy[order] if centering == "population" else None
         classes = assignments.null(count_significant(assignments.first, values, shift, alpha=alpha))
@@ -157,35 +159,34 @@ def chance(
 
 
 def _order(baseline: Predictions, compressed: Predictions, *, paired: bool) -> np.ndarray:
-    """Positions of all members, the baseline's first; in pairs the compressed ones follow in the baseline's order."""
+    """Return positions of all members, the baseline's first; in pairs the compressed ones are in the same order."""
     first, second = baseline.members, compressed.members
     if not paired:
         return np.arange(len(first) + len(second))
     if set(first) != set(second) or len(first) != len(second):
-        raise InputError(
-            f"paired: needs members of the same names, but the baseline has {', '.join(map(str, first))} "
-            f"and the compressed population {', '.join(map(str, second))}"
-        )
+        expected = f"the names of the baseline's, {', '.join(map(str, first))}"
+        raise InputError("paired", f"members {', '.join(map(str, second))}", expected)
     return np.array([*range(len(first)), *(len(first) + second.index(member) for member in first)])
 
 
-def _answers(both: tuple[Predictions, Predictions], ties: str) -> tuple[np.ndarray, np.ndarray | None]:
-    """What the modes hang on, of all members."""
+def _all_members(populations: tuple[Predictions, Predictions], ties: str) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return the ranked classes and probabilities of all members, as far as modes depend on them."""
     if ties != "confidence":
-        return np.concatenate([population.ranked[:, :, :1] for population in both]), None
-    probabilities = [population.probabilities for population in both if population.probabilities is not None]
+        return np.concatenate([population.ranked[:, :, :1] for population in populations]), None
+    probabilities = [population.probabilities for population in populations if population.probabilities is not None]
     if len(probabilities) < 2:
-        raise InputError("ties: 'confidence' needs probabilities, and these predictions hold none")
-    depths = [population.ranked.shape[2] for population in both]
-    require(depths[0] == depths[1], "ties", "confidence", f"for equally many ranks, not {depths[0]} and {depths[1]}")
-    return np.concatenate([population.ranked for population in both]), np.concatenate(probabilities)
+        raise InputError("ties", "'confidence' for predictions without probabilities", "lowest or highest")
+    depths = [population.ranked.shape[2] for population in populations]
+    if depths[0] != depths[1]:
+        raise InputError("ties", f"'confidence' for {depths[0]} and {depths[1]} ranks", "equally many ranks")
+    return np.concatenate([population.ranked for population in populations]), np.concatenate(probabilities)
 
 
 def _notes(pies: CountNull, classes: CountNull | None, alpha: float) -> tuple[str, ...]:
     notes = []
     if pies.smallest_p > alpha:
         notes.append(
-            f"So few members have {pies.permutations} assignments only: p cannot be below {pies.smallest_p:.3g}, "
+            f"So few members have only {pies.permutations} assignments: p cannot be below {pies.smallest_p:.3g}, "
             "whatever compression does."
         )
     if classes is None:

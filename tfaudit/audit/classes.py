@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,13 +17,13 @@ from tfaudit.stats.t_tests import TTests, welch
 if TYPE_CHECKING:
     from tfaudit.charts.style import Drawing
 
-__all__ = ["CENTERINGS", "CORRECTIONS", "ClassImpact", "class_impact"]
+__all__ = ["CENTERINGS", "CORRECTIONS", "ClassImpact", "class_impact", "directions", "empty_class_notes"]
 
 CENTERINGS = ("member", "population", "none")
 """What may be subtracted from each recall."""
 
 CORRECTIONS = ("none", "holm", "bh")
-"""Of the p-values, for there is a test per class."""
+"""Corrections of the p-values for the number of classes."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,12 +38,12 @@ class ClassImpact:
         test: Welch's test of the centred recall; `test.difference` is the normalised difference,
             with its interval at level 1 - alpha.
         relative_recall: mean over members of recall after / before, [F] eq. 3; NaN where a recall before is 0.
-        zero_denominators: how many members have a recall of 0 before.
+        zero_denominators: number of members with a recall of 0 before.
         p_holm: p-values adjusted after Holm.
         p_bh: p-values adjusted after Benjamini and Hochberg.
         alpha: level of the tests.
-        centering: what was subtracted from each recall.
-        notes: what a reader has to know, one sentence each.
+        centering: what was subtracted from each recall, of `CENTERINGS`.
+        notes: caveats for the reader, one sentence each.
     """
 
     class_names: tuple[str, ...]
@@ -65,25 +66,22 @@ class ClassImpact:
 
     @property
     def significant(self) -> np.ndarray:
-        """Booleans: p <= alpha, uncorrected as in [F]."""
+        """Whether p <= alpha, uncorrected as in [F]."""
         return self.test.p <= self.alpha
 
     @property
     def direction(self) -> np.ndarray:
-        """Of each class: harmed, favoured or no evidence, uncorrected."""
-        return self._directions(self.test.p)
-
-    def _directions(self, p: np.ndarray) -> np.ndarray:
-        return np.where(p <= self.alpha, np.where(self.test.difference < 0, "harmed", "favoured"), "no evidence")
+        """Direction of each class: harmed, favoured or no evidence, uncorrected."""
+        return directions(self.test.difference, self.test.p, self.alpha)
 
     def frame(self, correction: str = "none") -> pd.DataFrame:
-        """One row per class. Columns ending in `_pp` are percentage points; recalls are shares in [0, 1].
+        """Return one row per class. Columns ending in `_pp` are percentage points; recalls are shares in [0, 1].
 
         Args:
-            correction: of `CORRECTIONS`; `direction` is harmed or favoured where p after it is at most alpha.
+            correction: of `CORRECTIONS`; `direction` is harmed or favoured where the corrected p is at most alpha.
 
         Raises:
-            InputError: no such correction.
+            InputError: an unknown correction.
         """
         require(correction in CORRECTIONS, "correction", correction, ", ".join(CORRECTIONS))
         corrected = {"none": self.test.p, "holm": self.p_holm, "bh": self.p_bh}[correction]
@@ -104,12 +102,12 @@ class ClassImpact:
                 "p": self.test.p,
                 "p_holm": self.p_holm,
                 "p_bh": self.p_bh,
-                "direction": self._directions(corrected),
+                "direction": directions(self.test.difference, corrected, self.alpha),
             }
         )
 
     def summary(self) -> dict[str, Any]:
-        """Counts of classes, and mean differences among harmed and favoured ones ([F] 3.1; NaN if there are none)."""
+        """Return counts of classes, and mean differences of harmed and of favoured ones ([F] 3.1; NaN without any)."""
         harmed, favoured = self.direction == "harmed", self.direction == "favoured"
         tested = int(np.isfinite(self.test.p).sum())
         return {
@@ -129,10 +127,8 @@ class ClassImpact:
         }
 
     def chart(self) -> Drawing:
-        """[F] figure 2: bars are absolute differences, points normalised ones, significant classes in plum."""
-        from tfaudit.charts.classes import (
-            class_impact_chart,
-        )  # report depends on audit, never the other way at import
+        """Draw [F] figure 2: bars are absolute differences, points normalised ones, significant classes in plum."""
+        from tfaudit.charts.classes import class_impact_chart
 
         return class_impact_chart(self.frame())
 
@@ -140,7 +136,7 @@ class ClassImpact:
 def class_impact(
     baseline: Predictions, compressed: Predictions, *, alpha: float = 0.05, centering: str = "member"
 ) -> ClassImpact:
-    """Tests for every class whether compression changes its recall by more than the overall accuracy: [F] 2.2.
+    """Test for every class whether compression changes its recall by more than the overall accuracy: [F] 2.2.
 
     The centred recall `S[c,k] = R[c,k] - A[k]` of the two populations is compared with a two-sided Welch t-test.
 
@@ -168,10 +164,8 @@ def class_impact(
     require_same_examples(baseline, compressed)
     for name, population in (("baseline", baseline), ("compressed", compressed)):
         if population.num_members < 2:
-            raise InputError(
-                f"{name}: 1 member, but Welch's test compares populations of 2 or more: train more with "
-                "`--population`, or compare one model with one model: `tfaudit.compare`"
-            )
+            expected = "2 or more: train more with `--population`, or compare single models with `tfaudit.compare`"
+            raise InputError(name, "1 member", expected)
     before, after = baseline.recall(), compressed.recall()
     test = welch(_centred(after, compressed, centering), _centred(before, baseline, centering), confidence=1 - alpha)
     relative, zeros, paired = _relative_recall(baseline, before, compressed, after)
@@ -188,21 +182,42 @@ def class_impact(
         p_bh=adjust(test.p, "bh"),
         alpha=alpha,
         centering=centering,
-        notes=_notes(baseline.class_names, examples, zeros, paired),
+        notes=(*empty_class_notes(baseline.class_names, examples), *_relative_recall_notes(zeros, paired)),
     )
+
+
+def directions(difference: np.ndarray, p: np.ndarray, alpha: float) -> np.ndarray:
+    """Return "harmed" or "favoured" by the sign of the difference where p <= alpha, else "no evidence".
+
+    Example:
+        >>> directions(np.array([-0.1, 0.1, 0.2]), np.array([0.01, 0.02, 0.5]), 0.05)
+        array(['harmed', 'favoured', 'no evidence'], dtype='<U11')
+    """
+    return np.where(p <= alpha, np.where(difference < 0, "harmed", "favoured"), "no evidence")
+
+
+def empty_class_notes(names: Sequence[str], examples: np.ndarray) -> list[str]:
+    """Return a note on the classes without test examples, or none.
+
+    Example:
+        >>> empty_class_notes(["cat", "dog"], np.array([0, 3]))
+        ['1 class without test examples, not tested: cat.']
+    """
+    empty = [name for name, count in zip(names, examples, strict=True) if not count]
+    return [f"{_classes(len(empty))} without test examples, not tested: {listed(empty)}."] if empty else []
 
 
 def _centred(recall: np.ndarray, population: Predictions, centering: str) -> np.ndarray:
     accuracy = population.accuracy()[:, None]
     shift = {"member": accuracy, "population": accuracy.mean(), "none": 0.0}[centering]
-    # Recalls are ratios of counts: what differs by less than 1e-12 differs by rounding and must not look like variance.
+    # Recalls are ratios of counts: a difference below 1e-12 is rounding and must not look like variance.
     return np.round(recall - shift, 12)
 
 
 def _relative_recall(
     baseline: Predictions, before: np.ndarray, compressed: Predictions, after: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, int]:
-    """[F] eq. 3 over the members that both populations have, the count of zero denominators, the count of pairs."""
+    """Return [F] eq. 3 over the members that both populations have, counts of zero denominators, number of pairs."""
     shared = [member for member in baseline.members if member in set(compressed.members)]
     if not shared:
         return np.full(baseline.num_classes, np.nan), np.zeros(baseline.num_classes, int), 0
@@ -212,23 +227,18 @@ def _relative_recall(
     return ratio.mean(0), (before == 0).sum(0), len(shared)
 
 
-def _notes(names: tuple[str, ...], examples: np.ndarray, zeros: np.ndarray, paired: int) -> tuple[str, ...]:
+def _relative_recall_notes(zeros: np.ndarray, paired: int) -> list[str]:
     notes = []
-    empty = [name for name, count in zip(names, examples, strict=True) if not count]
-    if empty:
-        notes.append(f"{_counted(len(empty), 'class', 'classes')} without test examples, not tested: {listed(empty)}.")
     if zeros.any():
-        notes.append(
-            f"Relative recall is undefined for {_counted(int((zeros > 0).sum()), 'class', 'classes')}: "
-            "a baseline member recalls none of its examples."
-        )
+        count = _classes(int((zeros > 0).sum()))
+        notes.append(f"Relative recall is undefined for {count}: a baseline member recalls none of its examples.")
     if not paired:
         notes.append("Relative recall is undefined: the two populations share no member number.")
-    return tuple(notes)
+    return notes
 
 
-def _counted(count: int, one: str, many: str) -> str:
-    return f"{count} {one if count == 1 else many}"
+def _classes(count: int) -> str:
+    return f"{count:,} {'class' if count == 1 else 'classes'}"
 
 
 def _mean(values: np.ndarray) -> float:

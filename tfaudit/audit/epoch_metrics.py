@@ -1,4 +1,4 @@
-"""The audit in miniature that runs after every epoch: worst class, flips and intensification."""
+"""Metrics of the audit after every epoch: worst class, flips and intensification."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ __all__ = ["class_recall", "epoch_metrics", "intensification"]
 
 
 def class_recall(labels: np.ndarray, predicted: np.ndarray, num_classes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Recall of every class, and how many examples it has.
+    """Return the recall of every class, and its number of examples.
 
     Args:
         labels: True classes, integers `(N,)`.
@@ -26,10 +26,10 @@ def class_recall(labels: np.ndarray, predicted: np.ndarray, num_classes: int) ->
 
 
 def intensification(labels: np.ndarray, predicted: np.ndarray, baseline: np.ndarray) -> float:
-    """Slope through the origin of normalised recall balances, [R] section 5.
+    """Compute the slope through the origin of normalised recall balances, [R] section 5.
 
     With `Bn[c] = (R[c] - A) / A`, A the accuracy and 0 the baseline: `alpha = sum_c Bn0 Bn / sum_c Bn0^2`. Above 1 the
-    model is less even over its classes than the baseline was. Classes without examples do not count.
+    recalls of the model are less even than those of the baseline. Classes without examples do not count.
 
     Args:
         labels: True classes, integers `(N,)`.
@@ -37,21 +37,21 @@ def intensification(labels: np.ndarray, predicted: np.ndarray, baseline: np.ndar
         baseline: Top-1 classes of the baseline, integers `(N,)`.
 
     Returns:
-        The slope; NaN where an accuracy is 0 or the baseline is equally good at all classes.
+        The slope; NaN where an accuracy is 0 or the baseline's recalls are all equal.
 
     Example:
         >>> labels = np.repeat([0, 1], 10)
-        >>> def answers(right_0, right_1):
+        >>> def predict(right_0, right_1):
         ...     return np.where(np.r_[np.arange(10) < right_0, np.arange(10) < right_1], labels, 1 - labels)
-        >>> round(intensification(labels, answers(7, 5), baseline=answers(9, 7)), 4)
+        >>> round(intensification(labels, predict(7, 5), baseline=predict(9, 7)), 4)
         1.3333
     """
-    before, after = (_balances(labels, answers) for answers in (baseline, predicted))
+    before, after = (_balances(labels, classes) for classes in (baseline, predicted))
     return float(slope(before, after))
 
 
 def epoch_metrics(labels: np.ndarray, predicted: np.ndarray, baseline: np.ndarray | None = None) -> dict[str, float]:
-    """What a callback logs after an epoch.
+    """Compute the metrics that a callback logs after an epoch.
 
     Args:
         labels: True classes, integers `(N,)`.
@@ -59,19 +59,19 @@ def epoch_metrics(labels: np.ndarray, predicted: np.ndarray, baseline: np.ndarra
         baseline: Top-1 classes of the baseline, integers `(N,)`, or `None`.
 
     Returns:
-        `worst_class_recall`; and with a baseline `flips` (examples answered differently), `negative_flips` (right
-        before, wrong now) and `intensification`.
+        `worst_class_recall`; and with a baseline `flips` (examples of another prediction), `negative_flips`
+        (right before, wrong now) and `intensification`.
 
     Raises:
-        InputError: The arrays are empty or not of one length.
+        InputError: arrays that are empty or of different lengths.
 
     Example:
         >>> epoch_metrics(np.array([0, 0, 1]), np.array([0, 1, 1]), baseline=np.array([0, 0, 0]))
         {'worst_class_recall': 0.5, 'flips': 2, 'negative_flips': 1, 'intensification': -0.5}
     """
-    for name, answers in (("predicted", predicted), ("baseline", baseline)):
-        if answers is not None and answers.shape != labels.shape:
-            raise InputError(name, f"shape {answers.shape}", f"that of labels, {labels.shape}")
+    for name, classes in (("predicted", predicted), ("baseline", baseline)):
+        if classes is not None and classes.shape != labels.shape:
+            raise InputError(name, f"shape {classes.shape}", f"that of labels, {labels.shape}")
     if not len(labels):
         raise InputError("labels", "empty", "one example or more")
     recall, _ = class_recall(labels, predicted, int(labels.max()) + 1)

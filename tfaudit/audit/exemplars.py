@@ -22,7 +22,7 @@ GROUPS = ("PIE", "non-PIE", "all")
 
 @dataclasses.dataclass(frozen=True)
 class Exemplars:
-    """The examples whose modal label changes with compression. P is the number of PIEs, N of all examples.
+    """The examples whose modal label changes with compression. P is the number of PIEs, N that of all examples.
 
     Attributes:
         index: `(P,)` positions of the PIEs, ascending.
@@ -32,8 +32,8 @@ class Exemplars:
         compressed_mode: `(N,)` modal label of the compressed population.
         pies: one row per PIE; see `frame`.
         difficulty: mean accuracy per population, group and k; see `exemplars`.
-        tie_changes: for every other tie rule, how many examples become or cease to be a PIE under it.
-        ties: the tie rule in force.
+        tie_changes: for every other tie rule, the number of examples that are a PIE under one rule only.
+        ties: the tie rule used.
     """
 
     index: np.ndarray
@@ -47,17 +47,17 @@ class Exemplars:
     ties: str
 
     def frame(self) -> pd.DataFrame:
-        """One row per PIE.
+        """Return one row per PIE.
 
         Columns: `index`, `example` (id), `label`, `baseline_mode`, `compressed_mode` (class names), `baseline_share`,
         `compressed_share` (of the population's votes for its own mode), `baseline_entropy`, `compressed_entropy` (of
-        the votes, bits) and `decisiveness`, the product of the two shares: the chance that two members, drawn one
-        from each population, both answer as their population does.
+        the votes, bits) and `decisiveness`, the product of the two shares: the probability that two members, one
+        drawn from each population, both predict their population's mode.
         """
         return self.pies.copy()
 
     def by_class(self) -> pd.DataFrame:
-        """PIEs per true class: `class`, `examples`, `pies`, `share` (NaN for a class without examples)."""
+        """Return PIEs per true class: `class`, `examples`, `pies`, `share` (NaN for a class without examples)."""
         count = len(self.class_names)
         examples = np.bincount(self.labels, minlength=count)
         pies = np.bincount(self.labels[self.index], minlength=count)
@@ -65,7 +65,7 @@ class Exemplars:
         return pd.DataFrame({"class": self.class_names, "examples": examples, "pies": pies, "share": share})
 
     def summary(self) -> dict[str, Any]:
-        """Counts: PIEs, their share, how many have the right mode before and after, and how many hang on a tie."""
+        """Return the count and share of PIEs, how many have the right mode, how many depend on ties."""
         truth = self.labels[self.index]
         return {
             "examples": len(self.labels),
@@ -78,16 +78,14 @@ class Exemplars:
         }
 
     def chart(self) -> Drawing:
-        """[F] figure 3: accuracy on PIEs, on the other examples and on all."""
-        from tfaudit.charts.exemplars import (
-            difficulty_chart,
-        )  # report depends on audit, never the other way at import
+        """Draw [F] figure 3: accuracy on PIEs, on the other examples and on all."""
+        from tfaudit.charts.exemplars import difficulty_chart
 
         return difficulty_chart(self.difficulty)
 
 
 def exemplars(baseline: Predictions, compressed: Predictions, *, ties: str = "lowest") -> Exemplars:
-    """Finds the examples whose modal label differs between the two populations: [F] 2.3. True labels play no part.
+    """Find the examples whose modal label differs between the two populations: [F] 2.3. True labels are not used.
 
     The result's `difficulty` has one row per `population` (baseline, compressed), `group` (PIE, non-PIE, all) and `k`
     (1, and 5 where five ranks are stored): `examples`, and `accuracy` with `low` and `high`, a 95 % interval over
@@ -96,10 +94,10 @@ def exemplars(baseline: Predictions, compressed: Predictions, *, ties: str = "lo
     Args:
         baseline: the uncompressed population.
         compressed: the compressed population, on the same examples.
-        ties: which of the most frequent answers is the mode: "lowest" or "highest" class index, or "confidence".
+        ties: which of the most frequent classes is the mode: "lowest" or "highest" class index, or "confidence".
 
     Raises:
-        InputError: other examples, or a tie rule that is unknown or lacks probabilities.
+        InputError: other examples, or a tie rule that is unknown or needs probabilities that are unknown.
 
     Example:
         >>> before = Predictions.from_top1([0, 1, 1], [[0, 1, 1], [0, 1, 1], [0, 1, 0]])
@@ -116,7 +114,10 @@ def exemplars(baseline: Predictions, compressed: Predictions, *, ties: str = "lo
     ]
     names = np.array(baseline.class_names, object)
     shares, entropies = zip(
-        *(_votes(each.top1[:, index], mode[index]) for each, mode in zip((baseline, compressed), modes, strict=True)),
+        *(
+            _votes(population.top1[:, index], mode[index])
+            for population, mode in zip((baseline, compressed), modes, strict=True)
+        ),
         strict=True,
     )
     pies = pd.DataFrame(
@@ -151,8 +152,8 @@ def _has_probabilities(*populations: Predictions) -> bool:
 
 
 def _votes(top1: np.ndarray, mode: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Share of the mode among the K votes, and entropy of the votes in bits, both `(P,)`."""
-    # Each vote adds 1/K times the surprise of its class; so no (P, C) table of counts is needed.
+    """Return the share of the mode among the K votes, and the entropy of the votes in bits, both `(P,)`."""
+    # Each vote adds 1/K times the surprisal of its class, which needs no (P, C) table of counts.
     counts = np.zeros(top1.shape, np.int32)
     for member in top1:
         counts += top1 == member

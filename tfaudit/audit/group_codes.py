@@ -1,4 +1,4 @@
-"""A column beside the predictions: which group each example belongs to."""
+"""Groups of examples, from a column with one value per example."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from numpy.typing import ArrayLike
 
 from tfaudit.errors import InputError
 
-__all__ = ["MISSING", "coded", "group_means", "title_of"]
+__all__ = ["MISSING", "column_name", "group_codes", "group_means"]
 
 MISSING = "(missing)"
-"""Name of the group of examples whose value is not known."""
+"""Name of the group of examples whose value is missing."""
 
 
-def coded(column: ArrayLike | pd.Series, count: int, argument: str) -> tuple[np.ndarray, tuple[str, ...]]:
-    """The groups of a column: numbers in order of size, categories in their own order, all else by name.
+def group_codes(column: ArrayLike | pd.Series, count: int, argument: str) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Return the group of each example: numbers by size, categories in their own order, other values by name.
 
-    Whole numbers that became floats beside missing values are named as whole numbers.
+    Integers that became floats because values are missing are named as integers.
 
     Args:
-        column: `(count,)` values of any type, in the order of the examples; an index plays no part.
+        column: `(count,)` values of any type, in the order of the examples; an index is ignored.
         count: N, the number of examples.
-        argument: what an error calls the column.
+        argument: name of the column in an error.
 
     Returns:
-        `(N,)` integers, positions in the names; the names, with `MISSING` last where a value is missing.
+        `(N,)` integers, positions in the names; and the names, with `MISSING` last where a value is missing.
 
     Raises:
         InputError: another shape.
 
     Example:
-        >>> coded([4, 0, None, 4], 4, "series")
+        >>> group_codes([4, 0, None, 4], 4, "series")
         (array([1, 0, 2, 1]), ('0', '4', '(missing)'))
     """
     shape = np.shape(column)
@@ -49,7 +49,7 @@ def coded(column: ArrayLike | pd.Series, count: int, argument: str) -> tuple[np.
 
 
 def group_means(values: np.ndarray, codes: np.ndarray, groups: int) -> np.ndarray:
-    """Mean of each row of `values` `(K, N)` over the examples of each group; `(K, groups)`, NaN for an empty group.
+    """Return the mean of each row of `values` `(K, N)` over each group: `(K, groups)`, NaN for an empty group.
 
     Example:
         >>> group_means(np.array([[1.0, 0.0, 1.0]]), np.array([0, 0, 1]), 2)
@@ -60,7 +60,7 @@ def group_means(values: np.ndarray, codes: np.ndarray, groups: int) -> np.ndarra
     return np.divide(totals, counts, out=np.full_like(totals, np.nan), where=counts > 0)
 
 
-def title_of(column: object, otherwise: str) -> str:
-    """The name of a pandas column, or `otherwise`."""
+def column_name(column: object, default: str) -> str:
+    """Return the name of a pandas column, or the default."""
     name = getattr(column, "name", None)
-    return otherwise if name is None else str(name)
+    return default if name is None else str(name)

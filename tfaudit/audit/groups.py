@@ -9,37 +9,48 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from tfaudit.audit.group_codes import MISSING, coded, group_means, title_of
-from tfaudit.audit.individuals import NOBODY, individual_accuracy, individual_fits
-from tfaudit.errors import InputError
+from tfaudit.audit.classes import directions
+from tfaudit.audit.group_codes import MISSING, column_name, group_codes, group_means
+from tfaudit.errors import require
 from tfaudit.predictions import Predictions, require_same_examples
 from tfaudit.stats.contingency import mcnemar, paired_interval
 from tfaudit.stats.intervals import mean_interval
+from tfaudit.stats.least_squares import line
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.t_tests import welch
 
 if TYPE_CHECKING:
     from tfaudit.charts.style import Drawing
 
-__all__ = ["Groups", "groups"]
+__all__ = ["Groups", "groups", "individual_accuracy", "individual_fits"]
+
+_INDIVIDUAL_COLUMNS = {
+    "group": "str",
+    "individual": "str",
+    "examples": "int64",
+    "accuracy_before": "float64",
+    "accuracy_after": "float64",
+    "difference_pp": "float64",
+}
+
+_NO_INDIVIDUALS = pd.DataFrame(columns=list(_INDIVIDUAL_COLUMNS)).astype(_INDIVIDUAL_COLUMNS)
 
 WELCH, MCNEMAR, NONE = "Welch, normalised", "McNemar, difference", "none"
 
 
 @dataclasses.dataclass(frozen=True)
 class Groups:
-    """What compression does to each group, and to each individual of it.
+    """The effect of compression on each group, and on each individual.
 
     Attributes:
-        name: what the column is called.
+        name: name of the column.
         table: one row per group; see `frame`.
-        individuals: one row per group and individual, without rows where no individuals were given; see
-            `individuals_frame`.
+        individuals: one row per group and individual; see `individuals_frame`. Empty without individuals.
         fits: one row per group, the least-squares line of an individual's accuracy after on before ([P] figure 1):
             `group`, `individuals`, `slope`, `slope_low`, `slope_high`, `intercept`, `r`; NaN where the individuals
-            do not determine a line. Without rows where no individuals were given.
+            do not determine a line. Empty without individuals.
         alpha: level of the tests; 1 - alpha is that of the intervals.
-        notes: what a reader has to know, one sentence each.
+        notes: caveats for the reader, one sentence each.
     """
 
     name: str
@@ -50,48 +61,48 @@ class Groups:
     notes: tuple[str, ...]
 
     def frame(self) -> pd.DataFrame:
-        """One row per group.
+        """Return one row per group.
 
         Columns: `group`; `examples`; `accuracy_before` and `accuracy_after`, means over the members, with the ends
         `before_low`, `before_high`, `after_low`, `after_high` of intervals over the members (NaN for a single member);
-        `difference_pp`, after minus before; `normalised_pp`, the part of it that the change of the overall accuracy
-        does not explain; `low_pp` and `high_pp`, an interval of whichever of the two `test` names; `test`; `p`,
+        `difference_pp`, after minus before; `normalised_pp`, the difference less the change of the overall accuracy;
+        `low_pp` and `high_pp`, an interval of the one of the two that `test` names; `test`; `p`,
         `p_holm`, `p_bh`; `direction`: harmed, favoured or no evidence, by the uncorrected p.
         """
         return self.table.copy()
 
     def individuals_frame(self) -> pd.DataFrame:
-        """One row per group and individual: an individual in several groups has a row in each.
+        """Return one row per group and individual; an individual in several groups has a row in each.
 
         Columns: `group`, `individual`, `examples`, `accuracy_before`, `accuracy_after`, `difference_pp`.
         """
         return self.individuals.copy()
 
     def summary(self) -> dict[str, Any]:
-        """Counts of groups and individuals, the most harmed of both (None where there is none)."""
-        found = self.table
-        worst = found.iloc[int(found["difference_pp"].argmin())]
-        hit = self.individuals.iloc[int(self.individuals["difference_pp"].argmin())] if len(self.individuals) else None
+        """Return counts of groups and individuals, and the most harmed of both (None where there is none)."""
+        table, people = self.table, self.individuals
+        worst = table.iloc[int(table["difference_pp"].argmin())]
+        hit = people.iloc[int(people["difference_pp"].argmin())] if len(people) else None
         return {
             "column": self.name,
-            "groups": len(found),
-            "tested": int(found["p"].notna().sum()),
-            "harmed": int((found["direction"] == "harmed").sum()),
-            "favoured": int((found["direction"] == "favoured").sum()),
-            "significant_holm": int((found["p_holm"] <= self.alpha).sum()),
-            "significant_bh": int((found["p_bh"] <= self.alpha).sum()),
+            "groups": len(table),
+            "tested": int(table["p"].notna().sum()),
+            "harmed": int((table["direction"] == "harmed").sum()),
+            "favoured": int((table["direction"] == "favoured").sum()),
+            "significant_holm": int((table["p_holm"] <= self.alpha).sum()),
+            "significant_bh": int((table["p_bh"] <= self.alpha).sum()),
             "worst_group": worst["group"],
             "worst_difference_pp": float(worst["difference_pp"]),
-            "gap_before_pp": float(100 * (found["accuracy_before"].max() - found["accuracy_before"].min())),
-            "gap_after_pp": float(100 * (found["accuracy_after"].max() - found["accuracy_after"].min())),
-            "individuals": len(self.individuals),
+            "gap_before_pp": float(100 * (table["accuracy_before"].max() - table["accuracy_before"].min())),
+            "gap_after_pp": float(100 * (table["accuracy_after"].max() - table["accuracy_after"].min())),
+            "individuals": len(people),
             "worst_individual": None if hit is None else hit["individual"],
             "worst_individual_difference_pp": None if hit is None else float(hit["difference_pp"]),
         }
 
     def chart(self) -> Drawing:
-        """Accuracy of every group before and after; with individuals, [P] figure 1 below it."""
-        from tfaudit.charts.groups import groups_chart  # report depends on audit, never the other way at import
+        """Draw the accuracy of every group before and after; with individuals, [P] figure 1 below it."""
+        from tfaudit.charts.groups import groups_chart
 
         return groups_chart(self.table, self.individuals, self.fits, self.name)
 
@@ -104,17 +115,17 @@ def groups(
     individuals: ArrayLike | pd.Series | None = None,
     alpha: float = 0.05,
 ) -> Groups:
-    """Compares the accuracy of every group of examples before and after compression.
+    """Compare the accuracy of every group of examples before and after compression.
 
-    Populations of two members or more: Welch's test of the group's accuracy minus the member's overall accuracy, as
-    `class_impact` does for classes. One model against one: McNemar's exact test of the difference itself, with Tango's
-    interval. Missing values of the column form a group of their own; numbers are not binned.
+    Populations of two members or more are compared by Welch's test of the group's accuracy minus the member's overall
+    accuracy, as `class_impact` does for classes; one model with one by McNemar's exact test of the difference, with
+    Tango's interval. Missing values of the column form a group of their own; numbers are not binned.
 
     Args:
         baseline: the uncompressed population.
         compressed: the compressed population, on the same examples.
         column: `(N,)` the group of each example, of any type, in the order of the examples.
-        individuals: `(N,)` who made each example (a writer, a patient), or None. Examples of nobody known are left out.
+        individuals: `(N,)` who made each example (a writer, a patient), or None. Examples of unknown ones are left out.
         alpha: level of the tests, in (0, 1).
 
     Raises:
@@ -123,28 +134,27 @@ def groups(
     Example:
         >>> before = Predictions.from_top1([0, 0, 1, 1], [[0, 0, 1, 1], [0, 0, 1, 0]])
         >>> after = Predictions.from_top1([0, 0, 1, 1], [[0, 0, 0, 1], [0, 0, 0, 0]])
-        >>> found = groups(before, after, ["left", "right", "left", "right"])
-        >>> found.frame()[["group", "examples", "accuracy_before", "accuracy_after", "difference_pp"]]
+        >>> by_side = groups(before, after, ["left", "right", "left", "right"])
+        >>> by_side.frame()[["group", "examples", "accuracy_before", "accuracy_after", "difference_pp"]]
            group  examples  accuracy_before  accuracy_after  difference_pp
         0   left         2             1.00            0.50          -50.0
         1  right         2             0.75            0.75            0.0
     """
-    if not 0 < alpha < 1:
-        raise InputError("alpha", repr(alpha), "a level in (0, 1)")
+    require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
     require_same_examples(baseline, compressed)
-    codes, names = coded(column, baseline.num_examples, "column")
+    codes, names = group_codes(column, baseline.num_examples, "column")
     test, notes = _test_for(baseline, compressed)
     table = _table(baseline, compressed, codes, names, test, alpha)
-    people = NOBODY
+    people = _NO_INDIVIDUALS
     if individuals is not None:
         people = individual_accuracy(baseline, compressed, column, individuals)
         unknown = people["individual"] == MISSING
         if unknown.any():
             count = people.loc[unknown, "examples"].sum()
-            notes.append(f"{count} examples of unknown individuals: in the groups, but with no individual.")
+            notes.append(f"{count} examples of unknown individuals count for the groups, but for no individual.")
             people = people[~unknown].reset_index(drop=True)
     return Groups(
-        name=title_of(column, "group"),
+        name=column_name(column, "group"),
         table=table,
         individuals=people,
         fits=individual_fits(people, alpha=alpha),
@@ -153,36 +163,108 @@ def groups(
     )
 
 
+def individual_accuracy(
+    baseline: Predictions, compressed: Predictions, group: ArrayLike, individuals: ArrayLike | pd.Series
+) -> pd.DataFrame:
+    """Return one row per group and individual, in the order of both; unknown individuals are one, `(missing)`.
+
+    Args:
+        baseline: the uncompressed population.
+        compressed: the compressed population, on the same examples.
+        group: `(N,)` the group of each example.
+        individuals: `(N,)` who made each example.
+
+    Returns:
+        Columns `group`, `individual`, `examples`, `accuracy_before`, `accuracy_after` (means over members and
+        examples), `difference_pp`.
+
+    Raises:
+        InputError: a column of another length.
+
+    Example:
+        >>> before = Predictions.from_top1([0, 1, 1], [0, 1, 1])
+        >>> after = Predictions.from_top1([0, 1, 1], [0, 0, 1])
+        >>> individual_accuracy(before, after, ["a", "a", "a"], [7, 8, 8])
+          group individual  examples  accuracy_before  accuracy_after  difference_pp
+        0     a          7         1              1.0             1.0            0.0
+        1     a          8         2              1.0             0.5          -50.0
+    """
+    groups, group_names = group_codes(group, baseline.num_examples, "column")
+    people, people_names = group_codes(individuals, baseline.num_examples, "individuals")
+    rows = pd.DataFrame(
+        {
+            "group": pd.Categorical.from_codes(groups, pd.Index(group_names)),
+            "individual": pd.Categorical.from_codes(people, pd.Index(people_names)),
+            "accuracy_before": baseline.correct().mean(0),
+            "accuracy_after": compressed.correct().mean(0),
+        }
+    )
+    by = rows.groupby(["group", "individual"], observed=True)
+    table = by.mean().assign(examples=by.size()).reset_index()
+    table["difference_pp"] = 100 * (table["accuracy_after"] - table["accuracy_before"])
+    return table[list(_INDIVIDUAL_COLUMNS)].astype(_INDIVIDUAL_COLUMNS)
+
+
+def individual_fits(people: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataFrame:
+    """Fit the least-squares line of an individual's accuracy after on before, per group: [P] figure 1.
+
+    Args:
+        people: what `individual_accuracy` returns.
+        alpha: 1 - alpha is the level of the interval of the slope.
+
+    Returns:
+        Columns `group`, `individuals`, `slope`, `slope_low`, `slope_high`, `intercept`, `r`; NaN where the individuals
+        do not determine a number.
+
+    Example:
+        >>> people = pd.DataFrame({"group": "a", "accuracy_before": [0.8, 0.9], "accuracy_after": [0.5, 0.7]})
+        >>> individual_fits(people)[["group", "individuals", "slope", "intercept"]].round(3)
+          group  individuals  slope  intercept
+        0     a            2    2.0       -1.1
+    """
+    rows = []
+    for name, inside in people.groupby("group", sort=False):
+        # Accuracies are ratios of counts: without rounding, equal ones could differ in the last bit and steer a line.
+        before, after = inside["accuracy_before"].round(12), inside["accuracy_after"].round(12)
+        fit = line(before, after, confidence=1 - alpha)
+        rows.append((name, fit.n, fit.slope, fit.low, fit.high, fit.intercept, fit.r))
+    return pd.DataFrame(rows, columns=["group", "individuals", "slope", "slope_low", "slope_high", "intercept", "r"])
+
+
 def _test_for(baseline: Predictions, compressed: Predictions) -> tuple[str, list[str]]:
     if min(baseline.num_members, compressed.num_members) > 1:
         return WELCH, []
     if baseline.num_members == compressed.num_members:
-        return MCNEMAR, ["One model against one: the tests are about these two models, not about training anew."]
+        return MCNEMAR, ["One model against one: the tests are about these two models, not about other trainings."]
     sizes = f"{baseline.num_members} against {compressed.num_members} members"
     return NONE, [f"No test: {sizes}; Welch's test needs two or more on both sides."]
 
 
 def _table(
-    baseline: Predictions, compressed: Predictions, codes: np.ndarray, names: tuple[str, ...], test: str, alpha: float
+    baseline: Predictions,
+    compressed: Predictions,
+    codes: np.ndarray,
+    names: tuple[str, ...],
+    test: str,
+    alpha: float,
 ) -> pd.DataFrame:
     right = baseline.correct(), compressed.correct()
-    before, after = (group_means(each, codes, len(names)) for each in right)
-    overall = [each.mean(1, keepdims=True) for each in right]
+    before, after = (group_means(correct, codes, len(names)) for correct in right)
+    overall = [correct.mean(1, keepdims=True) for correct in right]
     spans = mean_interval(before, confidence=1 - alpha), mean_interval(after, confidence=1 - alpha)
     examples = np.bincount(codes, minlength=len(names))
     difference = after.mean(0) - before.mean(0)
     tested = normalised = difference - (overall[1].mean() - overall[0].mean())
     low = high = p = np.full(len(names), np.nan)
     if test == WELCH:
-        # Accuracies are ratios of counts: what differs by less than 1e-12 differs by rounding, not by training.
-        found = welch(np.round(after - overall[1], 12), np.round(before - overall[0], 12), confidence=1 - alpha)
-        tested, low, high, p = found.difference, found.low, found.high, found.p
+        # Accuracies are ratios of counts: a difference below 1e-12 is rounding and must not look like variance.
+        welch_test = welch(np.round(after - overall[1], 12), np.round(before - overall[0], 12), confidence=1 - alpha)
+        tested, low, high, p = welch_test.difference, welch_test.low, welch_test.high, welch_test.p
     elif test == MCNEMAR:
         lost = np.bincount(codes, right[0][0] & ~right[1][0], len(names)).astype(int)
         won = np.bincount(codes, right[1][0] & ~right[0][0], len(names)).astype(int)
         (low, high), p = paired_interval(lost, won, examples, confidence=1 - alpha), mcnemar(lost, won)
         tested = difference
-    direction = np.where(p <= alpha, np.where(tested < 0, "harmed", "favoured"), "no evidence")
     return pd.DataFrame(
         {
             "group": names,
@@ -201,6 +283,6 @@ def _table(
             "p": p,
             "p_holm": adjust(p, "holm"),
             "p_bh": adjust(p, "bh"),
-            "direction": direction,
+            "direction": directions(tested, p, alpha),
         }
     )

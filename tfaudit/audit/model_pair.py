@@ -1,4 +1,4 @@
-"""One model against one model: what changed, class by class and image by image, and whether chance explains it."""
+"""One model against one model: what changed, class by class and example by example, and whether chance explains it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from tfaudit.errors import InputError, listed, require
+from tfaudit.audit.classes import directions, empty_class_notes
+from tfaudit.errors import InputError, require
 from tfaudit.predictions import Predictions, require_same_examples
 from tfaudit.stats.contingency import cohen_kappa, mcnemar, paired_interval
 from tfaudit.stats.multiplicity import adjust
@@ -16,7 +17,46 @@ from tfaudit.stats.multiplicity import adjust
 if TYPE_CHECKING:
     from tfaudit.charts.style import Drawing
 
-__all__ = ["Overall", "PairComparison", "compare", "flipped", "overall"]
+__all__ = ["Overall", "PairComparison", "compare"]
+
+KINDS = np.array(["lost", "won", "other wrong"], object)
+
+
+@dataclasses.dataclass(frozen=True)
+class Overall:
+    """The comparison over all examples of all classes. Shares are in [0, 1], NaN where their denominator is 0.
+
+    Attributes:
+        examples: N.
+        accuracy_before: top-1 accuracy of the baseline.
+        accuracy_after: top-1 accuracy of the compressed model.
+        low: lower end of the interval of the difference, at level 1 - alpha.
+        high: its upper end.
+        p: p-value of McNemar's exact test.
+        lost: negative flips, right before and wrong after.
+        won: positive flips, wrong before and right after.
+        other_wrong: wrong before, wrong after with another class.
+        btc: backward trust compatibility: of the baseline's right predictions, the share that stays right.
+        bec: backward error compatibility: of the baseline's wrong predictions, the share that stays wrong.
+        agreement: share of examples for which both predict the same class.
+        top5_overlap: mean share of the five best classes that both models name; NaN where fewer than five are stored.
+        kappa: Cohen's kappa of the two models' predictions; NaN where both always predict one class.
+    """
+
+    examples: int
+    accuracy_before: float
+    accuracy_after: float
+    low: float
+    high: float
+    p: float
+    lost: int
+    won: int
+    other_wrong: int
+    btc: float
+    bec: float
+    agreement: float
+    top5_overlap: float
+    kappa: float
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,9 +68,9 @@ class PairComparison:
         examples: test examples of each class.
         recall_before: recall of the baseline; NaN for a class without examples.
         recall_after: recall of the compressed model.
-        lost: examples that were right and became wrong.
-        won: examples that were wrong and became right.
-        p: of McNemar's exact test; 1 where nothing was lost or won, NaN for a class without examples.
+        lost: negative flips: examples that were right and became wrong.
+        won: positive flips: examples that were wrong and became right.
+        p: p-values of McNemar's exact test; 1 where nothing was lost or won, NaN for a class without examples.
         low: lower end of Tango's interval of recall_after - recall_before, at level 1 - alpha.
         high: its upper end.
         p_holm: p-values adjusted after Holm.
@@ -38,7 +78,7 @@ class PairComparison:
         overall: the same over all examples, and how far the two models agree.
         flips: one row per flipped example; see `flips_frame`.
         alpha: level of the tests.
-        notes: what a reader has to know, one sentence each.
+        notes: caveats for the reader, one sentence each.
     """
 
     class_names: tuple[str, ...]
@@ -64,12 +104,11 @@ class PairComparison:
 
     @property
     def direction(self) -> np.ndarray:
-        """Of each class: harmed, favoured or no evidence (p > alpha, uncorrected)."""
-        signs = np.where(self.difference < 0, "harmed", "favoured")
-        return np.where(self.p <= self.alpha, signs, "no evidence")
+        """Direction of each class: harmed, favoured or no evidence (p > alpha, uncorrected)."""
+        return directions(self.difference, self.p, self.alpha)
 
     def frame(self) -> pd.DataFrame:
-        """One row per class. Columns ending in `_pp` are percentage points; recalls are shares in [0, 1]."""
+        """Return one row per class. Columns ending in `_pp` are percentage points; recalls are shares in [0, 1]."""
         return pd.DataFrame(
             {
                 "class": self.class_names,
@@ -89,15 +128,15 @@ class PairComparison:
         )
 
     def flips_frame(self) -> pd.DataFrame:
-        """One row per flipped example, that is one to which the two models give different classes.
+        """Return one row per flipped example, in the order of the examples; the models predict different classes there.
 
         Columns: `index`, `example` (id), `label`, `before`, `after` (class names), `kind` (lost, won, other wrong), and
-        where the predictions hold them `probability_before`, `probability_after`: each model's for its own answer.
+        where the predictions hold them `probability_before`, `probability_after`: each model's for its own prediction.
         """
         return self.flips.copy()
 
     def summary(self) -> dict[str, Any]:
-        """The overall figures, counts of classes, and the class that lost most (the first of equals)."""
+        """Return the overall figures, counts of classes, and the class that lost most (the first of equals)."""
         whole, worst = self.overall, int(np.nanargmin(self.difference))
         return {
             "examples": whole.examples,
@@ -128,20 +167,20 @@ class PairComparison:
         }
 
     def chart(self) -> Drawing:
-        """Shares lost and won of each class as bars, the change of recall with its interval as a point."""
-        from tfaudit.charts.model_pair import pair_chart  # report depends on audit, never the other way at import
+        """Draw the shares lost and won of each class as bars, the change of recall with its interval as a point."""
+        from tfaudit.charts.model_pair import pair_chart
 
         return pair_chart(self.frame())
 
 
 def compare(baseline: Predictions, compressed: Predictions, *, alpha: float = 0.05) -> PairComparison:
-    """Compares one model with one compressed model on the same examples, by McNemar's exact test per class and whole.
+    """Compare one model with one compressed model on the same examples, by McNemar's exact test per class and overall.
 
-    Intervals of the differences are Tango's (1998). Both models see the same images, so only those that changed count.
+    Intervals of the differences are Tango's (1998). Both models see the same images, so only flips count.
 
     Args:
-        baseline: the uncompressed model: Predictions of one member.
-        compressed: the compressed model, on the same examples.
+        baseline: predictions of the uncompressed model, one member.
+        compressed: predictions of the compressed model, one member, on the same examples.
         alpha: a class is significant where p <= alpha; intervals are at level 1 - alpha.
 
     Raises:
@@ -159,17 +198,13 @@ def compare(baseline: Predictions, compressed: Predictions, *, alpha: float = 0.
     require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
     for name, model in (("baseline", baseline), ("compressed", compressed)):
         if model.num_members != 1:
-            raise InputError(
-                f"{name}: {model.num_members} members, but this compares one model with one; "
-                "populations go to `tfaudit.class_impact` and `tfaudit.exemplars`"
-            )
+            expected = "one; `tfaudit.class_impact` and `tfaudit.exemplars` compare populations"
+            raise InputError(name, f"{model.num_members} members", expected)
     require_same_examples(baseline, compressed)
-    right_before, right_after = baseline.correct()[0], compressed.correct()[0]
-    examples = np.bincount(baseline.labels, minlength=baseline.num_classes)
-    lost, won = (
-        np.bincount(baseline.labels[changed], minlength=baseline.num_classes)
-        for changed in (right_before & ~right_after, ~right_before & right_after)
-    )
+    classes, labels = baseline.num_classes, baseline.labels
+    before, after = baseline.correct()[0], compressed.correct()[0]
+    examples = np.bincount(labels, minlength=classes)
+    lost, won = (np.bincount(labels[flip], minlength=classes) for flip in (before & ~after, ~before & after))
     p = np.where(examples > 0, mcnemar(lost, won), np.nan)
     low, high = paired_interval(lost, won, examples, confidence=1 - alpha)
     return PairComparison(
@@ -184,88 +219,16 @@ def compare(baseline: Predictions, compressed: Predictions, *, alpha: float = 0.
         high=high,
         p_holm=adjust(p, "holm"),
         p_bh=adjust(p, "bh"),
-        overall=overall(baseline, compressed, alpha=alpha),
-        flips=flipped(baseline, compressed),
+        overall=_overall(baseline, compressed, int(lost.sum()), int(won.sum()), alpha),
+        flips=_flips(baseline, compressed),
         alpha=alpha,
-        notes=_notes(baseline.class_names, examples, alpha),
+        notes=(*empty_class_notes(baseline.class_names, examples), *_small_class_notes(examples, alpha)),
     )
 
 
-def _notes(names: tuple[str, ...], examples: np.ndarray, alpha: float) -> tuple[str, ...]:
-    notes = []
-    empty = [name for name, count in zip(names, examples, strict=True) if not count]
-    if empty:
-        classes = "class" if len(empty) == 1 else "classes"
-        notes.append(f"{len(empty):,} {classes} without test examples, not tested: {listed(empty)}.")
-    # n changes to one side give at best p = 2 / 2^n.
-    needed = int(np.ceil(1 - np.log2(alpha)))
-    small = int(((examples > 0) & (examples < needed)).sum())
-    if small:
-        classes = "class has" if small == 1 else "classes have"
-        notes.append(
-            f"{small:,} {classes} fewer than {needed} examples: McNemar's exact test cannot reach p <= {alpha:g} "
-            "there, whatever the model does."
-        )
-    return tuple(notes)
-
-
-KINDS = np.array(["lost", "won", "other wrong"], object)
-
-
-@dataclasses.dataclass(frozen=True)
-class Overall:
-    """The comparison over all examples of all classes. Shares are in [0, 1], NaN where their denominator is 0.
-
-    Attributes:
-        examples: N.
-        accuracy_before: top-1 accuracy of the baseline.
-        accuracy_after: that of the compressed model.
-        low: lower end of the interval of the difference, at level 1 - alpha.
-        high: its upper end.
-        p: of McNemar's exact test.
-        lost: right before, wrong after.
-        won: wrong before, right after.
-        other_wrong: wrong before, wrong after with another class.
-        btc: backward trust compatibility: of the baseline's right answers, the share that stays right.
-        bec: backward error compatibility: of the baseline's wrong answers, the share that stays wrong.
-        agreement: share of examples on which both give the same class.
-        top5_overlap: mean share of the five best classes that both models name; NaN where fewer than five are stored.
-        kappa: Cohen's kappa of the two models' answers; NaN where both always give one class.
-    """
-
-    examples: int
-    accuracy_before: float
-    accuracy_after: float
-    low: float
-    high: float
-    p: float
-    lost: int
-    won: int
-    other_wrong: int
-    btc: float
-    bec: float
-    agreement: float
-    top5_overlap: float
-    kappa: float
-
-
-def overall(baseline: Predictions, compressed: Predictions, *, alpha: float) -> Overall:
-    """The figures over all examples.
-
-    Args:
-        baseline: one member.
-        compressed: one member, on the same examples.
-        alpha: the interval is at level 1 - alpha.
-
-    Example:
-        >>> before = Predictions.from_top1([0, 0, 1, 1], [0, 0, 1, 0])
-        >>> found = overall(before, Predictions.from_top1([0, 0, 1, 1], [0, 1, 1, 1]), alpha=0.05)
-        >>> found.lost, found.won, round(found.btc, 3), found.bec
-        (1, 1, 0.667, 0.0)
-    """
+def _overall(baseline: Predictions, compressed: Predictions, lost: int, won: int, alpha: float) -> Overall:
     before, after = baseline.correct()[0], compressed.correct()[0]
     same = baseline.top1[0] == compressed.top1[0]
-    lost, won = np.sum(before & ~after), np.sum(~before & after)
     low, high = paired_interval([lost], [won], [len(before)], confidence=1 - alpha)
     return Overall(
         examples=len(before),
@@ -274,23 +237,18 @@ def overall(baseline: Predictions, compressed: Predictions, *, alpha: float) -> 
         low=float(low[0]),
         high=float(high[0]),
         p=float(mcnemar(lost, won)),
-        lost=int(lost),
-        won=int(won),
+        lost=lost,
+        won=won,
         other_wrong=int(np.sum(~before & ~after & ~same)),
-        btc=_share(after, before),
-        bec=_share(~after, ~before),
+        btc=float(after[before].mean()) if before.any() else float("nan"),
+        bec=float((~after[~before]).mean()) if not before.all() else float("nan"),
         agreement=float(same.mean()),
         top5_overlap=_top5_overlap(baseline.ranked[0], compressed.ranked[0]),
         kappa=cohen_kappa(baseline.top1[0], compressed.top1[0]),
     )
 
 
-def flipped(baseline: Predictions, compressed: Predictions) -> pd.DataFrame:
-    """One row per example to which the two models give different classes, in the order of the examples.
-
-    Columns: `index`, `example` (id), `label`, `before`, `after` (class names), `kind` (lost, won, other wrong), and
-    where the predictions hold them `probability_before`, `probability_after`: each model's for its own answer.
-    """
+def _flips(baseline: Predictions, compressed: Predictions) -> pd.DataFrame:
     before, after = baseline.top1[0], compressed.top1[0]
     index = np.flatnonzero(before != after)
     truth = baseline.labels[index]
@@ -309,11 +267,20 @@ def flipped(baseline: Predictions, compressed: Predictions) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def _share(of: np.ndarray, among: np.ndarray) -> float:
-    return float(of[among].mean()) if among.any() else float("nan")
-
-
 def _top5_overlap(before: np.ndarray, after: np.ndarray) -> float:
     if min(before.shape[1], after.shape[1]) < 5:
         return float("nan")
     return float((before[:, :5, None] == after[:, None, :5]).any(2).mean())
+
+
+def _small_class_notes(examples: np.ndarray, alpha: float) -> list[str]:
+    # n changes to one side give at best p = 2 / 2^n.
+    needed = int(np.ceil(1 - np.log2(alpha)))
+    small = int(((examples > 0) & (examples < needed)).sum())
+    if not small:
+        return []
+    classes = "class has" if small == 1 else "classes have"
+    return [
+        f"{small:,} {classes} fewer than {needed} examples: McNemar's exact test cannot reach p <= {alpha:g} "
+        "there, whatever the model does."
+    ]

@@ -1,4 +1,4 @@
-"""What every compressed model costs and gives: accuracy and unfairness per member, [P] 4.2."""
+"""Trade-offs between accuracy, size and unfairness, and the operating points worth choosing: [P] 4.2."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from tfaudit.errors import InputError, listed
+from tfaudit.errors import InputError, listed, require
 from tfaudit.predictions import Predictions
 from tfaudit.stats.pareto import pareto_set
 
@@ -24,64 +24,20 @@ UNFAIRNESS: dict[str, Callable[[np.ndarray], float]] = {
 }
 """Measures of unfairness of the recalls of the classes, by name."""
 
-
-def trade_offs(
-    populations: Mapping[str, Predictions],
-    descriptions: pd.DataFrame,
-    *,
-    unfairness: str | Callable[[np.ndarray], float] = "range",
-) -> pd.DataFrame:
-    """Tabulates accuracy and unfairness of every member, for `operating_points`.
-
-    Columns: `variant`, `member`, the columns of the descriptions, `accuracy` and `unfairness`.
-
-    Args:
-        populations: predictions by key of the variant.
-        descriptions: facts about the variants, indexed by key: `sparsity`, `bytes`, `technique`, ...
-        unfairness: "range", largest minus smallest recall of a class ([P] 4.2); "mean-min", mean minus smallest
-            ([P] fig. 4b); or a function of the recalls `(C,)` of the classes that have examples.
-
-    Raises:
-        InputError: an unknown name, repeated keys in the descriptions.
-
-    Example:
-        >>> answers = Predictions.from_top1([0, 0, 1, 1], [[0, 0, 1, 0], [0, 0, 0, 0]])
-        >>> trade_offs({"int8": answers}, pd.DataFrame({"bytes": [9000]}, index=["int8"]))
-          variant  member  bytes  accuracy  unfairness
-        0    int8       0   9000      0.75         0.5
-        1    int8       1   9000      0.50         1.0
-    """
-    if isinstance(unfairness, str) and unfairness not in UNFAIRNESS:
-        raise InputError("unfairness", repr(unfairness), f"{', '.join(UNFAIRNESS)} or a function of recalls")
-    if descriptions.index.has_duplicates:
-        repeated = descriptions.index[descriptions.index.duplicated()][0]
-        raise InputError(f"descriptions: {repeated!r} occurs twice in the index; each variant has one row")
-    measure = UNFAIRNESS[unfairness] if isinstance(unfairness, str) else unfairness
-    facts = descriptions.reindex(list(populations)) if set(populations) - set(descriptions.index) else descriptions
-    rows = []
-    for key, population in populations.items():
-        recalls = population.recall()
-        recalls = recalls[:, np.isfinite(recalls).all(0)]
-        for member, accuracy, recall in zip(population.members, population.accuracy(), recalls, strict=True):
-            measured = {"accuracy": accuracy, "unfairness": float(measure(recall))}
-            rows.append({"variant": key, "member": member, **facts.loc[key], **measured})
-    return pd.DataFrame(rows)
-
-
-GOALS = {"sparsity": "max", "unfairness": "min"}
+OBJECTIVES = {"sparsity": "max", "unfairness": "min"}
 KEYS = ("variant", "dataset", "model")
 
 
 @dataclasses.dataclass(frozen=True)
 class OperatingPoints:
-    """Points, each the mean over the seeds of one variant, and which of them are worth a choice.
+    """Points, each the mean over the seeds of one variant, and which of them are worth choosing.
 
     Attributes:
         points: one row per point; see `frame`.
-        objectives: by name: "max" if more is better, else "min".
-        floor: lowest mean accuracy that is acceptable, a share; None for any.
-        weights: worth of one unit of each objective; None without a value function.
-        notes: what a reader has to know, one sentence each.
+        objectives: "max" where more is better, else "min", by name.
+        floor: lowest acceptable mean accuracy, a share; None for any.
+        weights: value of one unit of each objective; None without a value function.
+        notes: caveats for the reader, one sentence each.
     """
 
     points: pd.DataFrame
@@ -91,7 +47,7 @@ class OperatingPoints:
     notes: tuple[str, ...]
 
     def frame(self) -> pd.DataFrame:
-        """One row per point, in the order of the table.
+        """Return one row per point, in the order of the table.
 
         Columns: `variant` and, where the table has them, `dataset`, `model`, `title` and `technique`; each objective
         and `accuracy` where known, means over seeds in the units of the table; `seeds`; and the booleans `above_floor`,
@@ -101,7 +57,7 @@ class OperatingPoints:
         return self.points.copy()
 
     def summary(self) -> dict[str, Any]:
-        """Counts of points, and the choice: its variant, the first of equally good ones; None if there is none."""
+        """Return counts of points and the chosen variant, the first of equally good ones; None if there is none."""
         chosen = self.points[self.points["chosen"]]
         return {
             "points": len(self.points),
@@ -115,38 +71,79 @@ class OperatingPoints:
         }
 
     def chart(self) -> Drawing:
-        """[P] figures 3 and 4: every objective, and accuracy, against the first one; the Pareto set stands out."""
-        from tfaudit.charts.operating_points import (
-            operating_points_chart,
-        )  # report depends on audit, never the other way at import
+        """Draw [P] figures 3 and 4: every objective, and accuracy, against the first one; the Pareto set is marked."""
+        from tfaudit.charts.operating_points import operating_points_chart
 
         return operating_points_chart(self.frame(), self.objectives, self.floor)
+
+
+def trade_offs(
+    populations: Mapping[str, Predictions],
+    descriptions: pd.DataFrame,
+    *,
+    unfairness: str | Callable[[np.ndarray], float] = "range",
+) -> pd.DataFrame:
+    """Tabulate accuracy and unfairness of every member, for `operating_points`.
+
+    Columns: `variant`, `member`, the columns of the descriptions, `accuracy` and `unfairness`.
+
+    Args:
+        populations: predictions by key of the variant.
+        descriptions: facts about the variants, indexed by key: `sparsity`, `bytes`, `technique`, ...
+        unfairness: "range", largest minus smallest recall of a class ([P] 4.2); "mean-min", mean minus smallest
+            ([P] fig. 4b); or a function of the recalls `(C,)` of the classes that have examples.
+
+    Raises:
+        InputError: an unknown measure, or repeated keys in the descriptions.
+
+    Example:
+        >>> predictions = Predictions.from_top1([0, 0, 1, 1], [[0, 0, 1, 0], [0, 0, 0, 0]])
+        >>> trade_offs({"int8": predictions}, pd.DataFrame({"bytes": [9000]}, index=["int8"]))
+          variant  member  bytes  accuracy  unfairness
+        0    int8       0   9000      0.75         0.5
+        1    int8       1   9000      0.50         1.0
+    """
+    if isinstance(unfairness, str) and unfairness not in UNFAIRNESS:
+        raise InputError("unfairness", repr(unfairness), f"{', '.join(UNFAIRNESS)} or a function of recalls")
+    if descriptions.index.has_duplicates:
+        repeated = descriptions.index[descriptions.index.duplicated()][0]
+        raise InputError("descriptions", f"{repeated!r} twice in the index", "one row per variant")
+    measure = UNFAIRNESS[unfairness] if isinstance(unfairness, str) else unfairness
+    facts = descriptions.reindex(list(populations)) if set(populations) - set(descriptions.index) else descriptions
+    rows = []
+    for key, population in populations.items():
+        recalls = population.recall()
+        recalls = recalls[:, np.isfinite(recalls).all(0)]
+        for member, accuracy, recall in zip(population.members, population.accuracy(), recalls, strict=True):
+            measured = {"accuracy": accuracy, "unfairness": float(measure(recall))}
+            rows.append({"variant": key, "member": member, **facts.loc[key], **measured})
+    return pd.DataFrame(rows)
 
 
 def operating_points(
     table: pd.DataFrame,
     *,
-    objectives: Mapping[str, str] = GOALS,
+    objectives: Mapping[str, str] = OBJECTIVES,
     floor: float | None = None,
     weights: Mapping[str, float] | None = None,
 ) -> OperatingPoints:
-    """Finds the points that are worth a choice, and chooses: [P] 4.2.
+    """Find the points that are worth choosing, and choose one: [P] 4.2.
 
-    Rows of one variant (and data set and model) are averaged. Points below the accuracy floor go first; of the others
-    the Pareto set stays: the points for which no other is at least as good in every objective and better in one; then
-    the value function `sum of weight * objective`, objectives to be minimised counting negative, picks among these.
-    Objectives are not scaled: a weight is the worth of one unit, so fairness valued 100 times as much as sparsity, as
-    in [P], is `{"sparsity": 1, "unfairness": 100}`, and a weight of `bytes` is the worth of a byte.
+    Rows of one variant (and data set and model) are averaged. Points below the accuracy floor are dropped. Of the
+    others the Pareto set stays: points for which no other is at least as good in every objective and better in one. The
+    value function `sum of weight * objective`, objectives to be minimised counting negative, then chooses. Objectives
+    are not scaled: a weight is the value of one unit, so fairness valued 100 times as much as sparsity, as in [P], is
+    `{"sparsity": 1, "unfairness": 100}`, and a weight of `bytes` is the value of a byte.
 
     Args:
-        table: one row per `variant` and seed, or per variant, as of `tfaudit.audit.operating_points.trade_offs`: the
-            objectives, `accuracy` where a floor is set; `dataset`, `model`, `title` and `technique` are kept.
+        table: one row per `variant` and seed, or per variant, as `trade_offs` returns: the objectives,
+            `accuracy` where a floor is set; `dataset`, `model`, `title` and `technique` are kept.
         objectives: columns, with "max" if more is better, "min" if less is.
         floor: lowest acceptable mean accuracy, a share.
-        weights: by objective, for each of them, not negative; no choice without.
+        weights: one weight >= 0 per objective; without them no point is chosen.
 
     Raises:
-        InputError: missing columns, values that are no numbers, unknown directions, weights that do not fit.
+        InputError: missing columns, values that are not numbers, unknown directions, or weights of other objectives.
 
     Example:
         >>> table = pd.DataFrame(
@@ -157,8 +154,8 @@ def operating_points(
         ...         "accuracy": [0.985, 0.982, 0.981, 0.900],
         ...     }
         ... )
-        >>> found = operating_points(table, floor=0.98, weights={"sparsity": 1, "unfairness": 100})
-        >>> found.frame()[["variant", "above_floor", "pareto", "value", "chosen"]]
+        >>> points = operating_points(table, floor=0.98, weights={"sparsity": 1, "unfairness": 100})
+        >>> points.frame()[["variant", "above_floor", "pareto", "value", "chosen"]]
           variant  above_floor  pareto  value  chosen
         0      l1         True    True   -1.4    True
         1      l2         True    True   -2.3   False
@@ -181,7 +178,7 @@ def operating_points(
     if not above.any():
         notes.append(f"No point reaches the accuracy floor of {floor:g}." if len(points) else "No point is complete.")
     if points["chosen"].sum() > 1:
-        notes.append(f"{points['chosen'].sum()} points are of the same highest value.")
+        notes.append(f"{points['chosen'].sum()} points have the same highest value.")
     return OperatingPoints(points, dict(objectives), floor, None if weights is None else dict(weights), tuple(notes))
 
 
@@ -189,16 +186,15 @@ def _check(
     table: pd.DataFrame, objectives: Mapping[str, str], floor: float | None, weights: Mapping[str, float] | None
 ) -> None:
     if not objectives:
-        raise InputError("objectives: none given; name at least one column with 'max' or 'min'")
+        raise InputError("objectives", "none", "at least one column with 'max' or 'min'")
     for name, goal in objectives.items():
         if goal not in ("max", "min"):
             raise InputError("objectives", f"{name} {goal!r}", "'max' and 'min'")
     needed = ["variant", *objectives, *(["accuracy"] if floor is not None else [])]
     missing = [name for name in needed if name not in table]
     if missing:
-        raise InputError(f"table: no column {missing[0]!r}; it has {', '.join(map(str, table.columns))}")
-    if floor is not None and not np.isfinite(floor):
-        raise InputError("floor", repr(floor), "a finite accuracy")
+        raise InputError("table", f"columns {', '.join(map(str, table.columns))}", f"a column {missing[0]!r}")
+    require(floor is None or bool(np.isfinite(floor)), "floor", floor, "a finite accuracy")
     if weights is not None:
         if set(weights) != set(objectives):
             raise InputError("weights", f"for {', '.join(weights) or 'nothing'}", f"for {', '.join(objectives)}")
@@ -207,20 +203,20 @@ def _check(
 
 
 def _means(table: pd.DataFrame, objectives: Mapping[str, str], floor: float | None) -> tuple[pd.DataFrame, list[str]]:
-    """One row per point: the means of its complete rows."""
+    """Return one row per point, the means of its complete rows; and notes."""
     measured = list(dict.fromkeys((*objectives, *(["accuracy"] if "accuracy" in table else []))))
     keys = [name for name in KEYS if name in table]
-    kept = [name for name in ("title", "technique") if name in table]
-    rows = table[[*keys, *kept]].copy()
+    labels = [name for name in ("title", "technique") if name in table]
+    rows = table[[*keys, *labels]].copy()
     for name in measured:
         try:
             rows[name] = pd.to_numeric(table[name]).astype("float64")
         except (ValueError, TypeError):
-            raise InputError(f"table: column {name!r} holds values that are no numbers") from None
+            raise InputError("table", f"column {name!r} with values that are not numbers", "numbers") from None
     needed = [*objectives, *(["accuracy"] if floor is not None else [])]
     complete = np.isfinite(rows[needed]).all(axis=1)
     groups = rows[complete].groupby(keys, sort=False, dropna=False)
-    points = groups[kept].first().join(groups[measured].mean().round(12))  # means of equal numbers must be equal
+    points = groups[labels].first().join(groups[measured].mean().round(12))  # means of equal numbers must be equal
     points["seeds"] = groups.size()
     notes = []
     if not complete.all():

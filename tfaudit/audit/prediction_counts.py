@@ -1,4 +1,4 @@
-"""What a population answers, counted: small enough to keep, enough to show any example or class."""
+"""Counts of what the members of a population predict: small enough to cache, enough to show any example or class."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ import pandas as pd
 from tfaudit.errors import require
 from tfaudit.predictions import Predictions, frozen
 
-__all__ = ["Tally", "tally"]
+__all__ = ["PredictionCounts", "count_predictions"]
 
 
 @dataclasses.dataclass(frozen=True)
-class Tally:
-    """The answers of K members to N examples of C classes. V is the number of different answers, over all examples.
+class PredictionCounts:
+    """Top-1 predictions of K members on N examples of C classes. V is the number of distinct (example, class) pairs.
 
     Attributes:
         members: names of the K members.
         class_names: of the C classes.
         labels: `(N,)` true classes.
-        recall: `(K, C)` share of each class's examples that a member gets right; NaN for a class without examples.
-        accuracy: `(K,)` share of all examples that a member gets right.
+        recall: `(K, C)` recalls; NaN for a class without examples.
+        accuracy: `(K,)` accuracies.
         example: `(V,)` positions of examples, ascending.
-        answer: `(V,)` classes that any member answers there, the most frequent first, the lower one of equals.
-        count: `(V,)` how many members answer so.
+        answer: `(V,)` classes that a member predicts there, the most frequent first, the lower one of equals.
+        count: `(V,)` number of members that predict the class.
     """
 
     members: tuple[str, ...]
@@ -40,38 +40,38 @@ class Tally:
     count: np.ndarray
 
     def mode(self) -> np.ndarray:
-        """`(N,)` modal label of each example, the lowest of the most frequent answers."""
+        """Return the `(N,)` modal labels, the lowest of the most frequent classes."""
         return self.answer[self._first]
 
     def share(self) -> np.ndarray:
-        """`(N,)` share of the votes that the mode has."""
+        """Return the `(N,)` shares of votes for the modal label."""
         return self.count[self._first] / len(self.members)
 
     def image(self, position: int) -> pd.DataFrame:
-        """The answers to one example, the most frequent first: `answer`, `class` (its name), `votes`, `share`.
+        """Return the predictions for one example, the most frequent first: `answer`, `class`, `votes`, `share`.
 
         Args:
             position: of the example, from 0.
 
         Raises:
-            InputError: there is no such example.
+            InputError: no such example.
         """
         require(0 <= position < len(self.labels), "position", position, f"0 to {len(self.labels) - 1}")
         rows = slice(*np.searchsorted(self.example, [position, position + 1]))
         return self._table(self.answer[rows], self.count[rows], len(self.members)).rename(columns={"count": "votes"})
 
     def confusion(self, label: int) -> pd.DataFrame:
-        """What members answer to the examples of one class: a row of the confusion matrix, summed over members.
+        """Return a row of the confusion matrix, summed over members: the predictions for the examples of one class.
 
         Args:
             label: the true class.
 
         Returns:
-            The answers that occur, the most frequent first: `answer`, `class` (its name), `count` over all members and
-            examples of the class, `share` of them.
+            The predicted classes, the most frequent first: `answer`, `class` (its name), `count` over all members and
+            examples of the class, `share` of these.
 
         Raises:
-            InputError: there is no such class.
+            InputError: no such class.
         """
         require(0 <= label < len(self.class_names), "label", label, f"0 to {len(self.class_names) - 1}")
         rows = self.labels[self.example] == label
@@ -80,13 +80,13 @@ class Tally:
         return self._table(order, counts[order], counts.sum())
 
     def frame(self) -> pd.DataFrame:
-        """One row per example and answer: `example` (position), `answer`, `class` (its name), `votes`, `share`."""
+        """Return one row per example and predicted class: `example` (position), `answer`, `class`, `votes`, `share`."""
         table = self._table(self.answer, self.count, len(self.members)).rename(columns={"count": "votes"})
         table.insert(0, "example", self.example)
         return table
 
     def summary(self) -> dict[str, Any]:
-        """Counts, the mean accuracy of members, that of their mode, and on how many examples all members agree."""
+        """Return counts, the accuracy of members (mean) and of their mode, and the number of unanimous examples."""
         return {
             "members": len(self.members),
             "examples": len(self.labels),
@@ -98,7 +98,7 @@ class Tally:
 
     @cached_property
     def _first(self) -> np.ndarray:
-        """Where each example's answers begin."""
+        """Row of the modal label of each example."""
         return np.searchsorted(self.example, np.arange(len(self.labels)))
 
     def _table(self, answers: np.ndarray, counts: np.ndarray, of: int) -> pd.DataFrame:
@@ -106,11 +106,11 @@ class Tally:
         return pd.DataFrame({"answer": answers, "class": names, "count": counts, "share": counts / of})
 
 
-def tally(population: Predictions) -> Tally:
-    """Counts the best classes that the members of a population answer.
+def count_predictions(population: Predictions) -> PredictionCounts:
+    """Count the top-1 predictions of the members of a population.
 
     Example:
-        >>> counted = tally(Predictions.from_top1([0, 1, 1], [[0, 1, 1], [0, 1, 0], [0, 0, 0]]))
+        >>> counted = count_predictions(Predictions.from_top1([0, 1, 1], [[0, 1, 1], [0, 1, 0], [0, 0, 0]]))
         >>> counted.mode().tolist(), counted.share().round(2).tolist()
         ([0, 1, 0], [1.0, 0.67, 0.67])
         >>> counted.confusion(1)
@@ -124,7 +124,7 @@ def tally(population: Predictions) -> Tally:
     example, answer = np.divmod(cell, classes)
     # One integer that sorts as example, most votes, lowest class: faster than sorting by three keys.
     order = np.argsort((example * (members + 1) + members - count) * classes + answer, kind="stable")
-    return Tally(
+    return PredictionCounts(
         members=tuple(map(str, population.members)),
         class_names=population.class_names,
         labels=population.labels,

@@ -1,4 +1,4 @@
-"""The table of a study: every variant against the dense baseline, [F] table 2."""
+"""The table of a study: the audit of every variant against the dense baseline, [F] table 2."""
 
 from __future__ import annotations
 
@@ -6,171 +6,20 @@ import dataclasses
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
-from tfaudit.audit.chance import Chance
-from tfaudit.audit.classes import ClassImpact
-from tfaudit.audit.exemplars import Exemplars
-from tfaudit.audit.variant_audit import VariantAudit, audit_variant
-from tfaudit.errors import InputError, listed, require
+from tfaudit.audit.chance import Chance, chance
+from tfaudit.audit.classes import ClassImpact, class_impact
+from tfaudit.audit.exemplars import Exemplars, exemplars
+from tfaudit.errors import listed, require
 from tfaudit.predictions import Predictions
 from tfaudit.stats.change import relative_change
 
 if TYPE_CHECKING:
     from tfaudit.charts.style import Drawing
 
-__all__ = ["Summary", "summarise", "summary"]
-
-_DESCRIPTION = ("title", "family", "sparsity", "bytes", "gzipped_bytes")
-
-
-@dataclasses.dataclass(frozen=True)
-class Summary:
-    """All audits of a study.
-
-    Attributes:
-        baseline: key of the uncompressed population.
-        table: one row per variant; see `frame`.
-        impacts: class impact per compressed variant; without those that have, or whose baseline has, a single member.
-        exemplars: PIEs per compressed variant.
-        chances: permutation tests per compressed variant; without those that cannot be made.
-        accuracies: one row per `variant`, `title`, `member` and `k`: the member's top-k `accuracy`, a share.
-        alpha: level of the tests.
-        notes: what a reader has to know, one sentence each.
-    """
-
-    baseline: str
-    table: pd.DataFrame
-    impacts: Mapping[str, ClassImpact]
-    exemplars: Mapping[str, Exemplars]
-    chances: Mapping[str, Chance]
-    accuracies: pd.DataFrame
-    alpha: float
-    notes: tuple[str, ...]
-
-    def frame(self) -> pd.DataFrame:
-        """One row per variant, the baseline first.
-
-        Columns: `variant` (key), `title`, `family`, `sparsity` (share of zeros), `members`, `bytes` and `gzipped_bytes`
-        (of the model file, means over members), `top1`, `top5` (mean accuracies, shares), `top1_change` (share of the
-        baseline's, [F] table 3), `significant`, `expected_by_chance` (alpha times the classes tested), `significant_p`
-        (of their number, by permutation), `significant_holm`, `significant_bh`, `harmed`, `favoured` (classes), `pies`,
-        `pie_share`, `pies_by_chance` and `pies_p` (by permutation). NA where a figure does not exist: tests of the
-        baseline or of single members, unknown sizes, no permutations.
-        """
-        return self.table.copy()
-
-    def summary(self) -> dict[str, Any]:
-        """Counts of the study, and every row of the table under its variant's key."""
-        rows = self.table.set_index("variant").to_dict("index")
-        return {"baseline": self.baseline, "compressed": len(self.exemplars), "variants": rows}
-
-    def chart(self) -> Drawing:
-        """[F] table 1: top-1 accuracy of every member."""
-        from tfaudit.charts.accuracy import (
-            accuracy_chart,
-        )  # report depends on audit, never the other way at import
-
-        return accuracy_chart(self.accuracies)
-
-
-def summary(
-    populations: Mapping[str, Predictions],
-    descriptions: pd.DataFrame | None = None,
-    *,
-    baseline: str = "dense",
-    alpha: float = 0.05,
-    permutations: int = 1000,
-    seed: int = 0,
-    paired: Collection[str] = (),
-) -> Summary:
-    """Audits every population against the baseline.
-
-    Args:
-        populations: predictions by key of the variant; the baseline among them. Each is asked for once.
-        descriptions: facts about the variants, indexed by key, with any of the columns `title`, `family`, `sparsity`,
-            `bytes`, `gzipped_bytes`.
-        baseline: key of the uncompressed population.
-        alpha: level of the tests.
-        permutations: how many assignments of members to count at most, for the figures by chance; 0 for none.
-        seed: of random assignments.
-        paired: keys of the variants whose members are made from the baseline's members of the same names.
-
-    Raises:
-        InputError: no such baseline, a population that answers other examples, or an option that is not allowed.
-
-    Example:
-        >>> before = Predictions.from_top1([0, 1, 1], [[0, 1, 1], [0, 1, 0]])
-        >>> after = Predictions.from_top1([0, 1, 1], [[1, 1, 1], [1, 1, 1]])
-        >>> summary({"dense": before, "int8": after}).frame()[["variant", "members", "top1", "pies"]].round(3)
-          variant  members   top1  pies
-        0   dense        2  0.833  <NA>
-        1    int8        2  0.667     2
-    """
-    if baseline not in populations:
-        raise InputError(f"baseline: {baseline!r}, the populations are {', '.join(populations) or 'none'}")
-    require(permutations >= 0, "permutations", permutations, "0 or more")
-    reference = populations[baseline]
-    audits = {
-        key: audit_variant(
-            reference,
-            None if key == baseline else populations[key],
-            alpha=alpha,
-            permutations=permutations,
-            seed=seed,
-            paired=key in paired,
-        )
-        for key in (baseline, *(key for key in populations if key != baseline))
-    }
-    return summarise(audits, descriptions, alpha=alpha)
-
-
-def summarise(audits: Mapping[str, VariantAudit], descriptions: pd.DataFrame | None, *, alpha: float) -> Summary:
-    """Puts the audits of all variants together.
-
-    Args:
-        audits: of `audit_variant` by key of the variant, the baseline's first.
-        descriptions: as `summary` takes them.
-        alpha: level of the tests.
-    """
-    facts = _described(list(audits), descriptions)
-    titles = {key: str(title) for key, title in facts["title"].items()}
-    rows: list[dict[str, Any]] = []
-    for key, found in audits.items():
-        row = {"variant": key, **facts.loc[key], **found.row()}
-        rows.append(row | ({"top1_change": relative_change(rows[0]["top1"], row["top1"])} if rows else {}))
-    impacts = {key: found.impact for key, found in audits.items() if found.impact}
-    pies = {key: found.exemplars for key, found in audits.items() if found.exemplars}
-    chances = {key: found.chance for key, found in audits.items() if found.chance}
-    notes = list(dict.fromkeys(note for impact in impacts.values() for note in impact.notes))
-    if len(impacts) < len(pies):
-        single = listed([row["title"] for row in rows if row["members"] == 1])
-        notes.append(
-            f"No tests of populations where one has a single member: {single}; `tfaudit.compare` tests single models."
-        )
-    strangers = [titles[key] for key, found in audits.items() if found.parentless]
-    if strangers:
-        notes.append(f"No figures by chance where a member's parent is missing: {listed(strangers)}.")
-    notes += _chance_notes({titles[key]: found for key, found in chances.items()}, alpha)
-    table = pd.DataFrame(rows).reindex(columns=[*_COLUMNS]).astype(_COLUMNS)
-    accuracies = pd.concat(
-        [found.accuracies().assign(variant=key, title=titles[key]) for key, found in audits.items()], ignore_index=True
-    )[["variant", "title", "member", "k", "accuracy"]]
-    return Summary(next(iter(audits)), table, impacts, pies, chances, accuracies, alpha, tuple(notes))
-
-
-def _chance_notes(chances: Mapping[str, Chance], alpha: float) -> list[str]:
-    """Which counts of PIEs prove nothing, by title."""
-    few = {title: found.pies.smallest_p for title, found in chances.items() if found.pies.smallest_p > alpha}
-    usual = [title for title, found in chances.items() if title not in few and found.pies.p > alpha]
-    notes = []
-    if usual:
-        notes.append(f"No more PIEs than chance gives (p > {alpha:g}): {listed(usual)}.")
-    if few:
-        least = listed([f"{title} ({p:.3g})" for title, p in few.items()])
-        notes.append(f"Too few members to tell PIEs from chance; p cannot be below: {least}.")
-    return notes
-
+__all__ = ["Summary", "VariantAudit", "audit_variant", "summarise", "summary"]
 
 _COLUMNS = {
     "variant": "str",
@@ -196,11 +45,247 @@ _COLUMNS = {
     "pies_p": "Float64",
 }
 
+_TESTED = ("significant", "expected_by_chance", "significant_holm", "significant_bh", "harmed", "favoured")
+_BY_CHANCE = ("significant_p", "pies_by_chance", "pies_p")
+_DESCRIPTION = ("title", "family", "sparsity", "bytes", "gzipped_bytes")
+
+
+@dataclasses.dataclass(frozen=True)
+class VariantAudit:
+    """The audit of one population of K members: all that the table needs of its predictions.
+
+    Attributes:
+        members: names of the members.
+        top1: `(K,)` accuracies, shares.
+        top5: `(K,)` top-5 accuracies; None where fewer ranks are stored.
+        impact: effect on the classes; None for the baseline, and where either side has a single member.
+        exemplars: PIEs; None for the baseline.
+        chance: permutation tests; None where they are impossible or not requested.
+        parentless: whether members are made from the baseline's but have other names. Then there is no `chance`.
+    """
+
+    members: tuple[object, ...]
+    top1: np.ndarray
+    top5: np.ndarray | None
+    impact: ClassImpact | None
+    exemplars: Exemplars | None
+    chance: Chance | None
+    parentless: bool
+
+    def accuracies(self) -> pd.DataFrame:
+        """Return one row per `member` and `k`: the member's top-k `accuracy`, a share."""
+        known = {k: values for k, values in ((1, self.top1), (5, self.top5)) if values is not None}
+        return pd.concat(
+            pd.DataFrame({"member": self.members, "k": k, "accuracy": values}) for k, values in known.items()
+        )
+
+    def row(self) -> dict[str, Any]:
+        """Return its figures in the table of a study: the columns of `Summary.frame` that predictions give."""
+        row: dict[str, Any] = {"members": len(self.members), "top1": self.top1.mean()}
+        row["top5"] = np.nan if self.top5 is None else self.top5.mean()
+        if self.exemplars:
+            row |= {"pies": len(self.exemplars.index), "pie_share": self.exemplars.summary()["share"]}
+        for audit, names in ((self.impact, _TESTED), (self.chance, _BY_CHANCE)):
+            if audit:
+                facts = audit.summary()
+                row |= {name: facts[name] for name in names}
+        return row
+
+
+@dataclasses.dataclass(frozen=True)
+class Summary:
+    """All audits of a study.
+
+    Attributes:
+        baseline: key of the uncompressed population.
+        table: one row per variant; see `frame`.
+        impacts: class impact per compressed variant, where both populations have two members or more.
+        exemplars: PIEs per compressed variant.
+        chances: permutation tests per compressed variant, where they are possible.
+        accuracies: one row per `variant`, `title`, `member` and `k`: the member's top-k `accuracy`, a share.
+        alpha: level of the tests.
+        notes: caveats for the reader, one sentence each.
+    """
+
+    baseline: str
+    table: pd.DataFrame
+    impacts: Mapping[str, ClassImpact]
+    exemplars: Mapping[str, Exemplars]
+    chances: Mapping[str, Chance]
+    accuracies: pd.DataFrame
+    alpha: float
+    notes: tuple[str, ...]
+
+    def frame(self) -> pd.DataFrame:
+        """Return one row per variant, the baseline first.
+
+        Columns: `variant` (key), `title`, `family`, `sparsity` (share of zeros), `members`, `bytes` and `gzipped_bytes`
+        (of the model file, means over members), `top1`, `top5` (mean accuracies, shares), `top1_change` (share of the
+        baseline's, [F] table 3), `significant`, `expected_by_chance` (alpha times the classes tested), `significant_p`
+        (of their number, by permutation), `significant_holm`, `significant_bh`, `harmed`, `favoured` (classes), `pies`,
+        `pie_share`, `pies_by_chance` and `pies_p` (by permutation). NA where a figure does not exist: tests of the
+        baseline or of single members, unknown sizes, no permutations.
+        """
+        return self.table.copy()
+
+    def summary(self) -> dict[str, Any]:
+        """Return counts, and every row of the table by its variant's key."""
+        rows = self.table.set_index("variant").to_dict("index")
+        return {"baseline": self.baseline, "compressed": len(self.exemplars), "variants": rows}
+
+    def chart(self) -> Drawing:
+        """Draw [F] table 1: top-1 accuracy of every member."""
+        from tfaudit.charts.accuracy import accuracy_chart
+
+        return accuracy_chart(self.accuracies)
+
+
+def summary(
+    populations: Mapping[str, Predictions],
+    descriptions: pd.DataFrame | None = None,
+    *,
+    baseline: str = "dense",
+    alpha: float = 0.05,
+    permutations: int = 1000,
+    seed: int = 0,
+    paired: Collection[str] = (),
+) -> Summary:
+    """Audit every population against the baseline.
+
+    Args:
+        populations: predictions by key of the variant, including the baseline. Each is looked up once.
+        descriptions: facts about the variants, indexed by key, with any of the columns `title`, `family`, `sparsity`,
+            `bytes`, `gzipped_bytes`.
+        baseline: key of the uncompressed population.
+        alpha: level of the tests.
+        permutations: maximum number of assignments of members to count for figures expected by chance; 0 for none.
+        seed: seed of the random assignments.
+        paired: keys of the variants whose members are made from the baseline's members of the same names.
+
+    Raises:
+        InputError: an unknown baseline, a population on other examples, or an invalid option.
+
+    Example:
+        >>> before = Predictions.from_top1([0, 1, 1], [[0, 1, 1], [0, 1, 0]])
+        >>> after = Predictions.from_top1([0, 1, 1], [[1, 1, 1], [1, 1, 1]])
+        >>> summary({"dense": before, "int8": after}).frame()[["variant", "members", "top1", "pies"]].round(3)
+          variant  members   top1  pies
+        0   dense        2  0.833  <NA>
+        1    int8        2  0.667     2
+    """
+    require(baseline in populations, "baseline", baseline, f"one of {', '.join(populations) or 'no populations'}")
+    require(permutations >= 0, "permutations", permutations, "0 or more")
+    reference = populations[baseline]
+    audits = {
+        key: audit_variant(
+            reference,
+            None if key == baseline else populations[key],
+            alpha=alpha,
+            permutations=permutations,
+            seed=seed,
+            paired=key in paired,
+        )
+        for key in (baseline, *(key for key in populations if key != baseline))
+    }
+    return summarise(audits, descriptions, alpha=alpha)
+
+
+def audit_variant(
+    baseline: Predictions,
+    compressed: Predictions | None,
+    *,
+    alpha: float = 0.05,
+    permutations: int = 1000,
+    seed: int = 0,
+    paired: bool = False,
+) -> VariantAudit:
+    """Audit one population against the baseline, or the baseline itself.
+
+    Args:
+        baseline: the uncompressed population.
+        compressed: the compressed population, on the same examples; None for the baseline itself.
+        alpha: level of the tests.
+        permutations: maximum number of assignments of members to count for figures expected by chance; 0 for none.
+        seed: seed of the random assignments.
+        paired: whether its members are made from the baseline's members of the same names.
+
+    Raises:
+        InputError: other examples, or an invalid option.
+
+    Example:
+        >>> before = Predictions.from_top1([0, 1, 1], [[0, 1, 1], [0, 1, 0]])
+        >>> after = Predictions.from_top1([0, 1, 1], [[1, 1, 1], [1, 1, 1]])
+        >>> audit_variant(before, after).row()["pies"]
+        2
+    """
+    population = baseline if compressed is None else compressed
+    parentless = paired and permutations > 0 and set(population.members) != set(baseline.members)
+    several = min(population.num_members, baseline.num_members) > 1
+    countable = permutations and not parentless and population.num_members + baseline.num_members > 2
+    return VariantAudit(
+        members=population.members,
+        top1=population.accuracy(),
+        top5=population.accuracy(5) if population.ranked.shape[2] >= 5 else None,
+        impact=class_impact(baseline, compressed, alpha=alpha) if compressed and several else None,
+        exemplars=exemplars(baseline, compressed) if compressed else None,
+        chance=chance(baseline, compressed, permutations=permutations, seed=seed, alpha=alpha, paired=paired)
+        if compressed and countable
+        else None,
+        parentless=parentless,
+    )
+
+
+def summarise(audits: Mapping[str, VariantAudit], descriptions: pd.DataFrame | None, *, alpha: float) -> Summary:
+    """Join the audits of all variants.
+
+    Args:
+        audits: results of `audit_variant` by key of the variant, the baseline's first.
+        descriptions: as `summary` takes them.
+        alpha: level of the tests.
+    """
+    facts = _described(list(audits), descriptions)
+    titles = {key: str(title) for key, title in facts["title"].items()}
+    rows: list[dict[str, Any]] = []
+    for key, audit in audits.items():
+        row = {"variant": key, **facts.loc[key], **audit.row()}
+        rows.append(row | ({"top1_change": relative_change(rows[0]["top1"], row["top1"])} if rows else {}))
+    impacts = {key: audit.impact for key, audit in audits.items() if audit.impact}
+    pies = {key: audit.exemplars for key, audit in audits.items() if audit.exemplars}
+    chances = {key: audit.chance for key, audit in audits.items() if audit.chance}
+    notes = list(dict.fromkeys(note for impact in impacts.values() for note in impact.notes))
+    if len(impacts) < len(pies):
+        single = listed([row["title"] for row in rows if row["members"] == 1])
+        notes.append(
+            f"No tests of populations where one has a single member: {single}; `tfaudit.compare` tests single models."
+        )
+    parentless = [titles[key] for key, audit in audits.items() if audit.parentless]
+    if parentless:
+        notes.append(f"No counts expected by chance where a member's parent is missing: {listed(parentless)}.")
+    notes += _chance_notes({titles[key]: null for key, null in chances.items()}, alpha)
+    table = pd.DataFrame(rows).reindex(columns=[*_COLUMNS]).astype(_COLUMNS)
+    accuracies = pd.concat(
+        [audit.accuracies().assign(variant=key, title=titles[key]) for key, audit in audits.items()], ignore_index=True
+    )[["variant", "title", "member", "k", "accuracy"]]
+    return Summary(next(iter(audits)), table, impacts, pies, chances, accuracies, alpha, tuple(notes))
+
+
+def _chance_notes(chances: Mapping[str, Chance], alpha: float) -> list[str]:
+    """Return notes on the variants, by title, whose number of PIEs is no evidence."""
+    few = {title: null.pies.smallest_p for title, null in chances.items() if null.pies.smallest_p > alpha}
+    usual = [title for title, null in chances.items() if title not in few and null.pies.p > alpha]
+    notes = []
+    if usual:
+        notes.append(f"No more PIEs than expected by chance (p > {alpha:g}): {listed(usual)}.")
+    if few:
+        least = listed([f"{title} ({p:.3g})" for title, p in few.items()])
+        notes.append(f"Too few members to test the number of PIEs; p cannot be below: {least}.")
+    return notes
+
 
 def _described(keys: list[str], descriptions: pd.DataFrame | None) -> pd.DataFrame:
-    """The columns that there must be, filled from the descriptions."""
-    given = pd.DataFrame(index=keys) if descriptions is None else descriptions
-    facts = given.reindex(index=keys, columns=list(_DESCRIPTION)).astype(object)
+    """Return the required columns, filled from the descriptions."""
+    descriptions = pd.DataFrame(index=keys) if descriptions is None else descriptions
+    facts = descriptions.reindex(index=keys, columns=list(_DESCRIPTION)).astype(object)
     facts["title"] = facts["title"].where(facts["title"].notna(), facts.index)
     facts["family"] = facts["family"].where(facts["family"].notna(), "")
     return facts.astype(object).where(facts.notna(), None)

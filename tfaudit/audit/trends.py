@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from tfaudit.audit.group_codes import MISSING, coded, title_of
-from tfaudit.errors import InputError
+from tfaudit.audit.group_codes import MISSING, column_name, group_codes
+from tfaudit.errors import InputError, require
 from tfaudit.predictions import Predictions, require_same_examples
 from tfaudit.stats.intervals import mean_interval
 from tfaudit.stats.least_squares import line
@@ -28,13 +28,13 @@ class Trends:
     """Least-squares lines of accuracy on a property, per group.
 
     Attributes:
-        property: what the property is called.
-        column: what the groups are called.
+        property: name of the property.
+        column: name of the groups.
         table: one row per group and measure; see `frame`.
-        binned: means for the eye; see `bins_frame`.
-        units: what the lines are fitted to; see `units_frame`.
+        binned: means in ranges of the property; see `bins_frame`.
+        units: the points that the lines are fitted to; see `units_frame`.
         alpha: 1 - alpha is the level of the intervals.
-        notes: what a reader has to know, one sentence each.
+        notes: caveats for the reader, one sentence each.
     """
 
     property: str
@@ -46,17 +46,17 @@ class Trends:
     notes: tuple[str, ...]
 
     def frame(self) -> pd.DataFrame:
-        """Three rows per group: accuracy `before`, `after`, and the `change` of each unit, after minus before.
+        """Return three rows per group: accuracy `before`, `after`, and the `change` of each unit, after minus before.
 
         Columns: `group`, `measure`, `units` (individuals, or examples), `slope` (accuracy, a share, per unit of the
         property) with `slope_low` and `slope_high`, `intercept`, `r`, `p` of slope 0. A negative slope of the change
-        says that compression makes accuracy depend more on the property: the units are paired, so it tests just that.
-        NaN where the units do not determine a number.
+        means that compression makes accuracy depend more on the property; the units are paired, so its p tests exactly
+        that. NaN where the units do not determine a number.
         """
         return self.table.copy()
 
     def bins_frame(self) -> pd.DataFrame:
-        """Mean accuracy in ranges of the property that hold about equally many units.
+        """Return mean accuracy in ranges of the property that hold about equally many units.
 
         Columns: `group`, `measure` (before, after), `units`, `value` (mean property), `accuracy` with `low` and `high`,
         an interval over the units (NaN for a single one).
@@ -64,7 +64,7 @@ class Trends:
         return self.binned.copy()
 
     def units_frame(self) -> pd.DataFrame:
-        """One row per individual, or per example where none are known.
+        """Return one row per individual, or per example where no individuals are known.
 
         Columns: `group`, `unit` (name of the individual, or position of the example), `value` (mean property),
         `before` and `after` (accuracies, shares) and `change`, after minus before.
@@ -72,7 +72,7 @@ class Trends:
         return self.units.copy()
 
     def summary(self) -> dict[str, Any]:
-        """Slopes by group: `before`, `after`, `change` and the p-value of the change."""
+        """Return slopes by group: `before`, `after`, `change`, and the p-value of the change."""
         slopes = self.table.pivot(index="group", columns="measure", values="slope")
         p = self.table[self.table["measure"] == "change"].set_index("group")["p"]
         return {
@@ -85,14 +85,14 @@ class Trends:
         }
 
     def chart(self) -> Drawing:
-        """[P] figure 13: binned accuracy and its lines before and after, a panel per group."""
-        from tfaudit.charts.trends import trends_chart  # report depends on audit, never the other way at import
+        """Draw [P] figure 13: binned accuracy and its lines before and after, a panel per group."""
+        from tfaudit.charts.trends import trends_chart
 
         return trends_chart(self.table, self.binned, self.property, self.column)
 
     def scatter(self) -> Drawing:
-        """[P] figures 2, 8, 9 and 12: accuracy of every individual after on before, the colour its mean property."""
-        from tfaudit.charts.trends import scatter_chart  # report depends on audit, never the other way at import
+        """Draw [P] figures 2, 8, 9 and 12: accuracy of every individual after on before, coloured by mean property."""
+        from tfaudit.charts.trends import scatter_chart
 
         return scatter_chart(self.units, self.property, self.column)
 
@@ -107,16 +107,16 @@ def trends(
     bins: int = 8,
     alpha: float = 0.05,
 ) -> Trends:
-    """Fits accuracy, a mean over the members, on a property of the examples, before and after compression.
+    """Fit accuracy, a mean over the members, on a property of the examples, before and after compression.
 
     Args:
         baseline: the uncompressed population.
         compressed: the compressed population, on the same examples.
         values: `(N,)` floats, the property of each example, for instance `abs(tilt(images))`; NaN where unknown.
         column: `(N,)` the group of each example; one group "all" by default.
-        individuals: `(N,)` who made each example. Then the points are individuals with their mean property and
-            accuracy, as in [P], otherwise the points are examples.
-        bins: at most so many ranges per group in `binned`.
+        individuals: `(N,)` who made each example. With them, points are individuals with their mean property and
+            accuracy, as in [P]; without, points are examples.
+        bins: maximum number of ranges per group in `binned`.
         alpha: 1 - alpha is the level of the intervals, in (0, 1).
 
     Raises:
@@ -126,17 +126,15 @@ def trends(
     Example:
         >>> before = Predictions.from_top1([0, 0, 0, 1], [0, 0, 0, 1])
         >>> after = Predictions.from_top1([0, 0, 0, 1], [[0, 0, 1, 0], [0, 0, 0, 0]])
-        >>> found = trends(before, after, [0.0, 0.1, 0.2, 0.3])
-        >>> found.frame()[["group", "measure", "units", "slope", "intercept"]].round(3)
+        >>> lines = trends(before, after, [0.0, 0.1, 0.2, 0.3])
+        >>> lines.frame()[["group", "measure", "units", "slope", "intercept"]].round(3)
           group measure  units  slope  intercept
         0   all  before      4    0.0       1.00
         1   all   after      4   -3.5       1.15
         2   all  change      4   -3.5       0.15
     """
-    if not 0 < alpha < 1:
-        raise InputError("alpha", repr(alpha), "a level in (0, 1)")
-    if bins < 1:
-        raise InputError("bins", repr(bins), "1 or more")
+    require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
+    require(bins >= 1, "bins", bins, "1 or more")
     require_same_examples(baseline, compressed)
     units, notes = _units(baseline, compressed, values, column, individuals)
     rows, binned = [], []
@@ -146,8 +144,8 @@ def trends(
             rows.append((str(group), measure, fit.n, fit.slope, fit.low, fit.high, fit.intercept, fit.r, fit.p))
         binned += _bins(str(group), inside, bins, 1 - alpha)
     return Trends(
-        property=title_of(values, "value"),
-        column=title_of(column, "group"),
+        property=column_name(values, "value"),
+        column=column_name(column, "group"),
         table=pd.DataFrame(
             rows,
             columns=["group", "measure", "units", "slope", "slope_low", "slope_high", "intercept", "r", "p"],
@@ -166,14 +164,14 @@ def _units(
     column: ArrayLike | pd.Series | None,
     individuals: ArrayLike | pd.Series | None,
 ) -> tuple[pd.DataFrame, list[str]]:
-    """One row per point: `group`, `value` and the three measures; and what there is to note."""
+    """Return one row per point (`group`, `unit`, `value` and the three measures), and notes."""
     count = baseline.num_examples
     property_ = np.asarray(values, np.float64)
     if property_.shape != (count,):
         raise InputError("values", f"shape {property_.shape}", f"one number for each of the {count} examples")
     if np.isinf(property_).any():
-        raise InputError("values", "hold infinite ones", "finite numbers, and NaN for unknown ones")
-    codes, names = coded(["all"] * count if column is None else column, count, "column")
+        raise InputError("values", "infinite ones", "finite numbers, and NaN for unknown ones")
+    codes, names = group_codes(["all"] * count if column is None else column, count, "column")
     units = pd.DataFrame(
         {
             "group": pd.Categorical.from_codes(codes, pd.Index(names)),
@@ -186,9 +184,9 @@ def _units(
     notes = []
     known = ~np.isnan(property_)
     if not known.all():
-        notes.append(f"{(~known).sum()} examples of unknown {title_of(values, 'value')} are left out.")
+        notes.append(f"{(~known).sum()} examples of unknown {column_name(values, 'value')} are left out.")
     if individuals is not None:
-        who, people = coded(individuals, count, "individuals")
+        who, people = group_codes(individuals, count, "individuals")
         nobody = who == people.index(MISSING) if MISSING in people else np.zeros(count, bool)
         if nobody.any():
             notes.append(f"{nobody.sum()} examples of unknown individuals are left out.")

@@ -175,7 +175,7 @@ def test_one_class_alone():
     ("pruned", "options", "message"),
     [
         (PRUNED, {"metric": "accuracy"}, "metric: (got )?'accuracy'"),
-        (population(2, examples=100), {}, "100 examples, the baseline has 200"),
+        (population(2, examples=100), {}, "compressed: got 100 examples, expected 200"),
     ],
 )
 def test_bad_input(pruned, options, message):

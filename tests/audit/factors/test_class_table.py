@@ -94,7 +94,7 @@ def test_classes_without_test_examples_have_no_accuracy():
         ({"pruned": AFTER}, FACTS, None, "baseline: 'dense', the populations are pruned"),
         ({"dense": BEFORE}, FACTS, None, "populations: only the baseline 'dense'"),
         (BOTH, pd.concat([FACTS, FACTS]), None, "descriptions: 'dense' occurs twice"),
-        ({"dense": BEFORE, "x": population(2, examples=100)}, FACTS, None, "100 examples, the baseline has 200"),
+        ({"dense": BEFORE, "x": population(2, examples=100)}, FACTS, None, "compressed: got 100 examples, expected 200"),
         (BOTH, FACTS, CLASSES.drop(columns="class"), "classes: columns train_examples, entropy_bits, but no `class`"),
         (BOTH, FACTS, CLASSES.iloc[1:], "classes: 4 rows that do not name each of the 5 predicted classes"),
         (BOTH, FACTS, CLASSES.assign(**{"class": [*"00123"]}), "classes: 5 rows that do not name each"),

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from statsmodels.stats.inter_rater import fleiss_kappa
 
-from tfaudit.audit.over_indexing import share_columns
+from tfaudit.audit.attributes import share_columns
 from tfaudit.audit.survey.questions import QUESTIONS, Question
 from tfaudit.errors import InputError
 from tfaudit.stats.proportions import compare_proportions
