@@ -68,7 +68,7 @@ def page(study_audit: StudyAudit) -> None:
         )
     else:
         st.info("No variant has both PIEs and other images: there is nothing to compare, and nothing to label.")
-    if others := answers.of_other_examples(*drawn_from):
+    if others := answers.num_outdated(*drawn_from):
         st.caption(f"Studies of images that have been replaced since: {others}. They are kept, and not shown.")
     if able:
         with st.expander("Begin another study" if studies else "Begin a study", expanded=not studies):
@@ -226,6 +226,6 @@ def _changes(study_audit: StudyAudit, answers: Answers, study: int, facts: Facts
         sample = _sample(study_audit, facts["variant"], int(facts["images"]), int(facts["seed"]))
     except (InputError, KeyError):
         sample = None
-    if sample is not None and answers.is_as_drawn(study, sample):
+    if sample is not None and answers.shows_sample(study, sample):
         return []
     return ["Other images are PIEs now than when this study was drawn; it stays as drawn."]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from tfaudit.analysis.study_audit import StudyAudit
-    from tfaudit.ratings.answers import Answers, Given
+    from tfaudit.ratings.answers import Answers, ImageAnswers
 
 __all__ = ["rate"]
 
@@ -58,7 +58,7 @@ def rate(study_audit: StudyAudit, answers: Answers, study: int, rater: str) -> N
 
 def _show(study_audit: StudyAudit, answers: Answers, study: int, rater: str) -> None:
     st.session_state["rating"] = str(study_audit.data.store.directory), answers
-    sheet, first = answers.sheet(study), answers.next(study, rater)
+    sheet, first = answers.sheet(study), answers.next_place(study, rater)
     last = len(sheet) * len(QUESTIONS)
     step = front = last if first is None else first * len(QUESTIONS) + _open(answers, study, rater, sheet, first)
     if (back := st.session_state.get(_back(study, rater))) is not None:
@@ -76,7 +76,7 @@ def _show(study_audit: StudyAudit, answers: Answers, study: int, rater: str) -> 
             _picture(study_audit, int(image["position"]))
         with right:
             st.markdown("  \n".join(f"Label {i}: **{plain(image[f'label_{i}'])}**" for i in (1, 2, 3)))
-            given = answers.given(study, rater, image["example"])
+            given = answers.of_image(study, rater, image["example"])
             _question((study, rater, image["example"]), given, step)
             _categories((study, rater, image["example"]), given, place)
     _moves(study, rater, step, front)
@@ -87,11 +87,11 @@ def _show(study_audit: StudyAudit, answers: Answers, study: int, rater: str) -> 
 
 def _open(answers: Answers, study: int, rater: str, sheet: pd.DataFrame, place: int) -> int:
     """Which question of an image lacks an answer."""
-    given = answers.given(study, rater, sheet["example"].iloc[place]).answers
+    given = answers.of_image(study, rater, sheet["example"].iloc[place]).answers
     return next(i for i, question in enumerate(QUESTIONS) if question.key not in given)
 
 
-def _question(image: tuple[int, str, str], given: Given, step: int) -> None:
+def _question(image: tuple[int, str, str], given: ImageAnswers, step: int) -> None:
     number = step % len(QUESTIONS)
     question = QUESTIONS[number]
     text = st.container()  # filled after the buttons: as soon as a question can be read, its keys answer it
@@ -147,7 +147,7 @@ def _go(study: int, rater: str, step: int, target: int | None) -> None:
         st.session_state[_back(study, rater)] = target
 
 
-def _categories(image: tuple[int, str, str], given: Given, place: int) -> None:
+def _categories(image: tuple[int, str, str], given: ImageAnswers, place: int) -> None:
     key = f"categories {_where()} {image[0]} {image[1]} {place}"
     meanings = "\n".join(f"- **{name}**: {prose(meaning)}" for name, meaning in CATEGORIES.items())
     st.pills(

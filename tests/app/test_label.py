@@ -76,7 +76,7 @@ def test_a_session_from_beginning_to_analysis(open_page, directory):
             assert any(question.text[:30] in each.value for each in app.markdown)
             app = press(app, word)
             said.setdefault(image, {})[question.key] = {"Yes": 1, "No": 0, "Cannot say": None}[word]
-            assert answers.given(1, "ann", image).answers == said[image]  # kept at once
+            assert answers.of_image(1, "ann", image).answers == said[image]  # kept at once
     assert app.success[0].value == "All 4 images are answered. Thank you!"
     app.segmented_control("part").set_value("Progress and analysis").run()
     assert app.dataframe[0].value[["rater", "complete"]].values.tolist() == [["ann", 4]]
@@ -109,8 +109,8 @@ def test_looking_back_and_changing_an_answer(open_page, directory):
     assert asked(app) == (2, 4)
     answers = open_answers(directory)
     first, second = answers.sheet(1)["example"][:2]
-    assert answers.given(1, "ann", first).answers == dict.fromkeys(KEYS, 1) | {"single_object": 0}
-    assert answers.given(1, "ann", second).answers == dict.fromkeys(KEYS[:3], 1)
+    assert answers.of_image(1, "ann", first).answers == dict.fromkeys(KEYS, 1) | {"single_object": 0}
+    assert answers.of_image(1, "ann", second).answers == dict.fromkeys(KEYS[:3], 1)
 
 
 def test_the_way_back_ends_at_the_first_question(open_page, directory):
@@ -141,7 +141,7 @@ def test_the_last_image_can_be_looked_at_again(open_page, directory):
     app = press(press(app, "Back"), "Yes")
     assert app.success
     answers = open_answers(directory)
-    assert answers.given(1, "ann", answers.sheet(1)["example"][1]).answers["typical"] == 1
+    assert answers.of_image(1, "ann", answers.sheet(1)["example"][1]).answers["typical"] == 1
 
 
 def test_categories_are_kept_for_their_image(open_page, directory):
@@ -151,14 +151,14 @@ def test_categories_are_kept_for_their_image(open_page, directory):
     pills.set_value(["atypical", "abstract"]).run()
     answers = open_answers(directory)
     images = answers.sheet(1)["example"]
-    assert answers.given(1, "ann", images[0]).categories == ("abstract", "atypical")
+    assert answers.of_image(1, "ann", images[0]).categories == ("abstract", "atypical")
     for _ in range(6):
         app = press(app, "Yes")
     assert app.get("button_group")[-1].value == []
     app = press(app, "Previous image")
     assert app.get("button_group")[-1].value == ["abstract", "atypical"]
     app.get("button_group")[-1].set_value(["atypical"]).run()
-    assert answers.given(1, "ann", images[0]).categories == ("atypical",)
+    assert answers.of_image(1, "ann", images[0]).categories == ("atypical",)
     assert set(answers.labels("test", seal(directory)).query("kind == 'category'")["label"]) == {"atypical"}
 
 
@@ -253,7 +253,7 @@ def test_a_damaged_file_is_one_line_and_stays(open_page, directory):
     (directory / "answers.sqlite").write_bytes(b"no database" * 500)
     app = open_page(directory, "label")
     (error,) = app.error
-    assert "is no SQLite file; move it away" in error.value
+    assert "which is not an SQLite file" in error.value
     assert (directory / "answers.sqlite").read_bytes() == b"no database" * 500
 
 
@@ -261,7 +261,7 @@ def test_a_file_that_fails_meanwhile_is_one_line(open_page, directory):
     app = start(begin(open_page, directory))
     (directory / "answers.sqlite").write_bytes(b"no database" * 500)
     app = press(app, "Yes")
-    assert all("is no SQLite file" in error.value for error in app.error)
+    assert all("is not an SQLite file" in error.value for error in app.error)
     assert app.error
 
 

@@ -78,34 +78,34 @@ def test_studies_of_examples_that_were_replaced_are_kept_and_not_shown(answers):
     assert answers.studies("test", "others")["study"].tolist() == [new]
     assert answers.studies("test", "others")["raters"].tolist() == [0]
     assert answers.labels("test", "others").empty
-    assert [answers.of_other_examples("test", seal) for seal in ("others", SEAL, "third")] == [1, 1, 2]
-    assert answers.of_other_examples("train", "others") == 0
+    assert [answers.num_outdated("test", seal) for seal in ("others", SEAL, "third")] == [1, 1, 2]
+    assert answers.num_outdated("train", "others") == 0
     assert begun(answers) == old  # should they come back
     assert set(answers.labels("test", SEAL)["example"]) == {image}
 
 
 def test_a_study_stays_as_drawn_when_members_are_added(answers):
     study = begun(answers)
-    assert answers.is_as_drawn(study, survey_sample(FOUND, 20, seed=3))
+    assert answers.shows_sample(study, survey_sample(FOUND, 20, seed=3))
     sheet = answers.sheet(study)
     grown = exemplars(population(1, members=9), population(2, hurt=[3], members=9))
     assert begun(answers, found=grown) == study
-    assert not answers.is_as_drawn(study, survey_sample(grown, 20, seed=3))
+    assert not answers.shows_sample(study, survey_sample(grown, 20, seed=3))
     pd.testing.assert_frame_equal(answers.sheet(study), sheet)
 
 
 def test_a_rater_goes_on_at_the_first_image_that_lacks_an_answer(answers, tmp_path):
     study = begun(answers, n=4)
     images = answers.sheet(study)["example"]
-    assert answers.next(study, "ann") == 0
+    assert answers.next_place(study, "ann") == 0
     answers.record(study, "ann", images[0], ALL)
     answers.record(study, "ann", images[1], {"typical": None})
-    assert answers.next(study, "ann") == 1
+    assert answers.next_place(study, "ann") == 1
     for image in images:
         answers.record(study, "ann", image, ALL)
     again = open_answers(tmp_path)
-    assert again.next(study, "ann") is None
-    assert again.next(study, "bob") == 0
+    assert again.next_place(study, "ann") is None
+    assert again.next_place(study, "bob") == 0
 
 
 def test_answers_may_be_changed_and_cannot_say_is_one(answers):
@@ -113,12 +113,12 @@ def test_answers_may_be_changed_and_cannot_say_is_one(answers):
     image = answers.sheet(study)["example"][2]
     answers.record(study, "ann", image, {"typical": 1, "abstract": None}, ["atypical", "abstract"])
     answers.record(study, "ann", image, {"typical": 0})
-    given = answers.given(study, "ann", image)
+    given = answers.of_image(study, "ann", image)
     assert given.answers == {"typical": 0, "abstract": None}
     assert given.categories == ("abstract", "atypical")
     answers.record(study, "ann", image, {}, [])
-    assert answers.given(study, "ann", image).categories == ()
-    assert not answers.given(study, "bob", image).answers
+    assert answers.of_image(study, "ann", image).categories == ()
+    assert not answers.of_image(study, "bob", image).answers
 
 
 def test_one_person_is_one_rater_however_typed(answers):
@@ -132,10 +132,10 @@ def test_one_person_is_one_rater_however_typed(answers):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("  ", "rater: got a name of 0 characters, expected 1 to 60"),
-        ("a" * 61, "rater: a name of 61 characters"),
-        ("a\nb", r"rater: got 'a\\nb', expected characters that show"),
-        ("\u202eevil", "expected characters that show"),
+        ("  ", "rater: got a name of 0 characters, expected 1 to 60 characters"),
+        ("a" * 61, "rater: got a name of 61 characters"),
+        ("a\nb", r"rater: got 'a\\nb', expected printable characters"),
+        ("\u202eevil", "expected printable characters"),
     ],
 )
 def test_names_that_are_refused(name, message):
@@ -154,14 +154,14 @@ def test_names_that_are_text(answers, name):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda a, s, e: a.record(s, "ann", e, {"colour": 1}), "answers: got 'colour', expected any of accurate_label"),
+        (lambda a, s, e: a.record(s, "ann", e, {"colour": 1}), "answers: got 'colour', expected one of accurate_label"),
         (lambda a, s, e: a.record(s, "ann", e, {"typical": 2}), "typical: got 2, expected 0, 1 or None"),
-        (lambda a, s, e: a.record(s, "ann", e, {}, ["funny"]), "categories: got 'funny', expected any of abstract"),
+        (lambda a, s, e: a.record(s, "ann", e, {}, ["funny"]), "categories: got 'funny', expected one of abstract"),
         (lambda a, s, e: a.record(s, "ann", "test-x", ALL), "example: got 'test-x', expected an image of study 1"),
-        (lambda a, s, e: a.record(7, "ann", e, ALL), "study: 7, known are 1; begin one"),
-        (lambda a, s, e: a.sheet(7), "study: 7"),
-        (lambda a, s, e: a.next(7, "ann"), "study: 7"),
-        (lambda a, s, e: a.answers(7), "study: 7"),
+        (lambda a, s, e: a.record(7, "ann", e, ALL), r"study: got 7, expected a study that has begun \(1\)"),
+        (lambda a, s, e: a.sheet(7), "study: got 7"),
+        (lambda a, s, e: a.next_place(7, "ann"), "study: got 7"),
+        (lambda a, s, e: a.answers(7), "study: got 7"),
         (lambda a, s, e: begun(a, seed=2**63), "seed: got 9223372036854775808, expected a number from 0"),
     ],
 )
@@ -195,11 +195,11 @@ def test_as_dictionaries_would_keep_it(tmp_path_factory, records):
             chosen[rater, place] = categories
     for rater in RATERS:
         for place, image in enumerate(images):
-            given = answers.given(study, rater, image)
+            given = answers.of_image(study, rater, image)
             assert given.answers == said.get((rater, place), {})
             assert set(given.categories) == chosen.get((rater, place), set())
         missing = [place for place in range(6) if len(said.get((rater, place), {})) < 6]
-        assert answers.next(study, rater) == (missing[0] if missing else None)
+        assert answers.next_place(study, rater) == (missing[0] if missing else None)
     complete = {rater: sum(len(said.get((rater, i), {})) == 6 for i in range(6)) for rater, _ in said}
     assert dict(answers.progress(study)[["rater", "complete"]].values) == complete
     frame = answers.answers(study)
@@ -308,7 +308,7 @@ def test_what_was_taken_survives_a_kill(answers, tmp_path):
     while more := os.read(said, 100):
         taken += len(more)
     os.close(said)
-    kept = answers.next(study, "ann")
+    kept = answers.next_place(study, "ann")
     assert taken <= kept <= taken + 1
     frame = answers.answers(study)
     assert frame[KEYS].notna().all(axis=None)
@@ -324,9 +324,9 @@ def test_a_locked_file_is_one_line(answers, tmp_path):
     hasty = Answers(AnswerFile(tmp_path, patience=0.05))
     with contextlib.closing(sqlite3.connect(tmp_path / "answers.sqlite", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(InputError, match=r"answers: .*answers\.sqlite is held by another program; try again"):
+        with pytest.raises(InputError, match=r"answers: .*answers\.sqlite, which another program locks .*try again"):
             hasty.record(study, "ann", image, ALL)
-        assert hasty.next(study, "ann") == 0  # readers go on
+        assert hasty.next_place(study, "ann") == 0  # readers go on
     hasty.record(study, "ann", image, ALL)
 
 
@@ -335,7 +335,9 @@ def test_a_file_that_is_no_database_is_left_alone(answers, tmp_path, content):
     place = tmp_path / "answers.sqlite"
     place.write_bytes(content)
     for call in (lambda: answers.studies("test", SEAL), lambda: begun(answers)):
-        with pytest.raises(InputError, match=rf"answers: {place} is (no SQLite file|damaged|another program's)[^\n]*$"):
+        with pytest.raises(
+            InputError, match=rf"answers: got {place}, which is (not an SQLite|damaged|another program's)[^\n]*$"
+        ):
             call()
     assert place.read_bytes() == content
 
@@ -347,7 +349,9 @@ def test_a_damaged_file_is_one_line(answers, tmp_path):
     content[4096:] = b"\xff" * (len(content) - 4096)
     place.write_bytes(content)
     for call in (lambda: answers.sheet(study), lambda: begun(answers)):
-        with pytest.raises(InputError, match=r"answers: .* is damaged; move it away to begin anew[^\n]*$"):
+        with pytest.raises(
+            InputError, match=r"answers: .* is damaged[^\n]*; move it away to start from scratch[^\n]*$"
+        ):
             call()
 
 
@@ -357,16 +361,16 @@ def use(answers):
     assert {*labels["kind"]} <= {"attribute", "category"}
     for study in studies["study"]:
         images = answers.sheet(study)["example"]
-        assert answers.next(study, "ann") is not None
+        assert answers.next_place(study, "ann") is not None
         assert set(answers.progress(study)) == {"rater", "complete", "images", "last"}
         assert set(KEYS) < set(answers.answers(study))
         for image in images[:2]:
-            answers.given(study, "ann", image)
+            answers.of_image(study, "ann", image)
             answers.record(study, "eve", image, ALL, ["atypical"])
     begun(answers, n=6, seed=4)
 
 
-DAMAGED = r"answers: .*answers\.sqlite (is|has|cannot be) [^\n]+$"
+DAMAGED = r"answers: got .*answers\.sqlite, which (is|has|cannot be) [^\n]+$"
 
 
 @pytest.mark.parametrize("seed", range(80))
@@ -405,7 +409,7 @@ def test_damage_that_sqlite_does_not_call_so(answers, tmp_path, statement):
     with contextlib.closing(sqlite3.connect(tmp_path / "answers.sqlite")) as database:
         database.executescript(statement)
         database.commit()
-    with pytest.raises(InputError, match=r"answers: .* is damaged; move it away to begin anew[^\n]*$"):
+    with pytest.raises(InputError, match=r"answers: .* is damaged[^\n]*; move it away to start from scratch[^\n]*$"):
         answers.answers(study)
 
 
@@ -415,7 +419,7 @@ def test_a_format_that_sqlite_does_not_know(answers, tmp_path):
     content = bytearray(place.read_bytes())
     content[44:48] = b"\0\0\0\x09"
     place.write_bytes(content)
-    with pytest.raises(InputError, match=r"is damaged; .*\(unsupported file format\)$"):
+    with pytest.raises(InputError, match=r"is damaged \(unsupported file format\), expected [^\n]*$"):
         answers.sheet(study)
 
 
@@ -423,7 +427,10 @@ def test_a_format_that_sqlite_does_not_know(answers, tmp_path):
 def test_reasons_that_cannot_be_provoked(tmp_path, code):
     problem = sqlite3.OperationalError("such is life")
     problem.sqlite_errorcode = code
-    with pytest.raises(InputError, match=rf"{DAMAGED[:-1]}\(such is life\)$"), AnswerFile(tmp_path).reading():
+    with (
+        pytest.raises(InputError, match=rf"{DAMAGED[:-1]} \(such is life\), expected "),
+        AnswerFile(tmp_path).reading(),
+    ):
         raise problem
 
 
@@ -438,7 +445,7 @@ def test_a_directory_that_may_not_be_searched(answers, monkeypatch):
 
     monkeypatch.setattr(Path, "exists", refuse)
     for call in (lambda: answers.studies("test", SEAL), lambda: begun(answers)):
-        with pytest.raises(InputError, match=r"answers: .* cannot be opened; check the permissions[^\n]*$"):
+        with pytest.raises(InputError, match=r"answers: .* cannot be opened [^\n]* check its permissions$"):
             call()
 
 
@@ -460,7 +467,7 @@ def test_a_newer_format_is_refused(answers, tmp_path):
     begun(answers)
     with contextlib.closing(sqlite3.connect(tmp_path / "answers.sqlite")) as database:
         database.execute("PRAGMA user_version = 2")
-    with pytest.raises(InputError, match="has the format 2, this tfaudit knows 1"):
+    with pytest.raises(InputError, match="which has the format 2, expected the format 1"):
         answers.studies("test", SEAL)
 
 
@@ -481,7 +488,7 @@ def test_links_out_of_the_study_are_refused(tmp_path, name):
         begun(open_answers(home))
     (home / name).symlink_to(away / "answers.sqlite")
     for call in (lambda: open_answers(home).studies("test", SEAL), lambda: begun(open_answers(home), seed=9)):
-        with pytest.raises(InputError, match=rf"answers: .*{name} leads out of the study's directory"):
+        with pytest.raises(InputError, match=rf"answers: .*{name}, a link out of the study's directory"):
             call()
     assert (away / "answers.sqlite").read_bytes() == content
     link = tmp_path / "link"  # the study itself may be reached by a link
@@ -502,9 +509,9 @@ def test_a_link_to_itself_is_one_line(tmp_path, name):
 
 def test_a_directory_or_a_pipe_is_no_file(tmp_path):
     os.mkfifo(tmp_path / "answers.sqlite")
-    with pytest.raises(InputError, match="is no file"):
+    with pytest.raises(InputError, match="which is not a file"):
         open_answers(tmp_path).studies("test", SEAL)
-    with pytest.raises(InputError, match=r"directory: .*nowhere is none"):
+    with pytest.raises(InputError, match=r"directory: got .*nowhere, which does not exist"):
         open_answers(tmp_path / "nowhere")
 
 
@@ -528,5 +535,5 @@ def test_a_full_disk_loses_nothing(small_disk):
     with pytest.raises(InputError, match=r"answers: .* cannot be [^\n]*$"):
         rate(small_disk, "bob", study, np.tile(images, 50))
     (small_disk / "ballast").unlink()
-    assert answers.given(study, "ann", images[0]).answers == ALL
+    assert answers.of_image(study, "ann", images[0]).answers == ALL
     answers.record(study, "bob", images[1], ALL)

@@ -1,7 +1,7 @@
-"""What raters of the human study answer, kept in `DIR/answers.sqlite`: [F] 3.2 and appendix C.
+"""Store of the answers of human raters, `DIR/answers.sqlite`: [F] 3.2 and appendix C.
 
 Every call opens the file, and what it writes is on the disk when it returns: raters in several browsers, servers and
-processes may answer at once, and none of them loses an answer when one is killed.
+processes may answer at once, and no answer is lost when one of them is killed.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from tfaudit.audit.survey.image_labels import image_labels
 from tfaudit.audit.survey.questions import CATEGORIES, QUESTIONS
 from tfaudit.errors import InputError, require
 from tfaudit.ratings.database import AnswerFile
-from tfaudit.ratings.names import folded, rater_name
+from tfaudit.ratings.names import folded_name, rater_name
 
 if TYPE_CHECKING:
     from tfaudit.audit.survey.sample import SurveySample
 
-__all__ = ["Answers", "Given", "open_answers"]
+__all__ = ["Answers", "ImageAnswers", "open_answers"]
 
 _KEYS = tuple(question.key for question in QUESTIONS)
 _LABELS = ["label_1", "label_2", "label_3"]
 
 
 @dataclasses.dataclass(frozen=True)
-class Given:
-    """What one rater has said about one image.
+class ImageAnswers:
+    """Answers of one rater about one image.
 
     Attributes:
-        answers: 0, 1 or None (cannot say) by question; questions without an answer are not in it.
-        categories: some of `CATEGORIES`.
+        answers: 0, 1 or None (cannot say) by question; no entry for a question without an answer.
+        categories: names among `CATEGORIES`.
     """
 
     answers: Mapping[str, int | None]
@@ -44,7 +44,7 @@ class Given:
 
 
 def open_answers(directory: str | Path) -> Answers:
-    """The answers in a study's directory; there is no file before the first study begins.
+    """Open the answers in a study's directory; the first human study creates the file.
 
     Raises:
         InputError: no such directory.
@@ -53,15 +53,15 @@ def open_answers(directory: str | Path) -> Answers:
 
 
 class Answers:
-    """Human studies, their raters and what those answer.
+    """Human studies, their raters and the raters' answers.
 
-    A place is an image's number in the order of showing, from 0. A study is of the examples it was drawn from, which
-    their seal stands for: `Inputs.examples`. Where a split gets other examples its studies are kept, and not found.
-    Every method raises an InputError of one line where there is no such study or image, or where the file is damaged,
-    locked, foreign or read-only.
+    A place is the number of an image in the order of the study, from 0. A study belongs to the examples that it was
+    drawn from, identified by their fingerprint. If a split gets other examples, its studies stay in the file but are no
+    longer listed. Every method raises an InputError for an unknown study or image, and if the file is damaged, locked,
+    read-only or from another program.
 
     Args:
-        file: that holds them.
+        file: the file of the answers.
     """
 
     def __init__(self, file: AnswerFile) -> None:
@@ -77,26 +77,26 @@ class Answers:
         examples: str,
         example_ids: Sequence[object],
     ) -> int:
-        """Begins a study, or finds the one of these arguments and this number of images, which stays as drawn.
+        """Begin a study, or return the existing one with the same arguments and number of images, unchanged.
 
         Args:
-            sample: that `survey_sample` drew with this seed.
-            variant: key.
-            split: whose examples they are.
-            seed: 0 to 2^63 - 1.
-            examples: seal of the split's examples.
-            example_ids: `(N,)`, of all examples of the split.
+            sample: sample that `survey_sample` drew with this seed.
+            variant: key of the compressed variant.
+            split: split of the examples.
+            seed: seed of the sample, 0 to 2^63 - 1.
+            examples: fingerprint of the split's examples.
+            example_ids: `(N,)` ids of all examples of the split.
 
         Returns:
-            The study's number. `is_as_drawn` says whether the sample is the one that was found.
+            The study's number. `shows_sample` tests whether an existing study shows this sample.
         """
         require(0 <= seed < 2**63, "seed", seed, "a number from 0 to 2^63 - 1")
         rows = _rows(sample)
         with self._file.writing() as database:
             facts = (split, examples, variant, len(rows), seed)
             same = "SELECT study FROM studies WHERE (split, examples, variant, images, seed) = (?, ?, ?, ?, ?)"
-            if found := database.execute(same, facts).fetchone():
-                return int(found[0])
+            if row := database.execute(same, facts).fetchone():
+                return int(row[0])
             fields = "INSERT INTO studies (split, examples, variant, images, seed, begun) VALUES (?, ?, ?, ?, ?, ?)"
             study = database.execute(fields, (*facts, _now())).lastrowid
             ids = [str(example_ids[position]) for position, *_ in rows]
@@ -110,8 +110,8 @@ class Answers:
             )
         return int(study or 0)
 
-    def is_as_drawn(self, study: int, sample: SurveySample) -> bool:
-        """Does a study show just this sample? Not so where members were added since, and other images became PIEs."""
+    def shows_sample(self, study: int, sample: SurveySample) -> bool:
+        """Return whether a study shows this sample; it does not if new members have changed the PIEs since."""
         with self._file.reading() as database:
             _require_study(database, study)
             query = (
@@ -121,7 +121,10 @@ class Answers:
             return database.execute(query, (study,)).fetchall() == _rows(sample)
 
     def studies(self, split: str, examples: str) -> pd.DataFrame:
-        """One row a study of examples, the oldest first: `study`, `variant`, `images`, `seed`, `begun`, `raters`."""
+        """Return one row per study of these examples, the oldest first.
+
+        Columns: `study`, `variant`, `images`, `seed`, `begun` (UTC), `raters`, their number.
+        """
         query = (
             "SELECT study, variant, images, seed, begun, "
             "(SELECT count(DISTINCT rater) FROM answers WHERE answers.study = studies.study) AS raters "
@@ -130,16 +133,16 @@ class Answers:
         with self._file.reading() as database:
             return _frame(database, query, split, examples)
 
-    def of_other_examples(self, split: str, examples: str) -> int:
-        """How many studies of a split are of examples that have been replaced by these."""
+    def num_outdated(self, split: str, examples: str) -> int:
+        """Return the number of studies of a split whose examples have been replaced by these."""
         query = "SELECT count(*) FROM studies WHERE split = ? AND examples <> ?"
         with self._file.reading() as database:
             return int(database.execute(query, (split, examples)).fetchone()[0])
 
     def sheet(self, study: int) -> pd.DataFrame:
-        """What raters see, a row an image in the order of showing: `example` (id), `position`, `label_1` to `label_3`.
+        """Return what raters see, one row per image in order: `example` (id), `position`, `label_1` to `label_3`.
 
-        Which of them are PIEs is not read.
+        The query does not read which images are PIEs.
         """
         query = "SELECT example, position, label_1, label_2, label_3 FROM shown WHERE study = ? ORDER BY place"
         with self._file.reading() as database:
@@ -154,29 +157,29 @@ class Answers:
         answers: Mapping[str, int | None],
         categories: Collection[str] | None = None,
     ) -> None:
-        """Writes what a rater says about an image, over what the same rater said before.
+        """Write a rater's answers about an image; they replace earlier answers of the same rater.
 
         Args:
-            study: its number.
-            rater: a name, as `rater_name` allows it.
+            study: number of the study.
+            rater: name of the rater, as `rater_name` allows it.
             example: id of the image.
-            answers: 0, 1 or None (cannot say) by question; those of other questions stay.
-            categories: all that the rater gives the image; None leaves them as they are.
+            answers: 0, 1 or None (cannot say) by question; answers to other questions stay.
+            categories: all categories that the rater gives the image; None leaves them unchanged.
         """
         name = rater_name(rater)
         for question, value in answers.items():
-            require(question in _KEYS, "answers", question, f"any of {', '.join(_KEYS)}")
+            require(question in _KEYS, "answers", question, f"one of {', '.join(_KEYS)}")
             require(value in (0, 1, None), question, value, "0, 1 or None")
         for category in categories or ():
-            require(category in CATEGORIES, "categories", category, f"any of {', '.join(CATEGORIES)}")
+            require(category in CATEGORIES, "categories", category, f"one of {', '.join(CATEGORIES)}")
         with self._file.writing() as database:
             _require_study(database, study)
-            known = database.execute("SELECT 1 FROM shown WHERE (study, example) = (?, ?)", (study, example))
-            if known.fetchone() is None:
+            shown = database.execute("SELECT 1 FROM shown WHERE (study, example) = (?, ?)", (study, example))
+            if shown.fetchone() is None:
                 raise InputError("example", repr(example), f"an image of study {study}")
-            database.execute("INSERT OR IGNORE INTO raters (name, folded) VALUES (?, ?)", (name, folded(name)))
-            (who,) = database.execute("SELECT rater FROM raters WHERE folded = ?", (folded(name),)).fetchone()
-            image, now = (study, who, example), _now()
+            database.execute("INSERT OR IGNORE INTO raters (name, folded) VALUES (?, ?)", (name, folded_name(name)))
+            (rater_id,) = database.execute("SELECT rater FROM raters WHERE folded = ?", (folded_name(name),)).fetchone()
+            image, now = (study, rater_id, example), _now()
             database.executemany(
                 "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?)",
                 [(*image, key, None if value is None else int(value), now) for key, value in answers.items()],
@@ -184,23 +187,24 @@ class Answers:
             if categories is not None:
                 database.execute("DELETE FROM categories WHERE (study, rater, example) = (?, ?, ?)", image)
                 database.executemany(
-                    "INSERT INTO categories VALUES (?, ?, ?, ?)", [(*image, each) for each in dict.fromkeys(categories)]
+                    "INSERT INTO categories VALUES (?, ?, ?, ?)",
+                    [(*image, category) for category in dict.fromkeys(categories)],
                 )
 
-    def given(self, study: int, rater: str, example: str) -> Given:
-        """What a rater has said about an image so far."""
-        image = (study, example, folded(rater_name(rater)))
+    def of_image(self, study: int, rater: str, example: str) -> ImageAnswers:
+        """Return the answers that a rater has given about an image so far."""
+        image = (study, example, folded_name(rater_name(rater)))
         answered = (
             "SELECT question, value FROM answers JOIN raters USING (rater) WHERE (study, example, folded) = (?, ?, ?)"
         )
         chosen = "SELECT category FROM categories JOIN raters USING (rater) WHERE (study, example, folded) = (?, ?, ?)"
         with self._file.reading() as database:
             answers = dict(database.execute(answered, image))
-            said = {category for (category,) in database.execute(chosen, image)}
-        return Given(answers, tuple(category for category in CATEGORIES if category in said))
+            categories = {category for (category,) in database.execute(chosen, image)}
+        return ImageAnswers(answers, tuple(category for category in CATEGORIES if category in categories))
 
-    def next(self, study: int, rater: str) -> int | None:
-        """Place of the first image that lacks an answer of the rater; None where all are answered."""
+    def next_place(self, study: int, rater: str) -> int | None:
+        """Return the place of the first image that lacks an answer of the rater; None if none does."""
         query = (
             "SELECT min(place) FROM shown WHERE study = ?1 AND ?3 > (SELECT count(*) FROM answers "
             "WHERE answers.study = ?1 AND answers.example = shown.example "
@@ -208,11 +212,11 @@ class Answers:
         )
         with self._file.reading() as database:
             _require_study(database, study)
-            found = database.execute(query, (study, folded(rater_name(rater)), len(_KEYS))).fetchone()[0]
-        return None if found is None else int(found)
+            (place,) = database.execute(query, (study, folded_name(rater_name(rater)), len(_KEYS))).fetchone()
+        return None if place is None else int(place)
 
     def progress(self, study: int) -> pd.DataFrame:
-        """One row a rater, by name: `rater`, `complete` images, `images` in all, `last` answer (UTC)."""
+        """Return one row per rater, by name: `rater`, `complete` images, `images`, time of the `last` answer (UTC)."""
         query = (
             "SELECT name AS rater, sum(done) AS complete, images, max(last) AS last FROM "
             "(SELECT rater, count(*) >= ?2 AS done, max(answered) AS last FROM answers WHERE study = ?1 "
@@ -223,10 +227,10 @@ class Answers:
             return _frame(database, query, study, len(_KEYS))
 
     def answers(self, study: int) -> pd.DataFrame:
-        """All answers as `tfaudit.survey` takes them. This unblinds.
+        """Return all answers, the input of `tfaudit.survey`. This unblinds the study.
 
-        Columns: `rater`, `example` (id), `is_pie`, a column per question (0, 1 or nothing), `categories` (joined by
-        "; ") and `label_1` to `label_3`; a row per rater and image with an answer, by rater in the order of showing.
+        Columns: `rater`, `example` (id), `is_pie`, a column per question (0, 1 or missing), `categories` (joined by
+        "; ") and `label_1` to `label_3`; one row per rater and image with an answer, in the order of the study.
         """
         query = (
             "SELECT name AS rater, example, is_pie, question, value, label_1, label_2, label_3, "
@@ -245,7 +249,7 @@ class Answers:
         return rows.reset_index()[["rater", "example", "is_pie", *_KEYS, "categories", *_LABELS]]
 
     def labels(self, split: str, examples: str) -> pd.DataFrame:
-        """What raters have seen in these examples, over all studies of them: as `image_labels`."""
+        """Return the `image_labels` of these examples, over all their studies."""
         with self._file.reading(whole=True) as database:
             answers = _frame(
                 database,
@@ -263,22 +267,22 @@ class Answers:
 
 
 def _rows(sample: SurveySample) -> list[tuple[int, str, str, str, int]]:
-    """Position, three labels and membership of each image, in plain types."""
+    """Return position, three labels and membership of each image, in plain types."""
     labels = zip(*(sample.sheet[name].astype(str) for name in _LABELS), strict=True)
     members = zip(sample.sheet["example"], labels, sample.key["is_pie"], strict=True)
     return [(int(position), *three, int(is_pie)) for position, three, is_pie in members]
 
 
 def _require_study(database: sqlite3.Connection, study: int) -> None:
-    known = [number for (number,) in database.execute("SELECT study FROM studies ORDER BY study")]
-    if study not in known:
-        raise InputError(f"study: {study}, known are {', '.join(map(str, known)) or 'none'}; begin one")
+    studies = [number for (number,) in database.execute("SELECT study FROM studies ORDER BY study")]
+    if study not in studies:
+        raise InputError("study", repr(study), f"a study that has begun ({', '.join(map(str, studies)) or 'none'})")
 
 
 def _frame(database: sqlite3.Connection, query: str, *values: object) -> pd.DataFrame:
-    """A query's rows; pandas' own reader hides why SQLite refuses."""
-    found = database.execute(query, values)
-    return pd.DataFrame(found.fetchall(), columns=[name for name, *_ in found.description])
+    """Return the rows of a query; the reader of pandas hides the error codes of SQLite."""
+    cursor = database.execute(query, values)
+    return pd.DataFrame(cursor.fetchall(), columns=[name for name, *_ in cursor.description])
 
 
 def _now() -> str:

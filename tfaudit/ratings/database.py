@@ -1,4 +1,4 @@
-"""The SQLite file of raters' answers: its tables, how it is opened, and why it may be refused."""
+"""SQLite file of the raters' answers: its tables, its connections, and its errors."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from tfaudit.errors import InputError, one_line
 __all__ = ["AnswerFile"]
 
 _APPLICATION = int.from_bytes(b"tfan")
-"""Says in the file's header whose it is."""
+"""Identifies the file as tfaudit's in its header."""
 
 _VERSION = 1
-"""Of the tables; it rises when an older tfaudit could not use them."""
+"""Version of the tables; it rises when an older tfaudit could not use them."""
 
 _TABLES = (
     """CREATE TABLE studies (
@@ -31,7 +31,7 @@ _TABLES = (
         label_1 TEXT NOT NULL, label_2 TEXT NOT NULL, label_3 TEXT NOT NULL,
         PRIMARY KEY (study, place), UNIQUE (study, example)
     ) STRICT""",
-    # Apart from what is shown, so that nothing a rater's page asks for can hold it.
+    # Apart from what is shown, so that no query of a rater's page can return it.
     """CREATE TABLE membership (
         study INTEGER NOT NULL, example TEXT NOT NULL, is_pie INTEGER NOT NULL CHECK (is_pie IN (0, 1)),
         PRIMARY KEY (study, example), FOREIGN KEY (study, example) REFERENCES shown (study, example)
@@ -53,32 +53,35 @@ _TABLES = (
 
 _MARKS = (f"PRAGMA application_id = {_APPLICATION}", f"PRAGMA user_version = {_VERSION}")
 
-_DAMAGED = "is damaged; move it away to begin anew (`sqlite3 FILE .recover` saves what is in it)"
+_MOVE = "move it away to start from scratch"
+_DAMAGED = ("which is damaged", f"a file that tfaudit wrote; {_MOVE} (`sqlite3 FILE .recover` saves its content)")
+_NO_ACCESS = ("which cannot be opened", "access to the study's directory; check its permissions")
 _REASONS = {
-    sqlite3.SQLITE_BUSY: "is held by another program; try again when that has ended",
-    sqlite3.SQLITE_READONLY: "cannot be written: it is read-only",
-    sqlite3.SQLITE_CANTOPEN: "cannot be opened; check the permissions of the study's directory",
-    sqlite3.SQLITE_PERM: "cannot be opened; check the permissions of the study's directory",
-    sqlite3.SQLITE_FULL: "cannot be written: no space on the disk",
-    sqlite3.SQLITE_IOERR: "cannot be read or written: the disk fails or is full",
-    sqlite3.SQLITE_PROTOCOL: "cannot be used: its locks fail on this disk",
-    sqlite3.SQLITE_NOLFS: "cannot be used: it is too large for this disk",
+    sqlite3.SQLITE_BUSY: ("which another program locks", "an unlocked file; try again when that program has ended"),
+    sqlite3.SQLITE_READONLY: ("which cannot be written: it is read-only", "a file that can be written"),
+    sqlite3.SQLITE_CANTOPEN: _NO_ACCESS,
+    sqlite3.SQLITE_PERM: _NO_ACCESS,
+    sqlite3.SQLITE_FULL: ("which cannot be written: the disk is full", "free space on the disk"),
+    sqlite3.SQLITE_IOERR: ("which cannot be read or written: the disk fails or is full", "a working disk"),
+    sqlite3.SQLITE_PROTOCOL: ("which cannot be used: its locks fail", "a disk that supports SQLite's locks"),
+    sqlite3.SQLITE_NOLFS: ("which cannot be used: it is too large for this disk", "a disk for large files"),
     sqlite3.SQLITE_CORRUPT: _DAMAGED,
     sqlite3.SQLITE_ERROR: _DAMAGED,
     sqlite3.SQLITE_CONSTRAINT: _DAMAGED,
-    sqlite3.SQLITE_NOTADB: "is no SQLite file; move it away to begin anew",
+    sqlite3.SQLITE_NOTADB: ("which is not an SQLite file", f"a file that tfaudit wrote; {_MOVE}"),
 }
+"""By error code of SQLite: the state of the file, and what an `InputError` expects instead."""
 
 
 class AnswerFile:
-    """One file, opened anew for each use: threads and processes may use it at once.
+    """The file of answers, opened for each use: threads and processes may use it at once.
 
     Args:
-        directory: of the study; the file need not be there.
+        directory: directory of the study; the file need not exist.
         patience: seconds to wait for another writer.
 
     Attributes:
-        place: of the file.
+        path: path of the file.
 
     Raises:
         InputError: no such directory.
@@ -86,27 +89,29 @@ class AnswerFile:
 
     def __init__(self, directory: str | Path, *, patience: float = 5) -> None:
         if not Path(directory).is_dir():
-            raise InputError(f"directory: {directory} is none; `tfaudit run RECIPE --out DIR` makes one")
-        self.place = Path(directory) / "answers.sqlite"
+            raise InputError(
+                "directory", f"{directory}, which does not exist", "a directory of `tfaudit run RECIPE --out DIR`"
+            )
+        self.path = Path(directory) / "answers.sqlite"
         self._patience = patience
 
     @contextlib.contextmanager
     def reading(self, *, whole: bool = False) -> Iterator[sqlite3.Connection]:
-        """The answers as they are now; empty tables where there is no file yet.
+        """Open a snapshot of the answers; empty tables if there is no file yet.
 
         Args:
-            whole: looks through all of the file for damage first.
+            whole: whether to check the whole file for damage first.
 
         Raises:
             InputError: the file cannot be used.
         """
         with self._one_line(), contextlib.ExitStack() as opened:
-            if self.place.exists() or self.place.is_symlink():
+            if self.path.exists() or self.path.is_symlink():
                 database = opened.enter_context(contextlib.closing(self._connect(self._reading_mode())))
-                database.execute("BEGIN")  # one look at the file, whoever writes it meanwhile
+                database.execute("BEGIN")  # one snapshot, even if another process writes meanwhile
                 if not self._is_new(database):
                     if whole and database.execute("PRAGMA quick_check(1)").fetchall() != [("ok",)]:
-                        raise InputError(f"answers: {self.place} {_DAMAGED}")
+                        raise self._error(*_DAMAGED)
                     yield database
                     return
             database = opened.enter_context(contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)))
@@ -115,17 +120,17 @@ class AnswerFile:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """A transaction: whole and on the disk after the block, or undone when the block raises.
+        """Open a transaction: complete and on the disk after the block, or undone if the block raises.
 
         Raises:
             InputError: the file cannot be used.
         """
         with self._one_line(), contextlib.closing(self._connect("rwc")) as database:
-            database.execute("BEGIN")  # one look, as above
+            database.execute("BEGIN")  # one snapshot, as above
             new = self._is_new(database)
             database.execute("COMMIT")
             if new:
-                # Fails where another process does it just now; that is as good.
+                # Fails if another process does it at the same moment, which is as good.
                 with contextlib.suppress(sqlite3.OperationalError):
                     database.execute("PRAGMA journal_mode = WAL")
             database.execute("BEGIN IMMEDIATE")
@@ -140,52 +145,52 @@ class AnswerFile:
                 raise
 
     def _reading_mode(self) -> str:
-        # Where SQLite cannot put its files beside this one, nobody writes, and it may do without them.
-        alone = not os.access(self.place.parent, os.W_OK) and not self._beside("-wal").exists()
-        return "ro&immutable=1" if alone else "rw"
+        # Without write access to the directory SQLite cannot put its files beside this one, nor can any writer.
+        read_only = not os.access(self.path.parent, os.W_OK) and not self._beside("-wal").exists()
+        return "ro&immutable=1" if read_only else "rw"
 
     def _connect(self, mode: str) -> sqlite3.Connection:
         self._require_inside()
-        place = f"{self.place.absolute().as_uri()}?mode={mode}"
-        database = sqlite3.connect(place, uri=True, timeout=self._patience, isolation_level=None)
+        uri = f"{self.path.absolute().as_uri()}?mode={mode}"
+        database = sqlite3.connect(uri, uri=True, timeout=self._patience, isolation_level=None)
         try:
             database.execute("PRAGMA foreign_keys = ON")
-            database.execute("PRAGMA synchronous = FULL")  # an answer that was taken survives a power cut
+            database.execute("PRAGMA synchronous = FULL")  # a recorded answer survives a power cut
         except BaseException:
             database.close()
             raise
         return database
 
     def _is_new(self, database: sqlite3.Connection) -> bool:
-        """Has the file no tables yet?
+        """Return whether the file has no tables yet.
 
         Raises:
-            InputError: the tables are somebody else's, a newer version's, or damaged.
+            InputError: the tables belong to another program or a newer version, or are damaged.
         """
         application, version = (
             database.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
         )
         if application == _APPLICATION:
             if version != _VERSION:
-                raise InputError(f"answers: {self.place} has the format {version}, this tfaudit knows {_VERSION}")
+                raise self._error(f"which has the format {version}", f"the format {_VERSION} of this tfaudit")
             if not {sql for (sql,) in database.execute("SELECT sql FROM sqlite_schema")}.issuperset(_TABLES):
-                raise InputError(f"answers: {self.place} {_DAMAGED}")
+                raise self._error(*_DAMAGED)
             return False
         if application or version or database.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
-            raise InputError(f"answers: {self.place} is another program's SQLite file; move it away")
+            raise self._error("which is another program's SQLite file", f"a file that tfaudit wrote; {_MOVE}")
         return True
 
     def _beside(self, suffix: str) -> Path:
-        return self.place.with_name(self.place.name + suffix)
+        return self.path.with_name(self.path.name + suffix)
 
     def _require_inside(self) -> None:
-        home = self.place.parent.resolve()
+        home = self.path.parent.resolve()
         for path in map(self._beside, ("", "-wal", "-shm", "-journal")):
-            # Path.resolve refuses links that lead to themselves; these are refused when they are opened.
+            # Path.resolve refuses links to themselves; opening them fails with an error of its own.
             if path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(home):
-                raise InputError("answers", f"{path} leads out of the study's directory", "a file in it")
-        if self.place.exists() and not self.place.is_file():
-            raise InputError(f"answers: {self.place} is no file; move it away")
+                raise InputError("answers", f"{path}, a link out of the study's directory", "a file in it")
+        if self.path.exists() and not self.path.is_file():
+            raise self._error("which is not a file", "a file; move it away")
 
     @contextlib.contextmanager
     def _one_line(self) -> Iterator[None]:
@@ -195,17 +200,21 @@ class AnswerFile:
             reason = _reason(problem)
             if reason is None:
                 raise
-            raise InputError(f"answers: {self.place} {reason} ({one_line(problem)})") from problem
+            state, expected = reason
+            raise self._error(f"{state} ({one_line(problem)})", expected) from problem
+
+    def _error(self, state: str, expected: str) -> InputError:
+        return InputError("answers", f"{self.path}, {state}", expected)
 
 
-def _reason(problem: Exception) -> str | None:
-    """Why a file cannot be used; None where the file is not why."""
+def _reason(problem: Exception) -> tuple[str, str] | None:
+    """Return the state of a file that cannot be used and what is expected; None if the file is not the cause."""
     if isinstance(problem, OSError):
         return _REASONS[sqlite3.SQLITE_CANTOPEN]
     code = getattr(problem, "sqlite_errorcode", None)
-    if code is None:  # Python's own: of text that is none, or of a call that is wrong
+    if code is None:  # raised by Python itself: invalid text, or a wrong call
         return _DAMAGED if isinstance(problem, UnicodeDecodeError | sqlite3.OperationalError) else None
-    return _REASONS.get(code & 0xFF)  # the rest tells details
+    return _REASONS.get(code & 0xFF)  # the higher bits hold details
 
 
 def _create(database: sqlite3.Connection) -> None:

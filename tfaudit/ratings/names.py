@@ -1,4 +1,4 @@
-"""Names of raters: what they may be, and which two are one."""
+"""Names of raters: the allowed ones, and which two are the same."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import unicodedata
 
 from tfaudit.errors import InputError
 
-__all__ = ["folded", "rater_name"]
+__all__ = ["folded_name", "rater_name"]
 
 _JOINERS = "\u200c\u200d"  # within words of some scripts, and within emoji
 
 
 def rater_name(name: str) -> str:
-    """A rater's name without the space around it. Names that differ in upper and lower case alone are one rater's.
+    """Return a rater's name without surrounding space. Names that differ only in case belong to one rater.
 
     Raises:
-        InputError: not 1 to 60 characters, or characters that do not show.
+        InputError: not 1 to 60 characters, or characters that are not printable.
 
     Example:
         >>> rater_name(" Ann Lee ")
@@ -23,17 +23,17 @@ def rater_name(name: str) -> str:
     """
     name = unicodedata.normalize("NFC", name.strip())
     if not 1 <= len(name) <= 60:
-        raise InputError("rater", f"a name of {len(name)} characters", "1 to 60")
+        raise InputError("rater", f"a name of {len(name)} characters", "1 to 60 characters")
     if not all(letter.isprintable() or letter in _JOINERS for letter in name):
-        raise InputError("rater", f"{name!a}", "characters that show")
+        raise InputError("rater", f"{name!a}", "printable characters")
     return name
 
 
-def folded(name: str) -> str:
-    """What two spellings of one name have in common.
+def folded_name(name: str) -> str:
+    """Return what two spellings of one name have in common.
 
     Example:
-        >>> folded("ANN") == folded("ann")
+        >>> folded_name("ANN") == folded_name("ann")
         True
     """
     return unicodedata.normalize("NFKC", name).casefold()

@@ -91,15 +91,30 @@ def test_classes_without_test_examples_have_no_accuracy():
 @pytest.mark.parametrize(
     ("populations", "facts", "classes", "message"),
     [
-        ({"pruned": AFTER}, FACTS, None, "baseline: 'dense', the populations are pruned"),
-        ({"dense": BEFORE}, FACTS, None, "populations: only the baseline 'dense'"),
-        (BOTH, pd.concat([FACTS, FACTS]), None, "descriptions: 'dense' occurs twice"),
-        ({"dense": BEFORE, "x": population(2, examples=100)}, FACTS, None, "compressed: got 100 examples, expected 200"),
-        (BOTH, FACTS, CLASSES.drop(columns="class"), "classes: columns train_examples, entropy_bits, but no `class`"),
-        (BOTH, FACTS, CLASSES.iloc[1:], "classes: 4 rows that do not name each of the 5 predicted classes"),
-        (BOTH, FACTS, CLASSES.assign(**{"class": [*"00123"]}), "classes: 5 rows that do not name each"),
-        (BOTH, FACTS, CLASSES.assign(train_examples=0), "train_examples must be counts"),
-        (BOTH, FACTS, CLASSES.assign(train_examples=[1, -1, 1, 1, 1]), "train_examples must be counts"),
+        ({"pruned": AFTER}, FACTS, None, "baseline: got 'dense', expected one of the populations \\(pruned\\)"),
+        ({"dense": BEFORE}, FACTS, None, "populations: got only the baseline 'dense'"),
+        (BOTH, pd.concat([FACTS, FACTS]), None, "descriptions: got two rows of 'dense'"),
+        (
+            {"dense": BEFORE, "x": population(2, examples=100)},
+            FACTS,
+            None,
+            "compressed: got 100 examples, expected 200",
+        ),
+        (
+            BOTH,
+            FACTS,
+            CLASSES.drop(columns="class"),
+            "columns train_examples, entropy_bits, expected a column `class`",
+        ),
+        (BOTH, FACTS, CLASSES.iloc[1:], "classes: got 4 rows, expected one row for each of the 5 predicted classes"),
+        (BOTH, FACTS, CLASSES.assign(**{"class": [*"00123"]}), "classes: got 5 rows, expected one row for each"),
+        (BOTH, FACTS, CLASSES.assign(train_examples=0), "classes: got invalid train_examples, expected counts"),
+        (
+            BOTH,
+            FACTS,
+            CLASSES.assign(train_examples=[1, -1, 1, 1, 1]),
+            "classes: got invalid train_examples, expected counts",
+        ),
     ],
 )
 def test_bad_input(populations, facts, classes, message):

@@ -232,7 +232,7 @@ def test_what_does_not_vary_drops_out():
     assert not any("technique" in term or "model" in term for term in found.frame()["term"])
     assert "imbalance" not in set(found.frame()["term"])
     assert found.notes == (
-        "Not given and left out: model.",
+        "Missing and left out: model.",
         "The same in every row and left out: technique, imbalance.",
     )
     assert np.isnan(found.summary()["imbalance"])
@@ -250,7 +250,7 @@ def test_incomplete_rows_are_left_out():
     holes.loc[5, "sparsity"] = np.inf
     found = factors(holes)
     pd.testing.assert_frame_equal(found.frame(), factors(TABLE.drop([3, 5])).frame())
-    assert found.notes == ("2 of 400 rows lack a value and are left out, of sparsity, accuracy.",)
+    assert found.notes == ("2 of 400 rows lack a value of sparsity, accuracy and are left out.",)
     nothing = pd.concat([TABLE, TABLE.head(1).assign(correct=0, examples=0)])
     pd.testing.assert_frame_equal(factors_glm(nothing).frame(), factors_glm(TABLE).frame())
 
@@ -287,35 +287,43 @@ def test_from_predictions():
     table = class_table(populations, facts, classes)
     for found in (factors(table), factors_glm(table)):
         assert found.summary()["rows"] == 5 * 4 * 5
-        assert found.notes[0] == "Not given and left out: dataset, model, weight_treatment."
+        assert found.notes[0] == "Missing and left out: dataset, model, weight_treatment."
 
 
 @pytest.mark.parametrize(
     ("table", "options", "message"),
     [
-        (TABLE.drop(columns="accuracy"), {}, "table: no column 'accuracy'; it has dataset, model"),
-        (TABLE.assign(sparsity="high"), {}, "table: column 'sparsity' holds values that are no numbers"),
-        (TABLE.assign(accuracy=0.5), {}, "table: accuracy is the same in every row"),
+        (TABLE.drop(columns="accuracy"), {}, "table: got columns dataset, model, .*expected a column 'accuracy'"),
+        (TABLE.assign(sparsity="high"), {}, "table: got text in the column 'sparsity', expected numbers"),
+        (TABLE.assign(accuracy=0.5), {}, "table: got the same accuracy in every row"),
         (TABLE.assign(accuracy=0.5 * TABLE["sparsity"]), {}, "fit accuracy exactly"),
-        (TABLE.head(18), {}, "table: 18 complete rows for 18 coefficients"),
-        (TABLE.iloc[:0], {}, "nothing to explain accuracy with; no covariate varies in its 0 rows"),
-        (TABLE[["accuracy", "class"]], {}, "nothing to explain accuracy with"),
+        (TABLE.head(18), {}, "table: got 18 complete rows for 18 coefficients"),
+        (TABLE.iloc[:0], {}, "got 0 rows without a covariate that varies, expected causes of accuracy"),
+        (TABLE[["accuracy", "class"]], {}, "expected causes of accuracy"),
         (
             TABLE.assign(class_entropy=2 * TABLE["imbalance"] + 1),
             {},
-            "1 of .* cannot be told from others, first class_entropy",
+            "1 of .* that depend on others, first class_entropy",
         ),
         (
             TABLE.assign(sparsity=TABLE["sparsity"].where(TABLE["technique"] == "l1_structured", 0.0)),
             {},
-            r"cannot be told from others, first .*technique.*`without`",
+            r"that depend on others, first .*technique.*`without`",
         ),
-        (TABLE, {"reference": {"technique": "l7"}}, "reference: technique 'l7', its levels are global_unstr"),
-        (TABLE, {"reference": {"colour": "red"}}, "reference: 'colour', the factors in the table are dataset, model"),
+        (
+            TABLE,
+            {"reference": {"technique": "l7"}},
+            "reference: got technique 'l7', expected one of its levels \\(global_unstr",
+        ),
+        (
+            TABLE,
+            {"reference": {"colour": "red"}},
+            "reference: got 'colour', expected a factor of the table \\(dataset, model",
+        ),
         (TABLE, {"without": ["colour"]}, "without: got 'colour', expected a list of dataset, model"),
         (TABLE, {"without": "model"}, "without: got 'model', expected a list of"),
-        (TABLE, {"maxlags": -1}, "maxlags: -1"),
-        (TABLE, {"confidence": 95}, "confidence: 95"),
+        (TABLE, {"maxlags": -1}, "maxlags: got -1"),
+        (TABLE, {"confidence": 95}, "confidence: got 95"),
     ],
 )
 def test_bad_input(table, options, message):
@@ -326,21 +334,21 @@ def test_bad_input(table, options, message):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"correct": TABLE["examples"] + 1}, r"table: \d+ correct of \d+ examples is not a possible count"),
-        ({"correct": TABLE["correct"] + 0.5}, "is not a possible count"),
-        ({"correct": -1}, "table: -1 correct"),
-        ({"correct": TABLE["examples"]}, "some covariate separates rows without errors"),
+        ({"correct": TABLE["examples"] + 1}, r"table: got \d+ correct of \d+ examples, expected possible counts"),
+        ({"correct": TABLE["correct"] + 0.5}, "expected possible counts"),
+        ({"correct": -1}, "table: got -1 correct"),
+        ({"correct": TABLE["examples"]}, "a covariate that separates rows without errors"),
         (
             {"correct": TABLE["examples"].where(TABLE["model"] == "LeNet", TABLE["correct"])},
-            "some covariate separates rows without errors",
+            "a covariate that separates rows without errors",
         ),
-        ({"correct": TABLE["examples"] * (TABLE["sparsity"] < 0.5)}, "some covariate separates rows"),
+        ({"correct": TABLE["examples"] * (TABLE["sparsity"] < 0.5)}, "a covariate that separates rows"),
     ],
 )
 def test_counts_that_cannot_be_fitted(changes, message):
     with pytest.raises(InputError, match=message):
         factors_glm(TABLE.assign(**changes))
-    with pytest.raises(InputError, match="no column 'correct'"):
+    with pytest.raises(InputError, match="expected a column 'correct'"):
         factors_glm(TABLE.drop(columns="correct"))
 
 

@@ -1,1 +1,1 @@
-"""What compression does under corruption: one pass over the conditions, then the tables of `tfaudit.robustness`."""
+"""Robustness to corruption: rates of two populations by condition, changes of accuracy and recall, exemplars."""

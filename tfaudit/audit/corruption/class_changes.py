@@ -1,32 +1,32 @@
-"""Which classes does compression make brittle to which corruption? A test per corruption and class."""
+"""Changes of recall under corruption: which classes compression makes brittle to which corruption."""
 
 from __future__ import annotations
 
 import numpy as np
 import pandas as pd
 
-from tfaudit.audit.corruption.condition_means import MCNEMAR, NONE, PAIRS, WELCH
-from tfaudit.audit.corruption.observations import Observed
+from tfaudit.audit.corruption.accuracy_changes import MCNEMAR, NO_TEST, PAIRED_MEMBERS, WELCH
+from tfaudit.audit.corruption.condition_rates import ConditionRates
 from tfaudit.stats.contingency import mcnemar
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.t_tests import paired_test, welch
 
-__all__ = ["class_cells"]
+__all__ = ["class_changes"]
 
 
-def class_cells(observed: Observed, *, alpha: float) -> pd.DataFrame:
-    """One row per corruption and class; columns as `Robustness.class_frame` tells.
+def class_changes(rates: ConditionRates, *, alpha: float) -> pd.DataFrame:
+    """Test every class under every corruption; `Robustness.class_frame` describes the columns.
 
     Recalls are means over the severities of each member. Centred on the member's own accuracy under the corruption, as
-    `tfaudit.class_impact` centres them ([F] 2.2), the two populations are compared by Welch's t-test, or the paired one
-    for paired members, all classes of a corruption at once. One model against one: McNemar's exact test on the images
-    that are right at fewer severities after than before (lost) or at more (won); it asks for the change itself.
+    in `tfaudit.class_impact` ([F] 2.2), they are compared by Welch's t-test, or by the paired one for paired members,
+    for all classes of a corruption at once. Two single models: McNemar's exact test on the images that are right at
+    fewer severities after than before (lost) or at more (won); it tests the change itself.
     """
-    clean = np.full(len(observed.class_names), np.nan)
-    if observed.clean:
-        (_, before), (_, after) = _recalls(observed, [len(observed.conditions)])
+    clean = np.full(len(rates.class_names), np.nan)
+    if rates.has_clean:
+        (_, before), (_, after) = _recalls(rates, [len(rates.conditions)])
         clean = _mean(after) - _mean(before)
-    tables = [_corruption(observed, name, columns, alpha) for name, columns in observed.corruptions.items()]
+    tables = [_changes_of_corruption(rates, name, columns, alpha) for name, columns in rates.corruptions.items()]
     table = pd.concat(tables, ignore_index=True)
     table.insert(9, "clean_normalised_pp", 100 * np.tile(clean, len(tables)))
     table["p_holm"], table["p_bh"] = (adjust(table["p"].to_numpy(float), method) for method in ("holm", "bh"))
@@ -35,24 +35,23 @@ def class_cells(observed: Observed, *, alpha: float) -> pd.DataFrame:
     return table.assign(direction=np.where(table["p"] <= alpha, direction, "no evidence"))
 
 
-def _corruption(observed: Observed, name: str, columns: list[int], alpha: float) -> pd.DataFrame:
-    (before, *_), (after, *_) = both = _recalls(observed, columns)
-    centred = [centred for _, centred in both]
-    count = len(observed.class_names)
-    normalised = _mean(centred[1]) - _mean(centred[0])
+def _changes_of_corruption(rates: ConditionRates, name: str, columns: list[int], alpha: float) -> pd.DataFrame:
+    (before, centred_before), (after, centred_after) = _recalls(rates, columns)
+    count = len(rates.class_names)
+    normalised = _mean(centred_after) - _mean(centred_before)
     low = high = p = np.full(count, np.nan)
-    test = NONE
+    test = NO_TEST
     if min(len(before), len(after)) > 1:
-        test = PAIRS if observed.paired else WELCH
-        found = (paired_test if observed.paired else welch)(centred[1], centred[0], confidence=1 - alpha)
-        normalised, low, high, p = found.difference, found.low, found.high, found.p
-    elif observed.one_against_one(columns, 1):
-        p, test = _over_images(observed, columns), MCNEMAR
+        compare, test = (paired_test, PAIRED_MEMBERS) if rates.paired else (welch, WELCH)
+        result = compare(centred_after, centred_before, confidence=1 - alpha)
+        normalised, low, high, p = result.difference, result.low, result.high, result.p
+    elif rates.paired_by_image(columns, 1):
+        p, test = _p_over_images(rates, columns), MCNEMAR
     return pd.DataFrame(
         {
             "corruption": name,
-            "class": observed.class_names,
-            "examples": np.bincount(observed.labels[columns[0]], minlength=count),
+            "class": rates.class_names,
+            "examples": np.bincount(rates.labels[columns[0]], minlength=count),
             "recall_before": _mean(before),
             "recall_after": _mean(after),
             "difference_pp": 100 * (_mean(after) - _mean(before)),
@@ -65,24 +64,26 @@ def _corruption(observed: Observed, name: str, columns: list[int], alpha: float)
     )
 
 
-def _recalls(observed: Observed, columns: list[int]) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Of either side `(members, C)` recalls, means over the columns, and the same centred."""
-    found = []
-    for side, rows in zip((observed.before, observed.after), observed.rows(columns), strict=True):
-        recall, accuracy = side.recall[rows][:, columns].mean(1), side.accuracy[1][rows][:, columns].mean(1)
-        # Recalls are ratios of counts: what differs by less than 1e-12 differs by rounding, not by training.
-        found.append((recall, np.round(recall - accuracy[:, None], 12)))
-    return found
+def _recalls(rates: ConditionRates, columns: list[int]) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return the `(members, C)` recalls of either population, means over the columns, and the same centred."""
+    recalls = []
+    for population, rows in zip(rates.populations, rates.complete_members(columns), strict=True):
+        recall = population.recall[rows][:, columns].mean(1)
+        accuracy = population.accuracy[1][rows][:, columns].mean(1)
+        # Recalls are ratios of counts: a difference below 1e-12 is rounding, not training.
+        recalls.append((recall, np.round(recall - accuracy[:, None], 12)))
+    return recalls
 
 
 def _mean(values: np.ndarray) -> np.ndarray:
-    """Over the members; NaN where there is none."""
+    """Return the mean over the members; NaN without members."""
     return values.mean(0) if len(values) else np.full(values.shape[1], np.nan)
 
 
-def _over_images(observed: Observed, columns: list[int]) -> np.ndarray:
-    counts = (np.sum([side.right[1, i] for i in columns], axis=0) for side in (observed.before, observed.after))
-    before, after = (each.astype(int) for each in counts)
-    labels, classes = observed.labels[columns[0]], len(observed.class_names)
-    lost, won = (np.bincount(labels[moved], minlength=classes) for moved in (after < before, after > before))
+def _p_over_images(rates: ConditionRates, columns: list[int]) -> np.ndarray:
+    before, after = (
+        np.sum([population.correct[1, i] for i in columns], axis=0, dtype=int) for population in rates.populations
+    )
+    labels, classes = rates.labels[columns[0]], len(rates.class_names)
+    lost, won = (np.bincount(labels[changed], minlength=classes) for changed in (after < before, after > before))
     return np.where(np.bincount(labels, minlength=classes) > 0, mcnemar(lost, won), np.nan)

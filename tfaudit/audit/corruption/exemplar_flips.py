@@ -1,4 +1,4 @@
-"""Are the images that flip under corruption those that compression forgets anyway? Exemplars among flips."""
+"""Exemplars among the images that flip under corruption: whether compression forgets them on clean images, too."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _COUNTS = ("examples", "flips", "pies", "pie_flips")
 def flip_counts(
     clean: tuple[Predictions, Predictions], corrupted: tuple[Predictions, Predictions]
 ) -> dict[str, object]:
-    """Counts of one condition: `examples`, `flips`, clean exemplars `pies`, and `pie_flips` that are both.
+    """Count the `examples`, `flips`, clean exemplars `pies` and `pie_flips`, which are both, of one condition.
 
-    A flip is an example whose modal label differs between the two populations under corruption, as that of an exemplar
-    (PIE, [F] 2.3) does on clean images.
+    The modal label of a flip differs between the two populations under corruption, that of an exemplar (PIE, [F] 2.3)
+    on clean images.
 
     Args:
         clean: baseline and compressed population on clean images.
@@ -39,31 +39,33 @@ def flip_counts(
 
 
 def lost_first(clean: tuple[Predictions, Predictions], corrupted: tuple[Predictions, Predictions]) -> np.ndarray:
-    """`(N,)` booleans: right on the clean image by both modes, and under corruption by the baseline's alone.
+    """Return `(N,)` booleans: both modes are right on the clean image, only the baseline's under corruption.
 
     Args:
         clean: baseline and compressed population on clean images.
         corrupted: the two on the same images, corrupted.
 
     Example:
-        >>> right, wrong = (Predictions.from_top1([0, 1], answers) for answers in ([0, 1], [0, 0]))
+        >>> right, wrong = (Predictions.from_top1([0, 1], predicted) for predicted in ([0, 1], [0, 0]))
         >>> lost_first((right, right), (right, wrong))
         array([False,  True])
     """
-    first, second, third, fourth = (each.modal() == each.labels for each in (*clean, *corrupted))
-    return first & second & third & ~fourth
+    before, after, corrupted_before, corrupted_after = (
+        population.modal() == population.labels for population in (*clean, *corrupted)
+    )
+    return before & after & corrupted_before & ~corrupted_after
 
 
 def flip_table(counts: Sequence[dict[str, object]], alpha: float) -> pd.DataFrame:
-    """Are exemplars more frequent among the flips than among the other examples? One row per condition.
+    """Test whether exemplars are more frequent among the flips than among the other examples, one row per condition.
 
     Columns: `corruption`, `severity`, `examples`, `flips`, `pies`, `pie_flips` (counts), `pie_share` (exemplars among
-    all), `flip_pie_share` (among flips), `ratio` of the two, `pie_flip_share` (of the exemplars, how many flip),
-    `low_pp` and `high_pp` (Newcombe's interval of the share among flips less that among the others), `test`, `p`
-    and `p_holm`, over all rows.
+    all), `flip_pie_share` (among flips), `ratio` of the two, `pie_flip_share` (flips among the exemplars), `low_pp` and
+    `high_pp` (Newcombe's interval of the share among flips minus that among the others), `test`, `p` and `p_holm`, over
+    all rows.
 
     Args:
-        counts: rows of `corruption`, `severity` and what `flip_counts` gives.
+        counts: rows of `corruption`, `severity` and the result of `flip_counts`.
         alpha: intervals are at level 1 - alpha.
 
     Example:
@@ -75,16 +77,16 @@ def flip_table(counts: Sequence[dict[str, object]], alpha: float) -> pd.DataFram
     table = pd.DataFrame([*counts], columns=["corruption", "severity", *_COUNTS])
     table = table.astype({"corruption": "object", "severity": "int64", **dict.fromkeys(_COUNTS, "int64")})
     examples, flips, pies, both = (table[name].to_numpy() for name in _COUNTS)
-    found = compare_proportions(both, flips, pies - both, examples - flips, confidence=1 - alpha)
+    proportions = compare_proportions(both, flips, pies - both, examples - flips, confidence=1 - alpha)
     share = pies / examples
     return table.assign(
         pie_share=share,
-        flip_pie_share=found.first,
-        ratio=np.divide(found.first, share, out=np.full(len(table), np.nan), where=share > 0),
+        flip_pie_share=proportions.first,
+        ratio=np.divide(proportions.first, share, out=np.full(len(table), np.nan), where=share > 0),
         pie_flip_share=np.divide(both, pies, out=np.full(len(table), np.nan), where=pies > 0),
-        low_pp=100 * found.low,
-        high_pp=100 * found.high,
-        test=found.test,
-        p=found.p,
-        p_holm=adjust(found.p, "holm"),
+        low_pp=100 * proportions.low,
+        high_pp=100 * proportions.high,
+        test=proportions.test,
+        p=proportions.p,
+        p_holm=adjust(proportions.p, "holm"),
     )

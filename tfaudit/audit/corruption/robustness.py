@@ -1,4 +1,4 @@
-"""What compression does to robustness: [F] 4 and D."""
+"""Robustness: the cost of compression under corruption, [F] 4 and D."""
 
 from __future__ import annotations
 
@@ -9,11 +9,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from tfaudit.audit.corruption.accuracies import OVERALL, clean_table, corruption_table, overall_table, severity_table
-from tfaudit.audit.corruption.class_changes import class_cells
-from tfaudit.audit.corruption.condition_means import MCNEMAR, WELCH
+from tfaudit.audit.corruption.accuracy_changes import (
+    MCNEMAR,
+    OVERALL,
+    WELCH,
+    clean_table,
+    corruption_table,
+    overall_table,
+    severity_table,
+)
+from tfaudit.audit.corruption.class_changes import class_changes
+from tfaudit.audit.corruption.condition_rates import ConditionRates, CorruptionLevel, condition_rates
 from tfaudit.audit.corruption.exemplar_flips import flip_table
-from tfaudit.audit.corruption.observations import Observed, Pair, observe
 from tfaudit.errors import InputError, listed, require
 from tfaudit.predictions import Predictions
 
@@ -25,24 +32,24 @@ __all__ = ["Robustness", "robustness", "robustness_table"]
 
 @dataclasses.dataclass(frozen=True)
 class Robustness:
-    """A baseline and a compressed population under corruption.
+    """Comparison of a baseline and a compressed population under corruption.
 
     Attributes:
-        conditions: pairs of corruption and severity, in order.
+        conditions: the corruption levels, in order.
         corruptions: one row per k and corruption; see `frame`.
-        overall: one row per k, the mean over all corruptions that have severities; columns as `frame`, and without
-            adjusted p-values. Its corruption error is the mCE, its relative one the relative mCE.
-        clean: one row per k, the change on clean images: columns of `frame` from `k` to `p`; no row without them.
+        overall: one row per k, the mean over all corruptions with severities; columns as `frame`, without adjusted
+            p-values. Its corruption error is the mCE, its relative one the relative mCE.
+        clean: one row per k, the change on clean images; columns of `frame` from `k` to `p`; empty without them.
         severities: one row per k and condition; see `severity_frame`.
         classes: one row per corruption and class; see `class_frame`.
         flips: one row per condition on the clean images; see `flip_frame`.
-        lost_first: by corruption, `(N,)` at how many severities the compressed population alone loses an example that
-            both get right when clean; no entry where other images than the clean ones are shown.
+        lost_first: by corruption, `(N,)` numbers of severities at which only the compressed population loses an example
+            that both get right when clean; no entry for sets of other images than the clean ones.
         alpha: level of the tests.
-        notes: what a reader has to know, one sentence each.
+        notes: remarks for the reader, one sentence each.
     """
 
-    conditions: tuple[Pair, ...]
+    conditions: tuple[CorruptionLevel, ...]
     corruptions: pd.DataFrame
     overall: pd.DataFrame
     clean: pd.DataFrame
@@ -54,33 +61,33 @@ class Robustness:
     notes: tuple[str, ...]
 
     def frame(self) -> pd.DataFrame:
-        """[F] table 3: one row per k (1, and 5 where five ranks are stored) and corruption, the mean over severities.
+        """Return [F] table 3: one row per k (1, and 5 if five ranks are stored) and corruption, means over severities.
 
-        Columns: `corruption`; `k`; `severities`, how many; `members_before`, `members_after`; `accuracy_before`,
+        Columns: `corruption`; `k`; `severities`, their number; `members_before`, `members_after`; `accuracy_before`,
         `accuracy_after`, shares; `difference_pp` with `low_pp`, `high_pp`; `relative_change`, the difference as a share
-        of the accuracy before, with `relative_low`, `relative_high`, the ends of the difference's interval as such
-        shares; of one model against one `lost` and `won`, images that are right less or more often; `test`, `p`,
+        of the accuracy before, with its interval `relative_low`, `relative_high`; for two single models `lost` and
+        `won`, images that are right less or more often; `test`, `p`,
         `p_holm`, `p_bh` over the corruptions; `corruption_error`, errors after as a share of those before (CE, 1 for
         the baseline) with `corruption_error_low`, `corruption_error_high`; `relative_corruption_error`, the loss from
-        clean to corrupted images as a share of the baseline's; `excess_pp`, by how much the change exceeds that on
-        clean images (below 0: compression costs more under corruption), with `excess_low_pp`, `excess_high_pp`,
-        `excess_p`, `excess_p_holm`, `excess_p_bh`. NaN where something is not known.
+        clean to corrupted images as a share of the baseline's; `excess_pp`, how far the change exceeds that on clean
+        images (below 0: compression costs more under corruption), with `excess_low_pp`, `excess_high_pp`, `excess_p`,
+        `excess_p_holm`, `excess_p_bh`. Unknown values are NaN.
         """
         return self.corruptions.copy()
 
     def severity_frame(self) -> pd.DataFrame:
-        """One row per k, corruption and severity.
+        """Return one row per k, corruption and severity.
 
-        Columns of `frame` from `members_before` to `p_bh`, and `severity`, `examples`, and of the two accuracies
-        `before_low`, `before_high`, `after_low`, `after_high`, intervals over the members.
+        Columns: those of `frame` from `members_before` to `p_bh`; `severity`; `examples`; and the intervals of the two
+        accuracies over the members, `before_low`, `before_high`, `after_low`, `after_high`.
         """
         return self.severities.copy()
 
     def class_frame(self) -> pd.DataFrame:
-        """One row per corruption and class, means over severities.
+        """Return one row per corruption and class, means over severities.
 
         Columns: `corruption`, `class`, `examples` (of one severity), `recall_before`, `recall_after`, `difference_pp`,
-        `normalised_pp` (what is left of it after the change of the accuracy under that corruption) with `low_pp`,
+        `normalised_pp` (the same relative to the change of the accuracy under that corruption) with `low_pp`,
         `high_pp`; `clean_normalised_pp`, the same on clean images; `test`, `p`, `p_holm` and `p_bh` over all rows,
         `direction`: harmed, favoured or no evidence (p > alpha, uncorrected).
         """
@@ -88,72 +95,78 @@ class Robustness:
 
     @property
     def tested_change(self) -> str:
-        """Name of the tested column of `class_frame`: the normalised change, or for single models the change itself."""
+        """Name of the tested column of `class_frame`: the normalised change, for single models the change itself."""
         return "difference_pp" if (self.classes["test"] == MCNEMAR).any() else "normalised_pp"
 
     def changes(self, severity: int | None = None) -> pd.DataFrame:
-        """Return one row per k and corruption, and their mean; of one severity the rows of `severity_frame`."""
+        """Return one row per k and corruption, and their mean; for one severity, the rows of `severity_frame`."""
         if severity is None:
             return pd.concat([self.corruptions, self.overall])
         return self.severities[self.severities["severity"] == severity]
 
     def curves(self) -> pd.DataFrame:
-        """Return the rows of `severity_frame` that have a severity, and for each corruption the clean images as 0."""
+        """Return the rows of `severity_frame` with a severity, and clean images as severity 0 of each corruption."""
         rows = self.severities[self.severities["severity"] > 0]
         clean = rows[["k", "corruption"]].drop_duplicates().merge(self.clean.assign(severity=0), on="k")
         return pd.concat([clean, rows] if len(clean) else [rows])
 
     def flip_frame(self) -> pd.DataFrame:
-        """Clean exemplars among the examples that flip under corruption; columns as `flip_table` tells."""
+        """Return the clean exemplars among the flips; `exemplar_flips.flip_table` describes the columns."""
         return self.flips.copy()
 
     def summary(self) -> dict[str, Any]:
-        """The mean over the corruptions (top-1), counts of corruptions and cells, the corruption that costs most."""
+        """Return the top-1 means over the corruptions, counts of significant results, and the costliest corruption.
+
+        `class_tests` is the number of tests of a class under a corruption; the keys that start so count their results.
+        """
         top1 = self.corruptions[self.corruptions["k"] == 1]
-        whole = self.overall[self.overall["k"] == 1].to_dict("records")[0]
-        whole_clean = next(iter(self.clean[self.clean["k"] == 1].to_dict("records")), {})
+        overall = self.overall[self.overall["k"] == 1].to_dict("records")[0]
+        clean = next(iter(self.clean[self.clean["k"] == 1].to_dict("records")), {})
+        class_tests = int(self.classes["p"].notna().sum())
         worst = top1.dropna(subset=["relative_change"]).nsmallest(1, "relative_change").to_dict("records")
         return {
             "corruptions": len(top1),
             "conditions": len(self.conditions),
-            **{name: whole[name] for name in _WHOLE},
-            **{f"clean_{name}": whole_clean.get(name, float("nan")) for name in ("difference_pp", "relative_change")},
-            "mce": whole["corruption_error"],
-            "mce_low": whole["corruption_error_low"],
-            "mce_high": whole["corruption_error_high"],
-            "relative_mce": whole["relative_corruption_error"],
+            **{name: overall[name] for name in _OVERALL_KEYS},
+            **{f"clean_{name}": clean.get(name, float("nan")) for name in ("difference_pp", "relative_change")},
+            "mce": overall["corruption_error"],
+            "mce_low": overall["corruption_error_low"],
+            "mce_high": overall["corruption_error_high"],
+            "relative_mce": overall["relative_corruption_error"],
             "significant": int((top1["p"] <= self.alpha).sum()),
             "significant_holm": int((top1["p_holm"] <= self.alpha).sum()),
             "worse_than_clean_holm": int(((top1["excess_p_holm"] <= self.alpha) & (top1["excess_pp"] < 0)).sum()),
             "most_sensitive": worst[0]["corruption"] if worst else None,
             "most_sensitive_relative_change": worst[0]["relative_change"] if worst else float("nan"),
-            "cells": int(self.classes["p"].notna().sum()),
-            "expected_by_chance": self.alpha * int(self.classes["p"].notna().sum()),
-            **{f"cells_{name}": int((self.classes["direction"] == name).sum()) for name in ("harmed", "favoured")},
-            "cells_significant_holm": int((self.classes["p_holm"] <= self.alpha).sum()),
-            "cells_significant_bh": int((self.classes["p_bh"] <= self.alpha).sum()),
+            "class_tests": class_tests,
+            "expected_by_chance": self.alpha * class_tests,
+            **{
+                f"class_tests_{name}": int((self.classes["direction"] == name).sum()) for name in ("harmed", "favoured")
+            },
+            "class_tests_significant_holm": int((self.classes["p_holm"] <= self.alpha).sum()),
+            "class_tests_significant_bh": int((self.classes["p_bh"] <= self.alpha).sum()),
         }
 
     def chart(self) -> Drawing:
-        """[F] figures 4 and 7: relative change of accuracy per corruption, with intervals."""
+        """Draw the relative change of accuracy per corruption with intervals, [F] figures 4 and 7."""
         from tfaudit.charts.corruptions import relative_change_chart
 
         return relative_change_chart({"compressed": self.changes()})
 
     def severity_chart(self) -> Drawing:
-        """Accuracy over severity, a panel per corruption."""
+        """Draw accuracy over severity, a panel per corruption."""
         from tfaudit.charts.corruptions import severity_chart
 
         return severity_chart({"compressed": self.curves()})
 
     def class_chart(self) -> Drawing:
-        """Heat map of the normalised change of recall, class by corruption."""
+        """Draw a heat map of the normalised change of recall, class by corruption."""
         from tfaudit.charts.class_corruptions import class_corruption_chart
 
         return class_corruption_chart(self.classes, self.alpha, change=self.tested_change)
 
 
-_WHOLE = (
+_OVERALL_KEYS = (
     "accuracy_before",
     "accuracy_after",
     "difference_pp",
@@ -169,73 +182,72 @@ _WHOLE = (
 
 
 def robustness(
-    baseline: Mapping[Pair, Predictions],
-    compressed: Mapping[Pair, Predictions],
+    baseline: Mapping[CorruptionLevel, Predictions],
+    compressed: Mapping[CorruptionLevel, Predictions],
     *,
     clean: tuple[Predictions, Predictions] | None = None,
     paired: bool = False,
     alpha: float = 0.05,
 ) -> Robustness:
-    """Asks whether compression costs accuracy under corruption, to whom, and more than it costs on clean images.
+    """Compute what compression costs under corruption, by corruption and class, and beyond its cost on clean images.
 
-    Accuracies are averaged over the severities of each member, then over members ([F] 4). Two members or more on both
-    sides: Welch's t-tests between members, or paired ones. One model against one: tests over the images, as
-    `condition_means.change` tells. A member counts in a mean where it was evaluated under all of its
-    conditions. Corruption errors are those of Hendrycks and Dietterich (2019), with the mean errors of the baseline in
-    the place of AlexNet's.
+    Accuracies are averaged over the severities of each member, then over members ([F] 4). Populations of two members or
+    more are compared by Welch's t-tests between members, or by paired ones, two single models by tests over the images
+    (see `accuracy_changes.accuracy_change`). A member counts in a mean if it was evaluated under all of its conditions.
+    Corruption errors are those of Hendrycks and Dietterich (2019), with the mean errors of the baseline in the place of
+    AlexNet's.
 
     Args:
-        baseline: predictions of the uncompressed population by corruption and severity, 1 to 5, or 0 for a set that
-            has none, such as ImageNet-A. Each is asked for once, so that a mapping may read them from files.
-        compressed: those of the compressed population under the same conditions.
-        clean: baseline and compressed population on clean images, of the same members; without them nothing is said
-            about the excess over the clean change, or about exemplars.
-        paired: are compressed members made from the baseline's members of the same names, as quantized ones are? Then
-            only pairs count, in the means, too.
+        baseline: predictions of the uncompressed population by corruption and severity, 1 to 5, or 0 for a set without
+            severities, such as ImageNet-A. Each is read once, so that a mapping may load them from files.
+        compressed: predictions of the compressed population under the same conditions.
+        clean: predictions of the baseline's and the compressed population's members on clean images; without them the
+            excess over the clean change and the exemplars are unknown.
+        paired: whether compressed members are made from the baseline's members of the same names, as quantized ones
+            are. Then only pairs count, in the means, too.
         alpha: level of the tests; intervals are at 1 - alpha.
 
     Raises:
-        InputError: no conditions, other conditions or examples on one side, other classes under one condition, or a
-            level outside (0, 1).
+        InputError: no conditions; conditions, examples or classes that differ; or a level outside (0, 1).
 
     Example:
         >>> labels = [0, 0, 1, 1]
         >>> before = {("fog", s): Predictions.from_top1(labels, [[0, 0, 1, 1], [0, 0, 1, 0]]) for s in (1, 2)}
         >>> after = {("fog", s): Predictions.from_top1(labels, [[0, 1, 1, 0], [0, 1, 1, 1]]) for s in (1, 2)}
-        >>> found = robustness(before, after)
-        >>> found.frame()[["corruption", "accuracy_before", "accuracy_after", "relative_change"]].round(3)
+        >>> result = robustness(before, after)
+        >>> result.frame()[["corruption", "accuracy_before", "accuracy_after", "relative_change"]].round(3)
           corruption  accuracy_before  accuracy_after  relative_change
         0        fog            0.875           0.625           -0.286
-        >>> found.summary()["mce"]
+        >>> result.summary()["mce"]
         3.0
     """
     require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
-    observed = observe(baseline, compressed, clean, paired=paired)
+    rates = condition_rates(baseline, compressed, clean, paired=paired)
     return Robustness(
-        conditions=observed.conditions,
-        corruptions=corruption_table(observed, alpha=alpha),
-        overall=overall_table(observed, alpha=alpha),
-        clean=clean_table(observed, alpha=alpha),
-        severities=severity_table(observed, alpha=alpha),
-        classes=class_cells(observed, alpha=alpha),
-        flips=flip_table(observed.flips, alpha),
-        lost_first=observed.lost_first,
+        conditions=rates.conditions,
+        corruptions=corruption_table(rates, alpha=alpha),
+        overall=overall_table(rates, alpha=alpha),
+        clean=clean_table(rates, alpha=alpha),
+        severities=severity_table(rates, alpha=alpha),
+        classes=class_changes(rates, alpha=alpha),
+        flips=flip_table(rates.flips, alpha),
+        lost_first=rates.lost_first,
         alpha=alpha,
-        notes=tuple(_notes(observed)),
+        notes=tuple(_notes(rates)),
     )
 
 
 def robustness_table(levels: Mapping[str, Robustness]) -> pd.DataFrame:
-    """[F] table 3 with a column per level: relative change in percent, by corruption, and last the mean over all.
+    """Return [F] table 3 with a column per level: relative change in percent by corruption, and last the mean.
 
     Args:
-        levels: results by title, of one baseline under the same corruptions.
+        levels: results by title, for one baseline under the same corruptions.
 
     Returns:
-        Rows by corruption; columns in two ranks, the title and `top-1` or `top-5`.
+        Rows by corruption; columns of two levels, the title and `top-1` or `top-5`.
 
     Raises:
-        InputError: no levels, or levels of other corruptions.
+        InputError: no levels, or levels with different corruptions.
 
     Example:
         >>> before = {("fog", 1): Predictions.from_top1([0, 1], [0, 1])}
@@ -248,40 +260,40 @@ def robustness_table(levels: Mapping[str, Robustness]) -> pd.DataFrame:
     """
     require(bool(levels), "levels", dict(levels), "one title and Robustness or more")
     parts, rows = {}, None
-    for title, found in levels.items():
-        names = list(dict.fromkeys(found.corruptions["corruption"]))
+    for title, level in levels.items():
+        names = list(dict.fromkeys(level.corruptions["corruption"]))
         if rows not in (None, names):
-            raise InputError(f"levels: {title} has the corruptions {listed(names)}; all must have {listed(rows or [])}")
+            raise InputError("levels", f"{title} with the corruptions {listed(names)}", f"{listed(rows or [])} for all")
         rows = names
-        both = pd.concat([found.corruptions, found.overall], ignore_index=True)
+        both = pd.concat([level.corruptions, level.overall], ignore_index=True)
         wide = both.pivot(index="corruption", columns="k", values="relative_change")
         parts[title] = 100 * wide.loc[[*names, OVERALL]].rename(columns=lambda k: f"top-{k}").rename_axis(columns=None)
     return pd.concat(parts, axis=1)
 
 
-def _notes(observed: Observed) -> list[str]:
+def _notes(rates: ConditionRates) -> list[str]:
     notes = []
-    counts = [sorted(set(side.counts)) for side in (observed.before, observed.after)]
-    if observed.single:
+    counts = [sorted(set(count.tolist())) for count in rates.member_counts()]
+    if counts == [[1], [1]]:
         notes.append(
-            "One model against one: the tests are over the images, about these two models, not about training anew."
+            "One model against one: the tests are over the images, about these two models, not about training."
         )
     elif min(map(min, counts)) < 2:
-        sizes = " against ".join("–".join(map(str, dict.fromkeys((each[0], each[-1])))) for each in counts)
-        notes.append(f"No test where one side has a single member: {sizes} members; {WELCH}'s test needs two or more.")
-    if any(len(each) > 1 for each in counts):
+        sizes = " against ".join("–".join(map(str, dict.fromkeys((sizes[0], sizes[-1])))) for sizes in counts)
+        notes.append(f"No test with a single member: {sizes} members; {WELCH}'s test needs two or more.")
+    if any(len(sizes) > 1 for sizes in counts):
         notes.append("Conditions have different members; a mean is over the members that have all of its conditions.")
-    if observed.paired and set(observed.before.members) != set(observed.after.members):
-        notes.append("Members without a partner on the other side do not count.")
-    if not observed.graded:
+    if rates.paired and set(rates.before.members) != set(rates.after.members):
+        notes.append("Members without a partner in the other population do not count.")
+    if not rates.graded:
         notes.append("No mean over corruptions and no mCE: none of the sets has severities.")
-    if observed.clean:
-        clean = [side.clean_members for side in (observed.before, observed.after)]
-        if any(most > max(each) for most, each in zip(clean, counts, strict=True)):
+    if rates.has_clean:
+        clean = [int(population.evaluated[:, -1].sum()) for population in rates.populations]
+        if any(count > max(sizes) for count, sizes in zip(clean, counts, strict=True)):
             notes.append(
                 f"Exemplars on clean images are those of all {' and '.join(map(str, dict.fromkeys(clean)))} members; "
-                "the modal answers under corruption are of the members evaluated there."
+                "the modal labels under corruption are those of the members evaluated there."
             )
-        if len(observed.flips) < len(observed.conditions):
+        if len(rates.flips) < len(rates.conditions):
             notes.append("Sets that show other images than the clean ones have no exemplars to compare with.")
     return notes

@@ -100,11 +100,11 @@ class Distortion:
         return float(slope(before[:, None], before[None])[others].mean()) if others.any() else float("nan")
 
     def variance_before(self, *, ddof: int = 0) -> np.ndarray:
-        """Return the `(K,)` variances of the dense members' rates over the classes; `members_frame` explains `ddof`."""
+        """Return the `(K,)` variances of the dense members' rates over the classes; see `members_frame` for `ddof`."""
         return _variance(self.rates_before, ddof)
 
     def variance_after(self, *, ddof: int = 0) -> np.ndarray:
-        """Return the `(K,)` variances of the pruned members' rates over the classes; `members_frame` explains `ddof`."""
+        """Return the `(K,)` variances of the pruned members' rates over the classes; see `members_frame` for `ddof`."""
         return _variance(self.rates_after, ddof)
 
     def mark(self, *, levels: int = 1, alpha: float = 0.05) -> Mark:

@@ -1,1 +1,1 @@
-"""Regression of class accuracy on what could explain it."""
+"""Regression of class accuracy on its possible causes, [P]."""

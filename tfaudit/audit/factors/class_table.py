@@ -1,4 +1,4 @@
-"""One row per variant, member and class: what `factors` explains, and what explains it, [P] 3.1."""
+"""Table of class accuracies and their covariates, the input of `factors`: [P] 3.1."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Hashable, Mapping
 import numpy as np
 import pandas as pd
 
-from tfaudit.errors import InputError
+from tfaudit.errors import InputError, listed
 from tfaudit.predictions import Predictions, require_same_examples
 
 __all__ = ["class_table"]
@@ -22,26 +22,26 @@ def class_table(
     *,
     baseline: str = "dense",
 ) -> pd.DataFrame:
-    """Tabulates the accuracy of every class under every compressed model beside its covariates, [P] 3.1.
+    """Tabulate the accuracy of every class under every compressed model with its covariates, [P] 3.1.
 
-    Tables of several studies (other data sets, other models) are put together with `pandas.concat`.
+    Join tables of several studies (other data sets, other models) with `pandas.concat`.
 
     Columns: `variant`, `member`, `class`; `dataset`, `model`, `weight_treatment`, `technique` and `sparsity` from the
-    descriptions, missing where those do not say; `accuracy` (recall of the class, [P] eq. 1), `correct` and `examples`
-    (counts); `accuracy0`, the recall of the class before compression: of the baseline member of the same name, which
-    stands for the network that was pruned, else the mean over the baseline's members; `accuracy0_quartile`, 1 to 4
+    descriptions, which may lack them; `accuracy` (recall of the class, [P] eq. 1), `correct` and `examples` (counts);
+    `accuracy0`, the recall of the class before compression, by the baseline member of the same name, which stands for
+    the network that was pruned, else the mean over the baseline's members; `accuracy0_quartile`, 1 to 4
     among the classes of that baseline member; `imbalance`, the class's share of the training set minus 1/C; and
     `class_entropy`, bits. The last two are missing without `classes`; a class without test examples has no accuracy.
 
     Args:
-        populations: predictions by key of the variant, the baseline among them; the baseline gives no rows.
+        populations: predictions by key of the variant, including the baseline, which has no rows in the table.
         descriptions: facts about the variants, indexed by key, with any of the five columns named above.
         classes: one row per `class` (its name), with any of `train_examples` (count) and `entropy_bits` (mean Shannon
             entropy of the pixel values of its images).
         baseline: key of the uncompressed population.
 
     Raises:
-        InputError: no such baseline, nothing beside it, other examples, repeated keys, or classes that do not fit.
+        InputError: no such baseline, no other population, other examples, repeated keys, or classes that do not match.
 
     Example:
         >>> before = Predictions.from_top1([0, 0, 1, 1], [[0, 0, 1, 0]])
@@ -54,12 +54,12 @@ def class_table(
         1  pruned     1        l1       0.9       0.0        0.5
     """
     if baseline not in populations:
-        raise InputError(f"baseline: {baseline!r}, the populations are {', '.join(populations) or 'none'}")
+        raise InputError("baseline", repr(baseline), f"one of the populations ({', '.join(populations) or 'none'})")
     if len(populations) == 1:
-        raise InputError(f"populations: only the baseline {baseline!r}; there is nothing to compare with it")
+        raise InputError("populations", f"only the baseline {baseline!r}", "a population to compare with it")
     if descriptions.index.has_duplicates:
         repeated = descriptions.index[descriptions.index.duplicated()][0]
-        raise InputError(f"descriptions: {repeated!r} occurs twice in the index; each variant has one row")
+        raise InputError("descriptions", f"two rows of {repeated!r}", "one row per variant")
     reference = populations[baseline]
     facts = descriptions.reindex(index=list(populations), columns=list(DESCRIBED))
     covariates = _covariates(reference.class_names, classes)
@@ -102,31 +102,32 @@ def _rows(
 
 
 def _quartile(values: np.ndarray) -> np.ndarray:
-    """1 to 4, as `pandas.qcut` does where the quartiles differ; NaN for NaN."""
-    known = values[np.isfinite(values)]
-    quartile = 1.0 + (values[:, None] > np.quantile(known, (0.25, 0.5, 0.75))).sum(1)
-    return np.where(np.isfinite(values), quartile, np.nan)
+    """Return 1 to 4, as `pandas.qcut` does if the quartiles differ; NaN for NaN."""
+    finite = np.isfinite(values)
+    quartile = 1.0 + (values[:, None] > np.quantile(values[finite], (0.25, 0.5, 0.75))).sum(1)
+    return np.where(finite, quartile, np.nan)
 
 
 def _covariates(names: tuple[str, ...], classes: pd.DataFrame | None) -> pd.DataFrame:
-    """Imbalance and entropy, one row per class in the order of `names`."""
-    unknown = pd.DataFrame({"imbalance": np.nan, "class_entropy": np.nan}, index=range(len(names)))
+    """Return imbalance and entropy, one row per class in the order of `names`."""
+    covariates = pd.DataFrame({"imbalance": np.nan, "class_entropy": np.nan}, index=range(len(names)))
     if classes is None:
-        return unknown
+        return covariates
     if "class" not in classes:
-        raise InputError(f"classes: columns {', '.join(map(str, classes.columns))}, but no `class`")
-    given = classes.assign(**{"class": classes["class"].astype(str)}).set_index("class")
-    if given.index.has_duplicates or sorted(given.index) != sorted(names):
+        raise InputError("classes", f"columns {', '.join(map(str, classes.columns))}", "a column `class`")
+    rows = classes.assign(**{"class": classes["class"].astype(str)}).set_index("class")
+    if rows.index.has_duplicates or sorted(rows.index) != sorted(names):
         raise InputError(
-            f"classes: {len(given)} rows that do not name each of the {len(names)} predicted classes "
-            f"once; first of those are {', '.join(names[:3])}"
+            "classes",
+            f"{len(rows)} rows",
+            f"one row for each of the {len(names)} predicted classes ({listed(names, 3)})",
         )
-    given = given.reindex(list(names)).reset_index(drop=True)
-    if "train_examples" in given:
-        count = given["train_examples"].to_numpy(np.float64)
+    rows = rows.reindex(list(names)).reset_index(drop=True)
+    if "train_examples" in rows:
+        count = rows["train_examples"].to_numpy(np.float64)
         if not (np.isfinite(count).all() and (count >= 0).all() and count.sum() > 0):
-            raise InputError("classes: train_examples must be counts, zero or more and not all zero")
-        unknown["imbalance"] = np.round(count / count.sum() - 1 / len(names), 15)  # equal classes give exactly 0
-    if "entropy_bits" in given:
-        unknown["class_entropy"] = given["entropy_bits"].astype(float)
-    return unknown
+            raise InputError("classes", "invalid train_examples", "counts, 0 or more and not all 0")
+        covariates["imbalance"] = np.round(count / count.sum() - 1 / len(names), 15)  # exactly 0 for equal classes
+    if "entropy_bits" in rows:
+        covariates["class_entropy"] = rows["entropy_bits"].astype(float)
+    return covariates

@@ -1,4 +1,4 @@
-"""The rows and terms of the regression of class accuracy, [P] eq. 2: what varies, what is left out and why."""
+"""Design of the regression of class accuracy, [P] eq. 2: its rows, terms and what it leaves out."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tfaudit.errors import InputError
 __all__ = ["FACTORS", "NUMBERS", "TERMS", "Design", "design", "redundant"]
 
 FACTORS = ("dataset", "model", "weight_treatment", "technique")
-"""Categorical columns; each level but the reference has a coefficient."""
+"""Categorical columns; each level except the reference has a coefficient."""
 
 NUMBERS = ("sparsity", "accuracy0", "accuracy0_quartile", "imbalance", "class_entropy")
 """Numeric columns."""
@@ -42,12 +42,12 @@ KEYS = ("dataset", "model", "weight_treatment", "technique", "member", "class", 
 
 @dataclasses.dataclass(frozen=True)
 class Design:
-    """What is fitted.
+    """Rows and terms of a regression.
 
     Attributes:
-        rows: the complete rows in their order, with the responses, the columns of the terms and the keys there are.
-        terms: of the right-hand side.
-        notes: what was left out.
+        rows: the complete rows in order, with the responses, the columns of the terms and the available keys.
+        terms: terms of the right-hand side.
+        notes: what is left out, one sentence each.
     """
 
     rows: pd.DataFrame
@@ -58,20 +58,20 @@ class Design:
 def design(
     table: pd.DataFrame, responses: tuple[str, ...], reference: Mapping[str, str] | None, without: Collection[str]
 ) -> Design:
-    """Chooses rows and terms; see `tfaudit.audit.factors.regression.factors`, whose arguments these are.
+    """Choose rows and terms.
 
     Args:
-        table: see there.
+        table: as for `tfaudit.audit.factors.regression.factors`.
         responses: columns of the left-hand side.
-        reference: see there.
-        without: see there.
+        reference: as for `factors`.
+        without: as for `factors`.
 
     Raises:
         InputError: as `factors`.
     """
     missing = [name for name in responses if name not in table]
     if missing:
-        raise InputError(f"table: no column {missing[0]!r}; it has {', '.join(map(str, table.columns))}")
+        raise InputError("table", f"columns {', '.join(map(str, table.columns))}", f"a column {missing[0]!r}")
     unknown = [without] if isinstance(without, str) else [term for term in without if term not in TERMS]
     if unknown:
         raise InputError("without", repr(unknown[0]), f"a list of {', '.join(TERMS)}")
@@ -81,62 +81,62 @@ def design(
             rows[name] = _numbers(rows[name])
     absent = [name for name in (*FACTORS, *NUMBERS) if name not in rows or rows[name].isna().all()]
     used = [name for name in (*FACTORS, *NUMBERS) if name not in absent]
-    notes = [f"Not given and left out: {', '.join(absent)}."] if absent else []
+    notes = [f"Missing and left out: {', '.join(absent)}."] if absent else []
     gaps = rows[[*used, *responses]].isna()
     rows = rows[~gaps.any(axis=1)]
     if len(rows) < len(table):
         where = ", ".join(gaps.columns[gaps.any()])
-        notes.append(f"{len(table) - len(rows)} of {len(table)} rows lack a value and are left out, of {where}.")
+        notes.append(f"{len(table) - len(rows)} of {len(table)} rows lack a value of {where} and are left out.")
     constant = [name for name in used if not _varies(rows[name])]
     if constant:
         notes.append(f"The same in every row and left out: {', '.join(constant)}.")
     dropped = {*absent, *constant}
     terms = tuple(term for term in TERMS if term not in without and not dropped & set(re.findall(r"\w+", term)))
     if not terms:
-        raise InputError(f"table: nothing to explain {responses[0]} with; no covariate varies in its {len(rows)} rows")
+        raise InputError("table", f"{len(rows)} rows without a covariate that varies", f"causes of {responses[0]}")
     return Design(_ordered(_with_levels(rows, used, reference or {})), terms, tuple(notes))
 
 
 def redundant(matrix: np.ndarray) -> np.ndarray:
-    """Marks the columns of a design matrix `(n, p)`, n >= p, that are sums of multiples of columns before them."""
+    """Return which columns of a design matrix `(n, p)`, n >= p, are linear combinations of the columns before them."""
     lengths = np.linalg.norm(matrix, axis=0)
     triangle = np.linalg.qr(matrix / np.where(lengths > 0, lengths, 1), mode="r")
-    return np.abs(np.diag(triangle)) < 1e-9  # the diagonal is what remains beside the columns before
+    return np.abs(np.diag(triangle)) < 1e-9  # the diagonal is what the columns before leave unexplained
 
 
 def _numbers(column: pd.Series) -> pd.Series:
     try:
         numbers = pd.to_numeric(column).astype("float64")
     except (ValueError, TypeError):
-        raise InputError(f"table: column {column.name!r} holds values that are no numbers") from None
+        raise InputError("table", f"text in the column {column.name!r}", "numbers") from None
     return numbers.replace([np.inf, -np.inf], np.nan)
 
 
 def _varies(column: pd.Series) -> bool:
     if column.name in FACTORS:
         return column.astype(str).nunique() > 1
-    return bool(len(column) and np.ptp(column) > 1e-12)  # below that it is rounding
+    return bool(len(column) and np.ptp(column) > 1e-12)  # less is rounding
 
 
 def _with_levels(rows: pd.DataFrame, used: list[str], reference: Mapping[str, str]) -> pd.DataFrame:
-    """Factors as categories, the reference first: so no level's name ever becomes part of a formula."""
+    """Return factors as categories, the reference first, so that no level's name becomes part of a formula."""
     foreign = [name for name in reference if name not in FACTORS or name not in used]
     if foreign:
-        given = ", ".join(name for name in used if name in FACTORS) or "none"
-        raise InputError(f"reference: {foreign[0]!r}, the factors in the table are {given}")
+        factors = ", ".join(name for name in used if name in FACTORS) or "none"
+        raise InputError("reference", repr(foreign[0]), f"a factor of the table ({factors})")
     for name in (name for name in used if name in FACTORS):
         levels = rows[name].astype(str)
         counts = levels.value_counts().sort_index()
         first = reference.get(name, counts.idxmax())
         if first not in counts.index:
-            raise InputError(f"reference: {name} {first!r}, its levels are {', '.join(counts.index)}")
+            raise InputError("reference", f"{name} {first!r}", f"one of its levels ({', '.join(counts.index)})")
         order = [first, *(level for level in counts.index if level != first)]
         rows[name] = pd.Categorical(levels, categories=order)
     return rows
 
 
 def _ordered(rows: pd.DataFrame) -> pd.DataFrame:
-    """Sorts by keys, then by everything else, so that the order of the table plays no part."""
+    """Sort by keys, then by all other columns, so that the order of the table has no effect."""
     names = [name for name in KEYS if name in rows] + [name for name in rows if name not in KEYS]
     values = [rows[name] if name in NUMBERS else rows[name].astype(str) for name in names]
     codes = [pd.factorize(column, sort=True)[0] for column in values]

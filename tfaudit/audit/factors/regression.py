@@ -1,4 +1,4 @@
-"""What explains the accuracy of a class after compression: [P] 3.1 and D."""
+"""Regression of the accuracy of a class after compression on its possible causes: [P] 3.1 and D."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from statsmodels.stats.stattools import durbin_watson
 from statsmodels.tools.sm_exceptions import ConvergenceWarning, PerfectSeparationWarning
 
 from tfaudit.audit.factors.design import KEYS, Design, design, redundant
-from tfaudit.errors import InputError
+from tfaudit.errors import InputError, require
 
 if TYPE_CHECKING:
     from tfaudit.charts.style import Drawing
@@ -33,11 +33,11 @@ class Factors:
 
     Attributes:
         fit: "ols" (coefficients are changes of accuracy, a share) or "binomial" (changes of its log-odds).
-        formula: what was fitted.
+        formula: the fitted formula.
         coefficients: one row per coefficient; see `frame`.
-        residuals: the n rows in the order of the fit: the keys there are, `observed`, `fitted` (shares) and `residual`.
-        diagnostics: of the whole fit; see `summary`.
-        notes: what was left out, one sentence each.
+        residuals: the n rows in the order of the fit: the available keys, `observed`, `fitted` (shares) and `residual`.
+        diagnostics: diagnostics of the fit; see `summary`.
+        notes: what is left out, one sentence each.
     """
 
     fit: str
@@ -48,24 +48,24 @@ class Factors:
     notes: tuple[str, ...]
 
     def frame(self) -> pd.DataFrame:
-        """One row per coefficient.
+        """Return one row per coefficient.
 
         Columns: `term` (`technique[T.l1]` is level l1 against the reference), `estimate`, `se` (HAC), `t`, `p`
-        (two-sided), `low` and `high` (of the interval), and for the two hypotheses of [P] `alternative` (greater or
-        less than 0) with `p_one_tailed`; None and NaN for the other terms.
+        (two-sided), the interval `low` to `high`, and for the two hypotheses of [P] `alternative` (greater or less than
+        0) and `p_one_tailed`; None and NaN for the other terms.
         """
         return self.coefficients.copy()
 
     def summary(self) -> dict[str, Any]:
-        """The fit as a whole, and the two hypotheses.
+        """Return diagnostics of the fit, and the two hypotheses.
 
         Keys: `fit`; `rows`; `coefficients` (count); `r_squared` (share of the deviance explained, which is R^2 for
         OLS) and `r_squared_adjusted` (for degrees of freedom); `condition_number` (of the design matrix);
-        `dispersion` (Pearson chi^2 / df: residual variance for OLS; 1 if counts were binomial); `durbin_watson` (2 is
-        no correlation between neighbouring rows), `breusch_pagan_p` (small: the spread depends on the covariates),
+        `dispersion` (Pearson chi^2 / df: residual variance for OLS; 1 for binomial counts); `durbin_watson` (2 without
+        correlation between neighbouring rows), `breusch_pagan_p` (small if the spread depends on the covariates),
         `skew` and `kurtosis` (0 and 3 are normal) of the Pearson residuals; `fitted_outside`, the share of fitted
         accuracies outside [0, 1]; and for `imbalance` and `class_entropy` the estimate and `..._p_one_tailed`, NaN
-        where the term was left out.
+        if the term is left out.
         """
         rows = self.coefficients.set_index("term").reindex(list(ALTERNATIVES))
         hypotheses = {str(name): float(value) for name, value in rows["estimate"].items()}
@@ -74,15 +74,13 @@ class Factors:
         return {"fit": self.fit, **size, **self.diagnostics, **hypotheses}
 
     def chart(self) -> Drawing:
-        """Coefficients with their intervals."""
-        from tfaudit.charts.factors import (
-            coefficient_chart,
-        )  # report depends on audit, never the other way at import
+        """Draw the coefficients with their intervals."""
+        from tfaudit.charts.factors import coefficient_chart
 
         return coefficient_chart(self.frame(), self.fit)
 
     def diagnostics_chart(self) -> Drawing:
-        """[P] figures 14 and 15: fitted against observed accuracy, and the residuals."""
+        """Draw fitted against observed accuracy, and the residuals, [P] figures 14 and 15."""
         from tfaudit.charts.factors import diagnostics_chart
 
         return diagnostics_chart(self.residuals)
@@ -96,28 +94,28 @@ def factors(
     maxlags: int = 3,
     confidence: float = 0.95,
 ) -> Factors:
-    """Regresses the accuracy of classes on what was done to the models and on what the classes are like: [P] eq. 2.
+    """Regress the accuracy of classes on the treatment of the models and the properties of the classes: [P] eq. 2.
 
     Ordinary least squares with the terms of [P] D: `accuracy ~ dataset + model + weight_treatment*technique +
     np.exp(sparsity)*(dataset + technique) + sparsity + accuracy0*(weight_treatment + technique) + accuracy0_quartile +
-    imbalance + class_entropy + np.exp(sparsity):accuracy0 + accuracy0:accuracy0_quartile`. Covariates that are not
-    given or do not vary drop out of it; the notes say which. Standard errors are robust to heteroscedasticity and to
+    imbalance + class_entropy + np.exp(sparsity):accuracy0 + accuracy0:accuracy0_quartile`. Covariates that are
+    missing or do not vary drop out; the notes name them. Standard errors are robust to heteroscedasticity and to
     correlation up to `maxlags` rows apart (HAC, Newey and West), with correction for small samples and t tests.
 
-    For these lags rows stand in the order dataset, model, weight treatment, technique, member, class, sparsity:
-    neighbours are the same class of the same member at adjacent sparsities. The order of the table plays no part.
+    For these lags the rows are sorted by dataset, model, weight treatment, technique, member, class, sparsity:
+    neighbours are the same class of the same member at adjacent sparsities. The order of the table has no effect.
 
     Args:
-        table: as of `class_table`: `accuracy`, a share, and the covariates; rows with missing values are left out.
-        reference: level of a factor that the others are compared with; the most common of each by default, of equally
-            common ones the first by name.
+        table: frame of `class_table`: `accuracy`, a share, and the covariates; rows with missing values are left out.
+        reference: reference level by factor; by default the most common level, of equally common ones the first by
+            name.
         without: terms of the formula above, as in `tfaudit.audit.factors.design.TERMS`, to leave out.
-        maxlags: rows apart up to which errors may correlate; 0 leaves heteroscedasticity alone.
+        maxlags: largest distance, in rows, at which errors may correlate; 0 allows for heteroscedasticity only.
         confidence: level of the intervals, in (0, 1).
 
     Raises:
-        InputError: missing or unusable columns, unknown references or terms, fewer rows than coefficients, terms that
-            are sums of others (a technique seen at one sparsity only has no slope), or an exact fit.
+        InputError: missing or invalid columns, unknown references or terms, fewer rows than coefficients, terms that
+            are linear combinations of others (a technique at a single sparsity has no slope), or an exact fit.
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -132,13 +130,13 @@ def factors(
     _check_options(maxlags, confidence)
     plan = design(table, ("accuracy",), reference, without)
     if not np.ptp(plan.rows["accuracy"]) > 0:
-        raise InputError("table: accuracy is the same in every row; there is nothing to explain")
+        raise InputError("table", "the same accuracy in every row", "an accuracy that varies")
     formula = f"accuracy ~ {' + '.join(plan.terms)}"
     model = smf.ols(formula, plan.rows)
     _require_full_rank(model)
     result = model.fit(**_hac(maxlags))
     if np.abs(result.resid).max() < 1e-12:
-        raise InputError("table: the covariates fit accuracy exactly; there is no noise to test against")
+        raise InputError("table", "covariates that fit accuracy exactly", "residuals to test against")
     return _factors("ols", formula, plan, plan.rows["accuracy"], result, confidence)
 
 
@@ -150,13 +148,13 @@ def factors_glm(
     maxlags: int = 3,
     confidence: float = 0.95,
 ) -> Factors:
-    """Regresses the same on counts of right answers: a binomial model with logit link, which [P] 3.2 asks for.
+    """Regress counts of correct predictions on the same terms: the binomial logit model that [P] 3.2 suggests.
 
-    Same terms, order and HAC errors as `factors`; the errors are also robust to counts that vary more than binomial
-    ones do (the members answer the same images). Fitted accuracies cannot leave [0, 1].
+    Terms, order and HAC errors are those of `factors`; the errors are also robust to overdispersed counts (the members
+    predict the same images). Fitted accuracies stay in [0, 1].
 
     Args:
-        table: as of `class_table`: `correct` and `examples`, counts, and the covariates; rows without examples are
+        table: frame of `class_table`: `correct` and `examples`, counts, and the covariates; rows without examples are
             left out.
         reference: see `factors`.
         without: see `factors`.
@@ -164,7 +162,7 @@ def factors_glm(
         confidence: see `factors`.
 
     Raises:
-        InputError: as `factors`; impossible counts; separation, where some covariate tells perfect rows from others
+        InputError: as `factors`; impossible counts; or separation, in which a covariate predicts some rows perfectly
             and its coefficient has no finite estimate.
 
     Example:
@@ -182,14 +180,15 @@ def factors_glm(
     rows = plan.rows[plan.rows["examples"] != 0].reset_index(drop=True)
     possible = rows["correct"].between(0, rows["examples"]) & (rows[[*counts]] % 1 == 0).all(axis=1)
     if not possible.all():
-        bad = rows[~possible].iloc[0]
-        raise InputError(f"table: {bad['correct']:g} correct of {bad['examples']:g} examples is not a possible count")
+        row = rows[~possible].iloc[0]
+        raise InputError("table", f"{row['correct']:g} correct of {row['examples']:g} examples", "possible counts")
     formula = f"correct + wrong ~ {' + '.join(plan.terms)}"
     model = smf.glm(formula, rows.assign(wrong=rows["examples"] - rows["correct"]), family=sm.families.Binomial())
     _require_full_rank(model)
     separated = InputError(
-        "table: some covariate separates rows without errors (or without right answers) from the "
-        "others, so that its coefficient is infinite; leave terms out with `without`, or use `factors`"
+        "table",
+        "a covariate that separates rows without errors, or without correct predictions, from the others",
+        "finite coefficients; leave terms out with `without`, or use `factors`",
     )
     with warnings.catch_warnings():
         warnings.simplefilter("error", PerfectSeparationWarning)
@@ -205,10 +204,8 @@ def factors_glm(
 
 
 def _check_options(maxlags: int, confidence: float) -> None:
-    if maxlags < 0 or maxlags != int(maxlags):
-        raise InputError("maxlags", repr(maxlags), "a whole number of rows, 0 or more")
-    if not 0 < confidence < 1:
-        raise InputError("confidence", repr(confidence), "a level in (0, 1)")
+    require(maxlags >= 0 and maxlags == int(maxlags), "maxlags", maxlags, "a whole number of rows, 0 or more")
+    require(0 < confidence < 1, "confidence", confidence, "a level in (0, 1)")
 
 
 def _hac(maxlags: int) -> dict[str, Any]:
@@ -218,13 +215,14 @@ def _hac(maxlags: int) -> dict[str, Any]:
 def _require_full_rank(model: Any) -> None:
     rows, columns = model.exog.shape
     if rows <= columns:
-        raise InputError(f"table: {rows} complete rows for {columns} coefficients; more rows than those are needed")
-    sums = redundant(model.exog)
-    if sums.any():
-        first = model.exog_names[int(sums.argmax())]
+        raise InputError("table", f"{rows} complete rows for {columns} coefficients", "more rows than coefficients")
+    aliased = redundant(model.exog)
+    if aliased.any():
+        first = model.exog_names[int(aliased.argmax())]
         raise InputError(
-            f"table: {sums.sum()} of {columns} coefficients cannot be told from others, first {first}; "
-            "give rows in which they vary, or leave the term out with `without`"
+            "table",
+            f"{aliased.sum()} of {columns} coefficients that depend on others, first {first}",
+            "rows in which they vary, or their terms in `without`",
         )
 
 

@@ -1,1 +1,1 @@
-"""The human study: its sample, questions and results."""
+"""The human study of exemplars: its sample, questions and results."""

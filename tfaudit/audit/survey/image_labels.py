@@ -1,4 +1,4 @@
-"""What the raters of human studies have seen in an image: [F] 3.2, the galleries of [A]."""
+"""Attributes and categories that human raters give to images: [F] 3.2, the galleries of [A]."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ __all__ = ["image_labels"]
 
 
 def image_labels(answers: pd.DataFrame, categories: pd.DataFrame) -> pd.DataFrame:
-    """Attributes and categories of each image.
+    """Return the attributes and categories of each image.
 
-    An image has an attribute where most of its raters say so, as `survey` counts; of two answers of one rater to one
-    question, given in two studies, the later counts. It has every category that any rater gives it.
+    An image has an attribute if most of its raters say so, as in `survey`; if a rater has answered a question in two
+    studies, the later answer counts. An image has every category that any rater gives it.
 
     Args:
-        answers: `rater`, `example`, `question` (its key), `value` (0, 1 or nothing), the latest last.
+        answers: `rater`, `example`, `question` (its key), `value` (0, 1 or missing), the latest last.
         categories: `rater`, `example`, `category`.
 
     Returns:
-        A row per image and label: `example`, `kind` ("attribute" or "category"), `label`, how many `raters` say so and
-        how many have `judged`.
+        One row per image and label: `example`, `kind` ("attribute" or "category"), `label`, the number of `raters` who
+        give it and of those who have `judged` the image.
 
     Example:
         >>> answers = pd.DataFrame({"rater": ["ann", "bob"], "example": "x", "question": "corrupted", "value": 1})
@@ -32,15 +32,15 @@ def image_labels(answers: pd.DataFrame, categories: pd.DataFrame) -> pd.DataFram
     """
     answers = answers.drop_duplicates(["rater", "example", "question"], keep="last")
     judged = answers.groupby("example")["rater"].nunique()
-    given = categories.drop_duplicates().groupby(["example", "category"]).size().rename("raters").reset_index()
-    given = given.rename(columns={"category": "label"})
-    parts = [given.assign(kind="category", judged=given["example"].map(judged).fillna(given["raters"]).astype(int))]
-    sure = answers.dropna(subset=["value"])
+    counts = categories.drop_duplicates().groupby(["example", "category"]).size().rename("raters").reset_index()
+    counts = counts.rename(columns={"category": "label"})
+    parts = [counts.assign(kind="category", judged=counts["example"].map(judged).fillna(counts["raters"]).astype(int))]
+    decided = answers.dropna(subset=["value"])
     for question in QUESTIONS:
-        votes = sure[sure["question"] == question.key]
+        votes = decided[decided["question"] == question.key]
         counts = (votes["value"] == question.holds).groupby(votes["example"]).agg(raters="sum", judged="size")
         most = counts[2 * counts["raters"] > counts["judged"]].reset_index()
         parts.append(most.assign(kind="attribute", label=question.attribute))
-    found = pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
-    found = found.sort_values(["example", "kind", "label"], ignore_index=True)
-    return found[["example", "kind", "label", "raters", "judged"]]
+    labels = pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
+    labels = labels.sort_values(["example", "kind", "label"], ignore_index=True)
+    return labels[["example", "kind", "label", "raters", "judged"]]

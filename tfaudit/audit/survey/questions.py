@@ -1,4 +1,4 @@
-"""What the human study asks, and what the answers mean: [F] 3.2 and appendix C, [A]."""
+"""Questions of the human study and the meaning of their answers: [F] 3.2 and appendix C, [A]."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ __all__ = ["CATEGORIES", "QUESTIONS", "Question"]
 
 @dataclasses.dataclass(frozen=True)
 class Question:
-    """One yes-no question about one image and its three labels.
+    """A yes-no question about one image and its three labels.
 
     Attributes:
         key: name of its column among the answers.
-        text: what the rater reads.
-        attribute: what the image has when the answer is `holds`.
+        text: question as the rater reads it.
+        attribute: attribute of the image if the answer is `holds`.
         holds: the answer, 0 or 1, that gives the image the attribute.
     """
 
@@ -78,4 +78,4 @@ CATEGORIES: Mapping[str, str] = MappingProxyType(
         "object.",
     }
 )
-"""The galleries of exemplars of [A], and what belongs into each."""
+"""The galleries of exemplars of [A] with their definitions."""

@@ -1,4 +1,4 @@
-"""The images of a human study: balanced, shuffled, blind: [F] 3.2 and appendix C."""
+"""The sample of a human study: balanced, shuffled, blind: [F] 3.2 and appendix C."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ __all__ = ["SurveySample", "survey_sample"]
 
 @dataclasses.dataclass(frozen=True)
 class SurveySample:
-    """What the raters see, and what they must not see.
+    """The images that raters see, and the key that they must not see.
 
-    Labels 2 and 3 differ for PIEs and agree for other images: a rater who is told that rule is no longer blind.
+    Labels 2 and 3 differ for PIEs and agree for other images: a rater who knows this rule is no longer blind.
 
     Attributes:
-        sheet: one row per image in the order of showing: `example` (its position), `label_1` (true class), `label_2`
+        sheet: one row per image in the order of the study: `example` (its position), `label_1` (true class), `label_2`
             (baseline mode), `label_3` (compressed mode).
         key: the same rows: `example`, `is_pie`. Join it to the answers after the study:
             `survey(answers.merge(sample.key, on="example"))`.
@@ -31,12 +31,12 @@ class SurveySample:
 
 
 def survey_sample(exemplars: Exemplars, n: int, *, seed: int) -> SurveySample:
-    """Draws as many PIEs as other examples, without replacement, and shuffles them.
+    """Draw equal numbers of PIEs and other examples, without replacement, and shuffle them.
 
     Args:
-        exemplars: what `tfaudit.exemplars` found.
-        n: number of images, even; [F] took 1,230 of both kinds.
-        seed: of the drawing; the same seed gives the same sheet.
+        exemplars: result of `tfaudit.exemplars`.
+        n: number of images, even; [F] uses 1,230 of both kinds.
+        seed: seed of the draw; the same seed gives the same sheet.
 
     Raises:
         InputError: n is odd, below 2 or more than the examples of either kind allow.
@@ -58,17 +58,14 @@ def survey_sample(exemplars: Exemplars, n: int, *, seed: int) -> SurveySample:
     others = np.setdiff1d(np.arange(len(exemplars.labels)), pies)
     most = 2 * min(len(pies), len(others))
     if n < 2 or n % 2 or n > most:
-        raise InputError(
-            f"n: {n}, allowed is an even number from 2 to {most} ({len(pies)} PIEs, {len(others)} other examples)"
-            if most
-            else f"n: {n}, but {len(pies)} PIEs and {len(others)} other examples allow no balanced sample"
-        )
+        allowed = f"an even number from 2 to {most}" if most else "no balanced sample"
+        raise InputError("n", repr(n), f"{allowed} ({len(pies)} PIEs, {len(others)} other examples)")
     rng = np.random.default_rng(seed)
     drawn = np.concatenate([rng.choice(kind, n // 2, replace=False) for kind in (pies, others)])
     order = rng.permutation(drawn)
     names = np.array(exemplars.class_names, object)
     labels = (exemplars.labels, exemplars.baseline_mode, exemplars.compressed_mode)
     sheet = pd.DataFrame(
-        {"example": order} | {f"label_{i}": names[each[order]] for i, each in enumerate(labels, start=1)}
+        {"example": order} | {f"label_{i}": names[classes[order]] for i, classes in enumerate(labels, start=1)}
     )
     return SurveySample(sheet, pd.DataFrame({"example": order, "is_pie": np.isin(order, pies)}))

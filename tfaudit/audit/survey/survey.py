@@ -1,4 +1,4 @@
-"""What raters say about exemplars and other images: the human study of [F] 3.2 and appendix C."""
+"""Results of the human study: attributes of exemplars and of other images, [F] 3.2 and appendix C."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from statsmodels.stats.inter_rater import fleiss_kappa
 
 from tfaudit.audit.attributes import share_columns
 from tfaudit.audit.survey.questions import QUESTIONS, Question
-from tfaudit.errors import InputError
+from tfaudit.errors import InputError, require
 from tfaudit.stats.proportions import compare_proportions
 
 if TYPE_CHECKING:
@@ -23,14 +23,14 @@ __all__ = ["Survey", "survey"]
 
 @dataclasses.dataclass(frozen=True)
 class Survey:
-    """Shares of exemplars and of other images that raters give each attribute, and how far the raters agree.
+    """Shares of exemplars and of other images with each attribute, and the agreement of the raters.
 
     Attributes:
         table: one row per question; see `frame`.
-        raters: how many there are.
-        examples: how many images have an answer.
-        alpha: level of the tests; 1 - alpha is that of the intervals.
-        notes: what a reader has to know, one sentence each.
+        raters: number of raters.
+        examples: number of images with an answer.
+        alpha: level of the tests; intervals are at level 1 - alpha.
+        notes: remarks for the reader, one sentence each.
     """
 
     table: pd.DataFrame
@@ -40,19 +40,19 @@ class Survey:
     notes: tuple[str, ...]
 
     def frame(self) -> pd.DataFrame:
-        """One row per question.
+        """Return one row per question.
 
-        Columns: `attribute`; `question` (its key); `answers`, from how many `raters`; `pies` and `non_pies`, images
+        Columns: `attribute`; `question` (its key); `answers` and `raters`, their numbers; `pies` and `non_pies`, images
         with the attribute, of `pies_judged` and `non_pies_judged`; `undecided` images, whose raters are divided evenly;
-        `share_pie` and `share_non_pie` of the judged images; `ratio`, NaN where no other image has the attribute;
+        `share_pie` and `share_non_pie` of the judged images; `ratio`, NaN if no other image has the attribute;
         `difference_pp` with `low_pp` and `high_pp`, Newcombe's interval; `test`, `p` and `p_holm`; `kappa`, Fleiss'
-        agreement between raters, from `kappa_examples` images with `kappa_raters` raters each, NaN where no image has
-        two raters or all answers are the same.
+        agreement between raters, from `kappa_examples` images with `kappa_raters` raters each, NaN if no image has two
+        raters or all answers are the same.
         """
         return self.table.copy()
 
     def summary(self) -> dict[str, Any]:
-        """Counts, and the attributes on which exemplars over-index after Holm, highest ratio first."""
+        """Return counts, and the attributes on which exemplars over-index after Holm, highest ratio first."""
         over = self.table[(self.table["p_holm"] <= self.alpha) & (self.table["difference_pp"] > 0)]
         return {
             "raters": self.raters,
@@ -62,42 +62,39 @@ class Survey:
         }
 
     def chart(self) -> Drawing:
-        """[F] figure 5: share of PIEs and of other images with each attribute."""
-        from tfaudit.charts.attributes import (
-            over_indexing_chart,
-        )  # report depends on audit, never the other way at import
+        """Draw the shares of PIEs and of other images with each attribute, [F] figure 5."""
+        from tfaudit.charts.attributes import over_indexing_chart
 
         return over_indexing_chart(self.table, self.alpha)
 
 
 def survey(answers: pd.DataFrame, *, questions: Sequence[Question] = QUESTIONS, alpha: float = 0.05) -> Survey:
-    """Analyses the answers of a human study.
+    """Analyse the answers of a human study.
 
-    An image has an attribute where most of its raters say so; where they are divided evenly it is left out of that
-    question and counted as undecided. Shares are compared by Fisher's exact test. `survey_sample` draws the images.
+    An image has an attribute if most of its raters say so; if they are divided evenly, it is left out of that question
+    and counts as undecided. Shares are compared by Fisher's exact test. `survey_sample` draws the images.
 
     Args:
         answers: one row per rater and image: `rater`, `example`, `is_pie` (boolean or 0/1) and one column per question
-            with 0, 1 or nothing; further columns play no part.
-        questions: those of [F] by default.
+            with 0, 1 or missing; other columns are ignored.
+        questions: the questions; those of [F] by default.
         alpha: level of the tests, in (0, 1).
 
     Raises:
-        InputError: missing columns, other answers than 0 and 1, a rater who judges an image twice, an image that is
-            PIE and non-PIE, no rows, or a level outside (0, 1).
+        InputError: missing columns, answers other than 0 and 1, a rater who judges an image twice, an image that is
+            both PIE and non-PIE, no rows, or a level outside (0, 1).
 
     Example:
         >>> blurred = Question("blurred", "Is it blurred?", "blurred", 1)
         >>> answers = pd.DataFrame({"rater": ["ann", "bob"] * 3, "example": [0, 0, 1, 1, 2, 2]})
         >>> answers["is_pie"], answers["blurred"] = answers["example"] < 2, [1, 1, 0, 1, 0, 0]
-        >>> found = survey(answers, questions=[blurred]).frame()
-        >>> found[["attribute", "share_pie", "share_non_pie", "undecided", "kappa"]].round(3)
+        >>> frame = survey(answers, questions=[blurred]).frame()
+        >>> frame[["attribute", "share_pie", "share_non_pie", "undecided", "kappa"]].round(3)
           attribute  share_pie  share_non_pie  undecided  kappa
         0   blurred        1.0            0.0          1  0.333
     """
-    if not 0 < alpha < 1:
-        raise InputError("alpha", repr(alpha), "a level in (0, 1)")
-    is_pie = _checked(answers, questions)
+    require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
+    is_pie = _is_pie(answers, questions)
     rows, notes = [], []
     for question in questions:
         row, note = _row(answers, question, is_pie)
@@ -105,9 +102,11 @@ def survey(answers: pd.DataFrame, *, questions: Sequence[Question] = QUESTIONS, 
         notes += note
     table = pd.DataFrame(rows)
     counts = [table[name].to_numpy() for name in ("pies", "pies_judged", "non_pies", "non_pies_judged")]
-    found = compare_proportions(*counts, always_exact=True, confidence=1 - alpha)
+    proportions = compare_proportions(*counts, always_exact=True, confidence=1 - alpha)
     agreement = ["kappa", "kappa_examples", "kappa_raters"]
-    table = pd.concat([table.drop(columns=agreement), pd.DataFrame(share_columns(found)), table[agreement]], axis=1)
+    table = pd.concat(
+        [table.drop(columns=agreement), pd.DataFrame(share_columns(proportions)), table[agreement]], axis=1
+    )
     for kind, count in (("PIEs", is_pie.sum()), ("non-PIEs", (~is_pie).sum())):
         if not count:
             notes.append(f"No {kind} among the images: nothing to compare.")
@@ -115,24 +114,24 @@ def survey(answers: pd.DataFrame, *, questions: Sequence[Question] = QUESTIONS, 
 
 
 def _row(answers: pd.DataFrame, question: Question, is_pie: pd.Series) -> tuple[dict[str, Any], list[str]]:
-    """Counts and agreement of one question, and what there is to note about them."""
-    given = answers.dropna(subset=[question.key])
-    holds = (given[question.key].astype(int) == question.holds).groupby(given["example"])
+    """Return counts and agreement of one question, and notes about them."""
+    decided_answers = answers.dropna(subset=[question.key])
+    holds = (decided_answers[question.key].astype(int) == question.holds).groupby(decided_answers["example"])
     votes = pd.DataFrame({"yes": holds.sum(), "raters": holds.size()})
-    verdict = 2 * votes["yes"] - votes["raters"]
-    decided = verdict[verdict != 0]
+    margin = 2 * votes["yes"] - votes["raters"]
+    decided = margin[margin != 0]
     pie = is_pie[decided.index]
     kappa, judged, raters = _agreement(votes)
     row = {
         "attribute": question.attribute,
         "question": question.key,
-        "answers": len(given),
-        "raters": int(given["rater"].nunique()),
+        "answers": len(decided_answers),
+        "raters": int(decided_answers["rater"].nunique()),
         "pies": int((decided[pie] > 0).sum()),
         "pies_judged": int(pie.sum()),
         "non_pies": int((decided[~pie] > 0).sum()),
         "non_pies_judged": int((~pie).sum()),
-        "undecided": len(verdict) - len(decided),
+        "undecided": len(margin) - len(decided),
         "kappa": kappa,
         "kappa_examples": judged,
         "kappa_raters": raters,
@@ -145,49 +144,48 @@ def _row(answers: pd.DataFrame, question: Question, is_pie: pd.Series) -> tuple[
 
 
 def _agreement(votes: pd.DataFrame) -> tuple[float, int, int]:
-    """Fleiss' kappa over the images with the most common number of raters; how many those are; that number.
+    """Return Fleiss' kappa over the images with the most common number of raters, their number, and that of the raters.
 
-    Kappa is defined for one number of raters. Of two numbers equally common the larger counts.
+    Kappa is defined for one number of raters. Of two equally common numbers the larger counts.
     """
     sizes = votes.loc[votes["raters"] > 1, "raters"].value_counts()
     if sizes.empty:
         return float("nan"), 0, 0
     raters = int(sizes.index[sizes == sizes.max()].max())
     yes = votes.loc[votes["raters"] == raters, "yes"].to_numpy()
-    if yes.sum() in (0, raters * len(yes)):  # all say the same: chance alone would give that agreement
+    if yes.sum() in (0, raters * len(yes)):  # all answers are the same: chance alone explains that agreement
         return float("nan"), len(yes), raters
     return float(fleiss_kappa(np.stack([yes, raters - yes], axis=1))), len(yes), raters
 
 
-def _checked(answers: pd.DataFrame, questions: Sequence[Question]) -> pd.Series:
-    """Whether each image is a PIE, by example.
+def _is_pie(answers: pd.DataFrame, questions: Sequence[Question]) -> pd.Series:
+    """Check the answers; return whether each image is a PIE, by example.
 
     Raises:
         InputError: as `survey`.
     """
-    if not len(questions):
-        raise InputError("questions", "none", "one or more")
+    require(len(questions) > 0, "questions", questions, "one or more")
     needed = ["rater", "example", "is_pie", *(question.key for question in questions)]
     missing = [name for name in needed if name not in answers.columns]
     if missing:
-        raise InputError("answers", f"no column {', '.join(missing)}", f"are {', '.join(needed)}")
+        raise InputError("answers", f"no column {', '.join(missing)}", f"the columns {', '.join(needed)}")
     if not len(answers):
         raise InputError("answers", "no rows", "one per rater and image")
     for name in ("rater", "example", "is_pie"):
         empty = int(answers[name].isna().sum())
         if empty:
-            raise InputError(f"answers: column {name} has no value in {empty} of {len(answers)} rows; each needs one")
+            raise InputError("answers", f"column {name} without a value in {empty} of {len(answers)} rows", "no gaps")
     for name in needed[2:]:
         values = answers[name].dropna()
         odd = values[~values.isin([0, 1])]
         if len(odd):
-            raise InputError("answers", f"column {name} holds {odd.tolist()[0]!r}", "0 and 1")
+            raise InputError("answers", f"{odd.tolist()[0]!r} in column {name}", "0 and 1")
     twice = answers[answers.duplicated(["rater", "example"])]
     if len(twice):
         rater, example = twice[["rater", "example"]].iloc[0]
-        raise InputError("answers", f"rater {rater} judges example {example} twice", "once")
+        raise InputError("answers", f"two rows of rater {rater} about example {example}", "one")
     kinds = answers["is_pie"].astype(bool).groupby(answers["example"])
     divided = kinds.nunique() > 1
     if divided.any():
-        raise InputError(f"answers: example {divided.idxmax()} is PIE and non-PIE; is_pie is a property of the example")
+        raise InputError("answers", f"example {divided.idxmax()} both as PIE and non-PIE", "one value of is_pie")
     return kinds.first()

@@ -1,0 +1,257 @@
+"""Accuracies and recalls of two populations under the same conditions, computed in one pass."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from tfaudit.audit.corruption.exemplar_flips import flip_counts, lost_first
+from tfaudit.errors import InputError, listed
+from tfaudit.predictions import Predictions, require_same_examples
+
+__all__ = ["ConditionRates", "CorruptionLevel", "PopulationRates", "condition_rates", "matched_conditions"]
+
+CorruptionLevel: TypeAlias = tuple[str, int]
+"""A corruption and its severity: 1 to 5, or 0 for a set without severities, such as ImageNet-A."""
+
+
+@dataclasses.dataclass(frozen=True)
+class PopulationRates:
+    """Rates of one population: M members in S + 1 columns, the conditions and last the clean images.
+
+    Values are NaN if a member was not evaluated.
+
+    Attributes:
+        members: names of the M members.
+        accuracy: by k, `(M, S + 1)` top-k accuracy.
+        recall: `(M, S + 1, C)` recall of each class.
+        correct: by k and column, the `(N,)` correct predictions of a single member; no entry for several members.
+    """
+
+    members: tuple[object, ...]
+    accuracy: Mapping[int, np.ndarray]
+    recall: np.ndarray
+    correct: Mapping[tuple[int, int], np.ndarray]
+
+    @property
+    def evaluated(self) -> np.ndarray:
+        """`(M, S + 1)` booleans: which members were evaluated in which column."""
+        return ~np.isnan(self.accuracy[1])
+
+    def complete(self, columns: Sequence[int] | np.ndarray) -> np.ndarray:
+        """Return `(M,)` booleans: which members were evaluated in all of these columns."""
+        return self.evaluated[:, columns].all(1)
+
+
+@dataclasses.dataclass(frozen=True)
+class ConditionRates:
+    """Rates of two populations under S conditions and, as column S, on clean images.
+
+    Attributes:
+        conditions: the S corruption levels, in the order of the baseline's mapping.
+        class_names: names of the C classes.
+        labels: `(N,)` true classes of each column; columns with the same examples share one array.
+        ranks: the k of the known accuracies: 1, and 5 if five ranks are stored under every condition.
+        before: rates of the baseline.
+        after: rates of the compressed population.
+        flips: counts of exemplars among flips, one row per condition that shows the clean examples.
+        lost_first: by corruption that shows the clean examples, the `(N,)` numbers of severities at which only the
+            compressed population loses an example.
+        paired: whether compressed members are made from the baseline's members of the same names.
+    """
+
+    conditions: tuple[CorruptionLevel, ...]
+    class_names: tuple[str, ...]
+    labels: tuple[np.ndarray, ...]
+    ranks: tuple[int, ...]
+    before: PopulationRates
+    after: PopulationRates
+    flips: tuple[dict[str, object], ...]
+    lost_first: Mapping[str, np.ndarray]
+    paired: bool
+
+    @property
+    def populations(self) -> tuple[PopulationRates, PopulationRates]:
+        """The baseline and the compressed population."""
+        return self.before, self.after
+
+    @property
+    def corruptions(self) -> dict[str, list[int]]:
+        """The columns of every corruption."""
+        columns: dict[str, list[int]] = {}
+        for i, (corruption, _) in enumerate(self.conditions):
+            columns.setdefault(corruption, []).append(i)
+        return columns
+
+    @property
+    def graded(self) -> dict[str, list[int]]:
+        """The columns of every corruption that has severities; means over corruptions are over these."""
+        return {name: columns for name, columns in self.corruptions.items() if self.conditions[columns[0]][1] > 0}
+
+    @property
+    def has_clean(self) -> bool:
+        """Whether there are clean images."""
+        return len(self.labels) > len(self.conditions)
+
+    def member_counts(self) -> list[np.ndarray]:
+        """Return the `(S,)` numbers of members of either population that were evaluated under each condition."""
+        return [population.evaluated[:, : len(self.conditions)].sum(0) for population in self.populations]
+
+    def complete_members(self, columns: Sequence[int] | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the positions of the members of either population that were evaluated in all of these columns.
+
+        Of paired populations only members count whose partner was evaluated, too; they are in the same order.
+        """
+        before, after = (np.flatnonzero(population.complete(columns)) for population in self.populations)
+        if not self.paired:
+            return before, after
+        position = {self.after.members[i]: i for i in after}
+        pairs = [(i, position[name]) for i in before if (name := self.before.members[i]) in position]
+        both = np.array(pairs, int).reshape(-1, 2)
+        return both[:, 0], both[:, 1]
+
+    def paired_by_image(self, columns: Sequence[int] | np.ndarray, k: int) -> bool:
+        """Return whether there is one model on either side, with the same images in all of these columns."""
+        single = all((k, i) in population.correct for population in self.populations for i in columns)
+        return single and len({id(self.labels[i]) for i in columns}) == 1
+
+
+def condition_rates(
+    baseline: Mapping[CorruptionLevel, Predictions],
+    compressed: Mapping[CorruptionLevel, Predictions],
+    clean: tuple[Predictions, Predictions] | None,
+    *,
+    paired: bool,
+) -> ConditionRates:
+    """Compute the rates of both populations; reads each condition of a mapping once.
+
+    Raises:
+        InputError: as `tfaudit.audit.corruption.robustness.robustness`.
+    """
+    conditions = matched_conditions(baseline, compressed)
+    image_sets = _ImageSets()
+    clean_labels = image_sets.labels(clean, "clean") if clean else None
+    rates: tuple[list[_Rates], list[_Rates]] = ([], [])
+    labels: list[np.ndarray] = []
+    flips: list[dict[str, object]] = []
+    lost: dict[str, np.ndarray] = {}
+    for corruption, severity in conditions:
+        populations = baseline[corruption, severity], compressed[corruption, severity]
+        labels.append(image_sets.labels(populations, f"{corruption}, severity {severity}"))
+        for columns, population in zip(rates, populations, strict=True):
+            columns.append(_rates(population, {population.members}))
+        if clean and labels[-1] is clean_labels:
+            flips.append({"corruption": corruption, "severity": severity, **flip_counts(clean, populations)})
+            lost[corruption] = lost.get(corruption, 0) + lost_first(clean, populations).astype(np.int16)
+    if clean and clean_labels is not None:
+        labels.append(clean_labels)
+        for columns, population in zip(rates, clean, strict=True):
+            columns.append(_rates(population, {column.members for column in columns}))
+    ranks = (1, 5) if all(5 in column.accuracy for columns in rates for column in columns) else (1,)
+    before, after = (_population_rates(columns, ranks, len(conditions)) for columns in rates)
+    return ConditionRates(
+        conditions, image_sets.class_names, tuple(labels), ranks, before, after, tuple(flips), lost, paired
+    )
+
+
+def matched_conditions(
+    baseline: Mapping[CorruptionLevel, Predictions], compressed: Mapping[CorruptionLevel, Predictions]
+) -> tuple[CorruptionLevel, ...]:
+    """Return the conditions of both mappings, in the order of the first.
+
+    Raises:
+        InputError: no conditions, a key that is not one, a condition that the other mapping lacks, or a corruption both
+            with and without severity.
+
+    Example:
+        >>> matched_conditions({("fog", 1): None}, {("fog", 2): None})
+        Traceback (most recent call last):
+        tfaudit.errors.InputError: compressed: got no fog 1, expected the same conditions as the other population
+    """
+    for argument, conditions in (("baseline", baseline), ("compressed", compressed)):
+        for condition in conditions:
+            if not _is_corruption_level(condition):
+                allowed = "pairs of a corruption and a severity from 1 to 5, or 0 for a set without severities"
+                raise InputError(argument, f"key {condition!r}", allowed)
+    if not baseline:
+        raise InputError("baseline", "no conditions", "Predictions by corruption and severity")
+    for argument, own, other in (("compressed", compressed, baseline), ("baseline", baseline, compressed)):
+        if missing := [" ".join(map(str, condition)) for condition in other if condition not in own]:
+            raise InputError(argument, f"no {listed(missing)}", "the same conditions as the other population")
+    graded = {corruption for corruption, severity in baseline if severity}
+    if mixed := [corruption for corruption, severity in baseline if not severity and corruption in graded]:
+        raise InputError("baseline", f"{listed(mixed)} with a severity and without", "one of the two")
+    return tuple(baseline)
+
+
+def _is_corruption_level(key: object) -> bool:
+    if not isinstance(key, tuple) or len(key) != 2:
+        return False
+    corruption, severity = key
+    return isinstance(corruption, str) and isinstance(severity, int) and 0 <= severity <= 5
+
+
+class _ImageSets:
+    """Distinct sets of images; without predictions, which would hold every condition in memory."""
+
+    def __init__(self) -> None:
+        self.class_names: tuple[str, ...] = ()
+        self._sets: list[tuple[np.ndarray, np.ndarray]] = []
+
+    def labels(self, populations: tuple[Predictions, Predictions], condition: str) -> np.ndarray:
+        """Return the `(N,)` true classes; the same array whenever the images are the same.
+
+        Raises:
+            InputError: the examples of the two differ, or the classes differ from those of the conditions before.
+        """
+        try:
+            require_same_examples(*populations)
+        except InputError as problem:
+            raise InputError(f"{problem.argument} ({condition})", problem.got, problem.expected) from None
+        baseline = populations[0]
+        self.class_names = self.class_names or baseline.class_names
+        if baseline.class_names != self.class_names:
+            raise InputError(f"baseline ({condition})", "other class names", "those of the other conditions")
+        for ids, labels in self._sets:
+            if np.array_equal(labels, baseline.labels) and np.array_equal(ids, baseline.example_ids):
+                return labels
+        self._sets.append((baseline.example_ids, baseline.labels))
+        return baseline.labels
+
+
+class _Rates(NamedTuple):
+    """Rates of one population in one column."""
+
+    members: tuple[object, ...]
+    accuracy: Mapping[int, np.ndarray]
+    recall: np.ndarray
+    correct: Mapping[int, np.ndarray]
+
+
+def _rates(population: Predictions, evaluated: set[tuple[object, ...]]) -> _Rates:
+    """Compute the rates, with the correct predictions of a member that was evaluated alone under every condition."""
+    ranks = [k for k in (1, 5) if k <= population.ranked.shape[2]]
+    single = [i for i, member in enumerate(population.members) if evaluated == {(member,)}]
+    return _Rates(
+        population.members,
+        {k: population.accuracy(k) for k in ranks},
+        population.recall(),
+        {k: population.correct(k)[i].copy() for i in single for k in ranks},
+    )
+
+
+def _population_rates(columns: list[_Rates], ranks: tuple[int, ...], conditions: int) -> PopulationRates:
+    """Collect the columns; members in the order of their appearance, the clean column last even if it is missing."""
+    members = list(dict.fromkeys(member for column in columns for member in column.members))
+    accuracy = {k: np.full((len(members), conditions + 1), np.nan) for k in ranks}
+    recall = np.full((len(members), conditions + 1, columns[0].recall.shape[1]), np.nan)
+    for i, column in enumerate(columns):
+        rows = [members.index(member) for member in column.members]
+        recall[rows, i] = column.recall
+        for k in ranks:
+            accuracy[k][rows, i] = column.accuracy[k]
+    correct = {(k, i): column.correct[k] for i, column in enumerate(columns) for k in ranks if column.correct}
+    return PopulationRates(tuple(members), accuracy, recall, correct)
