@@ -10,7 +10,7 @@ import streamlit as st
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.app.text import labels, prose
 from tfaudit.errors import InputError
-from tfaudit.store.files import leads_outside
+from tfaudit.store.files import path_outside
 from tfaudit.store.store import Store, find_studies, open_store
 
 __all__ = ["open_study_audit"]
@@ -30,7 +30,7 @@ def open_study_audit(directory: Path) -> StudyAudit:
         name = next(iter(studies))
         if len(studies) > 1:
             name = st.selectbox("Study", list(studies), format_func=names.__getitem__, key="study", bind="query-params")
-        if link := leads_outside(studies[name], directory):
+        if link := path_outside(studies[name], directory):
             raise InputError(f"directory: {link} is a link out of {directory}; the viewer shows nothing from elsewhere")
         store = open_store(studies[name])
         split = _choose_split(store)

@@ -33,7 +33,7 @@ def test_a_smoke_run_ends_with_the_table_and_the_report_and_can_be_repeated(tmp_
     assert "fixed-point int8" in page
     again = tfaudit("run", "digits", "--smoke", cwd=tmp_path)
     assert again.returncode == 0
-    assert "10 of 10 members are there already" in again.stdout
+    assert "10 of 10 members exist already" in again.stdout
     charts = tfaudit("report", tmp_path / "runs/digits-smoke", "--charts", tmp_path / "charts")
     assert charts.returncode == 0, charts.stderr
     assert {path.suffix for path in (tmp_path / "charts").iterdir()} == {".png", ".svg", ".pdf"}

@@ -267,9 +267,9 @@ def test_a_file_that_fails_meanwhile_is_one_line(open_page, directory):
 
 def test_no_exemplars_nothing_to_label(open_page, tmp_path):
     from tests.builders.populations import population
-    from tfaudit.store.external import write_given
+    from tfaudit.store.external import import_predictions
 
-    store = write_given(tmp_path, population(1), {"same": population(1)}, name="same")
+    store = import_predictions(tmp_path, population(1), {"same": population(1)}, name="same")
     app = open_page(store.directory, "label")
     assert "nothing to label" in app.info[0].value
     assert not app.button

@@ -1,4 +1,4 @@
-"""A worker without TensorFlow: speaks the protocol and misbehaves as the variant's name tells it to."""
+"""A worker without TensorFlow: speaks the protocol and misbehaves as the variant's name says."""
 
 import json
 import os
@@ -26,7 +26,7 @@ if __name__ == "__main__":
             once.touch()
             os.kill(os.getpid(), signal.SIGKILL)
         elif variant == "fatal":
-            answer = {"error": "Traceback\nOSError", "fatal": "directory: full"}
+            answer = {"error": "Traceback\nOSError", "fatal": ["directory", "a full disk", "space"]}
         with (directory / "made").open("a") as made:
             made.write(f"{variant} {member}\n")
         print(json.dumps(answer), flush=True)

@@ -10,9 +10,9 @@ import pytest
 
 from tfaudit import InputError
 from tfaudit.population import local
-from tfaudit.population.jobs import ConditionJob
-from tfaudit.population.jobs import MemberJob as Job
-from tfaudit.population.local import carry_out
+from tfaudit.population.local import run_jobs
+from tfaudit.population.plan import ConditionJob
+from tfaudit.population.plan import MemberJob as Job
 from tfaudit.study.conditions import Condition
 
 
@@ -22,7 +22,7 @@ def fake_workers(monkeypatch):
 
 
 def events(directory, jobs, workers=2):
-    return [(e.kind, e.job.variant, e.job.member) for e in carry_out(directory, jobs, workers)]
+    return [(e.kind, e.job.variant, e.job.member) for e in run_jobs(directory, jobs, workers)]
 
 
 def test_every_member_is_made_once_and_parents_come_first(tmp_path):
@@ -49,7 +49,7 @@ def test_a_failure_or_a_death_is_tried_once_more(tmp_path, variant):
 @pytest.mark.parametrize(("variant", "words"), [("broken", "RuntimeError: boom"), ("deadly", "worker process died")])
 def test_what_fails_twice_is_given_up_with_its_children_while_others_go_on(tmp_path, variant, words):
     jobs = [Job(variant, 0), Job("child", 0, variant), Job("dense", 0), Job("dense", 1)]
-    seen = list(carry_out(tmp_path, jobs, 1))
+    seen = list(run_jobs(tmp_path, jobs, 1))
     failed = {(e.job.variant, e.job.member): e.error for e in seen if e.kind == "failed"}
     assert set(failed) == {(variant, 0), ("child", 0)}
     assert words in failed[variant, 0]
@@ -58,13 +58,13 @@ def test_what_fails_twice_is_given_up_with_its_children_while_others_go_on(tmp_p
 
 
 def test_a_fatal_answer_ends_the_run_in_one_line_and_leaves_no_process(tmp_path):
-    with pytest.raises(InputError, match="directory: full"):
+    with pytest.raises(InputError, match="directory: got a full disk, expected space"):
         events(tmp_path, [Job("fatal", 0), *(Job("dense", m) for m in range(50))])
     assert not psutil.Process().children()
 
 
 def test_a_run_that_is_left_early_leaves_no_process(tmp_path):
-    with contextlib.closing(carry_out(tmp_path, [Job("dense", m) for m in range(9)], 2)) as running:
+    with contextlib.closing(run_jobs(tmp_path, [Job("dense", m) for m in range(9)], 2)) as running:
         next(running)
         assert psutil.Process().children()
     assert not psutil.Process().children()
@@ -73,7 +73,7 @@ def test_a_run_that_is_left_early_leaves_no_process(tmp_path):
 def test_a_worker_that_dies_while_it_is_idle_is_replaced(tmp_path):
     jobs = [Job("dense", 0), Job("slow", 0), Job("late", 0, "slow")]
     seen = []
-    with contextlib.closing(carry_out(tmp_path, jobs, 2)) as running:
+    with contextlib.closing(run_jobs(tmp_path, jobs, 2)) as running:
         for event in running:
             seen.append((event.kind, event.job.variant))
             if seen[-1] == ("done", "dense"):  # its worker has nothing to do until "slow" is made
@@ -90,11 +90,11 @@ def test_a_worker_that_dies_while_it_is_idle_is_replaced(tmp_path):
 def test_the_steps_of_a_condition_are_told_one_by_one(tmp_path):
     """All of them come at once with the last word, and none is lost."""
     job = ConditionJob(Condition("fog", 3), 3)
-    seen = [(event.kind, event.left) for event in carry_out(tmp_path, [job, Job("dense", 0)], 1) if event.job is job]
+    seen = [(event.kind, event.left) for event in run_jobs(tmp_path, [job, Job("dense", 0)], 1) if event.job is job]
     assert seen == [("started", 0), ("advanced", 2), ("advanced", 1), ("advanced", 0), ("done", 0)]
 
 
 def test_no_more_workers_than_members(tmp_path):
-    with contextlib.closing(carry_out(tmp_path, [Job("dense", 0)], 8)) as running:
+    with contextlib.closing(run_jobs(tmp_path, [Job("dense", 0)], 8)) as running:
         next(running)
         assert len(psutil.Process().children()) == 1

@@ -4,8 +4,8 @@ import io
 
 from rich.console import Console
 
-from tfaudit.population.jobs import ConditionJob, Event
-from tfaudit.population.jobs import MemberJob as Job
+from tfaudit.population.plan import ConditionJob, Event
+from tfaudit.population.plan import MemberJob as Job
 from tfaudit.population.progress import LiveProgress, PlainProgress, progress_for
 from tfaudit.study.conditions import Condition
 
@@ -36,13 +36,13 @@ def told(make, terminal, story=STORY, **begin):
     with make(console) as progress:
         progress.begin(**begin or {"total": 5, "already": 2})
         for event in story:
-            progress.take(event)
+            progress.update(event)
     return console.file.getvalue()
 
 
 def test_plain_lines_without_a_terminal():
     text = told(PlainProgress, terminal=False)
-    assert "2 of 5 members are there already" in text
+    assert "2 of 5 members exist already" in text
     assert "[3/5] dense/000 done, about" in text
     assert "member dense/001 failed, trying once more: RuntimeError: [boom]" in text
     assert "member dense/001 failed: RuntimeError: [boom]" in text
@@ -66,7 +66,7 @@ def test_evaluations_are_counted_one_by_one():
     """A condition that is tried once more goes on where it was; what is given up is not waited for."""
     begin = {"total": 100, "already": 30, "what": "evaluations"}
     plain = told(PlainProgress, terminal=False, story=EVALUATIONS, **begin)
-    assert "30 of 100 evaluations are there already" in plain
+    assert "30 of 100 evaluations exist already" in plain
     assert "condition fog 3 failed, trying once more: the worker process died" in plain
     assert "[71/100] fog 3 done, about" in plain
     assert "condition snow 1 failed: RuntimeError: boom" in plain
@@ -83,7 +83,7 @@ def test_members_and_then_evaluations():
     console = Console(file=io.StringIO())
     progress = PlainProgress(console)
     progress.begin(1, 0)
-    progress.take(Event("failed", Job("dense", 0), "boom"))
+    progress.update(Event("failed", Job("dense", 0), "boom"))
     progress.begin(40, 0, what="evaluations")
-    progress.take(Event("done", FOG))
+    progress.update(Event("done", FOG))
     assert console.file.getvalue().splitlines()[-1] == "[40/40] fog 3 done"

@@ -118,12 +118,12 @@ def test_a_study_that_cannot_run_is_one_line(tmp_path, change, message):
 
 
 def test_settings_that_no_run_takes(tmp_path):
-    with pytest.raises(InputError, match="workers: 0"):
+    with pytest.raises(InputError, match="workers: got 0, expected 1 or more"):
         run(STUDY, tmp_path, workers=0)
     with pytest.raises(InputError, match="engine: got 'mpi', expected 'local'"):
         run(STUDY, tmp_path, engine="mpi")
     (tmp_path / "file").touch()
-    with pytest.raises(InputError, match=r"directory: .*file cannot be written"):
+    with pytest.raises(InputError, match=r"directory: got .*file, which cannot be written"):
         run(STUDY, tmp_path / "file", workers=1)
 
 
@@ -194,7 +194,7 @@ def test_ctrl_c_ends_the_run_and_its_workers(tmp_path):
 
 def test_a_full_disk_is_one_line_and_the_run_goes_on_when_there_is_room(small_disk):
     study = dataclasses.replace(STUDY, population=6)
-    with pytest.raises(InputError, match=r"cannot be written \(No space left on device: .*free it, then run again"):
+    with pytest.raises(InputError, match=r"cannot be written \(No space left on device: .*free space; then run again"):
         run(study, small_disk / "s", workers=1)
     assert not list(small_disk.rglob("*.part"))
     made = open_store(small_disk / "s").members("dense")
@@ -208,5 +208,5 @@ def test_a_full_disk_is_one_line_and_the_run_goes_on_when_there_is_room(small_di
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounts a read-only tmpfs")
 def test_a_directory_that_cannot_be_written_is_one_line(small_disk):
     subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
-    with pytest.raises(InputError, match=r"cannot be written \(Read-only file system"):
+    with pytest.raises(InputError, match=r"which cannot be written \(Read-only file system"):
         run(STUDY, small_disk / "s", workers=1)

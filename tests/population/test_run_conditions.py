@@ -169,7 +169,7 @@ def test_the_command_line_tells_what_it_evaluates_and_what_failed(trained, tmp_p
     model = directory / trained.member_path("dense", 1, "model.keras")
     model.write_bytes(model.read_bytes()[:-1] + b"x")
     found = CliRunner().invoke(app, ["run", str(tmp_path / "recipe.py"), "--out", str(directory), "--workers", "1"])
-    assert "6 of 6 members are there already" in found.output
+    assert "6 of 6 members exist already" in found.output
     assert "condition fog 1 failed, trying once more: RuntimeError: dense/001: members: " in found.output.replace(
         "\n", " "
     )

@@ -113,5 +113,5 @@ def test_a_model_file_that_is_not_what_was_written_is_refused(tmp_path):
     store = store_with(tmp_path, {("dense", 0): net(0)})
     path = store.directory / store.member_path("dense", 0, "model.keras")
     path.write_bytes(path.read_bytes()[:-1] + b"x")
-    with pytest.raises(InputError, match=r"model.keras does not match its checksum"):
+    with pytest.raises(InputError, match=r"members: got a file that does not match its checksum, .*model.keras"):
         StoredModels(store).open("dense", 0)

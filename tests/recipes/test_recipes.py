@@ -131,7 +131,7 @@ def test_rounds_leave_a_fifth_less_each_and_19_of_them_the_papers_sparsity():
 
 def test_the_grid_is_full():
     variants = RECIPES["paganini_grid"].study.variants
-    assert len({(variant.technique("granularity", "scope"), variant.treatment) for variant in variants}) == 14
+    assert len({(variant.pruning_method("granularity", "scope"), variant.treatment) for variant in variants}) == 14
     assert len(variants) == 280
 
 

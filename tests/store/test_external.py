@@ -1,4 +1,4 @@
-"""Predictions that were made elsewhere as a study on disk: they come back as they went in."""
+"""Imported predictions as a study on disk: they are read back as they were written."""
 
 import dataclasses
 
@@ -9,10 +9,10 @@ import pytest
 from tests.builders.populations import population
 from tfaudit import InputError, Predictions, Study, Training, open_store
 from tfaudit.analysis.study_audit import StudyAudit
-from tfaudit.store.external import write_given
+from tfaudit.store.external import import_predictions
 from tfaudit.store.files import lock
 from tfaudit.store.store import Store
-from tfaudit.study.variants import Given
+from tfaudit.study.variants import ImportedPredictions
 
 HOSTILE = ["../../etc", "a/b", "ä" * 200, "dense", "<script>alert(1)</script>", "CON .", "variant=x", " "]
 
@@ -28,7 +28,7 @@ def baseline():
 
 def test_predictions_come_back_as_they_were_given(tmp_path, baseline):
     after, fewer = population(1, members=4, hurt=[2]), population(2, members=2, ranks=1)
-    write_given(tmp_path, baseline, {"int 8": after, "p": fewer}, name="mine", model="LeNet", dataset="photos")
+    import_predictions(tmp_path, baseline, {"int 8": after, "p": fewer}, name="mine", model="LeNet", dataset="photos")
     store = open_store(tmp_path)
     assert (store.study.name, store.study.model, store.study.dataset) == ("mine", "LeNet", "photos")
     assert store.study.training is None
@@ -45,14 +45,14 @@ def test_predictions_come_back_as_they_were_given(tmp_path, baseline):
 
 def test_classes_without_probabilities_stay_without(tmp_path, baseline):
     top1 = Predictions.from_top1(baseline.labels, baseline.top1)
-    store = write_given(tmp_path, top1, {"x": top1}, name="mine")
+    store = import_predictions(tmp_path, top1, {"x": top1}, name="mine")
     assert store.predictions("x").probabilities is None
 
 
 def test_members_of_one_name_stay_together(tmp_path, baseline):
     before = named(baseline, ["s7", "s1", "s3", "s5"])
     after = named(population(1, members=3), ["s5", "s7", "s9"])
-    store = write_given(tmp_path, before, {"x": after}, name="mine")
+    store = import_predictions(tmp_path, before, {"x": after}, name="mine")
     assert store.predictions("dense").members == (0, 1, 2, 3)
     found = store.predictions("x")
     assert found.members == (0, 3, 4)
@@ -65,7 +65,7 @@ def test_the_audit_knows_sizes_pairs_groups_and_images(tmp_path, baseline):
     groups = pd.DataFrame({"writer": ["w1", "w2"] * 100})
     images = [bytes([i]) for i in range(200)]
     after = population(1, members=4)
-    store = write_given(
+    store = import_predictions(
         tmp_path, baseline, {"x": after}, name="mine", facts=facts, groups=groups, images=images, paired=["x"]
     )
     table = StudyAudit.read(store, permutations=0).summary.frame().set_index("variant")
@@ -79,7 +79,7 @@ def test_the_audit_knows_sizes_pairs_groups_and_images(tmp_path, baseline):
 
 def test_notes_speak_of_pairs_where_there_are_and_not_of_missing_members(tmp_path, baseline):
     after = {"x": population(1, members=4), "y": population(2, members=2)}
-    store = write_given(tmp_path, baseline, after, name="mine", paired=["x"])
+    store = import_predictions(tmp_path, baseline, after, name="mine", paired=["x"])
     notes = " ".join(StudyAudit.read(store, permutations=0).summary.notes)
     assert "Members of x are made from the baseline's members" in notes
     assert "members are there" not in notes
@@ -87,7 +87,7 @@ def test_notes_speak_of_pairs_where_there_are_and_not_of_missing_members(tmp_pat
 
 def test_hostile_names_are_titles_and_never_paths(tmp_path, baseline):
     names = [name for name in HOSTILE if name.strip()]
-    store = write_given(tmp_path / "s", baseline, dict.fromkeys(names, baseline), name="<b>mine</b>")
+    store = import_predictions(tmp_path / "s", baseline, dict.fromkeys(names, baseline), name="<b>mine</b>")
     assert [variant.title for variant in store.study.variants] == names
     assert len(store.variants) == 1 + len(names)
     assert {path.name for path in tmp_path.iterdir()} == {"s"}
@@ -95,20 +95,20 @@ def test_hostile_names_are_titles_and_never_paths(tmp_path, baseline):
         assert (tmp_path / "s/members" / key).is_dir()
         assert len(key) < 80
     with pytest.raises(InputError, match="name: got ' ', expected printable text"):
-        Given(" ")
+        ImportedPredictions(" ")
     with pytest.raises(InputError, match=r"name: got 'a.nb', expected printable text"):
-        Given("a\nb")
+        ImportedPredictions("a\nb")
 
 
 def test_the_same_study_is_written_anew_and_another_is_not_touched(tmp_path, baseline):
-    write_given(tmp_path, baseline, {"x": baseline}, name="mine")
+    import_predictions(tmp_path, baseline, {"x": baseline}, name="mine")
     fewer = population(3, members=2)
-    write_given(tmp_path, baseline, {"x": fewer}, name="mine")
+    import_predictions(tmp_path, baseline, {"x": fewer}, name="mine")
     found = open_store(tmp_path).predictions("x")
     np.testing.assert_array_equal(found.ranked, fewer.ranked)
     for changes in (dict(name="yours"), dict(name="mine", model="another")):
-        with pytest.raises(InputError, match=r"holds another study: its .* choose another directory"):
-            write_given(tmp_path, baseline, {"x": baseline}, **changes)
+        with pytest.raises(InputError, match=r"holds another study: its .* another directory"):
+            import_predictions(tmp_path, baseline, {"x": baseline}, **changes)
     np.testing.assert_array_equal(open_store(tmp_path).predictions("x").ranked, fewer.ranked)
 
 
@@ -117,7 +117,7 @@ def test_a_trained_study_is_not_touched(tmp_path, baseline):
     store = Store.create(tmp_path, study, {})
     store.save_member("dense", 0, {}, {})
     with pytest.raises(InputError, match="holds another study: its training"):
-        write_given(tmp_path, baseline, {"x": baseline}, name="mine")
+        import_predictions(tmp_path, baseline, {"x": baseline}, name="mine")
     assert open_store(tmp_path).members("dense") == (0,)
 
 
@@ -126,40 +126,40 @@ def test_a_trained_study_is_not_touched(tmp_path, baseline):
     [
         (dict(compressed={}), "compressed: got {}, expected at least one variant"),
         (dict(compressed={"x": population(0, examples=10)}), "compressed: got 10 examples, expected 200"),
-        (dict(images=[b""]), "images: 1 for 200 examples"),
-        (dict(groups=pd.DataFrame({"a": [1]})), "groups: 1 rows for 200 examples"),
-        (dict(groups=pd.DataFrame({"label": [1] * 200})), "groups: a column is called 'label'"),
-        (dict(groups=pd.DataFrame({1: [1] * 200})), "groups: columns are called [1]; names must be text"),
-        (dict(groups=pd.DataFrame({"a": [1, "x"] * 100})), "groups: column 'a' holds object values"),
-        (dict(groups=pd.DataFrame({"a": pd.Timestamp(0)}, index=range(200))), "groups: column 'a' holds datetime64"),
-        (dict(paired=["y"]), "paired: 'y', the variants are x"),
+        (dict(images=[b""]), "images: got 1 images, expected 200"),
+        (dict(groups=pd.DataFrame({"a": [1]})), "groups: got 1 rows, expected 200"),
+        (dict(groups=pd.DataFrame({"label": [1] * 200})), "groups: got a column 'label', expected other names"),
+        (dict(groups=pd.DataFrame({1: [1] * 200})), "groups: got columns called [1], expected distinct names of text"),
+        (dict(groups=pd.DataFrame({"a": [1, "x"] * 100})), "groups: got object values in column 'a'"),
+        (dict(groups=pd.DataFrame({"a": pd.Timestamp(0)}, index=range(200))), "groups: got datetime64"),
+        (dict(paired=["y"]), "paired: got 'y', expected names of variants: x"),
     ],
 )
 def test_bad_input_leaves_nothing_behind(tmp_path, baseline, changes, message):
     with pytest.raises(InputError) as caught:
-        write_given(tmp_path / "s", baseline, **{"compressed": {"x": baseline}, "name": "mine", **changes})
+        import_predictions(tmp_path / "s", baseline, **{"compressed": {"x": baseline}, "name": "mine", **changes})
     assert str(caught.value).startswith(message)
     assert not (tmp_path / "s").exists()
 
 
 def test_a_directory_that_cannot_be_used(tmp_path, baseline):
     (tmp_path / "taken").touch()
-    with pytest.raises(InputError, match="taken cannot be written"):
-        write_given(tmp_path / "taken", baseline, {"x": baseline}, name="mine")
+    with pytest.raises(InputError, match="taken, which cannot be written"):
+        import_predictions(tmp_path / "taken", baseline, {"x": baseline}, name="mine")
     with lock(tmp_path / "held"), pytest.raises(InputError, match="in use by another"):
-        write_given(tmp_path / "held", baseline, {"x": baseline}, name="mine")
+        import_predictions(tmp_path / "held", baseline, {"x": baseline}, name="mine")
 
 
 def test_variants_that_differ_in_case_alone_would_share_a_place_on_some_disks(tmp_path, baseline):
     with pytest.raises(InputError, match="variants that differ"):
-        write_given(tmp_path / "s", baseline, {"INT8": baseline, "int8": baseline}, name="mine")
+        import_predictions(tmp_path / "s", baseline, {"INT8": baseline, "int8": baseline}, name="mine")
 
 
 def test_there_is_nothing_to_run(tmp_path, baseline):
-    study = write_given(tmp_path, baseline, {"x": baseline}, name="mine").study
+    study = import_predictions(tmp_path, baseline, {"x": baseline}, name="mine").study
     for ask in (lambda: study.planned_training, study.smoke):
         with pytest.raises(
-            InputError, match="'mine' holds predictions that were made elsewhere; there is nothing to run"
+            InputError, match="got 'mine', which holds imported predictions, expected a study with a training"
         ):
             ask()
     assert Study.from_json(study.to_json()) == study

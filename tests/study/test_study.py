@@ -31,7 +31,7 @@ def test_titles_are_worked_out_once_and_leave_the_study_what_it_is():
     study = a_study()
     fresh = Study.from_json(study.to_json())
     assert study.titles is study.titles
-    assert study.telling is study.telling
+    assert study.varied_settings is study.varied_settings
     assert fresh == study == pickle.loads(pickle.dumps(study))
     assert study.to_json() == fresh.to_json()
     other = dataclasses.replace(study, variants=study.variants[:1])
@@ -112,8 +112,8 @@ def test_steps_count_the_short_batch():
         (lambda: Pruned(0.5, begin=0.8, end=0.2), "begin < end"),
         (lambda: Quantized("int4"), "kind: got 'int4', expected float32"),
         (lambda: a_study(variants=(Pruned(0.5), Pruned(0.5))), "variants that differ"),
-        (lambda: a_study(population=0), "population: 0"),
-        (lambda: a_study().variant("nope"), "this study has dense"),
+        (lambda: a_study(population=0), "population: got 0, expected 1 or more"),
+        (lambda: a_study().variant("nope"), "variant: got 'nope', expected dense"),
         (lambda: a_study(corruptions=("mist",)), "corruptions: got 'mist', expected gaussian_noise, .*, saturate$"),
         (lambda: a_study(corruptions=("fog",), severities=(0,)), "severities: got 0, expected 1, 2, 3, 4 and 5"),
         (lambda: a_study(corruptions=("fog",), severities=()), r"severities: got \(\), expected one or more"),
@@ -126,8 +126,8 @@ def test_steps_count_the_short_batch():
             lambda: a_study(corrupted_variants=("int9",)),
             "corrupted_variants: got 'int9', expected dense, magnitude-0.5",
         ),
-        (lambda: Study.from_json({"name": "x"}), "not a description that this version"),
-        (lambda: Study.from_json({**a_study().to_json(), "colour": 1}), "not a description that this version"),
+        (lambda: Study.from_json({"name": "x"}), "expected a description that this version"),
+        (lambda: Study.from_json({**a_study().to_json(), "colour": 1}), "expected a description that this version"),
     ],
 )
 def test_bad_settings_are_one_clear_line(make, message):

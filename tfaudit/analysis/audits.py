@@ -259,7 +259,7 @@ def factors_of(data: StudyData, keys: Sequence[str]) -> tuple[Factors, ...]:
         variant = data.study.variant(key)
         assert isinstance(variant, Pruned)
         descriptions[key] = {
-            "technique": variant.technique(*(name for name in data.study.telling if name != "treatment")),
+            "technique": variant.pruning_method(*(name for name in data.study.varied_settings if name != "treatment")),
             "weight_treatment": variant.treatment,
             "sparsity": variant.sparsity if variant.ratio is None else data.means(key, ["sparsity"])["sparsity"],
         }

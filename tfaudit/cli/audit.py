@@ -117,10 +117,10 @@ def audit(
     if directory:
         from tfaudit.analysis.study_audit import StudyAudit
         from tfaudit.cli.report import show
-        from tfaudit.store.external import write_given
+        from tfaudit.store.external import import_predictions
 
         title = name or directory.absolute().name
-        store = write_given(
+        store = import_predictions(
             directory, reference, populations, name=title, dataset=labels.name, paired=pairs, groups=columns
         )
         show(StudyAudit.read(store, alpha=alpha, permutations=permutations), table=not single)

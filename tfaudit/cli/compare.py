@@ -92,9 +92,9 @@ def _write_study(directory: Path, found: ModelPredictions, baseline: Path, data:
 
     from tfaudit.analysis.study_audit import StudyAudit
     from tfaudit.cli.report import show
-    from tfaudit.store.external import write_given
+    from tfaudit.store.external import import_predictions
 
-    store = write_given(
+    store = import_predictions(
         directory,
         found.baseline,
         found.compressed,

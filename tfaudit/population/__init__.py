@@ -1,1 +1,1 @@
-"""Training, compressing and predicting a population of members."""
+"""Populations: training, compressing and testing the members of a study."""

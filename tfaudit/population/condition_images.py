@@ -1,4 +1,4 @@
-"""The images of a condition: the test set corrupted, or a benchmark set; what cannot be had is told before a run."""
+"""The images of a condition: a corrupted test set or a benchmark set."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from tfaudit.study.study import Study
 __all__ = ["ConditionImages", "check_conditions", "condition_images"]
 
 BATCH = 256
-"""Images of a streaming set that are held in memory at a time."""
+"""Number of images of a streaming set in memory at a time."""
 
 
 class ConditionImages(NamedTuple):
-    """What the members are shown under a condition.
+    """The images of a condition.
 
     Attributes:
-        images: uint8 `(N, H, W, C)`, as the model takes them; of a streaming set mapped from a file without a name.
-        classes: the only classes that may be answered, or None.
-        benchmark: where the images come from; None for the test set.
+        images: uint8 `(N, H, W, C)`, as the model takes them; for a streaming set, mapped from an unnamed file.
+        classes: classes to which predictions are restricted, or None.
+        benchmark: the benchmark set of the images; None for the corrupted test set.
     """
 
     images: np.ndarray
@@ -36,15 +36,15 @@ class ConditionImages(NamedTuple):
 
 
 def check_conditions(study: Study, test: Dataset) -> None:
-    """Refuses a study under whose conditions nothing could be predicted.
+    """Check, before a run, that the images of all conditions are available.
 
     Raises:
-        InputError: a benchmark set that is not here or does not fit, or images too small to be corrupted.
+        InputError: a benchmark set is missing or does not fit, or the images are too small to be corrupted.
     """
     if not study.conditions:
         return
     shape = test.fixed_shape()
-    if study.corruptions:  # an image stands for all: sizes and channels are the same
+    if study.corruptions:  # one image suffices, since all have the same shape
         corrupt(np.zeros((1, *shape), np.uint8), study.corruptions[0], study.severities[0], seed=study.seed)
     for condition in study.conditions:
         if not condition.is_computed:
@@ -52,15 +52,15 @@ def check_conditions(study: Study, test: Dataset) -> None:
 
 
 def condition_images(study: Study, test: Dataset, condition: Condition) -> ConditionImages:
-    """The images of a condition, once for all members.
+    """Return the images of a condition.
 
     Args:
-        study: says how images are cut, the seed of corruptions and the limit.
+        study: sets the crop of the images, the seed of the corruptions and the limit.
         test: the study's test set.
         condition: one of the study's.
 
     Raises:
-        InputError: the images cannot be had, or there is no room for those of a streaming set.
+        InputError: the images are not available, or the disk has no space for those of a streaming set.
     """
     if condition.is_computed:
 
@@ -77,7 +77,7 @@ def _trained(study: Study, test: Dataset) -> TrainedModel:
 
 
 def _all_images(dataset: Dataset, change: Callable[[np.ndarray, int], np.ndarray]) -> np.ndarray:
-    """All images of a set, changed; `change` takes some of them and the number of the first one."""
+    """Return all images of a set, changed; `change` takes some images and the position of the first one."""
     if dataset.in_memory:
         return change(dataset.images, 0)
 
@@ -91,16 +91,15 @@ def _all_images(dataset: Dataset, change: Callable[[np.ndarray, int], np.ndarray
 
 
 def _mapped(parts: Iterator[np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
-    """The parts as one uint8 array in a file without a name: it is gone with the array, however the process ends."""
+    """Return the parts as one uint8 array in an unnamed file, which is deleted however the process ends."""
     with tempfile.TemporaryFile() as file:
         try:
-            # Written, not assigned to the mapped array: a full disk is an error then, and no fatal signal.
+            # Writing to a full disk is an error; assigning to a mapped array would be a fatal signal.
             for part in parts:
                 file.write(np.ascontiguousarray(part).data)
             file.flush()
         except OSError as problem:
-            raise InputError(
-                f"corruptions: no room in {tempfile.gettempdir()} for {np.prod(shape) / 1e9:.1f} GB of images "
-                f"({problem.strerror}); TMPDIR names another folder"
-            ) from problem
+            size = f"{np.prod(shape) / 1e9:.1f} GB of images"
+            got = f"no space in {tempfile.gettempdir()} for {size} ({problem.strerror})"
+            raise InputError("corruptions", got, f"space for {size}; TMPDIR names another folder") from problem
         return np.memmap(file, np.uint8, "r", shape=shape)

@@ -1,4 +1,4 @@
-"""One condition: its images once, then every member that has not seen them."""
+"""Evaluation of members under the conditions of a study."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ __all__ = ["Evaluator"]
 
 
 class Evaluator:
-    """Predicts under the conditions of a study with its members, in one process.
+    """Evaluates a study's members under its conditions, in one process.
 
-    Data, the images of the last condition and one traced model are kept; what a member answers depends on its model and
-    the condition alone.
+    It reuses data, the images of the last condition and one traced model, yet predictions depend on the member's model
+    and the condition alone.
 
     Args:
-        store: holds the members, and takes the predictions.
+        store: store of the members and their predictions.
     """
 
     def __init__(self, store: Store) -> None:
@@ -36,21 +36,21 @@ class Evaluator:
         self._images = functools.lru_cache(maxsize=1)(self._new_images)
 
     def prepare(self, condition: Condition) -> None:
-        """Makes the images, and stores the examples of a benchmark set.
+        """Compute or load the images, and store the examples of a benchmark set.
 
         Raises:
-            InputError: the images cannot be had.
+            InputError: the images are not available.
         """
         self._images(condition)
 
-    def make(self, condition: Condition, tell: Callable[[int], None]) -> None:
-        """Predicts with every member that is missing under the condition, and stores each answer as it is there.
+    def evaluate(self, condition: Condition, report: Callable[[int], None]) -> None:
+        """Predict with every member whose evaluation is missing, and store each evaluation at once.
 
-        A member that cannot be evaluated does not keep the others from it.
+        A member that cannot be evaluated does not stop the others.
 
         Args:
             condition: one of the study's.
-            tell: is told how many are left, after each.
+            report: called after each member with the number of members left.
 
         Raises:
             OSError: the predictions cannot be written.
@@ -67,30 +67,30 @@ class Evaluator:
                 continue
             self._store.evaluations.save(variant, member, condition.split, ranked)
             left -= 1
-            tell(left)
+            report(left)
         if problems:
             (name, first), others = problems[0], len(problems) - 1
             raise RuntimeError(f"{name}{f' and {others} more' * bool(others)}: {first}") from first
 
     def _predicted(self, condition: Condition, variant: str, member: int) -> RankedClasses:
-        shown, k = self._images(condition), min(self._store.study.top_k, self._test.num_classes)
-        return predict(self._models.open(variant, member), shown.images, k=k, classes=shown.classes)
+        inputs, k = self._images(condition), min(self._store.study.top_k, self._test.num_classes)
+        return predict(self._models.open(variant, member), inputs.images, k=k, classes=inputs.classes)
 
     def _new_images(self, condition: Condition) -> ConditionImages:
-        self._images.cache_clear()  # before the next ones are made: two sets of ImageNet's size need not fit
-        shown = condition_images(self._store.study, self._test, condition)
-        if shown.benchmark is not None:
-            self._store_examples(condition, shown.benchmark)
-        return shown
+        self._images.cache_clear()  # first, since two sets of ImageNet's size may not fit
+        inputs = condition_images(self._store.study, self._test, condition)
+        if inputs.benchmark is not None:
+            self._store_examples(condition, inputs.benchmark)
+        return inputs
 
     def _store_examples(self, condition: Condition, benchmark: Benchmark) -> None:
-        """Stores id, label and groups of a set's examples; their images only where they are not one test set anew."""
+        """Store id, label and groups of a set's examples, and their images unless the set corrupts a test set."""
         split, ids = condition.split, benchmark.dataset.example_ids.tolist()
         try:
-            there = self._store.examples(split, images=False, groups=False)
-            if there["example"].tolist() == ids and there["label"].tolist() == benchmark.labels.tolist():
+            stored = self._store.examples(split, images=False, groups=False)
+            if stored["example"].tolist() == ids and stored["label"].tolist() == benchmark.labels.tolist():
                 return
-            self._store.evaluations.forget(split)  # they are of other examples
+            self._store.evaluations.delete(split)  # its examples changed
         except InputError:  # missing or damaged
             pass
         images = [b""] * len(ids) if condition.severity else pngs(benchmark.dataset)

@@ -1,4 +1,4 @@
-"""The local engine: a few worker processes that stay alive, and a plan of jobs that depend on one another."""
+"""The local engine: worker processes on this machine."""
 
 from __future__ import annotations
 
@@ -13,35 +13,39 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from tfaudit.errors import InputError
-from tfaudit.population.jobs import Event, Job, Order
+from tfaudit.population.plan import Event, Job, Order
 
-__all__ = ["carry_out"]
+__all__ = ["run_jobs"]
 
 COMMAND = (sys.executable, "-m", "tfaudit.population.worker")
-"""Starts a worker, followed by the directory."""
+"""Starts a worker; the directory follows."""
 
 ATTEMPTS = 2
-"""A job that fails is tried once more."""
+"""How often a job is tried."""
 
 
-def carry_out(directory: Path, jobs: Sequence[Job], workers: int) -> Generator[Event]:
-    """Does every job on a few processes and tells what happens as it happens.
+def run_jobs(directory: Path, jobs: Sequence[Job], workers: int) -> Generator[Event]:
+    """Run jobs in worker processes and yield events as they happen.
 
-    A worker that dies is replaced, and its job counts as failed once. Jobs whose parent failed fail with it. Closing
-    the generator, or any exception, ends the workers at once.
+    A worker that dies is replaced, and its job counts as failed once. A job fails if the job that it needs fails.
+    Closing the generator, or any exception, ends the workers at once.
 
     Args:
-        directory: of the store; `study.json` is there.
-        jobs: in the order in which they are wanted; those whose parent is not among them can start at once.
-        workers: processes; never more than jobs.
+        directory: of the store; its `study.json` exists.
+        jobs: in the order in which they should be done. A job can start once the job that it needs is done or is not
+            among them.
+        workers: number of processes, at most one per job.
+
+    Yields:
+        The events.
 
     Raises:
-        InputError: no job can fare better: bad input, or a disk that is full or cannot be written.
+        InputError: no job can succeed: bad input, or a disk that is full or cannot be written.
     """
     waiting = list(jobs)
     undone = {job.order for job in jobs}
     failures: dict[Order, int] = {}
-    lost: dict[Order, Job] = {}
+    failed: dict[Order, Job] = {}
     with contextlib.ExitStack() as stack, selectors.DefaultSelector() as selector:
         idle = [_Worker(directory, number) for number in range(min(workers, len(jobs)))]
         for worker in idle:
@@ -49,9 +53,9 @@ def carry_out(directory: Path, jobs: Sequence[Job], workers: int) -> Generator[E
             selector.register(worker.answers, selectors.EVENT_READ, worker)
         busy: dict[_Worker, Job] = {}
         while waiting or busy:
-            for job in [job for job in waiting if job.needs in lost]:
+            for job in [job for job in waiting if job.needs in failed]:
                 waiting.remove(job)
-                yield Event("failed", job, f"its parent, {lost[cast(Order, job.needs)].name}, failed")
+                yield Event("failed", job, f"its parent, {failed[cast(Order, job.needs)].name}, failed")
             ready = [job for job in waiting if job.needs not in undone]
             for worker, job in zip(idle[:], ready, strict=False):
                 idle.remove(worker)
@@ -67,29 +71,28 @@ def carry_out(directory: Path, jobs: Sequence[Job], workers: int) -> Generator[E
                 if answer is not None and "left" in answer:
                     yield Event("advanced", busy[worker], left=answer["left"])
                     continue
-                made = busy.pop(worker, None)
+                finished = busy.pop(worker, None)
                 if answer is None:
                     selector.unregister(worker.answers)
                     worker.restart()
                     selector.register(worker.answers, selectors.EVENT_READ, worker)
-                    answer = {"error": f"the worker process died; its last words are in {worker.log}"}
-                if made is None:  # it was idle when it died, and so is its successor
+                    answer = {"error": f"the worker process died; its log is {worker.log}"}
+                if finished is None:  # the worker was idle when it died, and its successor is idle too
                     continue
-                job = made
                 idle.append(worker)
                 if answer.get("fatal"):
-                    raise InputError(answer["fatal"])
+                    raise InputError(*answer["fatal"])
                 if answer["error"] is None:
-                    undone.discard(job.order)
-                    yield Event("done", job)
+                    undone.discard(finished.order)
+                    yield Event("done", finished)
                     continue
-                failures[job.order] = failures.get(job.order, 0) + 1
-                if failures[job.order] < ATTEMPTS:
-                    waiting.insert(0, job)
-                    yield Event("retried", job, answer["error"])
+                failures[finished.order] = failures.get(finished.order, 0) + 1
+                if failures[finished.order] < ATTEMPTS:
+                    waiting.insert(0, finished)
+                    yield Event("retried", finished, answer["error"])
                 else:
-                    lost[job.order] = job
-                    yield Event("failed", job, answer["error"])
+                    failed[finished.order] = finished
+                    yield Event("failed", finished, answer["error"])
 
 
 class _Worker:
@@ -102,24 +105,24 @@ class _Worker:
 
     def _launch(self) -> None:
         self.log.parent.mkdir(exist_ok=True)
-        # Workers share a GPU where there is one: each takes the memory it needs, not all of it.
+        # Workers share a GPU, so each allocates the memory that it needs instead of all of it.
         settings = {"TF_CPP_MIN_LOG_LEVEL": "2", "OMP_NUM_THREADS": "1", "TF_FORCE_GPU_ALLOW_GROWTH": "true"}
         environment = {**os.environ, **settings, "PYTHONUNBUFFERED": "1"}
         with self.log.open("ab") as log:
-            # Unbuffered: what is read beyond one answer would be hidden from the selector.
+            # The pipes are unbuffered: the selector would not see answers that a buffer holds.
             self._process = subprocess.Popen(
                 self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, env=environment, bufsize=0
             )
-        self._jobs = cast(IO[bytes], self._process.stdin)
+        self._orders = cast(IO[bytes], self._process.stdin)
         self.answers = cast(IO[bytes], self._process.stdout)
 
     def start(self, job: Job) -> None:
-        with contextlib.suppress(BrokenPipeError):  # it died; the end of its answers will tell
-            self._jobs.write(json.dumps(job.order).encode() + b"\n")
-            self._jobs.flush()
+        with contextlib.suppress(BrokenPipeError):  # the worker died, which the end of its answers shows
+            self._orders.write(json.dumps(job.order).encode() + b"\n")
+            self._orders.flush()
 
     def answer(self) -> dict[str, Any] | None:
-        """One answer, or None where the process died."""
+        """Return one answer, or None if the process died."""
         line = self.answers.readline()
         return json.loads(line) if line.endswith(b"\n") else None
 
@@ -130,6 +133,6 @@ class _Worker:
     def end(self) -> None:
         self._process.kill()
         self._process.wait()
-        for pipe in (self._jobs, self.answers):
+        for pipe in (self._orders, self.answers):
             with contextlib.suppress(BrokenPipeError):
                 pipe.close()

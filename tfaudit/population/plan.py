@@ -1,33 +1,139 @@
-"""What is still to do in a store."""
+"""The plan of a run: the jobs that are still to do in a store."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 from tfaudit.errors import InputError
-from tfaudit.population.jobs import ConditionJob, MemberJob
 from tfaudit.store.store import Store
 from tfaudit.study.conditions import Condition
 
-__all__ = ["condition_jobs", "evaluated_members", "member_jobs", "missing_evaluations"]
+__all__ = [
+    "ConditionJob",
+    "Event",
+    "Job",
+    "MemberJob",
+    "Order",
+    "condition_jobs",
+    "evaluated_members",
+    "member_jobs",
+    "missing_evaluations",
+]
+
+Order = tuple[str, str, int]
+"""A job as a worker receives it: "member", variant and number, or "condition", corruption and severity."""
+
+
+@dataclass(frozen=True)
+class MemberJob:
+    """A member to train or compress.
+
+    Attributes:
+        variant: key.
+        member: number.
+        parent: key of the variant whose member of the same number must be made first.
+        size: number of members' predictions that the job produces.
+    """
+
+    variant: str
+    member: int
+    parent: str | None = None
+    size: ClassVar[int] = 1
+
+    @property
+    def order(self) -> Order:
+        """What a worker receives; no two jobs have the same order."""
+        return "member", self.variant, self.member
+
+    @property
+    def needs(self) -> Order | None:
+        """Order of the job that must be done first, if it is in the plan."""
+        return None if self.parent is None else ("member", self.parent, self.member)
+
+    @property
+    def name(self) -> str:
+        """Readable name."""
+        return f"{self.variant}/{self.member:03d}"
+
+    def save_failure(self, store: Store, traceback: str) -> None:
+        """Record in the store that the job failed."""
+        store.save_failure(self.variant, self.member, traceback)
+
+    def delete_failure(self, store: Store) -> None:
+        """Do nothing: the record of a finished member has replaced that of a failure."""
+
+
+@dataclass(frozen=True)
+class ConditionJob:
+    """A condition to test members under.
+
+    Attributes:
+        condition: one of the study's.
+        size: number of members that have not been tested under it.
+    """
+
+    condition: Condition
+    size: int
+    needs: ClassVar[None] = None
+
+    @property
+    def order(self) -> Order:
+        """What a worker receives; no two jobs have the same order."""
+        return "condition", *self.condition
+
+    @property
+    def name(self) -> str:
+        """Readable name."""
+        return self.condition.title
+
+    def save_failure(self, store: Store, traceback: str) -> None:
+        """Record in the store that the job failed."""
+        store.evaluations.save_failure(self.condition.split, traceback)
+
+    def delete_failure(self, store: Store) -> None:
+        """Delete the record of an earlier failure."""
+        store.evaluations.delete_failure(self.condition.split)
+
+
+Job = MemberJob | ConditionJob
+
+
+@dataclass(frozen=True)
+class Event:
+    """A change of a job's state.
+
+    Attributes:
+        kind: "started", "advanced", "done", "retried" or "failed".
+        job: the job.
+        error: the traceback of a job that was retried or failed.
+        left: for "advanced", how many of the job's predictions are missing.
+    """
+
+    kind: str
+    job: Job
+    error: str = ""
+    left: int = 0
 
 
 def member_jobs(store: Store) -> list[MemberJob]:
-    """The members to make, number by number, so that a run cut short holds smaller but whole populations."""
+    """Return the members to make, number by number, so that an interrupted run leaves smaller but whole populations."""
     study = store.study
     jobs = [MemberJob(v.key, member, v.parent) for member in range(study.population) for v in study.all_variants]
     return [job for job in jobs if not store.is_complete(job.variant, job.member)]
 
 
 def condition_jobs(store: Store) -> list[ConditionJob]:
-    """The conditions under which members that are to be evaluated have not been."""
+    """Return the conditions under which members are still to be tested."""
     missing = {condition: missing_evaluations(store, condition) for condition in store.study.conditions}
     return [ConditionJob(condition, len(pairs)) for condition, pairs in missing.items() if pairs]
 
 
 def missing_evaluations(store: Store, condition: Condition) -> list[tuple[str, int]]:
-    """Variants and members whose evaluation under a condition is not there, is damaged or of another model."""
+    """Return variants and members whose evaluation under a condition is missing, damaged or of another model."""
     try:
         examples = len(store.examples(condition.split, images=False, groups=False))
-    except InputError:  # a benchmark set's own examples are missing or damaged: they are written with the evaluations
+    except InputError:  # a benchmark set's examples are missing or damaged; they are written with its evaluations
         return evaluated_members(store)
     return [
         pair for pair in evaluated_members(store) if not store.evaluations.is_complete(*pair, condition.split, examples)
@@ -35,7 +141,7 @@ def missing_evaluations(store: Store, condition: Condition) -> list[tuple[str, i
 
 
 def evaluated_members(store: Store) -> list[tuple[str, int]]:
-    """Variants and members, as far as they are complete, that are to be evaluated under every condition."""
+    """Return variants and numbers of the complete members that are to be tested under every condition."""
     study = store.study
     keys = [variant.key for variant in study.all_variants]
     if study.corrupted_variants is not None:

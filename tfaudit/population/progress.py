@@ -1,36 +1,22 @@
-"""What a person sees while a study runs: a live bar in a terminal, plain lines elsewhere."""
+"""Progress of a run: a live bar in a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
 import time
 from collections import Counter
-from types import TracebackType
-from typing import Protocol, Self
+from typing import Self
 
+import rich.progress
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from tfaudit.population.jobs import Event, Order
+from tfaudit.population.plan import Event, Order
 
-__all__ = ["LiveProgress", "NoProgress", "PlainProgress", "Reporter", "progress_for"]
-
-
-class Reporter(Protocol):
-    """Takes the events of a run. Used as a context manager around it."""
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None: ...
-
-    def begin(self, total: int, already: int, *, what: str = "members") -> None:
-        """So many members or evaluations are wanted, so many of them are there already."""
-
-    def take(self, event: Event) -> None:
-        """Something happened to a job."""
+__all__ = ["LiveProgress", "PlainProgress", "Progress", "progress_for"]
 
 
-class NoProgress:
-    """Says nothing: the library's default."""
+class Progress:
+    """A display of a run's events, used as a context manager around it. The base class displays nothing."""
 
     def __enter__(self) -> Self:
         return self
@@ -39,18 +25,18 @@ class NoProgress:
         pass
 
     def begin(self, total: int, already: int, *, what: str = "members") -> None:
-        """Does nothing."""
+        """Start a phase in which `total` members or evaluations are wanted, `already` of which exist."""
 
-    def take(self, event: Event) -> None:
-        """Does nothing."""
+    def update(self, event: Event) -> None:
+        """Display an event."""
 
 
-class _Counting(NoProgress):
-    """Counts what is made and estimates the time left from the rate so far."""
+class _CountingProgress(Progress):
+    """Counts what is done and estimates the remaining time from the rate so far."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
-        _Counting.begin(self, 0, 0)
+        _CountingProgress.begin(self, 0, 0)
 
     def begin(self, total: int, already: int, *, what: str = "members") -> None:
         self.total, self.already, self.what, self.began = total, already, what, time.monotonic()
@@ -59,9 +45,9 @@ class _Counting(NoProgress):
         self.made: dict[Order, int] = {}
         self.given_up = 0
         if already:
-            self.console.print(f"{already} of {total} {what} are there already")
+            self.console.print(f"{already} of {total} {what} exist already")
 
-    def take(self, event: Event) -> None:
+    def update(self, event: Event) -> None:
         job = event.job
         if event.kind in ("advanced", "done"):
             self.made[job.order] = job.size - event.left
@@ -81,32 +67,32 @@ class _Counting(NoProgress):
 
     @property
     def done(self) -> int:
-        """How many are there."""
+        """Number of members or evaluations that exist."""
         return self.already + sum(self.made.values())
 
     @property
     def left(self) -> str:
-        """How long it may still take; empty before the first is made and after the last."""
+        """Estimate of the remaining time; empty before the first is made and after the last."""
         made, missing = sum(self.made.values()), self.total - self.done - self.given_up
         if not made or not missing:
             return ""
         return f"about {_duration((time.monotonic() - self.began) / made * missing)} left"
 
 
-class PlainProgress(_Counting):
-    """One line a job, for logs and pipes."""
+class PlainProgress(_CountingProgress):
+    """One line per job, for logs and pipes."""
 
-    def take(self, event: Event) -> None:
-        """Counts, and prints a line where a job is done."""
-        super().take(event)
+    def update(self, event: Event) -> None:
+        """Count the event, and print a line if a job is done."""
+        super().update(event)
         if event.kind == "done":
             failed = f"{self.counts['failed']} failed" if self.counts["failed"] else ""
             parts = [f"[{self.done}/{self.total}] {event.job.name} done", failed, self.left]
             self.console.print(", ".join(filter(None, parts)), markup=False, highlight=False)
 
 
-class LiveProgress(_Counting):
-    """A bar with members or evaluations done, jobs running and failed, and the time left."""
+class LiveProgress(_CountingProgress):
+    """A bar with the members or evaluations done, the jobs running and failed, and the remaining time."""
 
     def __init__(self, console: Console) -> None:
         super().__init__(console)
@@ -118,7 +104,7 @@ class LiveProgress(_Counting):
             TextColumn("{task.fields[state]}"),
             TimeElapsedColumn(),
         )
-        self._bar = Progress(*columns, console=console)
+        self._bar = rich.progress.Progress(*columns, console=console)
         self._task = self._bar.add_task("members", total=None, state="starting")
 
     def __enter__(self) -> Self:
@@ -129,13 +115,13 @@ class LiveProgress(_Counting):
         self._bar.stop()
 
     def begin(self, total: int, already: int, *, what: str = "members") -> None:
-        """Sets the bar's length."""
+        """Set the length of the bar."""
         super().begin(total, already, what=what)
         self._show()
 
-    def take(self, event: Event) -> None:
-        """Counts and moves the bar."""
-        super().take(event)
+    def update(self, event: Event) -> None:
+        """Count the event and move the bar."""
+        super().update(event)
         self._show()
 
     def _show(self) -> None:
@@ -148,8 +134,8 @@ class LiveProgress(_Counting):
         )
 
 
-def progress_for(console: Console) -> Reporter:
-    """The live bar where there is a terminal, else plain lines."""
+def progress_for(console: Console) -> Progress:
+    """Return a live bar for a terminal, plain lines for anything else."""
     return LiveProgress(console) if console.is_terminal else PlainProgress(console)
 
 

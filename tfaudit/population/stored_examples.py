@@ -1,4 +1,4 @@
-"""The examples of a study: its splits, and the copy of the test set that reports and viewer show."""
+"""The splits of a study, and the copy of the test set that the report and the viewer show."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ __all__ = ["class_facts", "load_splits", "load_test", "pngs", "store_examples"]
 
 
 THUMBNAIL, SMALL_THUMBNAIL, MANY = 224, 96, 20_000
-"""Longest edge of the images that are kept, in pixels; of more than so many images the small one."""
+"""Longest edge of the stored images in pixels: `THUMBNAIL`, or `SMALL_THUMBNAIL` for more than `MANY` images."""
 
 
 def load_splits(study: Study) -> tuple[Dataset, Dataset]:
-    """The training and the test set of a study, cut to its limit.
+    """Return the training and the test set of a study, cut to its limit.
 
     Raises:
-        InputError: the data set, or one of the splits "train" and "test", is not there.
+        InputError: the data set or one of its splits is not available.
     """
     train = load_dataset(study.dataset, "train", image_size=study.image_size, crop=study.crop)
     return train.take(study.limit) if study.limit else train, load_test(study)
 
 
 def load_test(study: Study) -> Dataset:
-    """The test set alone.
+    """Return the test set of a study, cut to its limit.
 
     Raises:
-        InputError: it is not there.
+        InputError: the test set is not available.
     """
     test = load_dataset(study.dataset, test_split(study.dataset), image_size=study.image_size, crop=study.crop)
     return test.take(study.limit) if study.limit else test
 
 
 def store_examples(store: Store, train: Dataset, test: Dataset) -> None:
-    """Stores id, label, PNG and groups of every test example, and the facts of the classes, unless they are there."""
-    with contextlib.suppress(InputError):  # missing or damaged: written anew
+    """Store id, label, PNG and groups of every test example, and the facts about the classes, unless they exist."""
+    with contextlib.suppress(InputError):  # missing or damaged
         if len(store.examples("test")) == test.num_examples and store.table("classes") is not None:
             return
     ids = test.example_ids.tolist()
@@ -55,16 +55,16 @@ def store_examples(store: Store, train: Dataset, test: Dataset) -> None:
 
 
 def pngs(dataset: Dataset) -> list[bytes]:
-    """The images of a set as PNGs to be looked at, in order."""
+    """Return thumbnails of a set's images as PNGs, in order."""
     edge = THUMBNAIL if dataset.num_examples <= MANY else SMALL_THUMBNAIL
     return [_png(image) for image in dataset.thumbnails(edge)]
 
 
 def class_facts(train: Dataset) -> pd.DataFrame:
-    """What [P] 3.1 explains accuracy with: one row per class of the training set.
+    """Return one row per class of the training set with the properties that explain accuracy in [P] 3.1.
 
-    Columns: `class`, `train_examples`, and `entropy_bits`, the mean entropy of its images' pixel values; NaN for a set
-    that streams, which is not decoded for it.
+    Columns: `class`, `train_examples`, and `entropy_bits`, the mean entropy of its images' pixel values; NaN for a
+    streaming set, whose images would have to be decoded.
     """
     count = np.bincount(train.labels, minlength=train.num_classes)
     entropy = np.full(train.num_classes, np.nan)

@@ -1,11 +1,13 @@
-"""A worker process: does the jobs it is told to, one after another.
+"""A worker process: does jobs one after another.
 
-`python -m tfaudit.population.worker DIR` reads one order a line from its standard input, `["member", variant, number]`
-or `["condition", corruption, severity]`, and answers each with one line: `{"error": null}`, or the traceback; `"fatal"`
-besides, one line, where no job of the run can fare better (bad input, a full disk). Before that, `{"left": n}` tells
-how many predictions of a condition are still missing. It ends when its input ends, even in the middle of a job, so that
-no worker outlives a killed run. A process of its own rather than a fork or a `multiprocessing` child: it needs no
-`if __name__ == "__main__"` in the user's script and works from notebooks.
+`python -m tfaudit.population.worker DIR` reads one order per line from its standard input, `["member", variant,
+number]` or `["condition", corruption, severity]`, and answers each with one line: `{"error": null}`, or the traceback.
+If no job of the run can succeed (bad input, a full disk), the answer also has `"fatal"`: the argument, what was got and
+what was expected, as in an `InputError`. During a condition, `{"left": n}` reports how many predictions are missing.
+
+The process ends when its input ends, even during a job, so no worker outlives a killed run. It is a process of its own
+rather than a fork or a `multiprocessing` child, so it works from notebooks and from scripts without
+`if __name__ == "__main__"`.
 """
 
 from __future__ import annotations
@@ -24,71 +26,58 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tfaudit.errors import InputError
-from tfaudit.population.jobs import Order
 from tfaudit.study.conditions import Condition
 
 if TYPE_CHECKING:
     from tfaudit.population.evaluation import Evaluator
     from tfaudit.population.member import MemberMaker
+    from tfaudit.population.plan import Order
     from tfaudit.store.store import Store
 
 _DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM)
 
 
 def main(directory: str) -> None:
-    """Serves orders until the standard input ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle: it ends the workers
+    """Do jobs until the standard input ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C and ends the workers
     answers = os.fdopen(os.dup(1), "w", buffering=1)
-    os.dup2(2, 1)  # whatever a library prints goes to the log, not among the answers
-    workshop = _Workshop(directory)
+    os.dup2(2, 1)  # what libraries print goes to the log, not among the answers
+    runner = _JobRunner(directory)
 
-    def answer(words: dict[str, object]) -> None:
-        answers.write(json.dumps(words) + "\n")
+    def send(answer: dict[str, object]) -> None:
+        answers.write(json.dumps(answer) + "\n")
 
     for order in _read_orders():
-        answer(_carry_out(workshop, order, lambda left: answer({"left": left})))
+        send(runner.run(*order, lambda left: send({"left": left})))
 
 
-def _carry_out(workshop: _Workshop, order: Order, tell: Callable[[int], None]) -> dict[str, object]:
-    try:
-        workshop.prepare(*order)
-    except InputError as problem:
-        return {"error": traceback.format_exc(), "fatal": str(problem)}
-    except BaseException as problem:
-        return {"error": traceback.format_exc(), **workshop.refusal(problem)}
-    try:
-        workshop.make(*order, tell)
-    except BaseException as problem:
-        return {"error": traceback.format_exc(), **workshop.refusal(problem)}
-    return {"error": None}
-
-
-class _Workshop:
-    """What a worker does its jobs with: made when it is first needed, and kept."""
+class _JobRunner:
+    """Does jobs with tools that are created when a job first needs them."""
 
     def __init__(self, directory: str) -> None:
         self._directory = directory
 
-    def prepare(self, kind: str, name: str, number: int) -> None:
-        """Brings about what the job cannot do without."""
-        if kind == "member":
-            self._members.prepare(name)
-        else:
-            self._conditions.prepare(Condition(name, number))
-
-    def make(self, kind: str, name: str, number: int, tell: Callable[[int], None]) -> None:
-        """Does the job; `tell` hears how many predictions of a condition are left."""
-        if kind == "member":
-            self._members.make(name, number)
-        else:
-            self._conditions.make(Condition(name, number), tell)
-
-    def refusal(self, problem: BaseException) -> dict[str, object]:
-        """What to answer besides where the disk took nothing more; nothing where it did."""
-        if not isinstance(problem, OSError) or problem.errno not in _DISK:
-            return {}
-        refused = f"{problem.strerror}: {problem.filename}"
-        return {"fatal": f"directory: {self._directory} cannot be written ({refused}); free it, then run again"}
+    def run(self, kind: str, name: str, number: int, report: Callable[[int], None]) -> dict[str, object]:
+        """Do a job and return the answer; `report` receives the number of a condition's missing predictions."""
+        prepared = False
+        try:
+            if kind == "member":
+                self._members.prepare(name)
+                prepared = True
+                self._members.make(name, number)
+            else:
+                self._conditions.prepare(Condition(name, number))
+                prepared = True
+                self._conditions.evaluate(Condition(name, number), report)
+        except BaseException as problem:
+            answer: dict[str, object] = {"error": traceback.format_exc()}
+            if isinstance(problem, InputError) and not prepared:
+                answer["fatal"] = [problem.argument, problem.got, problem.expected]
+            elif isinstance(problem, OSError) and problem.errno in _DISK:
+                got = f"{self._directory}, which cannot be written ({problem.strerror}: {problem.filename})"
+                answer["fatal"] = ["directory", got, "a writable directory with free space; then run again"]
+            return answer
+        return {"error": None}
 
     @functools.cached_property
     def _store(self) -> Store:
@@ -96,7 +85,7 @@ class _Workshop:
 
         tf.config.threading.set_intra_op_parallelism_threads(1)
         tf.config.threading.set_inter_op_parallelism_threads(1)
-        if tf.config.list_physical_devices("GPU"):  # on one thread of a CPU it only costs: a quarter of LeNet's speed
+        if tf.config.list_physical_devices("GPU"):  # on a CPU with one thread it only costs a quarter of LeNet's speed
             tf.config.experimental.enable_op_determinism()
 
         from tfaudit.store.store import open_store
@@ -105,7 +94,7 @@ class _Workshop:
 
     @functools.cached_property
     def _members(self) -> MemberMaker:
-        store = self._store  # first: threads are set before TensorFlow does anything
+        store = self._store  # first, since it sets the threads before TensorFlow starts
 
         from tfaudit.population.member import MemberMaker
 
@@ -126,7 +115,7 @@ def _read_orders() -> Iterator[Order]:
     def read() -> None:
         for line in sys.stdin:
             orders.put(tuple(json.loads(line)))
-        os._exit(0)  # the parent is gone or done with us; nothing half-made counts
+        os._exit(0)  # the parent has ended or needs no more jobs; unfinished work does not count
 
     threading.Thread(target=read, daemon=True).start()
     return iter(orders.get, None)

@@ -1,54 +1,64 @@
-"""Predictions of a study's members under its conditions: what has been made, from what, and what failed.
+"""Predictions of a study's members under its conditions.
 
-A member's record vouches for its predictions of the test set. Evaluations come later and by the hundred, so each file
-vouches for itself: it carries a checksum of its contents and what it was made from. One that is damaged, or whose
-member has been made anew since, does not count.
+A member's record holds the checksum of its predictions of the test set. Evaluations follow later and by the hundred, so
+each file holds a checksum of its content and the origin of its model. A file that is damaged, or whose member has been
+trained again since, does not count.
 """
 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from tfaudit.errors import InputError
 from tfaudit.stats.ranking import RankedClasses
 from tfaudit.store import parquet
-from tfaudit.store.members import MEND, MemberRecords
+from tfaudit.store.files import file_error, write_whole
+from tfaudit.study.study import Study
 
-__all__ = ["Evaluations"]
+__all__ = ["Evaluations", "prediction_path"]
+
+
+def prediction_path(variant: str, member: int, split: str = "test") -> str:
+    """Return the path of a member's predictions, relative to the study's directory."""
+    return f"predictions/split={split}/variant={variant}/{member:03d}.parquet"
 
 
 class Evaluations:
     """The files `predictions/split=SPLIT/variant=VARIANT/MEMBER.parquet` of a study's conditions.
 
     Args:
-        records: of the members.
+        directory: of the study.
+        study: as it is run.
+        origin: returns what identifies the model of a variant and member (`Store.origin`).
     """
 
-    def __init__(self, records: MemberRecords) -> None:
-        self._records = records
+    def __init__(self, directory: Path, study: Study, origin: Callable[[str, int], dict[str, Any]]) -> None:
+        self._directory, self._study, self._origin = directory, study, origin
 
     def save(self, variant: str, member: int, split: str, ranked: RankedClasses) -> None:
-        """Writes an evaluation, whole or not at all.
+        """Write an evaluation, whole or not at all.
 
         Args:
             variant: key.
-            member: number; it is complete.
+            member: number of a complete member.
             split: of the condition.
-            ranked: what the member predicts.
+            ranked: the member's predictions.
 
         Raises:
             OSError: the file cannot be written.
         """
-        content = parquet.sealed_prediction_bytes(ranked, self._records.origin(variant, member))
-        self._records.write(self._records.prediction_path(variant, member, split), content)
+        content = parquet.prediction_bytes(ranked, self._origin(variant, member))
+        write_whole(self._path(variant, member, split), content)
 
-    def is_there(self, variant: str, member: int, split: str) -> bool:
-        """Whether there is a file, good or bad."""
+    def exists(self, variant: str, member: int, split: str) -> bool:
+        """Return whether there is a file, valid or not."""
         return self._path(variant, member, split).is_file()
 
     def is_complete(self, variant: str, member: int, split: str, examples: int | None = None) -> bool:
-        """Whether the evaluation counts: as it was written, of the member as it is now, and of so many examples."""
+        """Return whether the evaluation counts: undamaged, of the current model, and of `examples` examples if set."""
         try:
             ranked = self.read(variant, member, split)
         except InputError:
@@ -56,38 +66,39 @@ class Evaluations:
         return examples is None or len(ranked.classes) == examples
 
     def read(self, variant: str, member: int, split: str) -> RankedClasses:
-        """Return what `save` wrote.
+        """Return the predictions that `save` wrote.
 
         Raises:
-            InputError: the file is missing or damaged, or the member has been made anew since.
+            InputError: the file is missing or damaged, or the member has been trained again since.
         """
         path = self._path(variant, member, split)
         try:
             ranked, origin = parquet.read_sealed_predictions(path.read_bytes())
         except parquet.DAMAGED:
-            state = "is damaged" if path.exists() else "is missing"
-            raise InputError(f"predictions: {path} {state}; {MEND}") from None
-        if origin != self._records.origin(variant, member):
-            raise InputError(f"predictions: {path} is of another model than this member; {MEND}")
+            raise file_error("predictions", f"a {'damaged' if path.exists() else 'missing'} file, {path}") from None
+        if origin != self._origin(variant, member):
+            raise file_error("predictions", f"predictions of another model than this member, {path}")
         return ranked
 
-    def forget(self, split: str) -> None:
-        """Removes every evaluation of a split: its examples are others now."""
-        shutil.rmtree(self._records.directory / f"predictions/split={split}", ignore_errors=True)
+    def delete(self, split: str) -> None:
+        """Delete all evaluations of a split, for instance because its examples changed."""
+        shutil.rmtree(self._directory / f"predictions/split={split}", ignore_errors=True)
 
     def save_failure(self, split: str, traceback: str) -> None:
-        """Records why a condition could not be evaluated for every member; a later run tries it again."""
-        self._records.write(f"failures/{split}.txt", traceback.encode())
+        """Record why a condition could not be evaluated for every member; a later run tries it again."""
+        write_whole(self._failure_path(split), traceback.encode())
 
-    def forget_failure(self, split: str) -> None:
-        """The condition has been evaluated after all."""
-        (self._records.directory / f"failures/{split}.txt").unlink(missing_ok=True)
+    def delete_failure(self, split: str) -> None:
+        """Delete the record of a failure, if there is one."""
+        self._failure_path(split).unlink(missing_ok=True)
 
     def failures(self) -> dict[str, str]:
-        """Tracebacks by the splits of the study's conditions that failed."""
-        splits = [condition.split for condition in self._records.study.conditions]
-        places = {split: self._records.directory / f"failures/{split}.txt" for split in splits}
-        return {split: place.read_text() for split, place in places.items() if place.is_file()}
+        """Return the tracebacks of the study's conditions that failed, by split."""
+        paths = {condition.split: self._failure_path(condition.split) for condition in self._study.conditions}
+        return {split: path.read_text() for split, path in paths.items() if path.is_file()}
 
     def _path(self, variant: str, member: int, split: str) -> Path:
-        return self._records.directory / self._records.prediction_path(variant, member, split)
+        return self._directory / prediction_path(variant, member, split)
+
+    def _failure_path(self, split: str) -> Path:
+        return self._directory / f"failures/{split}.txt"

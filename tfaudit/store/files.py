@@ -1,4 +1,4 @@
-"""Files on disk: written whole or not at all, and a directory held by one run at a time."""
+"""Files that are written whole or not at all, and a lock that gives one run a directory."""
 
 from __future__ import annotations
 
@@ -11,65 +11,83 @@ import filelock
 
 from tfaudit.errors import InputError
 
-__all__ = ["leads_outside", "lock", "remove_unfinished", "write_whole"]
+__all__ = ["file_error", "lock", "path_outside", "remove_unfinished", "write_whole"]
 
 
-def write_whole(place: Path, content: bytes) -> None:
-    """Writes a file beside its place, then renames it into it: readers see the old file or the new one, whole.
+def file_error(argument: str, got: str) -> InputError:
+    """Return the error about a file of a study that is missing or damaged.
+
+    Example:
+        >>> print(file_error("costs", "a damaged file, costs.parquet"))
+        costs: got a damaged file, costs.parquet, expected a file that tfaudit wrote; `tfaudit run` with the same recipe
+        and directory makes it again
+    """
+    expected = "a file that tfaudit wrote; `tfaudit run` with the same recipe and directory makes it again"
+    return InputError(argument, got, expected)
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file beside its place, then rename it into place: readers see the whole old file or the whole new one.
 
     Raises:
-        OSError: the file cannot be written (no space, no permission); nothing half-written stays.
+        OSError: the file cannot be written (no space, no permission); no part of it remains.
     """
-    beside = place.with_name(f".{place.name}.{os.getpid()}.part")
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        with beside.open("wb") as file:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with part.open("wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        beside.replace(place)
+        part.replace(path)
     except OSError:
         with contextlib.suppress(OSError):
-            beside.unlink(missing_ok=True)
+            part.unlink(missing_ok=True)
         raise
 
 
 def remove_unfinished(directory: Path) -> None:
-    """Removes what writers that were killed have left beside its place. Nobody may be writing."""
+    """Remove the unfinished files of writers that were killed. No other process may be writing."""
     for part in directory.rglob(".*.part"):
         part.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
 def lock(directory: str | Path) -> Iterator[None]:
-    """Makes a directory if need be and holds it for one run.
+    """Hold a directory for one run, and create it if it is missing.
 
-    The operating system frees it when the process ends, however it ends.
+    The operating system releases the lock when the process ends, however it ends.
 
     Raises:
-        InputError: another run holds it.
+        InputError: another run holds the directory.
         OSError: the directory cannot be written.
     """
     Path(directory).mkdir(parents=True, exist_ok=True)
-    held = filelock.FileLock(Path(directory) / ".lock")
+    file_lock = filelock.FileLock(Path(directory) / ".lock")
     try:
-        held.acquire(timeout=0)
+        file_lock.acquire(timeout=0)
     except filelock.Timeout:
-        raise InputError(f"directory: {directory} is in use by another `tfaudit run`; wait until it ends") from None
+        got = f"{directory}, in use by another `tfaudit run`"
+        raise InputError("directory", got, "a directory that is not in use; wait until that run ends") from None
     try:
         yield
     finally:
-        held.release()
+        file_lock.release()
 
 
-def leads_outside(place: Path, directory: Path) -> Path | None:
-    """A symbolic link in a folder to what is not in it, or the folder itself where it is no folder of the directory's.
+def path_outside(folder: Path, directory: Path) -> Path | None:
+    """Return a path that leads out of a directory; None if there is none.
 
-    None where nothing leads outside.
+    Args:
+        folder: inside the directory.
+        directory: that must contain the folder.
+
+    Returns:
+        The folder if it is not in the directory, or the first symbolic link in it whose target is not in the folder.
     """
-    root = os.path.realpath(place)
+    root = os.path.realpath(folder)
     if not _is_within(root, os.path.realpath(directory)):
-        return place
+        return folder
     folders = [root]
     while folders:
         with os.scandir(folders.pop()) as entries:
@@ -82,5 +100,5 @@ def leads_outside(place: Path, directory: Path) -> Path | None:
     return None
 
 
-def _is_within(place: str, folder: str) -> bool:
-    return os.path.commonpath([place, folder]) == folder
+def _is_within(path: str, folder: str) -> bool:
+    return os.path.commonpath([path, folder]) == folder

@@ -1,6 +1,6 @@
-"""The Parquet files of a study, both ways: predictions of a member, examples of a split, facts about classes.
+"""Parquet files of a study, read and written: predictions of a member, examples of a split, tables of facts.
 
-Checksums are over what statistics rest on: Parquet's own cover the pages alone, and skip columns that are not read.
+Checksums cover the values that statistics use; Parquet's own cover single pages and skip columns that are not read.
 """
 
 from __future__ import annotations
@@ -25,20 +25,19 @@ __all__ = [
     "examples_seal",
     "prediction_bytes",
     "read_examples",
-    "read_facts",
     "read_images",
     "read_predictions",
     "read_sealed_predictions",
-    "sealed_prediction_bytes",
+    "read_table",
     "table_bytes",
 ]
 
 DAMAGED = (pa.ArrowException, OSError, KeyError, TypeError, ValueError)
-"""What reading a damaged file raises."""
+"""Exceptions that reading a damaged file raises."""
 
 _EXAMPLE = ("example", "label", "image")
 _ROW_GROUP = 2 << 20
-"""Bytes of images in a row group, about: what is read to see one of them."""
+"""Approximate bytes of images per row group, which is read as a whole to show one image."""
 
 _ALLOWED = (
     pa.types.is_string,
@@ -49,50 +48,45 @@ _ALLOWED = (
 )
 
 
-def prediction_bytes(ranked: RankedClasses) -> bytes:
-    """Return a file of one member's ranked classes, in the smallest integer type, and their probabilities if known."""
-    return _prediction_bytes(ranked, {})
+def prediction_bytes(ranked: RankedClasses, origin: Mapping[str, Any] | None = None) -> bytes:
+    """Encode one member's predictions.
 
-
-def sealed_prediction_bytes(ranked: RankedClasses, origin: Mapping[str, Any]) -> bytes:
-    """The same, with a checksum and with what they were made from, plain JSON values.
+    Args:
+        ranked: the predictions; classes are stored in the smallest integer type, probabilities as float32.
+        origin: JSON values that identify the model; stored with a checksum, for `read_sealed_predictions`.
 
     Example:
-        >>> content = sealed_prediction_bytes(RankedClasses(np.array([[1, 0]])), {"seed": 3})
-        >>> read_sealed_predictions(content)
+        >>> read_sealed_predictions(prediction_bytes(RankedClasses(np.array([[1, 0]])), {"seed": 3}))
         (RankedClasses(classes=array([[1, 0]], dtype=uint8), probabilities=None), {'seed': 3})
     """
-    said = json.dumps(dict(origin))
-    return _prediction_bytes(ranked, {"origin": said, "sha256": _digest(ranked, said)})
-
-
-def _prediction_bytes(ranked: RankedClasses, notes: Mapping[str, str]) -> bytes:
     arrays = {"ranked": ranked.classes.astype(np.min_scalar_type(int(ranked.classes.max())))}
     if ranked.probabilities is not None:
         arrays["probability"] = ranked.probabilities.astype(np.float32)
     k = ranked.classes.shape[1]
     lists = {name: pa.FixedSizeListArray.from_arrays(pa.array(array.ravel()), k) for name, array in arrays.items()}
-    # Few classes fit a dictionary; probabilities hardly repeat, and would be stored twice: larger, and slower to read.
-    table = pa.table(lists).replace_schema_metadata(dict(notes) or None)
-    return _bytes(table, dictionaries=["ranked.list.element"])
+    notes = None
+    if origin is not None:
+        text = json.dumps(dict(origin))
+        notes = {"origin": text, "sha256": _digest(ranked, text)}
+    # Few classes fit a dictionary; probabilities hardly repeat, so that one would be larger and slower to read.
+    return _bytes(pa.table(lists).replace_schema_metadata(notes), dictionaries=["ranked.list.element"])
 
 
 def read_predictions(content: bytes) -> RankedClasses:
-    """Return what `prediction_bytes` wrote; probabilities are float32."""
+    """Decode `prediction_bytes`."""
     return _ranked_classes(_read_whole(content))
 
 
 def read_sealed_predictions(content: bytes) -> tuple[RankedClasses, dict[str, Any]]:
-    """Return what `sealed_prediction_bytes` wrote: the ranked classes, and what they were made from.
+    """Decode `prediction_bytes` with an origin: the predictions and the origin of the model.
 
     Raises:
         Exception: one of `DAMAGED`.
     """
     table = _read_whole(content)
-    ranked = _ranked_classes(table)
-    notes = _notes(table.schema)
+    ranked, notes = _ranked_classes(table), _notes(table.schema)
     if _digest(ranked, notes["origin"]) != notes["sha256"]:
-        raise OSError("the predictions are not what was written")
+        raise OSError("predictions do not match their checksum")
     return ranked, json.loads(notes["origin"])
 
 
@@ -103,56 +97,56 @@ def example_bytes(
     images: Sequence[bytes],
     groups: pd.DataFrame | None = None,
 ) -> bytes:
-    """The `(N,)` examples of a split and what they belong to.
+    """Encode the N examples of a split and their groups.
 
     Raises:
-        InputError: a column of `groups` has a name that is taken, another length, or values that are neither text nor
+        InputError: a column of `groups` has a reserved name, another length, or values that are neither text nor
             numbers.
     """
-    shown = {"example": pa.array(ids, pa.string()), "label": pa.array(labels), "image": pa.array(images, pa.binary())}
-    belongs = {} if groups is None else _columns(groups, "groups")
-    for name, values in belongs.items():
+    columns = {"example": pa.array(ids, pa.string()), "label": pa.array(labels), "image": pa.array(images, pa.binary())}
+    group_columns = {} if groups is None else _columns(groups, "groups")
+    for name, values in group_columns.items():
         if name in _EXAMPLE:
-            raise InputError(f"groups: a column is called {name!r}; {', '.join(_EXAMPLE)} are taken")
+            raise InputError("groups", f"a column {name!r}", f"other names than {', '.join(_EXAMPLE)}")
         if len(values) != len(labels):
-            raise InputError(f"groups: {len(values)} rows for {len(labels)} examples")
-    table = pa.table({**shown, **belongs})
-    notes = {"class_names": json.dumps(list(class_names)), "groups": json.dumps(list(belongs))}
+            raise InputError("groups", f"{len(values)} rows", f"{len(labels)}, one per example")
+    table = pa.table({**columns, **group_columns})
+    notes = {"class_names": json.dumps(list(class_names)), "groups": json.dumps(list(group_columns))}
     seals = {
         "sha256": _seal(table, _EXAMPLE[:2], notes["class_names"]),
         "images_sha256": _image_seal(images),
-        "groups_sha256": _seal(table, [*belongs]),
+        "groups_sha256": _seal(table, [*group_columns]),
     }
     parts = sum(map(len, images)) // _ROW_GROUP + 1
-    # Images do not repeat: a dictionary would hold some of them twice.
+    # Images do not repeat: a dictionary would store some of them twice.
     repeating = [name for name in table.column_names if name != "image"]
     return _bytes(table.replace_schema_metadata({**notes, **seals}), repeating, rows=-(-len(labels) // parts))
 
 
 def read_examples(file: BinaryIO, *, images: bool, groups: bool) -> pd.DataFrame:
-    """What `example_bytes` wrote; `.attrs` hold `class_names` and `groups`, the names of the further columns.
+    """Decode `example_bytes`; `.attrs` holds `class_names` and `groups`, the names of the columns of groups.
 
     Raises:
         Exception: one of `DAMAGED`.
     """
     stored = _open(file)
     notes = _notes(stored.schema_arrow)
-    belongs = json.loads(notes.get("groups", "[]")) if groups else []
-    columns = [*_EXAMPLE[: 2 + images], *belongs]
-    table = stored.read(columns).select(columns)  # reading alone passes over a column that is not there
+    group_names = json.loads(notes.get("groups", "[]")) if groups else []
+    columns = [*_EXAMPLE[: 2 + images], *group_names]
+    table = stored.read(columns).select(columns)  # `read` ignores a missing column, `select` does not
     if _seal(table, _EXAMPLE[:2], notes["class_names"]) != notes["sha256"]:
-        raise OSError("ids, labels or class names are not what was written")
-    if belongs and _seal(table, belongs) != notes["groups_sha256"]:
-        raise OSError("groups are not what was written")
+        raise OSError("ids, labels or class names do not match their checksum")
+    if group_names and _seal(table, group_names) != notes["groups_sha256"]:
+        raise OSError("groups do not match their checksum")
     frame = table.to_pandas()
     if images and "images_sha256" in notes and _image_seal(frame["image"]) != notes["images_sha256"]:
-        raise OSError("images are not what was written")
-    frame.attrs = {"class_names": json.loads(notes["class_names"]), "groups": belongs}
+        raise OSError("images do not match their checksum")
+    frame.attrs = {"class_names": json.loads(notes["class_names"]), "groups": group_names}
     return frame
 
 
 def examples_seal(file: BinaryIO) -> str:
-    """Stands for the ids, labels, class names and images that `example_bytes` wrote; it reads none of them.
+    """Return a checksum of the ids, labels, class names and images of a file, without reading them.
 
     Raises:
         Exception: one of `DAMAGED`.
@@ -162,27 +156,27 @@ def examples_seal(file: BinaryIO) -> str:
 
 
 def read_images(file: BinaryIO, positions: Sequence[int]) -> list[bytes]:
-    """The images of some examples that `example_bytes` wrote; only the row groups that hold them are read.
+    """Return the images at some positions of a file that `example_bytes` wrote; reads only their row groups.
 
     Raises:
-        IndexError: there is no such position.
+        IndexError: there is no such position; the message names the allowed ones.
         Exception: one of `DAMAGED`.
     """
     stored = _open(file)
     sizes = [stored.metadata.row_group(i).num_rows for i in range(stored.num_row_groups)]
     ends = np.cumsum(sizes)
     if sum(sizes) != stored.metadata.num_rows:
-        raise OSError("the row groups do not hold the rows of the file")
+        raise OSError("the row groups do not hold all rows of the file")
     wanted = np.asarray(positions, np.int64)
     if ((wanted < 0) | (wanted >= sum(sizes))).any():
-        raise IndexError(f"{list(positions)}, allowed are 0 to {sum(sizes) - 1}")
+        raise IndexError(f"0 to {sum(sizes) - 1}")
     groups = np.searchsorted(ends, wanted, side="right")
     columns = {group: stored.read_row_group(group, ["image"])["image"] for group in np.unique(groups)}
     return [columns[group][int(i - ends[group])].as_py() for group, i in zip(groups, wanted, strict=True)]
 
 
 def table_bytes(table: pd.DataFrame) -> bytes:
-    """Facts about the classes, one row each.
+    """Encode a table of facts.
 
     Raises:
         InputError: a column holds neither text nor numbers.
@@ -191,36 +185,36 @@ def table_bytes(table: pd.DataFrame) -> bytes:
     return _bytes(columns.replace_schema_metadata({"sha256": _seal(columns, columns.column_names)}))
 
 
-def read_facts(content: bytes) -> pd.DataFrame:
-    """What `table_bytes` wrote.
+def read_table(content: bytes) -> pd.DataFrame:
+    """Decode `table_bytes`.
 
     Raises:
         Exception: one of `DAMAGED`.
     """
     table = _open(io.BytesIO(content)).read()
     if _seal(table, table.column_names) != table.schema.metadata[b"sha256"].decode():
-        raise OSError("the facts are not what was written")
+        raise OSError("the table does not match its checksum")
     return table.replace_schema_metadata().to_pandas()
 
 
 def _columns(frame: pd.DataFrame, argument: str) -> dict[str, pa.Array]:
     names = list(frame.columns)
     if len(set(names)) < len(names) or not all(isinstance(name, str) for name in names):
-        raise InputError(f"{argument}: columns are called {names}; names must be text, and differ")
+        raise InputError(argument, f"columns called {names}", "distinct names of text")
     return {str(name): _values(frame[name], argument) for name in names}
 
 
 def _values(column: pd.Series, argument: str) -> pa.Array:
-    """A column as text, numbers or booleans; missing values stay missing."""
+    """Return a column as text, numbers or booleans; missing values stay missing."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         column = column.astype(column.cat.categories.dtype)
-    refused = InputError(argument, f"column {column.name!r} holds {column.dtype} values", "text or numbers")
+    error = InputError(argument, f"{column.dtype} values in column {column.name!r}", "text or numbers")
     try:
         values = pa.array(column, from_pandas=True)
     except (pa.ArrowException, TypeError):  # of several types
-        raise refused from None
+        raise error from None
     if not any(fits(values.type) for fits in _ALLOWED):
-        raise refused
+        raise error
     return values
 
 
@@ -252,7 +246,7 @@ def _open(file: BinaryIO) -> pq.ParquetFile:
 
 
 def _read_whole(content: bytes) -> pa.Table:
-    return pq.read_table(pa.BufferReader(content), pre_buffer=False)  # it is in memory
+    return pq.read_table(pa.BufferReader(content), pre_buffer=False)  # it is in memory already
 
 
 def _ranked_classes(table: pa.Table) -> RankedClasses:
@@ -260,9 +254,9 @@ def _ranked_classes(table: pa.Table) -> RankedClasses:
     return RankedClasses(_matrix(table["ranked"]), probabilities)
 
 
-def _digest(ranked: RankedClasses, said: str) -> str:
-    """Over the shape, and the values in types of one width whatever they are stored in."""
-    digest = hashlib.sha256(f"{ranked.classes.shape} {said}".encode())
+def _digest(ranked: RankedClasses, origin: str) -> str:
+    """Return a checksum of the shape, the origin and the values in fixed types, independent of the stored types."""
+    digest = hashlib.sha256(f"{ranked.classes.shape} {origin}".encode())
     digest.update(ranked.classes.astype("<i4").tobytes())
     if ranked.probabilities is not None:
         digest.update(ranked.probabilities.astype("<f4").tobytes())

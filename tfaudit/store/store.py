@@ -1,143 +1,144 @@
-"""A study directory: members, predictions, examples; atomic writes, checksums, a lock.
+"""A study's directory: members, predictions, examples; whole writes, checksums, a lock.
 
 ```
 DIR/study.json                                                the study as run, and the versions of the libraries
 DIR/members/VARIANT/MEMBER/{model.keras|model.tflite, history.csv, member.json}
 DIR/predictions/split=SPLIT/variant=VARIANT/MEMBER.parquet    columns ranked, probability (fixed-size lists)
 DIR/examples/SPLIT.parquet                                    example, label, image (PNG), groups
-DIR/examples/classes.parquet                                  class, and what is known of its training data
-DIR/costs.parquet                                             what each variant costs on this machine
-DIR/failures/SPLIT.txt                                        why a condition was not evaluated
-DIR/audit/SPLIT.NAME.FINGERPRINT.zip                          results of audits, kept: `tfaudit.analysis.cache`
-DIR/answers.sqlite                                            what raters said of the images: `tfaudit.ratings.answers`
+DIR/examples/classes.parquet                                  class, and facts about its training data
+DIR/costs.parquet                                             cost of each variant on this machine
+DIR/failures/SPLIT.txt                                        why a condition could not be evaluated
+DIR/audit/SPLIT.NAME.FINGERPRINT.zip                          cached results of audits: `tfaudit.analysis.cache`
+DIR/answers.sqlite                                            answers of human raters: `tfaudit.ratings.answers`
 ```
-`member.json` is written last and holds the SHA-256 of every other file of the member: without it, or where a checksum
-does not match, the member does not count and is made again. Predictions under a condition, whose split is called
-`fog-3` or so, come later and carry their own checksum: `tfaudit.store.evaluations`.
+`member.json` is written last and holds the SHA-256 of every other file of the member. Without it, or if a checksum does
+not match, the member does not count and is trained again. Predictions under a condition, with a split such as `fog-3`,
+follow later and hold their own checksum: `tfaudit.store.evaluations`.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 import pandas as pd
 
 from tfaudit.errors import InputError, require
 from tfaudit.predictions import Predictions
-from tfaudit.stats.ranking import RankedClasses
 from tfaudit.store import parquet
-from tfaudit.store.evaluations import Evaluations
-from tfaudit.store.files import remove_unfinished
-from tfaudit.store.members import MEND, MemberRecords
+from tfaudit.store.evaluations import Evaluations, prediction_path
+from tfaudit.store.files import file_error, remove_unfinished, write_whole
+from tfaudit.store.members import complete_record, failed_record, model_origin, read_record
 from tfaudit.study.conditions import Condition
 from tfaudit.study.study import Study
 
 __all__ = ["Store", "find_studies", "open_store"]
 
 FORMAT = 1
-"""Of the directory; it rises when an older tfaudit could not read a newer one's files."""
+"""Format of the directory; it increases when older versions of tfaudit cannot read newer files."""
+
+_TABLES = {"classes": "examples/classes.parquet", "costs": "costs.parquet"}
 
 
 def open_store(directory: str | Path) -> Store:
-    """Opens the directory of a study that has been run, or is running.
+    """Open the directory of a study that has been run or is running.
 
     Raises:
-        InputError: no study there, or one that this version does not read.
+        InputError: there is no study, or this version of tfaudit cannot read it.
     """
     path = Path(directory) / "study.json"
     if not path.is_file():
-        raise InputError(
-            f"directory: {directory} holds no study (no study.json); `tfaudit run RECIPE --out DIR` makes one"
-        )
+        raise _no_study(f"{directory}, which holds no study (no study.json)")
     try:
         content = json.loads(path.read_text())
         fields, form = content["study"], content["format"]
     except (OSError, KeyError, TypeError, ValueError):
-        raise InputError(
-            f"directory: {path} is damaged; the same `tfaudit run` with --out elsewhere starts anew"
-        ) from None
+        expected = "a file that tfaudit wrote; the same `tfaudit run` with another --out starts from scratch"
+        raise InputError("directory", f"a damaged file, {path}", expected) from None
     if form != FORMAT:
-        raise InputError(f"directory: {directory} has the format {form!r}, and this version of tfaudit reads {FORMAT}")
+        raise InputError("directory", f"{directory} with the format {form!r}", f"{FORMAT}, which this version reads")
     return Store(Path(directory), Study.from_json(fields))
 
 
 def find_studies(directory: Path) -> dict[str, Path]:
-    """The directory's study, or the studies in its folders, by name.
+    """Return the directory's study, or the studies in its folders, by name.
 
     Raises:
         InputError: there is none.
     """
     if (directory / "study.json").is_file():
         return {directory.resolve().name: directory}
-    found = {place.parent.name: place.parent for place in sorted(directory.glob("*/study.json"))}
-    if not found:
-        raise InputError(
-            f"directory: {directory} holds no study, nor do its folders (no study.json); "
-            "`tfaudit run RECIPE --out DIR` makes one"
-        )
-    return found
+    studies = {path.parent.name: path.parent for path in sorted(directory.glob("*/study.json"))}
+    if not studies:
+        raise _no_study(f"{directory}, which holds no study, nor do its folders (no study.json)")
+    return studies
 
 
-class Store(MemberRecords):
-    """The files of one study in its directory. Reading needs no TensorFlow.
+def _no_study(got: str) -> InputError:
+    return InputError("directory", got, "a study; `tfaudit run RECIPE --out DIR` makes one")
+
+
+class Store:
+    """The files of one study. Reading them needs no TensorFlow.
 
     Attributes:
         directory: of the study.
         study: as it is run.
-        evaluations: the predictions under the study's conditions, file by file.
+        evaluations: the predictions under the study's conditions.
     """
 
+    prediction_path = staticmethod(prediction_path)
+
     def __init__(self, directory: Path, study: Study) -> None:
-        super().__init__(directory, study)
-        self.evaluations = Evaluations(self)
+        self.directory = directory
+        self.study = study
+        self.evaluations = Evaluations(directory, study, self.origin)
 
     @classmethod
     def create(cls, directory: str | Path, study: Study, versions: Mapping[str, str]) -> Store:
-        """Writes the study into a directory, or goes on with the same study that is there.
+        """Write a study into a directory, or continue the same study.
 
-        The population may grow: members that are there stay.
+        The population may grow; existing members stay.
 
         Raises:
-            InputError: another study, or a larger population of this one, is there.
+            InputError: the directory holds another study, or a larger population of this one.
             OSError: the directory cannot be written.
         """
         directory = Path(directory)
-        there = open_store(directory) if (directory / "study.json").exists() else None
-        if there and there.variants:  # a study without members binds nobody
-            if difference := there.study.difference(study):
-                raise InputError(f"directory: {directory} holds another study: {difference}; choose another directory")
-            if there.study.population > study.population:
-                raise InputError(
-                    f"population: {study.population}, but {directory} already holds {there.study.population} "
-                    "per variant; a population can only grow"
-                )
+        existing = open_store(directory) if (directory / "study.json").exists() else None
+        if existing and existing.variants:  # a study without members may be replaced
+            if difference := existing.study.difference(study):
+                got = f"{directory}, which holds another study: {difference}"
+                raise InputError("directory", got, "the same study or another directory")
+            grows = study.population >= existing.study.population
+            expected = f"{existing.study.population} or more, which {directory} already holds per variant"
+            require(grows, "population", study.population, expected)
         store = cls(directory, study)
-        for room in ("members", "predictions", "examples"):
-            remove_unfinished(directory / room)
+        for folder in ("members", "predictions", "examples"):
+            remove_unfinished(directory / folder)
         content = {"format": FORMAT, "study": study.to_json(), "versions": dict(versions)}
         store.write("study.json", json.dumps(content, indent=2).encode())
         return store
 
     @property
     def variants(self) -> tuple[str, ...]:
-        """Keys of the study's variants that have at least one complete member, the dense baseline first."""
+        """Keys of the variants with at least one complete member, the dense baseline first."""
         return tuple(v.key for v in self.study.all_variants if self.members(v.key))
 
     @property
     def splits(self) -> tuple[str, ...]:
-        """Names of the splits that have been predicted."""
-        return tuple(
-            sorted(path.name.removeprefix("split=") for path in (self.directory / "predictions").glob("split=*"))
-        )
+        """Names of the splits with predictions."""
+        folders = (self.directory / "predictions").glob("split=*")
+        return tuple(sorted(folder.name.removeprefix("split=") for folder in folders))
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
-        """The study's conditions under which at least one evaluation is complete, in the study's order."""
+        """The study's conditions with at least one complete evaluation, in the study's order."""
         pairs = [(v.key, member) for v in self.study.all_variants for member in self.members(v.key)]
         return tuple(
             condition
@@ -145,36 +146,133 @@ class Store(MemberRecords):
             if any(self.evaluations.is_complete(*pair, condition.split) for pair in pairs)
         )
 
+    @staticmethod
+    def member_path(variant: str, member: int, file: str) -> str:
+        """Return the path of one of a member's files, relative to the study's directory."""
+        return f"members/{variant}/{member:03d}/{file}"
+
+    def members(self, variant: str) -> tuple[int, ...]:
+        """Return the numbers of the members whose record is complete; see `is_complete`."""
+        folders = (path.parent.name for path in (self.directory / "members" / variant).glob("*/member.json"))
+        numbers = sorted(int(name) for name in folders if name.isdecimal())
+        return tuple(
+            n for n in numbers if n < self.study.population and self.record(variant, n).get("status") == "complete"
+        )
+
+    def record(self, variant: str, member: int) -> dict[str, Any]:
+        """Return the content of `member.json`; an empty dictionary if it is missing or damaged."""
+        return read_record(self.directory / self.member_path(variant, member, "member.json"))
+
+    def origin(self, variant: str, member: int) -> dict[str, Any]:
+        """Return what identifies a member's model: the SHA-256 of its file and its seed, None where unknown."""
+        return model_origin(self.record(variant, member))
+
+    def is_complete(self, variant: str, member: int) -> bool:
+        """Return whether a member counts: a complete record, intact predictions, other files of the right size."""
+        record = self.record(variant, member)
+        if record.get("status") != "complete":
+            return False
+        try:
+            for path, facts in record["files"].items():
+                if path.startswith("predictions/"):
+                    self.read_checked(variant, member, path)
+                elif (self.directory / path).stat().st_size != facts["bytes"]:
+                    return False
+        except (OSError, KeyError, TypeError, ValueError):  # InputError is a ValueError
+            return False
+        return True
+
+    def save_member(self, variant: str, member: int, files: Mapping[str, bytes], record: Mapping[str, Any]) -> None:
+        """Write a member, which counts once its `member.json` is written.
+
+        Args:
+            variant: key.
+            member: number.
+            files: contents by path relative to the study's directory.
+            record: further facts for `member.json`.
+        """
+        record_path = self.member_path(variant, member, "member.json")
+        (self.directory / record_path).unlink(missing_ok=True)
+        for path, content in files.items():
+            self.write(path, content)
+        self.write(record_path, complete_record(variant, member, files, record))
+
+    def save_failure(self, variant: str, member: int, traceback: str) -> None:
+        """Record that a member failed; a later run tries it again."""
+        self.write(self.member_path(variant, member, "member.json"), failed_record(variant, member, traceback))
+
+    def failures(self) -> dict[tuple[str, int], str]:
+        """Return the tracebacks of the members that failed, by variant and number."""
+        pairs = [(v.key, member) for v in self.study.all_variants for member in range(self.study.population)]
+        records = {pair: self.record(*pair) for pair in pairs}
+        return {pair: record["traceback"] for pair, record in records.items() if record.get("status") == "failed"}
+
+    def write(self, path: str, content: bytes) -> None:
+        """Write a file, whole or not at all; the path is relative to the study's directory.
+
+        Raises:
+            OSError: the file cannot be written (no space, no permission); no part of it remains.
+        """
+        write_whole(self.directory / path, content)
+
+    def read(self, path: str) -> bytes:
+        """Return the content of a file; the path is relative to the study's directory.
+
+        Raises:
+            InputError: the file cannot be read.
+        """
+        try:
+            return (self.directory / path).read_bytes()
+        except OSError as problem:
+            raise _unreadable(path.split("/")[0], self.directory / path, problem) from None
+
+    def read_checked(self, variant: str, member: int, path: str) -> bytes:
+        """Return the content of one of a member's files.
+
+        Raises:
+            InputError: the file is missing or does not match its checksum.
+        """
+        content = self.read(path)
+        if hashlib.sha256(content).hexdigest() != self.record(variant, member)["files"].get(path, {}).get("sha256"):
+            raise file_error(path.split("/")[0], f"a file that does not match its checksum, {self.directory / path}")
+        return content
+
     def predictions(self, variant: str, split: str = "test", *, members: Sequence[int] | None = None) -> Predictions:
-        """The predictions of all complete members of a variant; under a condition of those that were evaluated there.
+        """Return the predictions of a variant's complete members; under a condition, of those evaluated there.
 
         Args:
             variant: key.
             split: "test", or the split of one of `conditions`.
-            members: numbers of those that are wanted; all by default.
+            members: numbers of the members; all by default.
 
         Raises:
-            InputError: no such variant, split or complete member, or a file that is damaged.
+            InputError: there is no such variant, split or complete member, or a file is damaged.
         """
         self.study.variant(variant)
         complete = self.members(variant)
         if not complete:
-            raise InputError(f"variant: {variant!r} has no complete member in {self.directory}; run the study first")
+            got = f"{variant!r} without a complete member in {self.directory}"
+            raise InputError("variant", got, "a variant with a complete member; run the study first")
         members = complete if members is None else tuple(members)
         allowed = f"some of {', '.join(map(str, complete))}"
         require(bool(members) and set(members) <= set(complete), "members", members, allowed)
         under_condition = any(split == condition.split for condition in self.study.conditions)
         if under_condition:
-            members = tuple(n for n in members if self.evaluations.is_there(variant, n, split))
+            members = tuple(n for n in members if self.evaluations.exists(variant, n, split))
             if not members:
-                raise InputError(f"split: {split!r} has not been predicted with {variant!r}; run the study first")
+                got = f"{split!r}, which has not been predicted with {variant!r}"
+                raise InputError("split", got, "a split with predictions; run the study first")
         examples = self.examples(split, images=False, groups=False)
-        read = self.evaluations.read if under_condition else self._recorded
-        ranked = [read(variant, member, split) for member in members]
-        for member, (classes, _) in zip(members, ranked, strict=True):
-            if len(classes) != len(examples):
-                path = self.directory / self.prediction_path(variant, member, split)
-                raise InputError(f"predictions: {path} holds {len(classes)} examples, not {len(examples)}; {MEND}")
+        ranked = []
+        for member in members:
+            path = prediction_path(variant, member, split)
+            if under_condition:
+                ranked.append(self.evaluations.read(variant, member, split))
+            else:
+                ranked.append(parquet.read_predictions(self.read_checked(variant, member, path)))
+            if (count := len(ranked[-1].classes)) != len(examples):
+                got = f"predictions of {count} examples instead of {len(examples)}, {self.directory / path}"
+                raise file_error("predictions", got)
         return Predictions.from_ranked(
             examples["label"].to_numpy(),
             ranked,
@@ -182,11 +280,6 @@ class Store(MemberRecords):
             example_ids=examples["example"].to_numpy(),
             members=members,
         )
-
-    def _recorded(self, variant: str, member: int, split: str) -> RankedClasses:
-        """Predictions of the split that the member's record vouches for."""
-        content = self.read_checked(variant, member, self.prediction_path(variant, member, split))
-        return parquet.read_predictions(content)
 
     def save_examples(
         self,
@@ -197,92 +290,101 @@ class Store(MemberRecords):
         images: Sequence[bytes],
         groups: pd.DataFrame | None = None,
     ) -> None:
-        """Writes what people need to see the examples without the data set.
+        """Write the examples of a split, so that they can be shown without the data set.
 
         Args:
             split: name.
             labels: `(N,)` integers.
             ids: N identifiers.
-            class_names: of the C classes.
-            images: N PNGs; empty bytes where there is none.
+            class_names: names of the C classes.
+            images: N PNGs; empty bytes for examples without an image.
             groups: N rows in the order of the examples; columns of text or numbers, such as writer or attribute.
 
         Raises:
-            InputError: groups of another length, type or with a name that is taken.
+            InputError: `groups` has another length, a reserved column name, or values of another type.
         """
         content = parquet.example_bytes(labels, ids, class_names, images, groups)
         self.write(f"examples/{split}.parquet", content)
 
     def examples(self, split: str = "test", *, images: bool = True, groups: bool = True) -> pd.DataFrame:
-        """One row an example: `example` (its id), `label`, `image` (PNG bytes) and what groups it belongs to.
+        """Return one row per example: `example` (its id), `label`, `image` (PNG bytes) and its groups.
 
-        `.attrs["class_names"]` names the classes, `.attrs["groups"]` the columns of groups. Without `images` and
-        `groups` their columns are not read. A corruption of the test set has the test set's examples.
+        `.attrs["class_names"]` holds the class names, `.attrs["groups"]` the names of the columns of groups. A computed
+        corruption has the test set's examples.
+
+        Args:
+            split: name.
+            images: whether to read the images.
+            groups: whether to read the groups.
 
         Raises:
-            InputError: no such split, or the file is damaged.
+            InputError: there is no such split, or the file is damaged.
         """
         with self._example_file(split) as file:
             return parquet.read_examples(file, images=images, groups=groups)
 
     def images(self, split: str, positions: Sequence[int]) -> list[bytes]:
-        """The images of some examples, read without the others: PNG bytes, empty where none is stored.
+        """Return the images of some examples without reading the others: PNG bytes, empty where none is stored.
 
         Args:
-            split: as `examples` takes it.
+            split: name.
             positions: of the examples, from 0, in any order.
 
         Raises:
-            InputError: no such split or example, or the file is damaged.
+            InputError: there is no such split or example, or the file is damaged.
         """
         with self._example_file(split) as file:
             try:
                 return parquet.read_images(file, positions)
             except IndexError as problem:
-                outside = f"positions: {problem} of the examples in {file.name}"
-        raise InputError(outside)
+                error = InputError("positions", repr(list(positions)), f"{problem} of the examples in {file.name}")
+        raise error
 
     def example_path(self, split: str) -> str:
-        """Path of the examples of a split, relative to the study's directory; a corruption has the test set's."""
+        """Return the path of a split's examples in the study's directory; a computed corruption has the test set's."""
         computed = any(split == c.split and c.is_computed for c in self.study.conditions)
         return f"examples/{'test' if computed else split}.parquet"
 
     @contextlib.contextmanager
     def _example_file(self, split: str) -> Iterator[BinaryIO]:
-        """The file that holds a split's examples, open; what reading it raises says that it is damaged."""
+        """Open the file of a split's examples; errors in reading it become the error of a damaged file."""
         path = self.directory / self.example_path(split)
         try:
             file = path.open("rb")
         except OSError as problem:
-            raise InputError(f"examples: {path} cannot be read ({problem.strerror}); {MEND}") from None
+            raise _unreadable("examples", path, problem) from None
         with file:
             try:
                 yield file
             except parquet.DAMAGED:
-                raise InputError(f"examples: {path} is damaged; {MEND}") from None
+                raise file_error("examples", f"a damaged file, {path}") from None
 
     def save_table(self, name: str, table: pd.DataFrame) -> None:
-        """Writes what is known beside the predictions.
+        """Write facts about the study.
 
         Args:
-            name: "classes", of their training data (`class`, `train_examples`, ...), or "costs", of the variants.
-            table: columns of text or numbers; others raise an InputError.
+            name: "classes", facts about their training data (`class`, `train_examples`, ...), or "costs" of variants.
+            table: columns of text or numbers.
+
+        Raises:
+            InputError: a column holds other values.
         """
         self.write(_TABLES[name], parquet.table_bytes(table))
 
     def table(self, name: str) -> pd.DataFrame | None:
-        """What `save_table` wrote; None where nothing is known.
+        """Return the facts that `save_table` wrote; None if there are none.
 
         Raises:
             InputError: the file is damaged.
         """
-        place = _TABLES[name]
-        if not (self.directory / place).exists():
+        path = _TABLES[name]
+        if not (self.directory / path).exists():
             return None
         try:
-            return parquet.read_facts(self.read(place))
+            return parquet.read_table(self.read(path))
         except parquet.DAMAGED:
-            raise InputError(f"{name}: {self.directory / place} is damaged; {MEND}") from None
+            raise file_error(name, f"a damaged file, {self.directory / path}") from None
 
 
-_TABLES = {"classes": "examples/classes.parquet", "costs": "costs.parquet"}
+def _unreadable(argument: str, path: Path, problem: OSError) -> InputError:
+    return file_error(argument, f"a file that cannot be read ({problem.strerror}), {path}")

@@ -1,4 +1,4 @@
-"""What to run: a study, its training, its variants and the conditions of its tests."""
+"""Studies: what to train, how to compress it, and under which conditions to test it."""
 
 from tfaudit.lazy_names import lazy_names
 

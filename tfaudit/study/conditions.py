@@ -1,4 +1,4 @@
-"""What a model is tested on besides its test set: a corruption at a severity, or a benchmark set by its TFDS name."""
+"""Conditions: what a model is tested on besides its test set, a corruption at a severity or a benchmark set of TFDS."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from tfaudit.errors import InputError, require
 __all__ = ["Condition", "all_conditions", "benchmark_condition"]
 
 _GRADED = ("cifar10_corrupted", "imagenet2012_corrupted")
-"""Sets whose configurations are called CORRUPTION_SEVERITY."""
+"""Benchmark sets with configurations named CORRUPTION_SEVERITY."""
 
 _NAME = re.compile(r"(mock:)?\w+(/[\w.\-]+)?")
 
 
 class Condition(NamedTuple):
-    """A corruption and its severity; equals the plain tuple.
+    """A corruption and its severity; equal to the plain tuple.
 
     Attributes:
         corruption: a name of `tfaudit.corrupt`, or a benchmark set's TFDS name without its severity.
@@ -34,17 +34,17 @@ class Condition(NamedTuple):
 
     @property
     def split(self) -> str:
-        """The condition as the name of a split: of files and directories, too."""
+        """Name of the split, which is also a safe name for files and directories."""
         return re.sub("[/:]", ".", self.corruption) + f"-{self.severity}" * bool(self.severity)
 
     @property
     def title(self) -> str:
-        """The condition for people."""
+        """Readable name, such as "fog 3"."""
         return self.corruption + f" {self.severity}" * bool(self.severity)
 
     @property
     def is_computed(self) -> bool:
-        """Whether the study's test set is corrupted here; else the images are a benchmark set's own."""
+        """Whether the images are the corrupted test set; otherwise they are those of a benchmark set."""
         return self.corruption in CORRUPTIONS
 
     @property
@@ -52,25 +52,25 @@ class Condition(NamedTuple):
         """The TFDS name of a benchmark set.
 
         Raises:
-            InputError: the corruption is computed.
+            InputError: the condition is a computed corruption.
 
         Example:
             >>> Condition("cifar10_corrupted/fog", 3).dataset
             'cifar10_corrupted/fog_3'
         """
         if self.is_computed:
-            raise InputError(f"condition: {self.title!r} is computed from the test set and is no data set")
+            raise InputError("condition", f"{self.title!r}, computed from the test set", "a benchmark set")
         return self.corruption + f"_{self.severity}" * bool(self.severity)
 
 
 def benchmark_condition(name: str) -> Condition:
-    """The condition that a benchmark set stands for.
+    """Return the condition of a benchmark set.
 
     Args:
-        name: TFDS name, NAME or NAME/CONFIG, either after `mock:`.
+        name: TFDS name, NAME or NAME/CONFIG, optionally prefixed with `mock:`.
 
     Raises:
-        InputError: another form of name, or one of a corruption.
+        InputError: the name has another form or is that of a corruption.
 
     Example:
         >>> benchmark_condition("cifar10_corrupted/fog_3")
@@ -81,22 +81,27 @@ def benchmark_condition(name: str) -> Condition:
     allowed = "NAME, NAME/CONFIG or NAME/* of a TFDS set, such as 'cifar10_corrupted/fog_3'"
     require(bool(_NAME.fullmatch(name)) and name not in CORRUPTIONS, "benchmarks", name, allowed)
     if _base(name) in _GRADED:
-        found = re.fullmatch(r"(.+/.+)_([1-5])", name)
-        require(found is not None, "benchmarks", name, f"{_base(name)}/CORRUPTION_SEVERITY or {_base(name)}/*")
-        return Condition(found[1], int(found[2]))  # type: ignore[index]
+        graded = re.fullmatch(r"(.+/.+)_([1-5])", name)
+        require(graded is not None, "benchmarks", name, f"{_base(name)}/CORRUPTION_SEVERITY or {_base(name)}/*")
+        return Condition(graded[1], int(graded[2]))  # type: ignore[index]
     return Condition(name, 0)
 
 
 def all_conditions(
     corruptions: Sequence[str], severities: Sequence[int], benchmarks: Sequence[str]
 ) -> tuple[Condition, ...]:
-    """The conditions in order: the corruptions at every severity, then the benchmark sets.
+    """Return the conditions: every corruption at every severity, then the benchmark sets.
 
-    A name that ends in `/*` stands for the configurations on a machine, and is left to
-    `tfaudit.datasets.benchmarks.expand_wildcards`.
+    Names ending in `/*` stand for all configurations prepared on a machine and are skipped here;
+    `tfaudit.datasets.benchmarks.expand_wildcards` expands them.
+
+    Args:
+        corruptions: names of `tfaudit.corrupt`.
+        severities: 1 to 5.
+        benchmarks: TFDS names.
 
     Raises:
-        InputError: an unknown corruption or severity, a malformed benchmark, or one that is named twice.
+        InputError: a corruption or severity is unknown, a benchmark name is malformed, or a value is repeated.
 
     Example:
         >>> [condition.split for condition in all_conditions(["fog", "snow"], [1, 5], ["imagenet_a"])]
@@ -110,7 +115,7 @@ def all_conditions(
         require(bool(_NAME.fullmatch(wildcard.removesuffix("/*"))), "benchmarks", wildcard, "NAME/*")
     named = (benchmark_condition(name) for name in benchmarks if not name.endswith("/*"))
     for argument, values in (("corruptions", corruptions), ("severities", severities), ("benchmarks", benchmarks)):
-        require(len(set(values)) == len(values), argument, list(values), "each once")
+        require(len(set(values)) == len(values), argument, list(values), "distinct values")
     return (*(Condition(name, severity) for name in corruptions for severity in severities), *named)
 
 

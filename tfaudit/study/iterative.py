@@ -1,4 +1,4 @@
-"""Rounds of pruning that follow one another."""
+"""Iterative pruning."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ __all__ = ["rounds"]
 
 
 def rounds(count: int, amount: float, **settings: Any) -> tuple[Pruned, ...]:
-    """Rounds of pruning that follow one another, each of a share of the weights that are left, [P] 2.
+    """Return the variants of iterative pruning: each round prunes a share of the remaining weights, [P] 2.
 
     Args:
-        count: of rounds.
-        amount: share of the remaining weights that goes in a round, in (0, 1).
-        **settings: of every `Pruned`; its treatment is "rewind" unless told otherwise.
+        count: number of rounds.
+        amount: share of the remaining weights that a round prunes, in (0, 1).
+        **settings: of every `Pruned`; the treatment is "rewind" by default.
 
     Example:
         >>> [(v.key, v.after) for v in rounds(2, 0.2, method="l1", granularity="channel")]
@@ -25,9 +25,9 @@ def rounds(count: int, amount: float, **settings: Any) -> tuple[Pruned, ...]:
     """
     require(count >= 1, "count", count, "1 or more")
     require(0 < amount < 1, "amount", amount, "a share in (0, 1)")
-    found: list[Pruned] = []
+    variants: list[Pruned] = []
     for number in range(1, count + 1):
-        after = found[-1].key if found else "dense"
+        after = variants[-1].key if variants else "dense"
         sparsity = round(1 - (1 - amount) ** number, 6)
-        found.append(Pruned(**{"treatment": "rewind", **settings, "sparsity": sparsity, "after": after}))
-    return tuple(found)
+        variants.append(Pruned(**{"treatment": "rewind", **settings, "sparsity": sparsity, "after": after}))
+    return tuple(variants)

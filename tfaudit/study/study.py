@@ -1,4 +1,4 @@
-"""What to run: a study. Frozen, JSON both ways."""
+"""A study: what to train and compress, on which data."""
 
 from __future__ import annotations
 
@@ -14,45 +14,44 @@ from tfaudit.datasets.corruptions.registry import SEVERITIES
 from tfaudit.errors import InputError, require
 from tfaudit.study.conditions import Condition, all_conditions
 from tfaudit.study.training import Training
-from tfaudit.study.variants import TOLD, VARIANTS, Dense, GivenBaseline, Pruned, Variant
+from tfaudit.study.variants import TITLE_SETTINGS, VARIANTS, Dense, ImportedBaseline, Pruned, Variant
 
 __all__ = ["Study", "Training"]
 
 
 SMOKE_EDGE = 64
-"""Pixels to which `smoke` cuts the images of studies that cut theirs."""
+"""Edge in pixels to which `smoke` crops the images of studies that crop them."""
 
-_FREE = ("population", "corruptions", "severities", "benchmarks", "corrupted_members", "corrupted_variants")
-"""Settings that may change while the members that are there stay what they are."""
+_CHANGEABLE = ("population", "corruptions", "severities", "benchmarks", "corrupted_members", "corrupted_variants")
+"""Settings that may change without invalidating existing members."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Study:
-    """A population per variant of one model on one data set.
+    """Populations of one model on one data set, one per variant.
 
     Args:
-        name: of the study; the recipe's.
+        name: name of the study and its recipe.
         dataset: a name that `tfaudit.load_dataset` knows.
-        model: a name of `tfaudit.models`, or the path of a `.keras` file: every dense member is that model then, and
-            is trained on unless the training has 0 epochs.
-        training: how the members are trained; None where predictions were made elsewhere (`store.external`): then
-            data set and model are words for people, and nothing can be run.
-        retraining: how members are trained on after pruning at one blow; as `training` says by default.
-        variants: the compressed variants; the dense baseline is always there.
-        population: K, independently trained members per variant.
-        top_k: ranks stored per prediction; at most the number of classes.
-        seed: from which the seed of every member derives.
-        limit: use only so many examples of each split; all by default.
-        model_options: further arguments of the model's builder; of a file `preprocess` (`tfaudit.models.pretrained`).
-        image_size: pixels that the shorter side of the images is scaled to; as they are by default.
-        crop: edge of the middle square that is cut out then; `image_size` by default.
-        smoke_options: what `smoke` puts in the place of single model options, to make the model small.
-        corruptions: names of `tfaudit.corrupt`; the members are also tested on the test set corrupted so.
+        model: a name of `tfaudit.models`, or the path of a `.keras` file, from which every dense member starts.
+        training: training of the members; None for imported predictions (`tfaudit.store.import_predictions`), whose
+            data set and model are mere descriptions and which cannot be run.
+        retraining: training after one-shot pruning; `training` by default.
+        variants: the compressed variants; the dense baseline is always included.
+        population: K, the number of independently trained members per variant.
+        top_k: number of ranked classes stored per prediction; at most the number of classes.
+        seed: root of all members' seeds.
+        limit: number of examples to use of each split; all by default.
+        model_options: further arguments of the model's builder; for a file, `preprocess` (`tfaudit.models.pretrained`).
+        image_size: length in pixels to which the shorter side of the images is scaled; unscaled by default.
+        crop: edge of the central square that is then cropped; `image_size` by default.
+        smoke_options: model options that `smoke` replaces to make the model small.
+        corruptions: names of `tfaudit.corrupt` that are applied to the test set for further tests.
         severities: of the corruptions.
-        benchmarks: TFDS names of sets that the members are also tested on: "cifar10_corrupted/fog_3", "imagenet_a";
+        benchmarks: TFDS names of further test sets, such as "cifar10_corrupted/fog_3" or "imagenet_a";
             "imagenet2012_corrupted/*" stands for all configurations that are prepared where the study runs.
-        corrupted_members: how many members per variant are tested under these conditions; all by default.
-        corrupted_variants: keys of the variants that are; all by default. The baseline is always among them.
+        corrupted_members: number of members per variant to test under these conditions; all by default.
+        corrupted_variants: keys of the variants to test under them; all by default. The baseline is always tested.
 
     Example:
         >>> from tfaudit import Pruned, Quantized
@@ -90,10 +89,10 @@ class Study:
         object.__setattr__(self, "model_options", dict(self.model_options))
         object.__setattr__(self, "smoke_options", dict(self.smoke_options))
         keys = [variant.key for variant in self.all_variants]
-        apart = {key.casefold() for key in keys}  # paths must differ where file systems ignore case, too
+        distinct = {key.casefold() for key in keys}  # paths must also differ on file systems that ignore case
         for i, variant in enumerate(self.variants, start=1):
             require(variant.parent in (None, *keys[:i]), "variants", variant.parent, f"a parent before {variant.key!r}")
-        require(len(apart) == len(keys), "variants", keys, "variants that differ (dense is there by itself)")
+        require(len(distinct) == len(keys), "variants", keys, "variants that differ; dense is always included")
         require(self.population >= 1, "population", self.population, "1 or more")
         require(self.top_k >= 1, "top_k", self.top_k, "1 or more")
         require(self.limit is None or self.limit >= 1, "limit", self.limit, "1 or more")
@@ -113,59 +112,57 @@ class Study:
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
-        """What the members are tested on besides the test set: corruptions at their severities, then benchmark sets.
+        """Conditions of the tests besides the test set: corruptions at their severities, then benchmark sets.
 
-        Of a name that ends in `/*` none: what it stands for is known, and written down, where the study runs.
+        Benchmark names ending in `/*` are skipped; a run replaces them by the configurations that they stand for.
         """
         return all_conditions(self.corruptions, self.severities, self.benchmarks)
 
     @property
     def all_variants(self) -> tuple[Variant, ...]:
-        """The dense baseline, then the compressed variants."""
-        return (Dense() if self.training else GivenBaseline(), *self.variants)
+        """The dense baseline, followed by the compressed variants."""
+        return (Dense() if self.training else ImportedBaseline(), *self.variants)
 
     @property
     def planned_training(self) -> Training:
-        """How the members are to be trained.
+        """The training of the members.
 
         Raises:
-            InputError: they were not trained here.
+            InputError: the study holds imported predictions.
         """
         if self.training is None:
-            raise InputError(
-                f"study: {self.name!r} holds predictions that were made elsewhere; there is nothing to run"
-            )
+            raise InputError("study", f"{self.name!r}, which holds imported predictions", "a study with a training")
         return self.training
 
     @cached_property
-    def telling(self) -> tuple[str, ...]:
-        """Settings of pruning in which the variants differ: what their titles need to tell."""
+    def varied_settings(self) -> tuple[str, ...]:
+        """Settings of pruning in which the variants differ, and which their titles therefore name."""
         pruned = [variant for variant in self.variants if isinstance(variant, Pruned)]
-        return tuple(name for name in TOLD if len({getattr(variant, name) for variant in pruned}) > 1)
+        return tuple(name for name in TITLE_SETTINGS if len({getattr(variant, name) for variant in pruned}) > 1)
 
     @cached_property
     def titles(self) -> Mapping[str, str]:
-        """Names of the variants for people, without the settings that all share."""
+        """Readable names of the variants by key, without the settings that all share."""
+        settings = self.varied_settings
         return {
-            variant.key: variant.titled(*self.telling) if isinstance(variant, Pruned) else variant.title
+            variant.key: variant.title_with(*settings) if isinstance(variant, Pruned) else variant.title
             for variant in self.all_variants
         }
 
     @property
     def shared_settings(self) -> str:
-        """What all pruned variants share beyond the usual settings; empty where nothing."""
+        """Settings off their defaults that all pruned variants share; empty if there are none."""
         pruned = [variant for variant in self.variants if isinstance(variant, Pruned)]
-        shared = [name for name in TOLD if name not in self.telling]
-        return pruned[0].technique(*shared).partition(" ")[2] if pruned else ""
+        shared = [name for name in TITLE_SETTINGS if name not in self.varied_settings]
+        return pruned[0].pruning_method(*shared).partition(" ")[2] if pruned else ""
 
     def variant(self, key: str) -> Variant:
-        """The variant of that key.
+        """Return the variant with a key.
 
         Raises:
-            InputError: there is none; names those there are.
+            InputError: the study has no such variant.
         """
-        if key not in self._by_key:
-            raise InputError(f"variant: {key!r}, this study has {', '.join(self._by_key)}")
+        require(key in self._by_key, "variant", key, ", ".join(self._by_key))
         return self._by_key[key]
 
     @cached_property
@@ -173,31 +170,31 @@ class Study:
         return {variant.key: variant for variant in self.all_variants}
 
     def member_seed(self, key: str, member: int) -> int:
-        """Seed of a member's initial weights, batches and augmentation.
+        """Return the seed of a member's initial weights, batches and augmentation.
 
-        Members of different variants get different seeds: Welch's test compares independent samples ([F] 2.4 trains
-        each level from random initialisations of its own). The seed depends on the key alone, so that adding a
-        variant changes no other.
+        Members of different variants have different seeds, since Welch's test compares independent samples ([F] 2.4
+        trains each level from its own random initialisations). The seed depends on the variant's key alone, so adding
+        a variant changes no other.
         """
         return zlib.crc32(f"{self.seed}/{key}/{member}".encode()) >> 1
 
     def difference(self, other: Study) -> str | None:
-        """The first setting in which another study differs; None where members of one are members of the other.
+        """Describe the first setting in which another study differs; None if both can share their members.
 
-        The population may differ, and what its members are tested on besides the test set.
+        Population and conditions may differ.
         """
         mine, others = (json.loads(json.dumps(study.to_json())) for study in (self, other))
         for name in mine:
-            if name not in _FREE and mine[name] != others[name]:
-                came, is_now = (textwrap.shorten(json.dumps(study[name]), 60) for study in (others, mine))
-                return f"its {name} is {is_now}, not {came}"
+            if name not in _CHANGEABLE and mine[name] != others[name]:
+                expected, got = (textwrap.shorten(json.dumps(study[name]), 60) for study in (others, mine))
+                return f"its {name} is {got}, not {expected}"
         return None
 
     def smoke(self) -> Study:
-        """The same study in seconds: two members, a few steps and examples, a small model, one level of each technique.
+        """Return a version of the study that runs in seconds, to check that it runs at all.
 
-        Of the corruptions the first one at the first and the last severity; no benchmark set. Proves that it runs, no
-        more.
+        It has two members, a few steps and examples, a small model, one level of each pruning method, the first
+        corruption at the first and the last severity, and no benchmark set.
         """
         training, variants = self.planned_training, self._one_of_each_kind()
         small: dict[str, Any] = {
@@ -210,34 +207,30 @@ class Study:
             "benchmarks": (),
         }
         if self.corrupted_variants is not None:
-            kept = ["dense", *(variant.key for variant in variants)]
-            small["corrupted_variants"] = tuple(key for key in self.corrupted_variants if key in kept)
+            keys = ["dense", *(variant.key for variant in variants)]
+            small["corrupted_variants"] = tuple(key for key in self.corrupted_variants if key in keys)
         if self.crop and not self.model.endswith(".keras"):
             small |= {"image_size": SMOKE_EDGE, "crop": SMOKE_EDGE}
         if training.epochs != 0:
-            # Too few examples to hold a part of every class out.
-            quick: dict[str, Any] = {
-                "epochs": None,
-                "batch_size": min(32, training.batch_size),
-                "validation": 0.0,
-                "keep": "last",
-            }
+            # There are too few examples to hold out some of every class.
+            batch_size = min(32, training.batch_size)
+            quick: dict[str, Any] = {"epochs": None, "batch_size": batch_size, "validation": 0.0, "keep": "last"}
             small["training"] = dataclasses.replace(training, steps=8, **quick)
             if self.retraining:
                 small["retraining"] = dataclasses.replace(self.retraining, steps=4, **quick)
         return dataclasses.replace(self, **small)
 
     def _one_of_each_kind(self) -> tuple[Variant, ...]:
-        """The first variant of every technique and treatment, and every quantization; parents are among them."""
-        kept: dict[str, Variant] = {}
+        """Return the first variant of every pruning method and treatment, and every quantization, with parents."""
+        chosen: dict[str, Variant] = {}
         for variant in self.variants:
-            kind = variant.technique(*TOLD) if isinstance(variant, Pruned) else variant.key
-            if kind not in kept and variant.parent in (None, "dense", *(each.key for each in kept.values())):
-                kept[kind] = variant
-        return tuple(kept.values())
+            kind = variant.pruning_method(*TITLE_SETTINGS) if isinstance(variant, Pruned) else variant.key
+            if kind not in chosen and variant.parent in (None, "dense", *(other.key for other in chosen.values())):
+                chosen[kind] = variant
+        return tuple(chosen.values())
 
     def to_json(self) -> dict[str, Any]:
-        """A dictionary of plain JSON values."""
+        """Return the study as a dictionary of JSON values."""
         fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         for name in ("training", "retraining"):
             fields[name] = fields[name] and dataclasses.asdict(fields[name])
@@ -246,7 +239,7 @@ class Study:
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> Study:
-        """The study that `to_json` described.
+        """Return the study that `to_json` described.
 
         Raises:
             InputError: a field is missing or unknown.
@@ -254,9 +247,10 @@ class Study:
         try:
             variants = []
             for settings in fields["variants"]:
-                settings = dict(settings)
-                variants.append(VARIANTS[settings.pop("family")](**settings))
+                options = {name: value for name, value in settings.items() if name != "family"}
+                variants.append(VARIANTS[settings["family"]](**options))
             plans = {name: fields.get(name) and Training(**fields[name]) for name in ("training", "retraining")}
             return cls(**{**fields, **plans, "variants": tuple(variants)})
         except (KeyError, TypeError) as problem:
-            raise InputError(f"study: not a description that this version of tfaudit reads ({problem})") from None
+            expected = "a description that this version of tfaudit reads"
+            raise InputError("study", f"a description with a wrong or missing field ({problem})", expected) from None

@@ -1,4 +1,4 @@
-"""How one member is trained: a frozen description."""
+"""How a member is trained."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ __all__ = ["Training"]
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Training:
-    """How one member is trained.
+    """The training of one member.
 
     Args:
-        epochs: passes over the training set; 0 leaves a model as it is. Give either this or `steps`.
+        epochs: passes over the training set; 0 leaves the model unchanged. Exactly one of `epochs` and `steps`.
         steps: optimizer steps.
         batch_size: examples per step.
         optimizer: "sgd" or "adam".
-        learning_rate: a constant, or pairs `(epoch, rate)`: from that epoch on, this rate.
-        decay: "constant" or "cosine" (to zero at the last step).
+        learning_rate: constant, or pairs `(epoch, rate)`, each of which sets the rate from that epoch on.
+        decay: "constant", or "cosine" to zero at the last step.
         warmup: epochs over which the rate rises linearly from zero.
         momentum: of "sgd".
-        nesterov: Nesterov's form of the momentum.
+        nesterov: whether to use Nesterov momentum.
         weight_decay: coefficient `wd` of the L2 penalty `wd/2 |w|^2` on every kernel (not on biases or BatchNorm), as
             the papers' frameworks define it: its gradient goes through the momentum.
         augmentation: a name of `tfaudit.datasets.augmentation`.
         label_smoothing: share of the probability spread over all classes.
-        validation: share of the training set held out, stratified, by the member's seed.
-        keep: "last", or "best": the weights of the epoch with the lowest validation loss ([R] 6).
+        validation: share of the training set held out for validation, stratified, split by the member's seed.
+        keep: weights to keep, those of the "last" epoch or of the "best" one, with the lowest validation loss ([R] 6).
     """
 
     epochs: int | None = None
@@ -51,12 +51,10 @@ class Training:
         if isinstance(self.learning_rate, list | tuple):
             object.__setattr__(self, "learning_rate", tuple((float(e), float(r)) for e, r in self.learning_rate))
             starts = [epoch for epoch, _ in self.learning_rate]
-            require(
-                starts == sorted(set(starts)) and starts[0] == 0, "learning_rate", starts, "epochs that rise from 0"
-            )
-        require(
-            (self.epochs is None) != (self.steps is None), "epochs, steps", (self.epochs, self.steps), "exactly one"
-        )
+            rising = starts == sorted(set(starts)) and starts[0] == 0
+            require(rising, "learning_rate", starts, "epochs that rise from 0")
+        exactly_one = (self.epochs is None) != (self.steps is None)
+        require(exactly_one, "epochs, steps", (self.epochs, self.steps), "exactly one")
         require(self.epochs is None or self.epochs >= 0, "epochs", self.epochs, "1 or more, or 0: no training")
         require(self.steps is None or self.steps >= 1, "steps", self.steps, "1 or more")
         require(self.batch_size >= 1, "batch_size", self.batch_size, "1 or more")
@@ -67,7 +65,7 @@ class Training:
         require(self.keep == "last" or self.validation > 0, "keep", self.keep, "'best' only with validation > 0")
 
     def total_steps(self, examples: int) -> int:
-        """Optimizer steps over a training set of so many examples; the last, short batch of an epoch counts."""
+        """Return the number of optimizer steps over `examples` examples; an epoch's last, short batch counts."""
         if self.epochs is None:
             return self.steps or 0
         return self.epochs * math.ceil(examples / self.batch_size)

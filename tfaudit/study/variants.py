@@ -1,4 +1,4 @@
-"""What a study does to its models: nothing (dense), pruning while they train, quantization afterwards, or unknown."""
+"""Variants: what a study does to its models."""
 
 from __future__ import annotations
 
@@ -10,52 +10,64 @@ from typing import ClassVar
 from tfaudit.errors import require
 
 __all__ = [
-    "TOLD",
+    "QUANTIZATION_KINDS",
+    "TITLE_SETTINGS",
     "TREATMENTS",
     "VARIANTS",
     "Dense",
-    "Given",
-    "GivenBaseline",
+    "ImportedBaseline",
+    "ImportedPredictions",
     "Pruned",
     "Quantized",
     "Variant",
 ]
 
+TREATMENTS = ("gradual", "one_shot", "finetune", "rewind")
+
+TITLE_SETTINGS = (
+    *("granularity", "treatment", "scope", "axis", "begin", "end", "frequency"),
+    *("layers", "spare", "gradient", "decay"),
+)
+"""Settings of pruning that a title names, in this order; a study omits those that all its variants share."""
+
+QUANTIZATION_KINDS = {
+    "float32": "float32",
+    "float16": "float16",
+    "dynamic_range": "dynamic range int8",
+    "int8": "fixed-point int8",
+}
+"""Titles of the kinds of quantization, as [F] table 2 names them."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Variant:
-    """What is done to a model. Every variant of a study has members of its own."""
+    """The compression of a model. Every variant of a study has its own members."""
 
     family: ClassVar[str]
 
     @property
     def parent(self) -> str | None:
-        """Key of the variant from whose member of the same number each member is made; None if from scratch."""
+        """Key of the variant whose member of the same number a member is made from; None if trained from scratch."""
         return None
 
     @property
     def key(self) -> str:
-        """Name in paths and tables: stable, short, of safe characters."""
+        """Name in paths and tables: stable, short, safe characters only."""
         raise NotImplementedError
 
     @property
     def title(self) -> str:
-        """Name for people."""
+        """Readable name."""
         return self.key
 
-    def _deviations(self, *stated: str) -> str:
-        """The settings that differ from their defaults, as `-name=value`."""
-        chosen = [f for f in dataclasses.fields(self) if f.name not in stated and getattr(self, f.name) != f.default]
-        return "".join(f"-{f.name}={_plain(getattr(self, f.name))}" for f in chosen)
 
-
-def _plain(value: object) -> str:
+def _text(value: object) -> str:
     return "+".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 @dataclasses.dataclass(frozen=True)
 class Dense(Variant):
-    """The uncompressed baseline; every study has it."""
+    """The uncompressed baseline of every study."""
 
     family: ClassVar[str] = "dense"
 
@@ -65,40 +77,39 @@ class Dense(Variant):
         return "dense"
 
 
-TREATMENTS = ("gradual", "one_shot", "finetune", "rewind")
-
-
 @dataclasses.dataclass(frozen=True)
 class Pruned(Variant):
-    """A share of the weights goes to zero: while a model trains, or at one blow from one that was trained.
+    """Pruning, either during training or of a trained model.
 
     Treatments:
 
-    - "gradual": trained from scratch while the share rises, [F] 2.4.
-    - "one_shot": the model of `after` is pruned at one blow, and stays so.
-    - "finetune": it is also trained on, as the study's `retraining` says, [R] 6.
-    - "rewind": the weights that stay go back to what they were at step `rewind_to` of the dense member's training, all
-      other variables too, and it is trained as `retraining` says: the lottery ticket, [P], [R] table 12.
+    - "gradual": trained from scratch while the sparsity rises, [F] 2.4.
+    - "one_shot": a model of `after` is pruned once and not trained further.
+    - "finetune": a model of `after` is pruned once, then fine-tuned with the study's `retraining`, [R] 6.
+    - "rewind": a model of `after` is pruned once, the remaining weights and all other variables are reset to their
+      values at step `rewind_to` of the dense training, then trained with `retraining`: lottery tickets, [P], [R]
+      table 12.
 
-    All but the first have parents: member k is made from member k of the variant `after`. So every method and ratio
-    may start from the same dense members, and rounds of pruning follow one another; see `tfaudit.study.iterative`.
+    For all treatments but the first, member k is made from member k of the variant `after`. So all methods and ratios
+    can start from the same dense members, and `tfaudit.study.rounds` chains rounds of pruning.
 
     Args:
-        sparsity: share of zeros in the selected kernels at the end, in (0, 1); None where `ratio` is given.
-        method: which weights go first: a name of `tfaudit.compress.pruning.scores`, or of the channel methods.
-        scope: "layer" (each kernel reaches the sparsity) or "global" (all are ranked together).
+        sparsity: final share of zeros in the pruned kernels, in (0, 1). Exactly one of `sparsity` and `ratio`.
+        method: a pruning score of `tfaudit.compress.pruning`, which decides what weights or channels to prune first.
+        scope: "layer" (each kernel reaches the sparsity) or "global" (weights of all kernels are ranked together).
         begin: share of the steps after which gradual pruning starts.
-        end: share of the steps at which the sparsity is reached.
-        frequency: steps between two updates of the masks; about a hundred updates by default.
-        layers: names of the layers to prune; every layer with a kernel by default.
-        ratio: of all parameters before to those that are left, above 1, in place of the sparsity ([R]).
+        end: share of the steps at which gradual pruning reaches the sparsity.
+        frequency: steps between two updates of the masks; by default there are about a hundred updates.
+        layers: names of the layers to prune; all layers with a kernel by default.
+        ratio: number of all parameters over the number of remaining ones, above 1 ([R]).
         treatment: one of `TREATMENTS`.
-        after: key of the variant whose members are pruned; "dense", or an earlier round.
-        rewind_to: step of the dense member's training to go back to; 0 is its initialisation.
-        spare: names of layers to leave alone, for instance `("logits",)`, the classifier ([R], [F]).
-        granularity: "weight", or "channel": whole slices of a kernel.
-        axis: of the channels in a kernel: -2 its inputs ([P]), -1 its outputs.
-        gradient: of methods that need gradients: of the whole loss, "loss" ([R]'s text), or "data" (its code).
+        after: key of the variant whose members are pruned, "dense" or an earlier round.
+        rewind_to: step of the dense training to rewind to; 0 is the initialisation.
+        spare: names of layers not to prune, such as `("logits",)`, the classifier ([R], [F]).
+        granularity: "weight", or "channel" for whole slices of a kernel.
+        axis: axis of a kernel's channels, -2 for inputs ([P]) or -1 for outputs.
+        gradient: for methods that use gradients, those of the whole loss, "loss" ([R]'s text), or of its data term,
+            "data" ([R]'s code).
         decay: coefficient of the method "undecayed"; the training's weight decay by default.
     """
 
@@ -143,74 +154,61 @@ class Pruned(Variant):
 
     @property
     def parent(self) -> str | None:
-        """The variant whose members are pruned; None where members are trained from scratch."""
+        """Key of the variant whose members are pruned; None if members are trained from scratch."""
         return None if self.treatment == "gradual" else self.after
 
     @property
     def level(self) -> float:
-        """The sparsity, or the ratio: what is on the axis of a study's tables."""
+        """The sparsity or the ratio, whichever is set."""
         return self.sparsity if self.ratio is None else self.ratio  # type: ignore[return-value]
 
     @property
     def key(self) -> str:
-        """For instance `magnitude-0.9`, `magnitude-0.9-scope=global` or `undecayed-r10-treatment=finetune`."""
+        """Method, level and settings off their defaults, such as `magnitude-0.9` or `undecayed-r10-scope=global`."""
         level = f"{self.sparsity:g}" if self.ratio is None else f"r{self.ratio:g}"
-        return f"{self.method}-{level}" + self._deviations("method", "sparsity", "ratio", "after")
+        changed = self._changed([field.name for field in dataclasses.fields(self)])
+        named = [name for name in changed if name not in ("method", "sparsity", "ratio", "after")]
+        return f"{self.method}-{level}" + "".join(f"-{name}={_text(changed[name])}" for name in named)
 
     @property
     def title(self) -> str:
-        """For instance `magnitude 90 %` or `undecayed ratio 10 finetune`."""
-        return self.titled(*TOLD)
+        """Method, level and settings, such as `magnitude 90 %` or `undecayed ratio 10 finetune`."""
+        return self.title_with(*TITLE_SETTINGS)
 
-    def titled(self, *told: str) -> str:
-        """Method, level, and of the named settings those that are not the usual ones; see `Study.titles`."""
+    def title_with(self, *settings: str) -> str:
+        """Return the method, the level and those of the named settings that differ from their defaults."""
         level = f"{100 * self.sparsity:.3g} %" if self.sparsity is not None else f"ratio {self.ratio:g}"
-        return " ".join((self.method, level, *self._words(told)))
+        return " ".join((self.method, level, *self._words(settings)))
 
-    def technique(self, *told: str) -> str:
-        """What the level is of: the method and the settings that `titled` names."""
-        return " ".join((self.method, *self._words(told)))
+    def pruning_method(self, *settings: str) -> str:
+        """Return the title without the level: the method and the named settings."""
+        return " ".join((self.method, *self._words(settings)))
 
-    def _words(self, told: tuple[str, ...]) -> list[str]:
-        usual = {field.name: field.default for field in dataclasses.fields(self)}
-        chosen = {name: getattr(self, name) for name in told if getattr(self, name) != usual[name]}
-        plain = ("treatment", "granularity")
+    def _words(self, settings: tuple[str, ...]) -> list[str]:
         return [
-            _plain(value).replace("_", "-") if name in plain else f"{name}={_plain(value)}"
-            for name, value in chosen.items()
+            _text(value).replace("_", "-") if name in ("treatment", "granularity") else f"{name}={_text(value)}"
+            for name, value in self._changed(settings).items()
         ]
 
-
-TOLD = (
-    "granularity",
-    "treatment",
-    "scope",
-    "axis",
-    "begin",
-    "end",
-    "frequency",
-    "layers",
-    "spare",
-    "gradient",
-    "decay",
-)
-"""Settings that a title tells, in this order; where all pruned variants of a study share one, it does not."""
+    def _changed(self, settings: tuple[str, ...] | list[str]) -> dict[str, object]:
+        """Return those of the settings that differ from their defaults."""
+        defaults = {field.name: field.default for field in dataclasses.fields(self)}
+        return {name: getattr(self, name) for name in settings if getattr(self, name) != defaults[name]}
 
 
 @dataclasses.dataclass(frozen=True)
 class Quantized(Variant):
-    """Made from the dense member of the same number with TensorFlow Lite, without further training: [F] A.
+    """Post-training quantization of the dense member of the same number with TensorFlow Lite, [F] A.
 
     Args:
-        kind: "float32", "float16", "dynamic_range" or "int8".
+        kind: one of `QUANTIZATION_KINDS`.
     """
 
     kind: str
     family: ClassVar[str] = "quantization"
 
     def __post_init__(self) -> None:
-        allowed = ("float32", "float16", "dynamic_range", "int8")
-        require(self.kind in allowed, "kind", self.kind, ", ".join(allowed))
+        require(self.kind in QUANTIZATION_KINDS, "kind", self.kind, ", ".join(QUANTIZATION_KINDS))
 
     @property
     def parent(self) -> str:
@@ -225,12 +223,12 @@ class Quantized(Variant):
     @property
     def title(self) -> str:
         """The kind as [F] table 2 names it."""
-        return {"dynamic_range": "dynamic range int8", "int8": "fixed-point int8"}.get(self.kind, self.kind)
+        return QUANTIZATION_KINDS[self.kind]
 
 
 @dataclasses.dataclass(frozen=True)
-class GivenBaseline(Dense):
-    """The baseline of a study whose predictions were made elsewhere: it may be anything."""
+class ImportedBaseline(Dense):
+    """The baseline of a study of imported predictions, which may be any model."""
 
     @property
     def title(self) -> str:
@@ -239,15 +237,15 @@ class GivenBaseline(Dense):
 
 
 @dataclasses.dataclass(frozen=True)
-class Given(Variant):
-    """Compressed elsewhere, by means unknown: only its predictions are here.
+class ImportedPredictions(Variant):
+    """Predictions of models that were compressed elsewhere, by any method.
 
     Args:
-        name: for people; any printable text.
-        paired: was each model made from the baseline's model of the same number?
+        name: any printable text.
+        paired: whether each model was made from the baseline's model of the same number.
 
     Example:
-        >>> Given("int8").key, Given("../int 8").key
+        >>> ImportedPredictions("int8").key, ImportedPredictions("../int 8").key
         ('int8', 'int-8-41039393')
     """
 
@@ -256,17 +254,17 @@ class Given(Variant):
     family: ClassVar[str] = "given"
 
     def __post_init__(self) -> None:
-        fits = isinstance(self.name, str) and self.name.strip() and self.name.isprintable()
-        require(bool(fits), "name", self.name, "printable text that is not blank")
+        valid = isinstance(self.name, str) and self.name.strip() and self.name.isprintable()
+        require(bool(valid), "name", self.name, "printable text that is not blank")
 
     @property
     def parent(self) -> str | None:
-        """The baseline's key where the models are paired."""
+        """The baseline's key if the models are paired."""
         return Dense().key if self.paired else None
 
     @property
     def key(self) -> str:
-        """The name where it is safe in paths, URLs and on any file system; else what is safe of it, and a checksum."""
+        """The name if it is safe in paths, URLs and file systems; otherwise its safe characters and a checksum."""
         safe = re.sub(r"[^A-Za-z0-9._=+-]+", "-", self.name)[:60].strip("-.")
         if safe == self.name and safe != Dense().key:
             return safe
@@ -274,14 +272,9 @@ class Given(Variant):
 
     @property
     def title(self) -> str:
-        """The name itself."""
+        """The name."""
         return self.name
 
 
-VARIANTS: dict[str, type[Variant]] = {
-    "dense": Dense,
-    "pruning": Pruned,
-    "quantization": Quantized,
-    "given": Given,
-}
-"""The kinds of variants by family, as a study's JSON names them."""
+VARIANTS: dict[str, type[Variant]] = {kind.family: kind for kind in (Dense, Pruned, Quantized, ImportedPredictions)}
+"""Variant classes by family, the name that a study's JSON gives them."""

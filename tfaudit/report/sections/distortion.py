@@ -67,7 +67,7 @@ def places(study_audit: StudyAudit) -> dict[str, Place]:
     for key in study_audit.data.compressed_keys:
         variant = study_audit.data.study.variant(key)
         if isinstance(variant, Pruned):
-            found[key] = variant.technique(*study_audit.data.study.telling), variant.level
+            found[key] = variant.pruning_method(*study_audit.data.study.varied_settings), variant.level
         else:
             found[key] = variant.family, study_audit.data.titles[key]
     return found

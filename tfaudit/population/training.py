@@ -1,4 +1,4 @@
-"""Training of one model after another in place: weights and optimizer state are put back, traced functions stay."""
+"""Training of members one after another in one traced model."""
 
 from __future__ import annotations
 
@@ -10,34 +10,32 @@ import numpy as np
 import pandas as pd
 import tensorflow as tf
 
-from tfaudit.compress.pruning import schedules
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.pipeline import training_batches
 from tfaudit.datasets.validation import split_validation
 from tfaudit.models.pretrained import load_pretrained
 from tfaudit.models.registry import build_model
 from tfaudit.study.study import Study, Training
-from tfaudit.study.variants import Pruned
 
-__all__ = ["Rate", "Trainer", "copy_variables", "pruning_schedule"]
+__all__ = ["LearningRate", "Trainer", "copy_variables"]
 
 
 class Trainer:
-    """Trains models in place, one after another, each in the way that a `Training` says.
+    """Trains models in place, one after another, as a `Training` specifies.
 
-    Tracing a train step costs about a second. A trainer compiles one model and trains each member in it, from the very
-    weights, optimizer state and random state that a fresh model would have: no member depends on those before it.
+    Tracing a train step costs about a second. A trainer compiles one model and trains each member in it, starting from
+    exactly the weights, optimizer state and random state of a new model: no member depends on those before it.
 
     Args:
-        study: the model, and its options.
-        training: how to train.
+        study: sets the model and its options.
+        training: the training.
         data: the training set.
-        callbacks: of every training.
-        keep_from: share of the epochs before which none is kept as the best one.
+        callbacks: callbacks of every training.
+        best_from: share of the epochs before which none can be the best one.
 
     Attributes:
         model: the compiled model.
-        callbacks: as given.
+        callbacks: callbacks of every training.
         steps: optimizer steps of a training.
     """
 
@@ -48,14 +46,14 @@ class Trainer:
         data: Dataset,
         *,
         callbacks: Sequence[keras.callbacks.Callback] = (),
-        keep_from: float = 0.0,
+        best_from: float = 0.0,
     ) -> None:
         self._study, self._training, self._data = study, training, data
         held_out = math.ceil(data.num_examples * training.validation)
         self.steps = training.total_steps(data.num_examples - held_out)
         self._steps_per_epoch = min(math.ceil((data.num_examples - held_out) / training.batch_size), max(self.steps, 1))
         self._epochs = math.ceil(self.steps / self._steps_per_epoch)
-        self._first_kept_epoch = math.ceil(self._epochs * keep_from)
+        self._first_best_epoch = math.ceil(self._epochs * best_from)
         self.callbacks = list(callbacks)
         self.model = self.build(0)
         self.model.compile(
@@ -68,10 +66,10 @@ class Trainer:
         if training.weight_decay:
             for kernel in (v for v in self.model.trainable_variables if v.name.endswith("kernel")):
                 kernel.regularizer = keras.regularizers.L2(training.weight_decay / 2)
-        self._fresh_optimizer = [v.numpy() for v in self.model.optimizer.variables]
+        self._initial_optimizer = [v.numpy() for v in self.model.optimizer.variables]
 
     def build(self, seed: int) -> keras.Model:
-        """A fresh model with the weights of that seed, not compiled, so that it saves as an ordinary `.keras` file."""
+        """Return a new model with the weights of a seed; not compiled, so it saves as an ordinary `.keras` file."""
         keras.utils.set_random_seed(seed)
         name, options, data = self._study.model, self._study.model_options, self._data
         if name.endswith(".keras"):
@@ -80,28 +78,29 @@ class Trainer:
         return build_model(name, data.image_shape, data.num_classes, mean=mean.tolist(), std=std.tolist(), **options)
 
     def batches(self, seed: int, *, split_seed: int | None = None) -> tf.data.Dataset:
-        """The training batches of a seed, without end; see `train`."""
+        """Return the endless training batches of a seed; see `train`."""
         return self._batches_of(self._split(seed if split_seed is None else split_seed)[0], seed)
 
     def train(
         self, model: keras.Model, seed: int, *, split_seed: int | None = None, until: int | None = None
     ) -> pd.DataFrame:
-        """Trains a model in place.
+        """Train a model in place.
 
         Args:
-            model: of the study's architecture; where training starts, and where it ends.
-            seed: of the batches, and of the validation part unless another is given.
-            split_seed: of the validation part: that of the parent, whose validation images must not be trained on.
-            until: end after so many steps, as if interrupted there.
+            model: of the study's architecture; holds the initial weights, then the trained ones.
+            seed: of the batches.
+            split_seed: of the validation part, `seed` by default; a member with a parent takes the parent's, so that it
+                is not trained on the parent's validation images.
+            until: number of steps after which training is interrupted.
 
         Returns:
-            The history, one row an epoch.
+            The history, one row per epoch.
         """
         training = self._training
         if not self.steps:
             return pd.DataFrame({"epoch": []})
         copy_variables(model, self.model)
-        for variable, value in zip(self.model.optimizer.variables, self._fresh_optimizer, strict=True):
+        for variable, value in zip(self.model.optimizer.variables, self._initial_optimizer, strict=True):
             variable.assign(value)
         part, held_out = self._split(seed if split_seed is None else split_seed)
         validation = held_out and held_out.batches(1024).map(
@@ -113,7 +112,7 @@ class Trainer:
         if training.keep == "best" and until is None:
             callbacks.append(
                 keras.callbacks.EarlyStopping(
-                    patience=self._epochs, restore_best_weights=True, start_from_epoch=self._first_kept_epoch
+                    patience=self._epochs, restore_best_weights=True, start_from_epoch=self._first_best_epoch
                 )
             )
         history = self.model.fit(
@@ -122,7 +121,7 @@ class Trainer:
             steps_per_epoch=self._steps_per_epoch,
             validation_data=validation,
             callbacks=callbacks,
-            shuffle=False,  # the batches are shuffled, by the seed
+            shuffle=False,  # the batches are shuffled already, by the seed
             verbose=0,
         )
         copy_variables(self.model, model)
@@ -136,29 +135,15 @@ class Trainer:
         return pairs.map(lambda x, y: (x, _targets(training, y, data)), num_parallel_calls=1)
 
     def _split(self, seed: int) -> tuple[Dataset, Dataset | None]:
-        """The part to train on, and the part held out for validation."""
+        """Return the part to train on and the part held out for validation."""
         if not self._training.validation:
             return self._data, None
         return split_validation(self._data, self._training.validation, seed)
 
 
-def pruning_schedule(variant: Pruned, sparsity: float, steps: int) -> schedules.Schedule:
-    """The cubic schedule of a pruned variant over a training of so many steps; it ends on an update, so it arrives.
-
-    Example:
-        >>> print(schedules.describe(pruning_schedule(Pruned(0.9, end=0.5, frequency=30), 0.9, steps=1000)))
-        PolynomialDecay(..., final_sparsity=0.9, power=3, begin_step=0, end_step=480, frequency=30)
-    """
-    begin = min(round(variant.begin * steps), steps - 1)
-    window = max(round(variant.end * steps) - begin, 1)
-    frequency = min(variant.frequency or max(window // 100, 1), window)
-    end = begin + window // frequency * frequency
-    return schedules.polynomial(0.0, sparsity, begin, end, frequency)
-
-
 @keras.saving.register_keras_serializable(package="tfaudit")
-class Rate(keras.optimizers.schedules.LearningRateSchedule):
-    """Learning rate over the steps: pieces from given epochs on, a linear warm-up, and a cosine to zero if asked."""
+class LearningRate(keras.optimizers.schedules.LearningRateSchedule):
+    """A learning rate that is piecewise constant, with an optional linear warm-up and cosine decay to zero."""
 
     def __init__(self, training: Training, steps: int, steps_per_epoch: int) -> None:
         pieces = training.learning_rate if isinstance(training.learning_rate, tuple) else ((0, training.learning_rate),)
@@ -168,7 +153,7 @@ class Rate(keras.optimizers.schedules.LearningRateSchedule):
         self._cosine_steps = steps if training.decay == "cosine" else None
 
     def __call__(self, step: tf.Tensor) -> tf.Tensor:
-        """The rate of the step, a float32 scalar; steps count from 0."""
+        """Return the rate of a step, counted from 0, as a float32 scalar."""
         step = tf.cast(step, tf.float32)
         piece = tf.searchsorted(tf.constant(self._starts, tf.float32), step[None], side="right")[0] - 1
         rate = tf.gather(tf.constant(self._rates, tf.float32), piece)
@@ -180,7 +165,7 @@ class Rate(keras.optimizers.schedules.LearningRateSchedule):
 
 
 class _StopAt(keras.callbacks.Callback):
-    """Ends training at a number of steps that need not be whole epochs."""
+    """Ends training after a number of steps, also within an epoch."""
 
     def __init__(self, steps: int) -> None:
         super().__init__()
@@ -197,7 +182,7 @@ class _StopAt(keras.callbacks.Callback):
 
 
 def _optimizer(training: Training, steps: int, steps_per_epoch: int) -> keras.optimizers.Optimizer:
-    rate = Rate(training, steps, steps_per_epoch)
+    rate = LearningRate(training, steps, steps_per_epoch)
     if training.optimizer == "adam":
         return keras.optimizers.Adam(rate)
     return keras.optimizers.SGD(rate, momentum=training.momentum, nesterov=training.nesterov and training.momentum > 0)
@@ -214,6 +199,6 @@ def _targets(training: Training, labels: tf.Tensor, data: Dataset) -> tf.Tensor:
 
 
 def copy_variables(source: keras.Model, target: keras.Model) -> None:
-    """Copies every variable: weights, statistics, and the state of random layers such as Dropout."""
+    """Copy every variable: weights, statistics, and the state of random layers such as Dropout."""
     for variable, value in zip(target.variables, source.variables, strict=True):
         variable.assign(value)

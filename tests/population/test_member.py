@@ -1,4 +1,4 @@
-"""Members that are pruned at one blow: shared parents, ratios, rounds, rewinding."""
+"""Members that are pruned from a parent: shared parents, ratios, rounds, rewinding."""
 
 import keras
 import numpy as np
@@ -8,10 +8,9 @@ from tfaudit import Pruned, Study, Training, load_dataset
 from tfaudit.compress.pruning.kernels import find_kernels
 from tfaudit.compress.pruning.sparsity import sparsity_at
 from tfaudit.errors import InputError
-from tfaudit.population.member import MemberMaker
-from tfaudit.population.pruned import check_variant, gradual_trainer, prune_at_once
+from tfaudit.population.member import MemberMaker, check_pruning, gradual_trainer, prune_and_retrain
 from tfaudit.population.stored_examples import store_examples
-from tfaudit.population.trainer import Trainer
+from tfaudit.population.training import Trainer
 from tfaudit.store.store import Store
 from tfaudit.study.iterative import rounds
 
@@ -118,7 +117,7 @@ def test_batches_are_made_only_for_methods_that_look_at_examples(made, monkeypat
     gradual_trainer(store.study, Pruned(0.5, method=method), load_dataset("digits", "train").take(150))
     assert len(calls) == asked
     one_shot = Pruned(0.5, method=method, treatment="one_shot")
-    prune_at_once(one_shot, trainer, trainer.build(0), seed=0, root_seed=0, early=lambda: None, decay=0.0)
+    prune_and_retrain(one_shot, trainer, trainer.build(0), seed=0, root_seed=0, early=lambda: None, decay=0.0)
     assert len(calls) == 2 * asked
 
 
@@ -189,14 +188,17 @@ def test_ratios_that_cannot_be_reached_and_layers_that_are_not_there():
     ("variant", "message"),
     [
         (Pruned(0.5, method="l1", treatment="finetune"), "method: expected .* with granularity='weight', came 'l1'"),
-        (Pruned(0.5, treatment="one_shot", spare=("nope",)), "spare: no layer 'nope' with a kernel; there are conv1"),
+        (
+            Pruned(0.5, treatment="one_shot", spare=("nope",)),
+            "spare: got 'nope', no layer with a kernel, expected some of",
+        ),
         (Pruned(ratio=500, treatment="one_shot"), "ratio: 500, but"),
     ],
 )
 def test_what_no_member_can_be_made_of_is_told_before_any_is(made, variant, message):
     _, maker = made
     with pytest.raises(InputError, match=message):
-        check_variant(maker._retrainer().model, variant)
+        check_pruning(maker._retrainer().model, variant)
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from tfaudit import Pruned, Study, Training, load_dataset
 from tfaudit.compress.pruning.schedules import ask
 from tfaudit.datasets.validation import split_validation
-from tfaudit.population import trainer as training
-from tfaudit.population.pruned import gradual_trainer
-from tfaudit.population.trainer import Rate, Trainer, pruning_schedule
+from tfaudit.population import training
+from tfaudit.population.member import gradual_trainer, pruning_schedule
+from tfaudit.population.training import LearningRate, Trainer
 from tfaudit.study.variants import Dense
 
 DATA = load_dataset("digits", "train").take(150)
@@ -144,7 +144,7 @@ def test_a_member_is_saved_without_compilation_and_loads_anywhere(tmp_path):
 
 
 def rates(training, steps, steps_per_epoch):
-    rate = Rate(training, steps, steps_per_epoch)
+    rate = LearningRate(training, steps, steps_per_epoch)
     return [float(rate(np.int64(step))) for step in range(steps)]
 
 
