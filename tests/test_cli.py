@@ -61,7 +61,7 @@ def test_members_that_fail_are_named_and_the_exit_code_is_1(tmp_path):
         (("run", "nope.py"), "recipe: nope.py is not a file"),
         (("run", "digits", "--workers", "0"), "workers: got 0, expected 1 or more"),
         (("run", "digits", "--population", "0"), "population: got 0, expected 1 or more"),
-        (("run", "digits", "--out", "taken"), "directory: taken cannot be written"),
+        (("run", "digits", "--out", "taken"), "directory: got taken, which cannot be written"),
         (("run", "mnist_corrupted/fog"), "recipe: 'mnist_corrupted/fog', allowed are"),
         (("report", "."), "holds no study"),
         (("view", "."), "holds no study"),

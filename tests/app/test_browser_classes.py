@@ -127,6 +127,6 @@ def test_a_study_that_loses_its_images_stays_usable(serve, visit, viewer, tmp_pa
     (directory / "examples/test.parquet").write_bytes(content[:200])
     page.get_by_role("radio", name="wrong").click()
     settled(page)
-    assert page.get_by_text("is damaged").count() == 1
+    assert page.get_by_text("got a damaged file").count() == 1
     assert page.get_by_test_id("stException").count() == 0
     server.stop()

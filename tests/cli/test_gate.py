@@ -153,7 +153,7 @@ def test_files_are_written_whole_or_not_at_all(run, place):
             "got files beside a study, expected --variant",
         ),
         (("--labels", "labels.npy", "--max-flips", 1), "baseline, compressed: got no files, expected both options"),
-        (("nowhere", "--max-flips", 1), "nowhere holds no study"),
+        (("nowhere", "--max-flips", 1), "directory: got nowhere, which holds no study"),
         (
             ("study", "--max-flips", 1, "--split", "train"),
             "split: got 'train', expected a split",

@@ -23,7 +23,7 @@ def test_a_directory_without_a_study_is_one_line(tmp_path, place):
     done = view(place, cwd=tmp_path)
     assert done.returncode == 2
     assert done.stderr.splitlines() == [
-        f"tfaudit: directory: {place} holds no study, nor do its folders (no study.json); "
+        f"tfaudit: directory: got {place}, which holds no study, nor do its folders (no study.json), expected a study; "
         "`tfaudit run RECIPE --out DIR` makes one"
     ]
 

@@ -104,7 +104,9 @@ def test_a_full_disk_is_one_line(folder, monkeypatch):
             raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(tempfile, "TemporaryFile", Full)
-    with pytest.raises(InputError, match=r"corruptions: no space in .* for 0.0 GB .*No space left.*TMPDIR") as caught:
+    with pytest.raises(
+        InputError, match=r"corruptions: got no space in .* for 0.0 GB .*No space left.*TMPDIR"
+    ) as caught:
         condition_images(STUDY, dataset(streams=True), SHOT)
     assert "\n" not in str(caught.value)
 
