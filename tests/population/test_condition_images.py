@@ -113,9 +113,9 @@ def test_a_full_disk_is_one_line(folder, monkeypatch):
 
 def test_what_cannot_be_corrupted_is_told_before_a_run():
     check_conditions(STUDY, dataset())
-    with pytest.raises(InputError, match="images are 6 x 6 pixels; they must be at least 8 x 8"):
+    with pytest.raises(InputError, match="images: got 6 x 6 pixels, expected at least 8 x 8"):
         check_conditions(STUDY, dataset(pixels=PIXELS[:, :6, :6]))
-    with pytest.raises(InputError, match="must be \\(N, H, W, C\\) with C of 1 or 3"):
+    with pytest.raises(InputError, match=r"images: got uint8 \(1, 28, 28, 2\), expected .*, C is 1 or 3"):
         check_conditions(STUDY, dataset(pixels=PIXELS.repeat(2, axis=3)))
     with pytest.raises(InputError, match="'mnist_corrupted/stripe', which is not prepared in"):
         check_conditions(dataclasses.replace(STUDY, benchmarks=("mnist_corrupted/stripe",)), dataset())
