@@ -411,7 +411,12 @@ def test_chance_alone_finds_what_it_should():
             r"baseline \(fog, severity 2\): got other class names",
         ),
         (BEFORE, AFTER, {"clean": (population(1), population(2))}, r"\(fog, severity 1\): got other class names"),
-        (BEFORE, AFTER, {"clean": (CLEAN[0], population(2, classes=7, examples=50))}, r"compressed \(clean\): got 50 examples"),
+        (
+            BEFORE,
+            AFTER,
+            {"clean": (CLEAN[0], population(2, classes=7, examples=50))},
+            r"compressed \(clean\): got 50 examples",
+        ),
     ],
 )
 def test_bad_input(baseline, compressed, options, message):

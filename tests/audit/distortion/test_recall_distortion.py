@@ -111,7 +111,7 @@ def test_slope_between_dense_by_hand():
 @pytest.mark.parametrize("ddof", [0, 1])
 def test_variance_of_recall(ddof):
     found = distortion(DENSE, PRUNED)
-    np.testing.assert_allclose(found.variance_before(ddof=ddof), DENSE.recall().var(1, ddof=ddof))
+    np.testing.assert_allclose(found.members_frame(ddof=ddof)["variance_before"], DENSE.recall().var(1, ddof=ddof))
     np.testing.assert_allclose(found.members_frame(ddof=ddof)["variance_after"], PRUNED.recall().var(1, ddof=ddof))
 
 
@@ -137,7 +137,7 @@ def test_a_class_without_examples_does_not_count():
     assert np.isnan(found.intensification[:, 2]).all()
     assert set(found.frame()["class"]) == set("0134")
     assert found.summary()["classes"] == 4
-    assert np.isfinite(found.variance_before()).all()
+    assert np.isfinite(found.members_frame()["variance_before"]).all()
     assert found.notes[0] == "Classes without test examples do not count: 2."
 
 
@@ -167,8 +167,8 @@ def test_a_single_member_has_a_slope_and_no_interval():
 def test_one_class_alone():
     found = distortion(*(Predictions.from_top1([0, 0], row, class_names="ab") for row in ([0, 0], [0, 1])))
     assert np.isnan(found.alpha).all()
-    assert found.variance_before() == 0
-    assert np.isnan(found.variance_before(ddof=1)).all()
+    assert (found.members_frame()["variance_before"] == 0).all()
+    assert np.isnan(found.members_frame(ddof=1)["variance_before"]).all()
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def test_bad_input(pruned, options, message):
 
 def test_bad_ddof():
     with pytest.raises(InputError, match="ddof: got 2, expected 0 or 1"):
-        distortion(DENSE, PRUNED).variance_before(ddof=2)
+        distortion(DENSE, PRUNED).members_frame(ddof=2)
 
 
 def test_frozen():

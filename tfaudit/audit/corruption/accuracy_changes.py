@@ -15,27 +15,10 @@ from tfaudit.stats.intervals import mean_interval
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.t_tests import TTests, paired_test, welch
 
-__all__ = [
-    "MCNEMAR",
-    "NO_TEST",
-    "OVERALL",
-    "PAIRED_MEMBERS",
-    "WELCH",
-    "AccuracyChange",
-    "accuracy_change",
-    "clean_table",
-    "corruption_table",
-    "overall_table",
-    "severity_table",
-]
+__all__ = ["AccuracyChange", "accuracy_change", "clean_table", "corruption_table", "overall_table", "severity_table"]
 
-WELCH, PAIRED_MEMBERS, MCNEMAR, PAIRED_IMAGES, NO_TEST = (
-    "Welch",
-    "paired t, members",
-    "McNemar",
-    "paired t, images",
-    "none",
-)
+WELCH, PAIRED_MEMBERS, MCNEMAR = "Welch", "paired t, members", "McNemar"
+PAIRED_IMAGES, NO_TEST = "paired t, images", "none"
 
 OVERALL = "all corruptions"
 """Name of the row of means."""

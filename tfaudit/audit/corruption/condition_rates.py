@@ -39,7 +39,7 @@ class PopulationRates:
     @property
     def evaluated(self) -> np.ndarray:
         """`(M, S + 1)` booleans: which members were evaluated in which column."""
-        return ~np.isnan(self.accuracy[1])
+        return np.isfinite(self.accuracy[1])
 
     def complete(self, columns: Sequence[int] | np.ndarray) -> np.ndarray:
         """Return `(M,)` booleans: which members were evaluated in all of these columns."""

@@ -167,17 +167,8 @@ class Robustness:
 
 
 _OVERALL_KEYS = (
-    "accuracy_before",
-    "accuracy_after",
-    "difference_pp",
-    "low_pp",
-    "high_pp",
-    "p",
-    "relative_change",
-    "excess_pp",
-    "excess_low_pp",
-    "excess_high_pp",
-    "excess_p",
+    *("accuracy_before", "accuracy_after", "difference_pp", "low_pp", "high_pp", "p", "relative_change"),
+    *("excess_pp", "excess_low_pp", "excess_high_pp", "excess_p"),
 )
 
 

@@ -99,14 +99,6 @@ class Distortion:
         others = ~np.eye(len(before), dtype=bool)
         return float(slope(before[:, None], before[None])[others].mean()) if others.any() else float("nan")
 
-    def variance_before(self, *, ddof: int = 0) -> np.ndarray:
-        """Return the `(K,)` variances of the dense members' rates over the classes; see `members_frame` for `ddof`."""
-        return _variance(self.rates_before, ddof)
-
-    def variance_after(self, *, ddof: int = 0) -> np.ndarray:
-        """Return the `(K,)` variances of the pruned members' rates over the classes; see `members_frame` for `ddof`."""
-        return _variance(self.rates_after, ddof)
-
     def mark(self, *, levels: int = 1, alpha: float = 0.05) -> Mark:
         """Return the mean slope, its interval at confidence `1 - alpha / levels`, and "<", ">" or "?", [R] 6.2.
 
@@ -161,8 +153,8 @@ class Distortion:
                 "alpha": self.alpha,
                 "accuracy_before": self.accuracy_before,
                 "accuracy_after": self.accuracy_after,
-                "variance_before": self.variance_before(ddof=ddof),
-                "variance_after": self.variance_after(ddof=ddof),
+                "variance_before": _variance(self.rates_before, ddof),
+                "variance_after": _variance(self.rates_after, ddof),
             }
         )
 
@@ -195,8 +187,8 @@ class Distortion:
             "slope_between_dense": self.slope_between_dense,
             "accuracy_before": float(self.accuracy_before.mean()),
             "accuracy_after": float(self.accuracy_after.mean()),
-            "variance_before": float(self.variance_before().mean()),
-            "variance_after": float(self.variance_after().mean()),
+            "variance_before": float(_variance(self.rates_before, 0).mean()),
+            "variance_after": float(_variance(self.rates_after, 0).mean()),
         }
 
     def chart(self) -> Drawing:
@@ -261,6 +253,7 @@ def distortion(dense: Predictions, pruned: Predictions, *, metric: str = "recall
 
 
 def _variance(rates: np.ndarray, ddof: int) -> np.ndarray:
+    """Return the `(K,)` variances of the members' rates over the classes."""
     require(ddof in (0, 1), "ddof", ddof, "0 or 1")
     known = rates[:, ~np.isnan(rates[0])]
     return known.var(1, ddof=ddof) if known.shape[1] > ddof else np.full(len(rates), np.nan)

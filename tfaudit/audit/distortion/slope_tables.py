@@ -91,14 +91,8 @@ def level_table(slopes: pd.DataFrame, *, dense: object = "dense") -> pd.DataFram
     parts = []
     for group, members in groups_of(slopes, others):
         before = members.drop_duplicates("member")["accuracy_before"]
-        first = {
-            **group,
-            "level": dense,
-            "members": len(before),
-            "accuracy": before.mean(),
-            "accuracy_se": before.sem(),
-        }
+        accuracy = {"members": len(before), "accuracy": before.mean(), "accuracy_se": before.sem()}
         means = slope_means(members).rename(columns={"accuracy_after": "accuracy", "accuracy_after_se": "accuracy_se"})
-        parts += [pd.DataFrame([first]), means]
+        parts += [pd.DataFrame([{**group, "level": dense, **accuracy}]), means]
     columns = [*factors, "members", "accuracy", "accuracy_se", "alpha", "alpha_se"]
     return pd.concat(parts, ignore_index=True)[columns]

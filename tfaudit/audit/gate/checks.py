@@ -138,11 +138,11 @@ class Checks:
 
     def flips(self, limit: float) -> Check:
         """Check the share of predictions that change."""
-        return self._flip_share("flips", self.measurements.flips(), "change", limit)
+        return self._flip_share("flips", self._flips[0], "change", limit)
 
     def negative_flips(self, limit: float) -> Check:
         """Check the share of predictions that turn from right to wrong."""
-        return self._flip_share("negative_flips", self.measurements.negative_flips(), "turn from right to wrong", limit)
+        return self._flip_share("negative_flips", self._flips[1], "turn from right to wrong", limit)
 
     def size_bytes(self, limit: float) -> Check:
         """Check the size of the compressed model's file."""
@@ -160,6 +160,10 @@ class Checks:
     @cached_property
     def _class_drops(self) -> Drops:
         return self.measurements.classes()
+
+    @cached_property
+    def _flips(self) -> tuple[float, float]:
+        return self.measurements.flips()
 
     def _outcomes(self, drops: Drops, limit: float) -> np.ndarray:
         """Return the `(C,)` outcomes of the rule for drops."""

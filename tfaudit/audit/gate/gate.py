@@ -10,9 +10,7 @@ import pandas as pd
 
 from tfaudit.audit.gate.checks import CANNOT_JUDGE, FAIL, OUTCOMES, PASS, Check, Checks
 from tfaudit.audit.gate.limits import QUANTITIES, Limits
-from tfaudit.audit.gate.measurements import Measurements
-from tfaudit.audit.gate.pair_measurements import PairMeasurements
-from tfaudit.audit.gate.population_measurements import PopulationMeasurements
+from tfaudit.audit.gate.measurements import Measurements, PairMeasurements, PopulationMeasurements
 from tfaudit.errors import InputError, require
 from tfaudit.predictions import Predictions, require_same_examples
 

@@ -32,9 +32,9 @@ def image_labels(answers: pd.DataFrame, categories: pd.DataFrame) -> pd.DataFram
     """
     answers = answers.drop_duplicates(["rater", "example", "question"], keep="last")
     judged = answers.groupby("example")["rater"].nunique()
-    counts = categories.drop_duplicates().groupby(["example", "category"]).size().rename("raters").reset_index()
-    counts = counts.rename(columns={"category": "label"})
-    parts = [counts.assign(kind="category", judged=counts["example"].map(judged).fillna(counts["raters"]).astype(int))]
+    chosen = categories.drop_duplicates().groupby(["example", "category"]).size().rename("raters").reset_index()
+    chosen = chosen.rename(columns={"category": "label"})
+    parts = [chosen.assign(kind="category", judged=chosen["example"].map(judged).fillna(chosen["raters"]).astype(int))]
     decided = answers.dropna(subset=["value"])
     for question in QUESTIONS:
         votes = decided[decided["question"] == question.key]
