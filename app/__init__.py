@@ -1,1 +1,1 @@
-"""Streamlit viewer: draws results, computes nothing."""
+"""The Streamlit viewer of a study: it draws audits and computes nothing."""

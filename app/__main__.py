@@ -1,14 +1,14 @@
-"""`python -m tfaudit.app run ...`: Streamlit with the viewer's libraries at hand, so that no visitor waits for them."""
+"""`python -m tfaudit.app run ...`: Streamlit, with the viewer's libraries imported before the first visit."""
 
 import gc
 
 from streamlit.web import cli
 
-from tfaudit.app import opening, overview
+from tfaudit.app import overview, study_choice
 
-__all__ = ["opening", "overview"]
+__all__ = ["overview", "study_choice"]
 
 if __name__ == "__main__":
     gc.collect()
-    gc.freeze()  # Streamlit looks through all objects after every click; those of libraries stay anyway
+    gc.freeze()  # Streamlit collects garbage after every click; the libraries' objects stay anyway
     cli.main(prog_name="streamlit")

@@ -1,47 +1,79 @@
-"""The viewer: `tfaudit view DIR`, or `streamlit run viewer.py -- DIR`. One file per page, drawing what it is given."""
+"""The viewer: `tfaudit view DIR`, or `streamlit run viewer.py -- DIR`. One module per page."""
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import importlib
 import logging
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import streamlit as st
 
-from tfaudit.app.opening import open_study_audit
-from tfaudit.app.text import prose
+from tfaudit.analysis.audits import AUDITS
+from tfaudit.app.markdown import escape, escape_name
+from tfaudit.app.study_choice import open_study_audit
 from tfaudit.errors import InputError, one_line
 
-__all__ = ["show", "view"]
+__all__ = ["PAGES", "ViewerPage", "show_page", "view"]
 
 ICON = Path(__file__).with_name("icon.svg")
 
-# Modules of this package, in the order of the menu. (A string here would be shown on every page: Streamlit's magic.)
-# They have no icons: for a page's icon the browser would ask a server elsewhere.
-PAGES = {
-    "overview": "Overview",
-    "classes": "Classes",
-    "exemplars": "Exemplars",
-    "corruptions": "Corruptions",
-    "distortion": "Recall distortion",
-    "operating_points": "Operating points",
-    "groups": "Groups",
-    "compare": "Compare two models",
-    "label": "Label",
-}
+
+@dataclasses.dataclass(frozen=True)
+class ViewerPage:
+    """A page of the menu. It has no icon: for a page's icon the browser would ask a server elsewhere.
+
+    Attributes:
+        module: of this package; its function `page` takes the `StudyAudit` and draws the page.
+        title: in the menu.
+        audits: names of the audits it shows. An audit with a question that no page shows gets a page of its own.
+        heading: above the page; by default the title. `{study}` is the name of the study.
+    """
+
+    module: str
+    title: str
+    audits: tuple[str, ...] = ()
+    heading: str = ""
+
+
+def _pages() -> dict[str, ViewerPage]:
+    """Return the pages by URL path, in the order of the menu. Shared links hold the paths: they never change."""
+    pages = {
+        "overview": ViewerPage("overview", "Overview", ("variant",), "What compression forgets: {study}"),
+        "classes": ViewerPage("classes", "Classes", ("class_impact",)),
+        "exemplars": ViewerPage("exemplars", "Exemplars"),
+        "corruptions": ViewerPage("corruptions", "Corruptions", ("robustness",)),
+        "distortion": ViewerPage("distortion", "Recall distortion", ("distortion",)),
+        "operating_points": ViewerPage("operating_points", "Operating points", ("unfairness",)),
+        "groups": ViewerPage("groups", "Groups", ("groups", "attributes", "trends")),
+        "compare": ViewerPage("compare", "Compare two models", ("model_pair",)),
+        "label": ViewerPage("human_rating", "Human rating"),
+    }
+    shown = {name for page in pages.values() for name in page.audits}
+    others = [audit for audit in AUDITS.values() if audit.question and audit.name not in shown]
+    return pages | {audit.name: ViewerPage("audit_page", audit.title, (audit.name,)) for audit in others}
+
+
+PAGES: Mapping[str, ViewerPage] = _pages()
 
 
 def view(arguments: list[str]) -> None:
-    """Runs the viewer on the directory that the arguments name.
+    """Run the viewer.
 
     Args:
-        arguments: of the command line, after `--`.
+        arguments: of the command line, after `--`: the directory of a study, or of a folder of studies.
     """
     pages = {
-        name: st.Page(functools.partial(show, name, arguments), title=title, url_path=name, default=name == "overview")
-        for name, title in PAGES.items()
+        path: st.Page(
+            functools.partial(show_page, path, arguments),
+            title=page.title,
+            url_path=path,
+            default=path == "overview",
+        )
+        for path, page in PAGES.items()
     }
     st.session_state["pages"] = pages  # for links from one to another
     chosen = st.navigation(list(pages.values()))
@@ -49,23 +81,26 @@ def view(arguments: list[str]) -> None:
     chosen.run()
 
 
-def show(name: str, arguments: list[str]) -> None:
-    """Draws one page; whatever goes wrong becomes one line on it.
+def show_page(path: str, arguments: list[str]) -> None:
+    """Draw one page; an error becomes one line on it.
 
     Args:
-        name: of the page's module.
+        path: one of `PAGES`.
         arguments: of the command line, after `--`.
     """
+    page = PAGES[path]
     try:
         if len(arguments) != 1:
-            raise InputError(f"directory: {len(arguments)} given; run `tfaudit view DIR` with the one of a study")
+            raise InputError("directory", f"{len(arguments)} directories", "one, as in `tfaudit view DIR`")
         study_audit = open_study_audit(Path(arguments[0]))
-        importlib.import_module(f"tfaudit.app.{name}").page(study_audit)  # a page costs nothing until it is opened
-    except InputError as problem:
-        st.error(prose(str(problem)))
+        st.title((page.heading or page.title).format(study=escape_name(study_audit.data.study.name)))
+        module = importlib.import_module(f"tfaudit.app.{page.module}")  # a page costs nothing until it is opened
+        module.page(study_audit, *([AUDITS[path]] if page.module == "audit_page" else []))
+    except InputError as error:
+        st.error(escape(str(error)))
     except Exception as defect:
-        logging.getLogger(__name__).exception("page %s", name)
-        st.error(f"This page failed: {prose(one_line(defect))}. The terminal shows where.")
+        logging.getLogger(__name__).exception("page %s", path)
+        st.error(f"This page failed: {escape(one_line(defect))}. The terminal shows where.")
 
 
 if __name__ == "__main__":

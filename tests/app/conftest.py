@@ -13,11 +13,7 @@ import urllib.request
 import pytest
 from filelock import FileLock
 
-
-def draw(directory, name):
-    from tfaudit.app.viewer import show
-
-    show(name, [str(directory)])
+from tests.builders.pages import draw, settled
 
 
 @pytest.fixture
@@ -161,25 +157,3 @@ def visit(contexts):
 def is_ours(message):
     """An error, but not Streamlit's: it first looks for its server below the page's own path."""
     return message.type == "error" and "/_stcore/" not in message.location["url"]
-
-
-QUIET = """() => {
-    const note = () => { window.changed = performance.now(); };
-    if (!window.changed) {
-        note();
-        new MutationObserver(note).observe(document.body, {subtree: true, childList: true, characterData: true});
-    }
-    const app = document.querySelector("[data-testid=stApp]");
-    const drawn = document.querySelector("[data-testid=stMain] :is(h1, [data-testid=stAlert])");
-    if (!drawn || app.dataset.testScriptState !== "notRunning") note();
-    return performance.now() - window.changed > 200;
-}"""
-
-
-def settled(page):
-    """Waits until Streamlit has run the page to its end, and the browser has drawn it.
-
-    A page that has not reached its server yet calls itself not running, too: something has to be there.
-    """
-    page.wait_for_timeout(100)  # for a click to be noticed
-    page.wait_for_function(QUIET, polling=50, timeout=60_000)

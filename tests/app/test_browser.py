@@ -10,10 +10,10 @@ from urllib.parse import urlencode
 import pandas as pd
 import pytest
 
-from tests.app.conftest import settled
 from tests.builders.many_classes import HOSTILE, make_study_of_many_classes
+from tests.builders.pages import settled
 from tfaudit.analysis.study_audit import StudyAudit
-from tfaudit.app.text import labels
+from tfaudit.app.markdown import unique_labels
 from tfaudit.app.viewer import PAGES
 from tfaudit.store.store import open_store
 
@@ -56,13 +56,13 @@ def menu(page, title):
 def test_hostile_names_and_missing_images(serve, visit, tmp_path):
     server = serve(make_study_of_many_classes(tmp_path / "<b>study").directory)
     page = visit(server.url)
-    for title in PAGES.values():
-        menu(page, title)
+    for viewer_page in PAGES.values():
+        menu(page, viewer_page.title)
         assert page.get_by_test_id("stAlertContentError").count() == 0
         assert page.get_by_test_id("stMain").locator("script, a[href=u]").count() == 0
         assert page.evaluate("document.documentElement.scrollWidth") <= 1280
     for name in HOSTILE[:4]:
-        (label,) = labels([name])
+        (label,) = unique_labels([name])
         page = visit(f"{server.url}/classes?{urlencode({'class': label})}")
         heading = page.get_by_test_id("stMain").get_by_role("heading", level=4)
         assert heading.inner_text().replace("\N{WORD JOINER}", "") == label

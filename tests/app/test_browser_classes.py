@@ -5,8 +5,8 @@ import shutil
 
 import pytest
 
-from tests.app.conftest import settled
 from tests.builders.many_classes import make_study_of_many_classes
+from tests.builders.pages import settled
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.store.store import open_store
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tests.app.conftest import settled
+from tests.builders.pages import settled
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audit.operating_points import operating_points
 from tfaudit.store.store import open_store

@@ -8,8 +8,8 @@ import pytest
 from tests.builders.corrupted_studies import corrupted_study
 from tests.builders.many_classes import HOSTILE, NAMES, make_study_of_many_classes
 from tests.builders.studies import make_study
-from tfaudit.app.classes import _range
-from tfaudit.app.text import plain
+from tfaudit.app.classes import _parse_range
+from tfaudit.app.markdown import escape_name
 from tfaudit.audit.classes import class_impact
 from tfaudit.audit.corruption.robustness import robustness
 from tfaudit.audit.prediction_counts import count_predictions
@@ -79,7 +79,7 @@ def test_a_range_in_the_url_narrows_chart_and_table(open_page, many):
 
 @pytest.mark.parametrize("text", ["", "4", "9-3", "0-3", "3-51", "a-b", "1-2-3", "-1-3", "²-3", "1.5-3"])
 def test_a_range_that_cannot_be_meant_is_the_whole(text):
-    assert _range(text, 50) == (1, 50)
+    assert _parse_range(text, 50) == (1, 50)
 
 
 def test_one_class(open_page, small):
@@ -106,7 +106,7 @@ def test_a_class_that_is_not_there_is_none(open_page, small):
 def test_hostile_names_are_text(open_page, many):
     for name in (*HOSTILE[:2], HOSTILE[3]):
         app = open_page(many.directory, "classes", **{"class": name}, **HARMED)
-        assert f"#### {plain(name)}" in said(app)
+        assert f"#### {escape_name(name)}" in said(app)
         assert not re.search(r"(?<!\\)<script|:cat:", said(app))
         drawn = [html.proto.body for html in app.get("html")]
         assert all("<script" not in body for body in drawn)

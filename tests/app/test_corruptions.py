@@ -47,7 +47,7 @@ def test_severities_of_chosen_corruptions_and_variants(open_page, store, found):
     expected = found.severity_frame().query("k == 1 and corruption == 'fog'")
     np.testing.assert_allclose(rows["accuracy_after"], expected["accuracy_after"])
     app.multiselect(key="panels").set_value([]).run()
-    assert "Choose at least one" in app.caption[0].value
+    assert "Choose at least one corruption" in app.caption[0].value
 
 
 def test_classes_are_found_by_name(open_page, store, found):

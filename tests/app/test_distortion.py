@@ -46,7 +46,7 @@ def test_no_variant_chosen(open_page, store):
     app = open_page(store.directory, "distortion")
     app.multiselect(key="variants").set_value([]).run()
     assert not app.error
-    assert "at least one variant" in app.caption[0].value
+    assert "Choose at least one variant" in app.caption[0].value
 
 
 def test_classes_of_one_variant(open_page, store):

@@ -10,7 +10,7 @@ import pytest
 
 from tests.builders.populations import population
 from tests.builders.studies import TWO, make_study
-from tfaudit.app.text import labels, plain, prose
+from tfaudit.app.markdown import escape, escape_name, unique_labels
 from tfaudit.app.viewer import PAGES
 from tfaudit.store.store import Store
 from tfaudit.study.study import Study, Training
@@ -62,7 +62,7 @@ def test_no_page_needs_tensorflow(digits):
 import sys
 sys.modules |= dict.fromkeys(("tensorflow", "keras", "tensorflow_datasets"))  # whoever imports them fails
 from streamlit.testing.v1 import AppTest
-from tests.app.conftest import draw
+from tests.builders.pages import draw
 for name in {NAMES}:
     app = AppTest.from_function(draw, args=({str(digits)!r}, name), default_timeout=60).run()
     assert app.title and not app.error and not app.exception, (name, app.error)
@@ -85,7 +85,9 @@ def only_error(app):
 
 def test_a_study_without_members(open_page, tmp_path):
     Store.create(tmp_path, Study(name="new", dataset="digits", model="lenet", training=Training(epochs=1)), {})
-    assert "holds no predictions yet; `tfaudit run` makes them" in only_error(open_page(tmp_path, "overview"))
+    assert "which has no predictions yet, expected some; `tfaudit run` makes them" in only_error(
+        open_page(tmp_path, "overview")
+    )
 
 
 @pytest.mark.parametrize("damaged", ["study.json", "examples/test.parquet", "members/dense/000/member.json"])
@@ -95,7 +97,7 @@ def test_a_damaged_file_is_one_line(open_page, small, tmp_path, damaged):
     app = open_page(tmp_path / "copy", "overview")
     if damaged.startswith("members"):  # it does not count; the others do
         assert not app.error
-        assert any("dense: 3 of 4 members are there" in read(note) for note in app.caption)
+        assert any("dense: 3 of 4 members are complete" in read(note) for note in app.caption)
     else:
         assert "damaged" in only_error(app)
 
@@ -171,7 +173,7 @@ def test_a_study_that_grows_is_read_again_when_asked(open_page, tmp_path):
     store.save_member("int8", 3, {path: whole.read(path)}, {"bytes": 1, "gzipped_bytes": 1})
     shutil.rmtree(tmp_path / "whole")
     app.run()
-    assert app.info[0].value == "The study has changed since it was read here."
+    assert app.info[0].value == "The study has changed since it was read."
     assert list(app.dataframe[0].value["members"]) == [4, 4, 3]
     app.button[0].click().run()
     assert list(app.dataframe[0].value["members"]) == [4, 4, 4]
@@ -180,11 +182,11 @@ def test_a_study_that_grows_is_read_again_when_asked(open_page, tmp_path):
 
 def test_wrong_arguments_are_one_line(app_test):
     def script():
-        from tfaudit.app.viewer import show
+        from tfaudit.app.viewer import show_page
 
-        show("overview", [])
+        show_page("overview", [])
 
-    assert "directory: 0 given" in only_error(app_test.from_function(script).run())
+    assert "directory: got 0 directories, expected one" in only_error(app_test.from_function(script).run())
 
 
 def test_a_defect_is_one_line_too(open_page, small, monkeypatch):
@@ -198,11 +200,11 @@ def test_a_defect_is_one_line_too(open_page, small, monkeypatch):
 
 
 def test_names_are_shown_as_they_are():
-    assert plain("*a* `b` $x$ [l](u) :cat: <i>") == r"\*a\* \`b\` \$x\$ \[l\](u) \:⁠cat\:⁠ \<i\>".replace(
+    assert escape_name("*a* `b` $x$ [l](u) :cat: <i>") == r"\*a\* \`b\` \$x\$ \[l\](u) \:⁠cat\:⁠ \<i\>".replace(
         "\N{WORD JOINER}", "\N{WORD JOINER}"
     )
-    assert len(plain("x" * 300)) == 80
-    assert prose("x" * 300) == "x" * 300
-    assert prose("1. first") == r"1\. first"
-    assert labels(["a", "", "a", "x" * 90, "x" * 100])[:3] == ["a (0)", "(no name)", "a (2)"]
-    assert len(set(labels(["x" * 90, "x" * 100]))) == 2
+    assert len(escape_name("x" * 300)) == 80
+    assert escape("x" * 300) == "x" * 300
+    assert escape("1. first") == r"1\. first"
+    assert unique_labels(["a", "", "a", "x" * 90, "x" * 100])[:3] == ["a (0)", "(no name)", "a (2)"]
+    assert len(set(unique_labels(["x" * 90, "x" * 100]))) == 2

@@ -1,4 +1,4 @@
-"""One image through the severities of a corruption, with what baseline and variant answer: where it is lost."""
+"""One image through the severities of a corruption, with the predictions of the baseline and of a variant."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from tfaudit.app.choosing import choose_variant
-from tfaudit.app.text import labels, plain, prose
+from tfaudit.analysis.study_data import BASELINE
+from tfaudit.app.controls import choose_variant
+from tfaudit.app.markdown import escape, escape_name, unique_labels
 from tfaudit.audit.corruption.robustness import Robustness
 from tfaudit.audit.prediction_counts import PredictionCounts, count_predictions
 from tfaudit.report.html import PAGES
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from tfaudit.analysis.study_audit import StudyAudit
     from tfaudit.study.conditions import Condition
 
-__all__ = ["one_image"]
+__all__ = ["show_corrupted_image"]
 
 OFFERED = 500
 """Images in the list, those that are lost most first."""
@@ -35,25 +36,23 @@ STYLE = """
 """
 
 
-def one_image(study_audit: StudyAudit, found: Mapping[str, Robustness]) -> None:
-    """Draws the choices and the image.
+def show_corrupted_image(study_audit: StudyAudit, results: Mapping[str, Robustness]) -> None:
+    """Draw the controls and the image.
 
     Args:
         study_audit: of the study.
-        found: results by variant.
+        results: robustness by variant.
     """
     key = choose_variant(study_audit)
-    if key not in found:
-        st.info(f"{plain(study_audit.data.titles[key])} was not evaluated under corruption.")
+    title = study_audit.data.titles[key]
+    if key not in results:
+        st.info(f"{escape_name(title)} was not evaluated under corruption.")
         return
-    lost = found[key].lost_first
-    names = [
-        name
-        for name in dict.fromkeys(c.corruption for c in study_audit.data.conditions if c.is_computed)
-        if name in lost
-    ]
+    lost = results[key].lost_first
+    computed = dict.fromkeys(c.corruption for c in study_audit.data.conditions if c.is_computed)
+    names = [name for name in computed if name in lost]
     if not names:
-        st.info("The study was not evaluated on its own images under corruption, only on sets of other images.")
+        st.info("The study was evaluated on other sets of images only, not on its own images under corruption.")
         return
     left, right = st.columns(2)
     most = max(names, key=lambda name: lost[name].sum())
@@ -61,37 +60,35 @@ def one_image(study_audit: StudyAudit, found: Mapping[str, Robustness]) -> None:
     counts = lost[corruption]
     examples = study_audit.data.store.examples(study_audit.data.split, images=False, groups=False)
     ids, classes = examples["example"].to_numpy(), examples.attrs["class_names"]
-    truths = examples["label"].to_numpy()
+    labels = examples["label"].to_numpy()
 
     order = np.argsort(-counts, kind="stable")[:OFFERED].tolist()
-    # Text, not positions: an image that another study does not hold is none.
-    images = labels([f"{ids[each]}, {classes[truths[each]]}" for each in order])
+    # Options are text, not positions: an image that another study does not hold is then no choice.
+    images = unique_labels([f"{ids[i]}, {classes[labels[i]]}" for i in order])
     chosen = right.selectbox(
         "Image",
         images,
         key="picture",
         bind="query-params",
-        help=f"The {len(order):,} that {prose(study_audit.data.titles[key])} loses at most severities come first.",
+        help=f"{len(order):,} images, first those that {escape(title)} loses at the most severities.",
     )
     position = order[images.index(chosen)]
-    shown = study_audit.image_strip(
+    strip = study_audit.image_strip(
         position,
         (corruption,),
-        (study_audit.summary.baseline, key),
-        counts=lambda *at: _answers(study_audit, *at),
+        (BASELINE, key),
+        counts=lambda variant, condition: _counts(study_audit.data.fingerprint, variant, condition, study_audit),
     )
     macro = PAGES.get_template("strip.html.j2").module.strip_table  # type: ignore[attr-defined]
     style = (files("tfaudit.report") / "strip.css").read_text() + STYLE
-    times = f"lost at {counts[position]} severities" if counts[position] else "lost at none"
-    said = f"Of class {classes[truths[position]]}, {times}. Below the pictures stand the modal answers. {shown.caption}"
-    st.caption(prose(said))
-    st.html(f"<style>{style}</style>{macro(shown)}")
+    severities = f"{counts[position]} severities" if counts[position] > 1 else "1 severity"
+    loss = f"lost at {severities}" if counts[position] else "lost at no severity"
+    st.caption(
+        escape(f"Class {classes[labels[position]]}, {loss}. Modal predictions stand below the images. {strip.caption}")
+    )
+    st.html(f"<style>{style}</style>{macro(strip)}")
 
 
-def _answers(study_audit: StudyAudit, key: str, condition: Condition) -> PredictionCounts:
-    return _counted(study_audit.data.fingerprint, key, condition, study_audit)
-
-
-@st.cache_resource(max_entries=100, show_spinner="Reading answers")
-def _counted(fingerprint: str, key: str, condition: Condition, _study_audit: StudyAudit) -> PredictionCounts:
+@st.cache_resource(max_entries=100, show_spinner="Reading predictions")
+def _counts(fingerprint: str, key: str, condition: Condition, _study_audit: StudyAudit) -> PredictionCounts:
     return count_predictions(_study_audit.data.under_condition(key, condition))

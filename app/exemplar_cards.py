@@ -1,4 +1,4 @@
-"""Cards of exemplars: the image, what it is, what both populations say, and with how many votes."""
+"""Cards of exemplars: the image, its true class, and the modal label and votes of both populations."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import streamlit as st
 from markupsafe import Markup
 
-from tfaudit.app.text import plain
+from tfaudit.app.markdown import escape_name
 from tfaudit.report.exemplar_cards import Card
 
-__all__ = ["picture", "show_cards"]
+__all__ = ["image_html", "show_cards"]
 
 STYLE = """<style>
 .st-key-cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(9.5rem, 1fr)); }
@@ -35,42 +35,39 @@ STYLE = """<style>
 </style>"""
 
 WIDTH = 152
-"""Pixels of a card at least: two stand in a row of a narrow window."""
+"""Least width of a card in pixels: two fit in a row of a narrow window."""
 
 LONGEST = 15
 """Characters of an id that a card shows: the last ones, which tell images apart."""
 
 
-def show_cards(found: Sequence[Card], members: tuple[int, int], positions: Sequence[int] | None = None) -> int | None:
-    """Draws the cards, as many in a row as fit.
+def show_cards(cards: Sequence[Card], members: tuple[int, int], positions: Sequence[int] | None = None) -> int | None:
+    """Draw the cards in rows and return the position of the image whose button was pressed; None without a press.
 
     Args:
-        found: at least one.
-        members: of the baseline population and of the compressed one.
-        positions: of the images, where they can be chosen.
-
-    Returns:
-        Position of the image whose button was pressed; None where none was.
+        cards: at least one.
+        members: numbers of members of the baseline population and of the compressed one.
+        positions: of the images; by default the cards have no buttons.
     """
     st.html(STYLE)
     chosen = None
     with st.container(horizontal=True, gap="small", vertical_alignment="distribute", key="cards"):
-        for i, card in enumerate(found):
+        for i, card in enumerate(cards):
             with st.container(width=WIDTH, border=True, gap="xsmall"):
                 st.html(_card(card, members))
                 if positions is not None and st.button(
-                    plain(_end(card.example)),
+                    escape_name(_end(card.example)),
                     key=f"card {positions[i]}",
                     icon=":material/timeline:",
-                    help="This image at every level",
+                    help="Votes for this image in every variant",
                     type="tertiary",
                 ):
                     chosen = positions[i]
     return chosen
 
 
-def picture(source: str, name: str, example: str, *, tiny: bool) -> Markup:
-    """An image in a square, or in its place a box with the example's id.
+def image_html(source: str, name: str, example: str, *, tiny: bool) -> Markup:
+    """Return an image in a square; where none is stored, a box with the example's id.
 
     Args:
         source: data URI; empty where no image is stored.
@@ -87,14 +84,14 @@ def picture(source: str, name: str, example: str, *, tiny: bool) -> Markup:
 
 def _card(card: Card, members: tuple[int, int]) -> str:
     rows = Markup("").join(
-        Markup('<dt>{}</dt><dd><div class="tfa-name" title="{}">{}</div>{}</dd>').format(when, name, name, votes)
-        for when, name, votes in (
+        Markup('<dt>{}</dt><dd><div class="tfa-name" title="{}">{}</div>{}</dd>').format(heading, name, name, votes)
+        for heading, name, votes in (
             ("true", card.label, ""),
             ("before", card.before, _votes(card.before_share, members[0], card.before == card.label)),
             ("after", card.after, _votes(card.after_share, members[1], card.after == card.label)),
         )
     )
-    image = picture(card.source, card.label, card.example, tiny=card.tiny)
+    image = image_html(card.source, card.label, card.example, tiny=card.tiny)
     return Markup('<figure class="tfa-card">{}<dl>{}</dl></figure>').format(image, rows)
 
 
@@ -104,6 +101,6 @@ def _end(example: str) -> str:
 
 def _votes(share: float, members: int, right: bool) -> Markup:
     bar = Markup('<div class="tfa-bar"><span class="{}" style="width: {:.0f}%"></span></div>')
-    drawn = bar.format("right" if right else "", 100 * share)
-    count = f"{round(share * members)} of {members}" if members > 1 else ""  # one model has no votes to count
-    return Markup('<div class="tfa-votes">{}{}</div>').format(drawn, count)
+    filled = bar.format("right" if right else "", 100 * share)
+    count = f"{round(share * members)} of {members}" if members > 1 else ""  # a single model has no votes to count
+    return Markup('<div class="tfa-votes">{}{}</div>').format(filled, count)

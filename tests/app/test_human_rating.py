@@ -169,10 +169,10 @@ def test_each_rater_has_a_place(open_page, directory):
     assert asked(app) == (2, 2)
     bob = open_page(directory, "label", rater="bob")
     assert asked(bob) == (1, 1)
-    assert "Images that others have answered: ann 1" in pages_text(bob)
+    assert "Images answered by other raters: ann 1" in pages_text(bob)
     again = open_page(directory, "label", rater=" ANN ")
     assert asked(again) == (2, 2)
-    assert "others" not in pages_text(again)
+    assert "other raters" not in pages_text(again)
     again = press(again, "Not you?")
     assert again.text_input[0].label == "Your name"
     assert "rater" not in again.query_params
@@ -265,13 +265,13 @@ def test_a_file_that_fails_meanwhile_is_one_line(open_page, directory):
     assert app.error
 
 
-def test_no_exemplars_nothing_to_label(open_page, tmp_path):
+def test_no_exemplars_nothing_to_rate(open_page, tmp_path):
     from tests.builders.populations import population
     from tfaudit.store.external import import_predictions
 
     store = import_predictions(tmp_path, population(1), {"same": population(1)}, name="same")
     app = open_page(store.directory, "label")
-    assert "nothing to label" in app.info[0].value
+    assert "nothing to rate" in app.info[0].value
     assert not app.button
 
 
@@ -282,7 +282,7 @@ def test_other_pies_since_the_study_was_drawn(open_page, directory):
     assert grown.directory == directory
     app = open_page(directory, "label", rater="ann", part="Progress and analysis")
     app = press(app, "Unblind and analyse")
-    assert "it stays as drawn" in pages_text(app)
+    assert "its sample stays as drawn" in pages_text(app)
 
 
 def replace_images(directory):
@@ -299,7 +299,7 @@ def test_studies_of_images_that_were_replaced_are_not_shown(open_page, directory
     assert "replaced" not in pages_text(app)
     replace_images(directory)
     app = open_page(directory, "label", rater="ann", series="1")
-    assert "Studies of images that have been replaced since: 1. They are kept, and not shown." in pages_text(app)
+    assert "Human studies of images that have since been replaced, stored but not shown: 1." in pages_text(app)
     assert not [box for box in app.selectbox if box.label == "Study"]
     app = press(app, "Begin")
     assert app.selectbox("series").value == 2
@@ -320,4 +320,4 @@ def test_images_that_are_replaced_while_a_rater_looks(open_page, directory):
     assert not app.error
     assert app.selectbox("series").value == 2
     assert asked(app) == (1, 1)
-    assert "replaced since: 1" in pages_text(app)
+    assert "stored but not shown: 1." in pages_text(app)

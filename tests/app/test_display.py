@@ -7,7 +7,7 @@ def draw_shapes():
     import altair as alt
     import pandas as pd
 
-    from tfaudit.app.showing import show_chart
+    from tfaudit.app.display import show_chart
 
     points = alt.Chart(pd.DataFrame({"x": [1, 2], "kind": ["a", "b"]})).mark_point(filled=True)
     show_chart(points.encode(x="x:Q", shape="kind:N"), "shapes", "Two points.")

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.app.conftest import settled
+from tests.builders.pages import settled
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audit.survey.questions import QUESTIONS
 from tfaudit.audit.survey.survey import survey
@@ -139,7 +139,7 @@ def test_keys_answer_what_is_read_and_nothing_else(server, visit):
     settled(page)
     assert rater.place() == (1, 1)
     assert answers.progress(1).empty
-    page.get_by_role("heading", name="Label").click()
+    page.get_by_role("heading", name="Human rating").click()
     page.keyboard.type("yyyyyyyyyyyy")  # faster than anybody reads
     settled(page)
     image, question = rater.place()

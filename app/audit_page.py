@@ -1,0 +1,44 @@
+"""The page of an audit that has no page of its own: its question, and the chart and table of a variant."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from tfaudit.app.controls import choose_variant, has_variants
+from tfaudit.app.display import show_chart, show_notes, show_table
+from tfaudit.app.markdown import escape, escape_name
+
+if TYPE_CHECKING:
+    from tfaudit.analysis.audits import Audit
+    from tfaudit.analysis.study_audit import StudyAudit
+
+__all__ = ["page", "show_question"]
+
+
+def show_question(audit: Audit) -> None:
+    """Draw what an audit answers, and its source."""
+    if audit.question:
+        st.markdown(escape(f"{audit.question} {audit.source}".strip()))
+
+
+def page(study_audit: StudyAudit, audit: Audit) -> None:
+    """Draw the page of an audit: each result of the chosen variant, one after the other."""
+    show_question(audit)
+    if not has_variants(study_audit):
+        return
+    key = choose_variant(study_audit)
+    title = study_audit.data.titles[key]
+    if not audit.applies(study_audit.data, key):
+        st.info(f"{escape_name(title)}: the study does not allow this audit.")
+        return
+    for i, arguments in enumerate(audit.arguments(study_audit.data, key)):
+        if arguments:
+            st.subheader(escape(", ".join(f"{name}: {value}" for name, value in arguments.items() if value)))
+        result = study_audit.result(audit.name, key, **arguments)
+        for number, part in enumerate(result if isinstance(result, tuple) else (result,)):
+            name = f"{audit.name}-{key}-{i + 1}-{number + 1}"
+            show_chart(part.chart(), name, f"{audit.title}, {title}")
+            show_table(part.frame(), name)
+            show_notes(getattr(part, "notes", ()))

@@ -1,0 +1,163 @@
+"""Charts and tables of the pages, each with its downloads; notes and links."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import pandas as pd
+import streamlit as st
+
+from tfaudit.app.markdown import escape
+from tfaudit.charts.rendering import chart_bytes
+from tfaudit.charts.style import Drawing
+from tfaudit.report.columns import column
+
+__all__ = ["link_to", "show_chart", "show_notes", "show_table"]
+
+WIDE = 640
+"""Pixels of a downloaded chart; on the page its column decides."""
+
+FIT = alt.AutoSizeParams(type="fit-x", contains="padding")
+"""Without it Streamlit squeezes a chart of fixed height until its legend fits."""
+
+NARROW = 240
+"""Pixels of one of several panels in a chart: panels neither stretch nor shrink, and a telephone has 370."""
+
+SCROLL = "<style>[data-testid=stVegaLiteChart] { overflow-x: auto; max-width: 100%; }</style>"
+"""For panels side by side, which together are wider than a telephone."""
+
+_MIME = {"png": "image/png", "svg": "image/svg+xml", "csv": "text/csv"}
+
+
+def show_chart(
+    chart: Drawing,
+    name: str,
+    description: str,
+    *,
+    on_select: bool = False,
+    selection: str | None = None,
+    key: str | None = None,
+) -> None:
+    """Draw a chart as wide as its column, with downloads; stacked panels become charts of their own.
+
+    Args:
+        chart: to draw.
+        name: of the files, and of the chart on its page; stacked panels are numbered.
+        description: what it shows, for those who cannot see it.
+        on_select: whether the page runs again after a selection in the chart (`controls.new_selection`).
+        selection: name of the chart's parameter that selects; by default all parameters do.
+        key: of the chart's state; by default a state of its own.
+    """
+    panels = list(chart.vconcat) if isinstance(chart, alt.VConcatChart) else [chart]
+    for i, panel in enumerate(panels):
+        properties: dict[str, Any] = {}
+        if panel.data is alt.Undefined and panel is not chart:
+            properties["data"] = chart.data  # Altair stores data that all panels share once
+        if isinstance(panel, (alt.Chart, alt.LayerChart)):
+            properties |= {"width": WIDE, "autosize": FIT}
+        else:
+            st.html(SCROLL)
+            if isinstance(panel, alt.FacetChart) and panel.spec.width > NARROW:
+                panel = panel.copy(deep=["spec"])
+                panel.spec.width = NARROW
+        shown = panel.properties(**properties, config=_theme())  # once: Altair copies all layers for each change
+        selecting: dict[str, Any] = {"on_select": "rerun", "selection_mode": selection} if on_select else {}
+        st.altair_chart(shown, width="stretch", key=key, alt=description, **selecting)
+        file = name if len(panels) == 1 else f"{name}-{i + 1}"
+        with st.container(horizontal=True, gap="small"):
+            for form in ("png", "svg"):
+                _download(
+                    file, form, functools.partial(_picture, panel, properties, form), f"This chart as {form.upper()}"
+                )
+
+
+def _theme() -> alt.Config:
+    """Return colours for text and for symbols of legends, which Streamlit leaves black in its dark theme."""
+    ink = "#fafafa" if st.context.theme.type == "dark" else "#31333f"  # Streamlit's own
+    symbols = alt.LegendConfig(symbolBaseFillColor=ink, symbolBaseStrokeColor=ink)
+    return alt.Config(text=alt.MarkConfig(color=ink), legend=symbols)
+
+
+def _picture(panel: Any, properties: Mapping[str, Any], form: str) -> bytes:
+    return chart_bytes(panel.properties(**properties), form)
+
+
+def show_table(
+    frame: pd.DataFrame,
+    name: str,
+    columns: Sequence[str] | None = None,
+    *,
+    table: str = "",
+    settings: Mapping[str, Any] | None = None,
+    key: str | None = None,
+    select: bool = False,
+) -> None:
+    """Draw a table that sorts, the first column pinned, with a CSV file of the same rows and columns.
+
+    Args:
+        frame: the rows.
+        name: of the file, and of the table on its page.
+        columns: names of the columns to show, in order; by default all. Names that the frame lacks are left out.
+        table: name of the table in the catalogue of columns (`tfaudit.report.columns`).
+        settings: `st.column_config` of the columns that the catalogue cannot describe.
+        key: of the table's state; by default a state of its own.
+        select: whether the page runs again after a row is selected (`controls.new_selection`).
+    """
+    shown = frame if columns is None else frame[[name for name in columns if name in frame]]
+    configured = {str(name): _column_config(shown[name], table, pinned=i == 0) for i, name in enumerate(shown)}
+    st.dataframe(
+        shown,
+        hide_index=True,
+        placeholder="–",
+        column_config=configured | dict(settings or {}),
+        key=key,
+        on_select="rerun" if select else "ignore",
+        selection_mode="single-row",
+    )
+    _download(name, "csv", lambda: shown.to_csv(index=False).encode(), "These rows and columns, unrounded")
+
+
+def _column_config(cells: pd.Series, table: str, *, pinned: bool) -> Any:
+    """Return how Streamlit shows a column, from the catalogue."""
+    entry = column(cells.name, table)
+    heading, meaning = entry.grid_heading, entry.help or None
+    if pd.api.types.is_numeric_dtype(cells) and not pd.api.types.is_bool_dtype(cells):
+        return st.column_config.NumberColumn(heading, format=entry.grid_format, help=meaning, pinned=pinned)
+    return st.column_config.Column(heading, help=meaning, pinned=pinned)
+
+
+def show_notes(notes: Sequence[str]) -> None:
+    """Draw notes, one line each."""
+    for note in notes:
+        st.caption(escape(note))
+
+
+def link_to(path: str, label: str, icon: str) -> None:
+    """Draw a link to another page of the viewer that keeps the visitor's choices.
+
+    Args:
+        path: URL path of the page.
+        label: text of the link.
+        icon: such as ":material/category:".
+    """
+    pages = st.session_state.get("pages", {})  # empty where a page runs alone
+    if path in pages:
+        st.page_link(pages[path], label=label, icon=icon, query_params=st.query_params.to_dict())
+
+
+def _download(name: str, form: str, content: Callable[[], bytes], meaning: str) -> None:
+    """Draw a button for a file, which is made when the button is pressed."""
+    st.download_button(
+        form.upper(),
+        content,
+        f"{name}.{form}",
+        _MIME[form],
+        key=f"download {name} {form}",
+        help=meaning,
+        on_click="ignore",
+        type="tertiary",
+        icon=":material/download:",
+    )

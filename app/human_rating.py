@@ -1,0 +1,211 @@
+"""The human study, [F] 3.2 and appendix C: blinded raters judge exemplars and other images."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Hashable, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import streamlit as st
+
+from tfaudit.app.controls import choose_option, variant_labels
+from tfaudit.app.display import show_chart, show_notes, show_table
+from tfaudit.app.markdown import escape, escape_name, unique_labels
+from tfaudit.app.rating_form import rate
+from tfaudit.audit.survey.sample import survey_sample
+from tfaudit.audit.survey.survey import survey
+from tfaudit.errors import InputError
+from tfaudit.ratings.answers import Answers, open_answers
+from tfaudit.ratings.names import rater_name
+
+if TYPE_CHECKING:
+    from tfaudit.analysis.study_audit import StudyAudit
+    from tfaudit.audit.survey.sample import SurveySample
+
+__all__ = ["page"]
+
+Facts: TypeAlias = dict[Hashable, Any]
+"""A row of `Answers.studies`."""
+
+SIZES = (100, 50, 20, 10, 8, 6, 4, 2)
+"""Default numbers of images: the largest that a variant allows. An exact number would reveal its number of PIEs."""
+
+COUNTS = ("pies", "pies_judged", "non_pies", "non_pies_judged", "undecided", "answers", "raters")
+ANALYSIS = ("attribute", "share_pie", "share_non_pie", "ratio", "p", "p_holm", "kappa", *COUNTS)
+PROGRESS = ("rater", "complete", "images", "last")
+
+
+def page(study_audit: StudyAudit) -> None:
+    """Draw the page."""
+    answers = open_answers(study_audit.data.store.directory)
+    study_audit.data.require_same_examples()
+    examples = study_audit.data.split, study_audit.data.fingerprints.examples
+    rows = answers.studies(*examples).iloc[::-1].to_dict("records")
+    studies = {int(row["study"]): dict(row) for row in rows}
+    table = study_audit.summary.table
+    variants = table[(table["pies"] > 0) & (table["pies"] < len(study_audit.data.groups))]["variant"].tolist()
+    if studies:
+        _study(study_audit, answers, studies)
+    elif variants:
+        st.markdown(
+            "What do people see in the images that compression changes? Raters judge a shuffled sample, half of which "
+            "are such images (PIEs), without knowing which. Their answers are stored in the directory of the study."
+        )
+    else:
+        st.info("No variant has both PIEs and other images: there is nothing to compare, and nothing to rate.")
+    if others := answers.num_outdated(*examples):
+        st.caption(f"Human studies of images that have since been replaced, stored but not shown: {others}.")
+    if variants:
+        with st.expander("Begin another study" if studies else "Begin a study", expanded=not studies):
+            _begin(study_audit, answers, variants)
+
+
+def _study(study_audit: StudyAudit, answers: Answers, studies: Mapping[int, Facts]) -> None:
+    """Draw the chosen human study: the rating form, or progress and analysis."""
+    if "begun" in st.session_state:
+        st.session_state["series"] = st.session_state.pop("begun")
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        chosen = _choose_study(study_audit, studies)
+        part = choose_option("Part", ["Rate", "Progress and analysis"], "part")
+    if part == "Rate":
+        _rate(study_audit, answers, chosen)
+    else:
+        _progress(study_audit, answers, chosen, studies[chosen])
+
+
+def _choose_study(study_audit: StudyAudit, studies: Mapping[int, Facts]) -> int:
+    def label(study: int) -> str:
+        facts = studies[study]
+        (title,) = unique_labels([study_audit.data.titles.get(facts["variant"], facts["variant"])])
+        return f"{study}: {title}, {facts['images']} images, seed {facts['seed']}"
+
+    return st.selectbox("Study", list(studies), format_func=label, key="series", bind="query-params", width=420)
+
+
+def _begin(study_audit: StudyAudit, answers: Answers, variants: list[str]) -> None:
+    labels = variant_labels(study_audit)
+    variant = st.selectbox("Variant", variants, format_func=labels.__getitem__, key="variant of sample", width=420)
+    (pies,) = study_audit.summary.table.query("variant == @variant")["pies"].astype(int)
+    most = 2 * min(pies, len(study_audit.data.groups) - pies)
+    with st.form("begin", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
+        images = st.number_input(
+            "Images",
+            min_value=2,
+            step=2,
+            value=next(size for size in SIZES if size <= most),
+            key=f"images of {variant}",
+            help="An even number, at most twice the variant's number of PIEs, which stays hidden. Half are PIEs.",
+        )
+        seed = st.number_input("Seed", min_value=0, step=1, value=0, key="seed of sample", help="Of the random sample")
+        _submit("Begin")
+    if not st.session_state.pop("Begin pressed", False):
+        return
+    if images % 2 or images > most:
+        raise InputError("images", str(images), "an even number up to twice the variant's PIEs")
+    ids = study_audit.data.store.examples(study_audit.data.split, images=False, groups=False)["example"]
+    sample = _sample(study_audit, variant, images, seed)
+    st.session_state["begun"] = answers.begin(
+        sample,
+        variant=variant,
+        split=study_audit.data.split,
+        seed=seed,
+        examples=study_audit.data.fingerprints.examples,
+        example_ids=ids.tolist(),
+    )
+    st.rerun()
+
+
+def _sample(study_audit: StudyAudit, variant: str, images: int, seed: int) -> SurveySample:
+    exemplars = study_audit.exemplars(variant)
+    names = tuple(unique_labels(exemplars.class_names))  # two classes of one name would look like one
+    return survey_sample(dataclasses.replace(exemplars, class_names=names), images, seed=seed)
+
+
+def _rate(study_audit: StudyAudit, answers: Answers, study: int) -> None:
+    text = st.query_params.get("rater") or st.session_state.get("rater", "")
+    try:
+        rater = rater_name(text) if text else ""
+    except InputError as error:
+        st.error(escape(str(error)))
+        rater = ""
+    if not rater:
+        _ask_name()
+        return
+    # In the session, too: other pages drop it from the URL.
+    st.session_state["rater"] = st.query_params["rater"] = rater
+    if (str(study_audit.data.store.directory), study) in st.session_state.get("unblinded", set()):
+        st.warning("You have seen the analysis of this study: your answers from now on are not blind.")
+    rate(study_audit, answers, study, rater)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(f"Rater: {escape_name(rater)}")
+        st.button("Not you?", type="tertiary", on_click=_forget_rater)
+
+
+def _ask_name() -> None:
+    """Draw a form that disappears once it is filled in: shortcuts of answers must not end in its field."""
+    with st.form("who rates"):
+        name = st.text_input("Your name", max_chars=60, help="Finds your place again. Case does not matter.")
+        _submit("Start")
+        if st.session_state.pop("Start pressed", False) and name:
+            st.session_state["rater"] = st.query_params["rater"] = rater_name(name)
+            st.rerun()
+
+
+def _submit(label: str) -> None:
+    """Draw a form's button whose press is stored: a returned one is lost if the page runs again first."""
+    pressed = f"{label} pressed", True
+    st.form_submit_button(label, type="primary", on_click=st.session_state.__setitem__, args=pressed)
+
+
+def _forget_rater() -> None:
+    st.session_state.pop("rater", None)
+    st.query_params.pop("rater", None)
+
+
+def _progress(study_audit: StudyAudit, answers: Answers, study: int, facts: Facts) -> None:
+    progress = answers.progress(study)
+    if progress.empty:
+        st.info("Nobody has answered yet.")
+        return
+    complete = st.column_config.ProgressColumn(
+        "images answered", format="%d", min_value=0, max_value=int(facts["images"])
+    )
+    show_table(progress, f"progress-{study}", PROGRESS, settings={"complete": complete})
+    unblinded = st.session_state.setdefault("unblinded", set())
+    place = str(study_audit.data.store.directory), study
+    if place not in unblinded:
+        st.markdown("The analysis reveals which images are PIEs. Do not open it if you still want to rate.")
+        st.button(
+            "Unblind and analyse",
+            type="primary",
+            icon=":material/visibility:",
+            on_click=unblinded.add,
+            args=(place,),
+        )
+        return
+    _analysis(study_audit, answers, study, facts)
+
+
+def _analysis(study_audit: StudyAudit, answers: Answers, study: int, facts: Facts) -> None:
+    table = answers.answers(study)
+    result = survey(table, alpha=study_audit.data.alpha)
+    st.subheader("What raters see in PIEs and in other images")
+    left, right = st.columns(2)
+    with left:
+        show_chart(result.chart(), f"human-study-{study}", "Share of PIEs and of other images with each attribute.")
+    with right:
+        show_notes([*_outdated(study_audit, answers, study, facts), *result.notes])
+    show_table(result.frame(), f"human-study-{study}", ANALYSIS, table="survey")
+    st.subheader("Answers")
+    show_table(table, f"answers-{study}")
+
+
+def _outdated(study_audit: StudyAudit, answers: Answers, study: int, facts: Facts) -> list[str]:
+    """Return a note if the same sample would be drawn differently today."""
+    try:
+        sample = _sample(study_audit, facts["variant"], int(facts["images"]), int(facts["seed"]))
+    except (InputError, KeyError):
+        sample = None
+    if sample is not None and answers.shows_sample(study, sample):
+        return []
+    return ["Other images are PIEs now than when this study was drawn; its sample stays as drawn."]

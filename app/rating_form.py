@@ -1,0 +1,213 @@
+"""The form of the human study: one image and one question at a time.
+
+Six questions of three answers at once would need eighteen shortcuts; one question needs three, and hands and eyes stay
+where they are. An answer is stored before the next question shows.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from tfaudit.analysis.stored_images import data_uri, is_tiny
+from tfaudit.app.markdown import escape, escape_name
+from tfaudit.audit.survey.questions import CATEGORIES, QUESTIONS
+from tfaudit.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from tfaudit.analysis.study_audit import StudyAudit
+    from tfaudit.ratings.answers import Answers, ImageAnswers
+
+__all__ = ["rate"]
+
+CHOICES = (("Yes", "Y", 1), ("No", "N", 0), ("Cannot say", "U", None))
+"""Label of a button, its shortcut, and the answer that is stored."""
+
+_BOX = "width:100%;max-height:min(60vh,32rem,62vw);"  # leaves the buttons in sight on a telephone
+
+
+@st.fragment
+def rate(study_audit: StudyAudit, answers: Answers, study: int, rater: str) -> None:
+    """Draw the first question that the rater has not answered, or an earlier one that they went back to.
+
+    Args:
+        study_audit: of the study whose images are shown.
+        answers: of the study's raters.
+        study: number of the human study.
+        rater: name of the rater.
+    """
+    for its_answers, entry in st.session_state.pop("pending", []):
+        try:
+            its_answers.record(*entry)
+        except InputError as error:
+            st.error(escape(str(error)))  # and the question shows again
+    try:
+        study_audit.data.require_same_examples()  # they may be replaced while the rater thinks
+        _show(study_audit, answers, study, rater)
+    except InputError as error:
+        st.error(escape(str(error)))
+
+
+def _show(study_audit: StudyAudit, answers: Answers, study: int, rater: str) -> None:
+    st.session_state["rating"] = str(study_audit.data.store.directory), answers
+    sheet, first = answers.sheet(study), answers.next_place(study, rater)
+    last = len(sheet) * len(QUESTIONS)
+    step = front = (
+        last if first is None else first * len(QUESTIONS) + _first_open_question(answers, study, rater, sheet, first)
+    )
+    if (earlier := st.session_state.get(_step_key(study, rater))) is not None:
+        step = min(earlier, front)
+    st.session_state["asked"] = study, rater, step
+    place = step // len(QUESTIONS)
+    share = (len(sheet) if first is None else first) / len(sheet)
+    st.progress(share, f"Image {min(place + 1, len(sheet))} of {len(sheet)}")
+    if step == last:
+        st.success(f"All {len(sheet)} images are answered. Thank you!", icon=":material/check:")
+    else:
+        image = sheet.iloc[place]
+        left, right = st.columns([3, 2], gap="medium")
+        with left:
+            _picture(study_audit, int(image["position"]))
+        with right:
+            st.markdown("  \n".join(f"Label {i}: **{escape_name(image[f'label_{i}'])}**" for i in (1, 2, 3)))
+            stored = answers.of_image(study, rater, image["example"])
+            _question((study, rater, image["example"]), stored, step)
+            _categories((study, rater, image["example"]), stored, place)
+    _navigation(study, rater, step, front)
+    _other_raters(answers, study, rater)
+    if place + 1 < len(sheet):
+        _image(study_audit, int(sheet["position"].iloc[place + 1]))  # cached when the rater comes to it
+
+
+def _first_open_question(answers: Answers, study: int, rater: str, sheet: pd.DataFrame, place: int) -> int:
+    """Return the position of the first question about an image that lacks an answer."""
+    stored = answers.of_image(study, rater, sheet["example"].iloc[place]).answers
+    return next(i for i, question in enumerate(QUESTIONS) if question.key not in stored)
+
+
+def _question(image: tuple[int, str, str], stored: ImageAnswers, step: int) -> None:
+    number = step % len(QUESTIONS)
+    question = QUESTIONS[number]
+    text = st.container()  # filled after the buttons, so that a question that can be read can be answered
+    with st.container(horizontal=True, gap="small"):
+        for label, shortcut, value in CHOICES:
+            chosen = question.key in stored.answers and stored.answers[question.key] == value
+            st.button(
+                label,
+                key=f"{label} {step}",
+                type="primary" if chosen else "secondary",
+                shortcut=shortcut,
+                width="stretch",
+                on_click=_answer,
+                args=(image, question.key, value, step),
+            )
+    with text:
+        st.caption(f"Question {number + 1} of {len(QUESTIONS)}")
+        st.markdown(escape(question.text))
+
+
+def _answer(image: tuple[int, str, str], question: str, value: int | None, step: int) -> None:
+    if (*image[:2], step) != st.session_state["asked"]:
+        return  # browsers let one key press a button and the one that replaces it
+    _store((*image, {question: value}))
+    key = _step_key(*image[:2])
+    if st.session_state.get(key) is not None:
+        st.session_state[key] = step + 1
+
+
+def _navigation(study: int, rater: str, step: int, front: int) -> None:
+    place = step // len(QUESTIONS)
+    targets = [
+        ("Back", "Left", step - 1, step > 0),
+        ("Forward", "Right", step + 1, step < front),
+        ("Previous image", "Shift+Left", (place - 1) * len(QUESTIONS), place > 0),
+        ("Where I stopped", "Shift+Right", front, step < front),
+    ]
+    with st.container(horizontal=True, gap="small"):
+        for label, shortcut, target, possible in targets:
+            st.button(
+                label,
+                key=f"{label} {step}",
+                type="tertiary",
+                shortcut=shortcut,
+                disabled=not possible,
+                on_click=_go,
+                args=(study, rater, step, None if target == front else target),
+            )
+
+
+def _go(study: int, rater: str, step: int, target: int | None) -> None:
+    if (study, rater, step) == st.session_state["asked"]:
+        st.session_state[_step_key(study, rater)] = target
+
+
+def _categories(image: tuple[int, str, str], stored: ImageAnswers, place: int) -> None:
+    key = f"categories {_directory()} {image[0]} {image[1]} {place}"
+    meanings = "\n".join(f"- **{name}**: {escape(meaning)}" for name, meaning in CATEGORIES.items())
+    st.pills(
+        "Categories, if any",
+        list(CATEGORIES),
+        selection_mode="multi",
+        default=list(stored.categories),
+        key=key,
+        help=meanings,
+        wrap=True,
+        on_change=_choose_categories,
+        args=(image, key),
+    )
+
+
+def _choose_categories(image: tuple[int, str, str], key: str) -> None:
+    _store((*image, {}, list(st.session_state[key])))
+
+
+def _store(entry: tuple[object, ...]) -> None:
+    """Leave an entry to the run that follows: a callback could not show an error on the page."""
+    st.session_state.setdefault("pending", []).append((st.session_state["rating"][1], entry))
+
+
+def _step_key(study: int, rater: str) -> str:
+    return f"earlier step {_directory()} {study} {rater}"
+
+
+def _directory() -> str:
+    """Return the directory of the study whose images are rated: human studies of another one have equal numbers."""
+    return st.session_state["rating"][0]
+
+
+def _picture(study_audit: StudyAudit, position: int) -> None:
+    png = _image(study_audit, position)
+    if not png:
+        st.html(
+            f'<div role="img" aria-label="No image stored" style="{_BOX}aspect-ratio:4/3;display:grid;'
+            'place-items:center;border:1px dashed currentColor;border-radius:.5rem;opacity:.6">no image stored</div>'
+        )
+        return
+    crisp = "image-rendering:pixelated;" if is_tiny(png) else ""
+    st.html(f'<img src="{data_uri(png)}" alt="The image to rate" style="{_BOX}object-fit:contain;{crisp}">')
+
+
+def _image(study_audit: StudyAudit, position: int) -> bytes:
+    return _read(
+        study_audit,
+        str(study_audit.data.store.directory),
+        study_audit.data.split,
+        study_audit.data.fingerprint,
+        position,
+    )
+
+
+@st.cache_data(max_entries=200, show_spinner=False)  # six questions show one image
+def _read(_study_audit: StudyAudit, directory: str, split: str, fingerprint: str, position: int) -> bytes:
+    return _study_audit.data.store.images(split, [position])[0]
+
+
+def _other_raters(answers: Answers, study: int, rater: str) -> None:
+    progress = answers.progress(study)
+    others = progress[progress["rater"].str.casefold() != rater.casefold()]
+    if len(others):
+        done = ", ".join(f"{escape_name(name)} {count:,}" for name, count in others[["rater", "complete"]].to_numpy())
+        st.caption(f"Images answered by other raters: {done}")

@@ -1,0 +1,96 @@
+"""Choice of study and split in the side bar; each study is audited once for all visitors."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import streamlit as st
+
+from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.app.markdown import escape, unique_labels
+from tfaudit.errors import InputError
+from tfaudit.store.files import path_outside
+from tfaudit.store.store import Store, find_studies, open_store
+
+__all__ = ["open_study_audit"]
+
+
+def open_study_audit(directory: Path) -> StudyAudit:
+    """Return the audited study that the visitor chose in the side bar; a bar shows the progress of the audit.
+
+    Members may be added meanwhile: the visitor sees the study as it was read until they ask to read it again.
+
+    Raises:
+        InputError: no study, no predictions, a damaged study, or one with links out of the directory.
+    """
+    studies = find_studies(directory)
+    labels = dict(zip(studies, unique_labels(list(studies)), strict=True))
+    with st.sidebar:
+        name = next(iter(studies))
+        if len(studies) > 1:
+            name = st.selectbox(
+                "Study", list(studies), format_func=labels.__getitem__, key="study", bind="query-params"
+            )
+        if link := path_outside(studies[name], directory):
+            raise InputError("directory", f"{link}, which is a link out of {directory}", "files within it alone")
+        store = open_store(studies[name])
+        split = _choose_split(store)
+        _forget_positions(f"{name} {split}")
+        current = StudyAudit.read(store, split)
+        state = f"opened {name} {split}"
+        opened = st.session_state.setdefault(state, current.data.fingerprint)
+        st.caption(escape(f"{store.study.model} on {store.study.dataset}, {split} split"))
+        if current.data.fingerprint != opened:
+            st.info("The study has changed since it was read.")
+            renewed = {state: current.data.fingerprint}
+            st.button("Read it again", icon=":material/refresh:", on_click=st.session_state.update, args=(renewed,))
+    shared = _shared(str(studies[name].resolve()), split, opened)
+    if not shared.ready:
+        _prepare(shared)
+    return shared.study_audit
+
+
+def _forget_positions(study: str) -> None:
+    """Drop positions from the URL when the visitor changes the study: they mean nothing in another one."""
+    before, st.session_state["study shown"] = st.session_state.get("study shown"), study
+    if before not in (None, study):
+        for key in ("image", "range"):
+            st.query_params.pop(key, None)
+
+
+def _choose_split(store: Store) -> str:
+    """Return the chosen split. Splits of conditions are the test set corrupted: the page Corruptions shows them."""
+    conditions = {condition.split for condition in store.study.conditions}
+    splits = [split for split in store.splits if split not in conditions]
+    if not splits:
+        raise InputError(
+            "directory", f"{store.directory}, which has no predictions yet", "some; `tfaudit run` makes them"
+        )
+    if len(splits) == 1:
+        return splits[0]
+    first = splits.index("test") if "test" in splits else 0
+    return st.selectbox("Split", splits, index=first, key="split", bind="query-params")
+
+
+class _Shared:
+    """The audit of one state of a study for all visitors; one of them prepares it while the others wait."""
+
+    def __init__(self, study_audit: StudyAudit) -> None:
+        self.study_audit = study_audit
+        self.ready = False
+        self.lock = threading.Lock()
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _shared(directory: str, split: str, fingerprint: str) -> _Shared:
+    return _Shared(StudyAudit.read(open_store(directory), split))
+
+
+def _prepare(shared: _Shared) -> None:
+    bar = st.progress(0.0, "Auditing the study; the results are cached in its directory")
+    with shared.lock:
+        if not shared.ready:
+            shared.study_audit.prepare(lambda share, message: bar.progress(min(share, 1.0), escape(message)))
+        shared.ready = True
+    bar.empty()
