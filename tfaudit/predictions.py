@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from tfaudit.errors import InputError, require
 from tfaudit.stats.ranking import RankedClasses, rank_scores
+from tfaudit.stats.ratios import ratio
 
 __all__ = ["Predictions", "frozen", "require_same_examples"]
 
@@ -187,8 +188,7 @@ class Predictions:
         """Return the `(K, C)` recalls, shares in [0, 1]; NaN for a class without examples."""
         support = np.bincount(self.labels, minlength=self.num_classes)
         hits = np.stack([np.bincount(self.labels[row], minlength=self.num_classes) for row in self.correct()])
-        with np.errstate(invalid="ignore"):
-            return hits / support
+        return ratio(hits, support)
 
     def modal(self, ties: str = "lowest") -> np.ndarray:
         """Return the `(N,)` modal labels: the class that most members predict, [F] 2.3.

@@ -19,7 +19,7 @@ from tfaudit.audit import summary
 from tfaudit.predictions import Predictions
 before = Predictions.from_top1([0, 1], [[0, 1], [0, 1]])
 after = Predictions.from_top1([0, 1], [[0, 0], [0, 1]])
-audit = summary.summary({"dense": before, "int8": after})
+audit = summary({"dense": before, "int8": after})
 print(len(audit.frame()), len(audit.impacts["int8"].chart().to_dict()["layer"]))
 """
 

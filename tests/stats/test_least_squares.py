@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from tfaudit.errors import InputError
-from tfaudit.stats.change import normalised_balance
 from tfaudit.stats.least_squares import line, slope, uncentred_r2
+from tfaudit.stats.ratios import normalised_balance
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=30)

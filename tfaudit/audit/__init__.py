@@ -1,50 +1,38 @@
-"""Audits: predictions in, frozen results out. Every result has `.frame()`, `.summary()` and `.chart()`."""
+"""Audits: predictions in, frozen results out, each with `.frame()`, `.summary()` and most with `.chart()`.
+
+Populations   `class_impact`, `exemplars`, `chance`, `distortion`, `robustness`, `summary`
+Two models    `compare`, `gate` with `Limits`
+Groups        `groups`, `attributes`, `trends`
+Choice        `trade_offs`, `operating_points`
+Regression    `class_table`, `factors`, `factors_glm`
+Human raters  `survey_sample`, `survey`
+"""
 
 from tfaudit.lazy_names import lazy_names
 
-lazy_names(
-    __name__,
-    {
-        "class_impact": "classes",
-        "ClassImpact": "classes",
-        "exemplars": "exemplars",
-        "Exemplars": "exemplars",
-        "chance": "chance",
-        "Chance": "chance",
-        "compare": "model_pair",
-        "PairComparison": "model_pair",
-        "distortion": "distortion.recall_distortion",
-        "Distortion": "distortion.recall_distortion",
-        "slope_frame": "distortion.slopes",
-        "slope_intervals": "distortion.slopes",
-        "slope_means": "distortion.slopes",
-        "slope_tests": "distortion.slope_tests",
-        "accuracy_table": "distortion.slope_tables",
-        "level_table": "distortion.slope_tables",
-        "p_table": "distortion.slope_tables",
-        "variance_table": "distortion.slope_tables",
-        "robustness": "corruption.robustness",
-        "Robustness": "corruption.robustness",
-        "robustness_table": "corruption.robustness",
-        "groups": "groups",
-        "Groups": "groups",
-        "trends": "trends",
-        "Trends": "trends",
-        "attributes": "attributes",
-        "Attributes": "attributes",
-        "trade_offs": "operating_points",
-        "operating_points": "operating_points",
-        "OperatingPoints": "operating_points",
-        "class_table": "factors.class_table",
-        "factors": "factors.regression",
-        "factors_glm": "factors.regression",
-        "Factors": "factors.regression",
-        "survey_sample": "survey.sample",
-        "SurveySample": "survey.sample",
-        "survey": "survey.survey",
-        "Survey": "survey.survey",
-        "gate": "gate.gate",
-        "Verdict": "gate.gate",
-        "Limits": "gate.limits",
-    },
-)
+_MODULES = {
+    "classes": ("class_impact", "ClassImpact"),
+    "exemplars": ("exemplars", "Exemplars"),
+    "chance": ("chance", "Chance"),
+    "model_pair": ("compare", "PairComparison"),
+    "distortion.recall_distortion": ("distortion", "Distortion"),
+    "distortion.slopes": ("slope_frame", "slope_intervals", "slope_means"),
+    "distortion.slope_tests": ("slope_tests",),
+    "distortion.slope_tables": ("accuracy_table", "level_table", "p_table", "variance_table"),
+    "corruption.robustness": ("robustness", "Robustness", "robustness_table"),
+    "groups": ("groups", "Groups"),
+    "trends": ("trends", "Trends"),
+    "attributes": ("attributes", "Attributes"),
+    "prediction_counts": ("count_predictions", "PredictionCounts"),
+    "class_rates": ("class_rates",),
+    "summary": ("summary", "Summary"),
+    "operating_points": ("trade_offs", "operating_points", "OperatingPoints"),
+    "factors.class_table": ("class_table",),
+    "factors.regression": ("factors", "factors_glm", "Factors"),
+    "survey.sample": ("survey_sample", "SurveySample"),
+    "survey.survey": ("survey", "Survey"),
+    "gate.gate": ("gate", "Verdict"),
+    "gate.limits": ("Limits",),
+}
+
+lazy_names(__name__, {name: module for module, names in _MODULES.items() for name in names})

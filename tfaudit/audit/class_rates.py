@@ -29,8 +29,8 @@ def class_rates(predictions: Predictions, metric: str = "recall") -> np.ndarray:
         InputError: an unknown metric.
 
     Example:
-        >>> answers = Predictions.from_top1([0, 0, 1, 1], [0, 1, 1, 1])
-        >>> class_rates(answers, "precision").round(3)
+        >>> predictions = Predictions.from_top1([0, 0, 1, 1], [0, 1, 1, 1])
+        >>> class_rates(predictions, "precision").round(3)
         array([[1.   , 0.667]])
     """
     require(metric in METRICS, "metric", metric, ", ".join(METRICS))

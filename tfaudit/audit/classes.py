@@ -12,6 +12,7 @@ import pandas as pd
 from tfaudit.errors import InputError, listed, require
 from tfaudit.predictions import Predictions, require_same_examples
 from tfaudit.stats.multiplicity import adjust
+from tfaudit.stats.ratios import ratio
 from tfaudit.stats.t_tests import TTests, welch
 
 if TYPE_CHECKING:
@@ -223,8 +224,7 @@ def _relative_recall(
         return np.full(baseline.num_classes, np.nan), np.zeros(baseline.num_classes, int), 0
     before = before[[baseline.members.index(member) for member in shared]]
     after = after[[compressed.members.index(member) for member in shared]]
-    ratio = np.divide(after, before, out=np.full_like(after, np.nan), where=before > 0)
-    return ratio.mean(0), (before == 0).sum(0), len(shared)
+    return ratio(after, before).mean(0), (before == 0).sum(0), len(shared)
 
 
 def _relative_recall_notes(zeros: np.ndarray, paired: int) -> list[str]:

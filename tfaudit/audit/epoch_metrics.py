@@ -3,8 +3,8 @@
 import numpy as np
 
 from tfaudit.errors import InputError
-from tfaudit.stats.change import normalised_balance
 from tfaudit.stats.least_squares import slope
+from tfaudit.stats.ratios import normalised_balance, ratio
 
 __all__ = ["class_recall", "epoch_metrics", "intensification"]
 
@@ -22,7 +22,7 @@ def class_recall(labels: np.ndarray, predicted: np.ndarray, num_classes: int) ->
     """
     support = np.bincount(labels, minlength=num_classes)
     hits = np.bincount(labels[labels == predicted], minlength=num_classes)
-    return np.divide(hits, support, out=np.full(len(support), np.nan), where=support > 0), support
+    return ratio(hits, support), support
 
 
 def intensification(labels: np.ndarray, predicted: np.ndarray, baseline: np.ndarray) -> float:

@@ -11,6 +11,7 @@ import pandas as pd
 
 from tfaudit.predictions import TIES, Predictions, require_same_examples
 from tfaudit.stats.intervals import mean_interval
+from tfaudit.stats.ratios import ratio
 
 if TYPE_CHECKING:
     from tfaudit.charts.style import Drawing
@@ -61,8 +62,9 @@ class Exemplars:
         count = len(self.class_names)
         examples = np.bincount(self.labels, minlength=count)
         pies = np.bincount(self.labels[self.index], minlength=count)
-        share = np.divide(pies, examples, out=np.full(count, np.nan), where=examples > 0)
-        return pd.DataFrame({"class": self.class_names, "examples": examples, "pies": pies, "share": share})
+        return pd.DataFrame(
+            {"class": self.class_names, "examples": examples, "pies": pies, "share": ratio(pies, examples)}
+        )
 
     def summary(self) -> dict[str, Any]:
         """Return the count and share of PIEs, how many have the right mode, how many depend on ties."""
@@ -109,9 +111,8 @@ def exemplars(baseline: Predictions, compressed: Predictions, *, ties: str = "lo
     modes = baseline.modal(ties), compressed.modal(ties)
     changed = modes[0] != modes[1]
     index = np.flatnonzero(changed)
-    rules = [
-        rule for rule in TIES if rule != ties and (rule != "confidence" or _has_probabilities(baseline, compressed))
-    ]
+    known = baseline.probabilities is not None and compressed.probabilities is not None
+    rules = [rule for rule in TIES if rule != ties and (known or rule != "confidence")]
     names = np.array(baseline.class_names, object)
     shares, entropies = zip(
         *(
@@ -145,10 +146,6 @@ def exemplars(baseline: Predictions, compressed: Predictions, *, ties: str = "lo
         tie_changes={rule: int(np.sum(changed != (baseline.modal(rule) != compressed.modal(rule)))) for rule in rules},
         ties=ties,
     )
-
-
-def _has_probabilities(*populations: Predictions) -> bool:
-    return all(population.probabilities is not None for population in populations)
 
 
 def _votes(top1: np.ndarray, mode: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

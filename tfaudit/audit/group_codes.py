@@ -7,6 +7,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from tfaudit.errors import InputError
+from tfaudit.stats.ratios import ratio
 
 __all__ = ["MISSING", "column_name", "group_codes", "group_means"]
 
@@ -56,8 +57,7 @@ def group_means(values: np.ndarray, codes: np.ndarray, groups: int) -> np.ndarra
         array([[0.5, 1. ]])
     """
     totals = np.stack([np.bincount(codes, weights=row, minlength=groups) for row in values])
-    counts = np.bincount(codes, minlength=groups)
-    return np.divide(totals, counts, out=np.full_like(totals, np.nan), where=counts > 0)
+    return ratio(totals, np.bincount(codes, minlength=groups))
 
 
 def column_name(column: object, default: str) -> str:

@@ -101,9 +101,9 @@ class PredictionCounts:
         """Row of the modal label of each example."""
         return np.searchsorted(self.example, np.arange(len(self.labels)))
 
-    def _table(self, answers: np.ndarray, counts: np.ndarray, of: int) -> pd.DataFrame:
-        names = np.array(self.class_names, object)[answers]
-        return pd.DataFrame({"answer": answers, "class": names, "count": counts, "share": counts / of})
+    def _table(self, classes: np.ndarray, counts: np.ndarray, of: int) -> pd.DataFrame:
+        names = np.array(self.class_names, object)[classes]
+        return pd.DataFrame({"answer": classes, "class": names, "count": counts, "share": counts / of})
 
 
 def count_predictions(population: Predictions) -> PredictionCounts:

@@ -14,7 +14,7 @@ from tfaudit.audit.classes import ClassImpact, class_impact
 from tfaudit.audit.exemplars import Exemplars, exemplars
 from tfaudit.errors import listed, require
 from tfaudit.predictions import Predictions
-from tfaudit.stats.change import relative_change
+from tfaudit.stats.ratios import relative_change
 
 if TYPE_CHECKING:
     from tfaudit.charts.style import Drawing

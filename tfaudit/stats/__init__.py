@@ -7,7 +7,7 @@ Many tests     `adjust` (Holm, Benjamini-Hochberg)
 Permutations   `assign`, `count_changed_modes`, `count_significant`, `permuted_welch`
 Power          `mcnemar_power`, `detectable_drop`, `detectable_shift`, `examples_needed`
 Lines          `line`, `slope` and `uncentred_r2` (through the origin), `mark_slopes`
-Change         `relative_change`, `normalised_balance`
+Ratios         `ratio`, `relative_change`, `normalised_balance`
 Choice         `pareto_set`
 Scores         `rank_scores`, `are_probabilities`
 Images         `tilt`, `mean_activation`, `pixel_entropy`, `class_means`, `distance_to_class_mean`
@@ -16,7 +16,6 @@ Images         `tilt`, `mean_activation`, `pixel_entropy`, `class_means`, `dista
 from tfaudit.lazy_names import lazy_names
 
 _MODULES = {
-    "change": ("normalised_balance", "relative_change"),
     "contingency": ("cohen_kappa", "mcnemar", "paired_interval"),
     "image_properties": ("class_means", "distance_to_class_mean", "mean_activation", "pixel_entropy", "tilt"),
     "intervals": ("Mark", "MeanInterval", "mark_slopes", "mean_interval"),
@@ -34,6 +33,7 @@ _MODULES = {
     "power": ("detectable_drop", "detectable_shift", "examples_needed", "mcnemar_power"),
     "proportions": ("Proportions", "compare_proportions"),
     "ranking": ("RankedClasses", "are_probabilities", "rank_scores"),
+    "ratios": ("normalised_balance", "ratio", "relative_change"),
     "t_tests": ("MeanTest", "TTests", "compare_means", "paired_test", "welch", "welch_from_moments"),
 }
 

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from tfaudit.errors import InputError, require
+from tfaudit.stats.ratios import ratio
 
 __all__ = ["cohen_kappa", "counts", "mcnemar", "paired_interval"]
 
@@ -66,9 +67,8 @@ def paired_interval(
     down, up, n = counts(lost=lost, won=won, pairs=pairs)
     if (down + up > n).any():
         raise InputError("pairs", "fewer pairs than changes", "at least lost + won")
-    share_down, share_up = (np.divide(changes, n, out=np.full(n.shape, np.nan), where=n > 0) for changes in (down, up))
     margin = stats.norm.ppf((1 + confidence) / 2) ** 2 / np.maximum(n, 1)
-    return _end(share_down, share_up, margin, -1.0), _end(share_down, share_up, margin, 1.0)
+    return _end(ratio(down, n), ratio(up, n), margin, -1.0), _end(ratio(down, n), ratio(up, n), margin, 1.0)
 
 
 def _end(down: np.ndarray, up: np.ndarray, margin: np.ndarray, outer: float) -> np.ndarray:

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from tfaudit.errors import InputError, require
+from tfaudit.stats.ratios import ratio
 
 __all__ = ["class_means", "distance_to_class_mean", "mean_activation", "pixel_entropy", "tilt"]
 
@@ -88,7 +89,7 @@ def class_means(images: np.ndarray, labels: ArrayLike, num_classes: int) -> np.n
         np.add.at(totals, classes[start : start + len(levels)], levels)
         start += len(levels)
     counts = np.bincount(classes, minlength=num_classes)[:, None, None, None]
-    return np.divide(totals, counts, out=np.full_like(totals, np.nan), where=counts > 0)
+    return ratio(totals, counts)
 
 
 def distance_to_class_mean(images: np.ndarray, labels: ArrayLike, means: np.ndarray) -> np.ndarray:

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from tfaudit.errors import InputError, require
+from tfaudit.stats.ratios import ratio
 
 __all__ = ["Line", "line", "slope", "uncentred_r2"]
 
@@ -87,7 +88,7 @@ def slope(x: ArrayLike, y: ArrayLike) -> np.ndarray:
         np.float64(1.3336)
     """
     x, y = _known(x, y)
-    return _ratio((x * y).sum(-1), (x * x).sum(-1))
+    return ratio((x * y).sum(-1), (x * x).sum(-1))
 
 
 def uncentred_r2(x: ArrayLike, y: ArrayLike) -> np.ndarray:
@@ -108,7 +109,7 @@ def uncentred_r2(x: ArrayLike, y: ArrayLike) -> np.ndarray:
         np.float64(0.8889)
     """
     x, y = _known(x, y)
-    return np.minimum(_ratio((x * y).sum(-1) ** 2, (x * x).sum(-1) * (y * y).sum(-1)), 1.0)  # rounding aside
+    return np.minimum(ratio((x * y).sum(-1) ** 2, (x * x).sum(-1) * (y * y).sum(-1)), 1.0)  # rounding aside
 
 
 def _known(x: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
@@ -116,7 +117,3 @@ def _known(x: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     x, y = np.asarray(x, np.float64), np.asarray(y, np.float64)
     known = ~(np.isnan(x) | np.isnan(y))
     return np.where(known, x, 0.0), np.where(known, y, 0.0)
-
-
-def _ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
-    return np.divide(above, below, out=np.full(np.shape(below), np.nan), where=below > 0)[()]

@@ -177,10 +177,10 @@ def _contested(top1: np.ndarray, smallest: int) -> Iterator[tuple[np.ndarray, np
     fewer = np.cumsum(votes) - np.r_[0, np.cumsum(votes)][bounds[example]]  # votes up to here, within the example
     fills = fewer + votes * (bounds[example + 1] - 1 - np.arange(len(votes)))
     pairs = np.sort(pairs[fills >= smallest])
-    example, answer = np.divmod(pairs, span)
+    example, choice = np.divmod(pairs, span)
     rivals = np.bincount(example, minlength=len(split))
     for m in np.unique(rivals[rivals > 1]):
-        yield split[rivals == m], answer[rivals[example] == m].reshape(-1, m)
+        yield split[rivals == m], choice[rivals[example] == m].reshape(-1, m)
 
 
 def _count_block(
@@ -189,8 +189,8 @@ def _count_block(
     """Return the number `(P,)` of examples of a block whose winners differ; ascending candidates settle ties."""
     best: list[np.ndarray] = []
     winner = [np.zeros((len(group), len(candidates)), np.int8) for _ in range(2)]
-    for j, answer in enumerate(candidates.T):
-        vote = _votes(ranked, answer, likely).astype(group.dtype)
+    for j, choice in enumerate(candidates.T):
+        vote = _votes(ranked, choice, likely).astype(group.dtype)
         votes = group @ vote
         both = votes, vote.sum(0) - votes
         if not best:
@@ -203,15 +203,15 @@ def _count_block(
     return (winner[0] != winner[1]).sum(1)
 
 
-def _votes(ranked: np.ndarray, answer: np.ndarray, likely: np.ndarray | None) -> np.ndarray:
+def _votes(ranked: np.ndarray, choice: np.ndarray, likely: np.ndarray | None) -> np.ndarray:
     """Return `(n, E)` votes of each member for one class per example; probabilities, below one vote, break ties."""
-    voted = ranked[:, :, 0] == answer
+    voted = ranked[:, :, 0] == choice
     if likely is None:
         return voted
     members = len(ranked)
     # Multiples of a power of two, so coarse that no sum is rounded: equal sums are equal in any order of summation.
     grain = 2.0 ** (np.ceil(2 * np.log2(members + 2)) - 52)
-    mass = np.where(ranked == answer[:, None], likely, 0).sum(-1, dtype=np.float64)
+    mass = np.where(ranked == choice[:, None], likely, 0).sum(-1, dtype=np.float64)
     return voted * (members + 1.0) + np.round(mass / grain) * grain
 
 

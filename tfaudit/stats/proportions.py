@@ -11,6 +11,7 @@ from statsmodels.stats.proportion import confint_proportions_2indep, proportions
 
 from tfaudit.errors import InputError, require
 from tfaudit.stats.contingency import counts
+from tfaudit.stats.ratios import ratio
 
 __all__ = ["FISHER", "Proportions", "Z", "compare_proportions"]
 
@@ -83,14 +84,14 @@ def compare_proportions(
         more = some > everyone
         if more.any():
             raise InputError(name, f"{some[more][0]} of {everyone[more][0]}", "at most all")
-    first, second = _ratio(count, total), _ratio(other_count, other_total)
+    first, second = ratio(count, total), ratio(other_count, other_total)
     low, high, p = np.full((3, len(count)), np.nan)
     test = np.full(len(count), "", object)
     for i in np.flatnonzero((total > 0) & (other_total > 0)):
         one, other = (int(count[i]), int(total[i])), (int(other_count[i]), int(other_total[i]))
         low[i], high[i] = confint_proportions_2indep(*one, *other, method="newcomb", alpha=1 - confidence)
         test[i], p[i] = _test(*one, *other, always_exact)
-    return Proportions(first, second, _ratio(first, second), low, high, p, test)
+    return Proportions(first, second, ratio(first, second), low, high, p, test)
 
 
 def _test(count: int, total: int, other_count: int, other_total: int, always_exact: bool) -> tuple[str, float]:
@@ -99,7 +100,3 @@ def _test(count: int, total: int, other_count: int, other_total: int, always_exa
         table = [[count, total - count], [other_count, other_total - other_count]]
         return FISHER, float(stats.fisher_exact(table).pvalue)
     return Z, float(proportions_ztest([count, other_count], [total, other_total])[1])
-
-
-def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
-    return np.divide(numerator, denominator, out=np.full(len(numerator), np.nan), where=denominator > 0)

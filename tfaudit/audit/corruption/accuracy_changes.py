@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.audit.corruption.condition_rates import ConditionRates
-from tfaudit.stats.change import relative_change
 from tfaudit.stats.contingency import mcnemar, paired_interval
 from tfaudit.stats.intervals import mean_interval
 from tfaudit.stats.multiplicity import adjust
+from tfaudit.stats.ratios import relative_change
 from tfaudit.stats.t_tests import TTests, paired_test, welch
 
 __all__ = ["AccuracyChange", "accuracy_change", "clean_table", "corruption_table", "overall_table", "severity_table"]

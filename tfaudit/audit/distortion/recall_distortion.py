@@ -12,9 +12,9 @@ import pandas as pd
 from tfaudit.audit.class_rates import class_rates
 from tfaudit.errors import InputError, listed, require
 from tfaudit.predictions import Predictions, require_same_examples
-from tfaudit.stats.change import normalised_balance
 from tfaudit.stats.intervals import Mark, mark_slopes
 from tfaudit.stats.least_squares import slope, uncentred_r2
+from tfaudit.stats.ratios import normalised_balance
 
 if TYPE_CHECKING:
     from tfaudit.charts.style import Drawing

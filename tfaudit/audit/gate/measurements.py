@@ -15,11 +15,11 @@ from tfaudit.audit.exemplars import exemplars
 from tfaudit.audit.model_pair import PairComparison, compare
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
-from tfaudit.stats.change import normalised_balance
 from tfaudit.stats.intervals import mean_interval
 from tfaudit.stats.least_squares import slope
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.power import detectable_drop, detectable_shift, examples_needed
+from tfaudit.stats.ratios import normalised_balance
 from tfaudit.stats.t_tests import TTests, paired_test, welch
 
 __all__ = ["Drops", "Measurements", "PairMeasurements", "PopulationMeasurements", "Slope"]

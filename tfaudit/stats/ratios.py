@@ -1,11 +1,22 @@
-"""Change relative to a reference value."""
+"""Ratios, and change relative to a reference value."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-__all__ = ["normalised_balance", "relative_change"]
+__all__ = ["normalised_balance", "ratio", "relative_change"]
+
+
+def ratio(numerator: ArrayLike, denominator: ArrayLike) -> np.ndarray:
+    """Compute `numerator / denominator` in float64, NaN where the denominator is 0.
+
+    Example:
+        >>> ratio([1, 0], [2, 0])
+        array([0.5, nan])
+    """
+    above, below = np.asarray(numerator, np.float64), np.asarray(denominator, np.float64)
+    return np.divide(above, below, out=np.full(np.broadcast(above, below).shape, np.nan), where=below != 0)[()]
 
 
 def relative_change(before: ArrayLike, after: ArrayLike) -> np.ndarray:
@@ -22,8 +33,7 @@ def relative_change(before: ArrayLike, after: ArrayLike) -> np.ndarray:
         >>> relative_change([42.23, 0.0], [25.29, 0.1]).round(4)
         array([-0.4011,     nan])
     """
-    first, second = np.asarray(before, np.float64), np.asarray(after, np.float64)
-    return np.divide(second - first, first, out=np.full(np.broadcast(first, second).shape, np.nan), where=first != 0)
+    return ratio(np.asarray(after, np.float64) - before, before)
 
 
 def normalised_balance(rates: ArrayLike, accuracy: ArrayLike) -> np.ndarray:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from tfaudit.stats.change import normalised_balance, relative_change
+from tfaudit.stats.ratios import normalised_balance, relative_change
 
 PUBLISHED = Path(__file__).parent / "published"
 
