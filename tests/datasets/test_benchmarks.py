@@ -112,7 +112,7 @@ def test_only_configurations_that_are_prepared_count(lay_metadata, monkeypatch):
     folder = lay_metadata("mnist_corrupted/fog", test=12)
     monkeypatch.setenv("TFDS_DATA_DIR", str(folder))
     assert expand_wildcards(["mnist_corrupted/*"]) == ("mnist_corrupted/fog",)
-    with pytest.raises(InputError, match=r"'cifar10_corrupted/\*', with none of its 95  configurations prepared in"):
+    with pytest.raises(InputError, match=r"'cifar10_corrupted/\*', with none of its 95 configurations prepared in"):
         expand_wildcards(["cifar10_corrupted/*"])
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from tfaudit import InputError, Predictions
-from tfaudit.readers.prediction_files import read_beside, read_groups, read_populations, read_predictions
+from tfaudit.readers.prediction_files import read_columns, read_groups, read_populations, read_predictions
 
 NAMES = ["cat", "dog", "élan", "owl, big"]
 MEMBERS, EXAMPLES = 3, 12
@@ -143,7 +143,7 @@ def test_ids_are_text_with_their_zeros_and_any_column(write, labels):
     found = read_predictions(truth, [file], id_name="file")
     assert found.accuracy() == [1]
     assert found.example_ids[3] == "003"
-    with pytest.raises(InputError, match=r"p.csv: has no column 'name', only file, prediction"):
+    with pytest.raises(InputError, match=r"p.csv: got columns file, prediction, expected a column 'name'"):
         read_predictions(*write(y_csv=rows.assign(name=rows["file"], label=0)), [file], id_name="name")
 
 
@@ -157,7 +157,9 @@ def test_ids_of_arrays(write, labels, scores):
 
 def test_text_that_looks_missing_is_a_class_and_quotes_hold_commas(write):
     truth, file = write(y_csv='label\nNA\nNone\n"a, b"\n', p_csv='\ufeffprediction \nNone\nnan\n"a, b"\n')
-    with pytest.raises(InputError, match=r"p.csv: unknown classes 'nan'; known are 'NA', 'None', 'a, b'"):
+    with pytest.raises(
+        InputError, match=r"p.csv: got unknown classes 'nan', expected classes such as 'NA', 'None', 'a, b'"
+    ):
         read_predictions(truth, [file])
     (classes,) = write(c_json=json.dumps(["nan", "NA", "None", "a, b"]))
     found = read_predictions(truth, [file], classes=classes)
@@ -174,20 +176,20 @@ def test_groups_are_joined_and_may_know_more_examples(write):
     truth, groups = write(y_csv="id,label\nb,0\na,1\n", g_csv="id,writer,age\nx,w9,1\na,w1,30\nb,w2,41.5\n")
     frame = read_groups(groups, truth)
     assert frame.to_dict("list") == {"writer": ["w2", "w1"], "age": [41.5, 30]}
-    with pytest.raises(InputError, match=r"g.csv: lacks 1 of the examples of y.csv: 'c'"):
+    with pytest.raises(InputError, match=r"g.csv: got no rows for 1 examples: c, expected those of y.csv"):
         read_groups(groups, *write(y_csv="id,label\nc,0\na,1\n"))
-    with pytest.raises(InputError, match=r"y.csv: has no example ids, but g.csv has"):
+    with pytest.raises(InputError, match=r"y.csv: got no example ids, expected ids, as in g.csv"):
         read_groups(groups, *write(y_csv="label\n0\n0\n"))
-    with pytest.raises(InputError, match="of unknown kind"):
+    with pytest.raises(InputError, match=r"a file of unknown type, expected a file .csv, .parquet"):
         read_groups(*write(g_npy=np.zeros(2)), truth)
 
 
 def test_columns_beside_examples_that_are_known_are_joined_by_id(write):
     (groups,) = write(g_csv="example,writer\nt-1,w1\nt-0,w0\nt-9,w9\n")
-    frame = read_beside(groups, np.array(["t-0", "t-1"]), 2, "runs/x")
+    frame = read_columns(groups, np.array(["t-0", "t-1"]), 2, "runs/x")
     assert frame.to_dict("list") == {"writer": ["w0", "w1"]}
-    with pytest.raises(InputError, match=r"g.csv: lacks 1 of the examples of runs/x: 't-7'"):
-        read_beside(groups, np.array(["t-7"]), 1, "runs/x")
+    with pytest.raises(InputError, match=r"g.csv: got no rows for 1 examples: t-7, expected those of runs/x"):
+        read_columns(groups, np.array(["t-7"]), 1, "runs/x")
 
 
 def test_a_name_in_an_extension_of_any_case(write, labels):
@@ -201,10 +203,13 @@ Y = np.array([0, 1, 0])
 YID = "id,label\na,0\nb,1\nc,0\n"
 YNAMES = "id,label\na,cat\nb,dog\nc,cat\n"
 CASES = {
-    "lengths": (dict(y_npy=Y, p_npy=Y[:2]), "p.npy: 2 examples, but y.npy has 3"),
-    "lengths of scores": (dict(y_npy=Y, p_npy=np.ones((4, 2))), "p.npy: 4 examples, but y.npy has 3"),
-    "a class beyond the scores": (dict(y_npy=Y + 4, p_npy=np.ones((3, 2))), "y.npy: class 5 occurs, but there are 2"),
-    "a negative class": (dict(y_npy=Y - 1, p_npy=Y), "y.npy: class -1 occurs; classes count from 0"),
+    "lengths": (dict(y_npy=Y, p_npy=Y[:2]), "p.npy: got 2 examples, expected 3, as in y.npy"),
+    "lengths of scores": (dict(y_npy=Y, p_npy=np.ones((4, 2))), "p.npy: got 4 examples, expected 3, as in y.npy"),
+    "a class beyond the scores": (
+        dict(y_npy=Y + 4, p_npy=np.ones((3, 2))),
+        "y.npy: got class 5, expected classes 0 to 1",
+    ),
+    "a negative class": (dict(y_npy=Y - 1, p_npy=Y), "y.npy: got class -1, expected classes from 0"),
     "NaN": (dict(y_npy=Y, p_npy=np.full((3, 2), np.nan)), "p.npy: got nan in row 0, class 0, expected finite numbers"),
     "NaN of a member": (
         dict(y_npy=Y, p_npy=np.full((2, 3, 2), np.inf)),
@@ -213,130 +218,157 @@ CASES = {
     "an empty cell": (dict(y_npy=Y, p_csv="x,z\n1,2\n1,\n1,2"), "p.csv: got nan in row 1, class 1"),
     "text among scores": (
         dict(y_npy=Y, p_csv="x,z\n1,2\n1,oh\n1,2"),
-        "p.csv: CSV conversion error to double: invalid value 'oh'",
+        "p.csv: got a CSV conversion error to double: invalid value 'oh'",
     ),
-    "an id twice": (dict(y_csv=YID, p_csv="id,class\na,0\na,0\nc,0"), "p.csv: 1 example ids occur again: 'a'"),
-    "a label's id twice": (dict(y_csv=YID + "a,1", p_csv="id,class\na,0"), "y.csv: 1 example ids occur again: 'a'"),
-    "a missing id": (dict(y_csv=YID, p_csv="id,class\na,0\nx,0"), "p.csv: lacks 2 of the examples of y.csv: 'b', 'c'"),
-    "a strange id": (dict(y_csv=YID, p_csv="id,class\na,0\nb,0\nc,1\nx,0"), "p.csv: 1 examples are not in y.csv: 'x'"),
+    "an id twice": (
+        dict(y_csv=YID, p_csv="id,class\na,0\na,0\nc,0"),
+        "p.csv: got 1 repeated ids: a, expected distinct",
+    ),
+    "a label's id twice": (
+        dict(y_csv=YID + "a,1", p_csv="id,class\na,0"),
+        "y.csv: got 1 repeated ids: a, expected distinct",
+    ),
+    "a missing id": (
+        dict(y_csv=YID, p_csv="id,class\na,0\nx,0"),
+        "p.csv: got no rows for 2 examples: b, c, expected those of y.csv",
+    ),
+    "a strange id": (
+        dict(y_csv=YID, p_csv="id,class\na,0\nb,0\nc,1\nx,0"),
+        "p.csv: got 1 unknown examples: x, expected examples of y.csv",
+    ),
     "an empty id": (
         dict(y_csv=YID, p_csv="id,class\na,0\n,0\n"),
-        "p.csv: column 'id' is empty in 1 rows, first in row 1",
+        "p.csv: got 1 empty cells in column 'id', first in row 1",
     ),
-    "ids of labels alone": (dict(y_csv=YID, p_npy=Y), "p.npy: has no example ids, but y.csv has; both need them"),
-    "ids of answers alone": (dict(y_npy=Y, p_csv="id,class\na,0"), "y.npy: has no example ids, but p.csv has"),
+    "ids of labels alone": (dict(y_csv=YID, p_npy=Y), "p.npy: got no example ids, expected ids, as in y.csv"),
+    "ids of answers alone": (
+        dict(y_npy=Y, p_csv="id,class\na,0"),
+        "y.npy: got no example ids, expected ids, as in p.csv",
+    ),
     "ids of strange type": (
         dict(y_npy=Y, p_npz={"top1": Y, "ids": Y * 1.0}),
-        "p.npz: got ids of type float64 and shape (3,);, expected (examples,) integers or text",
+        "p.npz: got ids float64 (3,), expected ids (examples,), integers or text",
     ),
     "an unknown class": (
         dict(y_csv=YNAMES, p_csv="id,class\na,cow\nb,dog\nc,cat"),
-        "p.csv: unknown classes 'cow'; known are 'cat', 'dog'",
+        "p.csv: got unknown classes 'cow', expected classes such as 'cat', 'dog'",
     ),
     "columns that are no class": (
         dict(y_csv=YNAMES, p_csv="id,cat,cow,sow\na,0,1,0\nb,0,1,0\nc,0,1,0"),
-        "y.csv: unknown classes 'dog'; known are 'cat', 'cow', 'sow'",
+        "y.csv: got unknown classes 'dog', expected classes such as 'cat', 'cow', 'sow'",
     ),
     "different columns": (
         dict(y_npy=Y, p_csv="cat,dog\n1,0\n1,0\n1,0\n", q_csv="dog,cow\n1,0\n1,0\n1,0\n"),
-        "q.csv: columns that are no class: 'cow'; classes are 'cat', 'dog'",
+        "q.csv: got columns 'cow', expected columns of classes such as 'cat', 'dog'",
     ),
     "columns in different orders": (
         dict(y_npy=Y, p_csv="cat,dog\n1,0\n1,0\n1,0\n", q_csv="dog,cat\n1,0\n1,0\n1,0\n"),
-        "y.npy: numbers classes whose columns are ordered differently",
+        "y.npy: got class numbers, expected class names, as files order their columns differently",
     ),
     "a lacking column": (
         dict(y_csv=YNAMES, p_csv="id,cat,dog,owl\na,1,0,0\nb,1,0,0\nc,1,0,0", q_csv="id,cat,dog\na,1,0\nb,1,0\nc,1,0"),
-        "q.csv: no scores of 'owl'",
+        "q.csv: got no scores of 'owl', expected scores of every class",
     ),
     "columns without names": (
         dict(y_csv="label\ncat\ndog\ncat\n", p_npy=np.ones((3, 2))),
-        "p.npy: its columns have no names, but y.csv names classes",
+        "p.npy: got columns without names, expected class names, as in y.csv",
     ),
     "columns of another count": (
         dict(y_npy=Y, p_npy=np.ones((3, 2)), q_npy=np.ones((3, 3))),
-        "q.npy: scores of 3 classes, but there are 2",
+        "q.npy: got scores of 3 classes, expected scores of 2",
     ),
     "columns from 1": (
         dict(y_npy=Y, p_csv="1,2\n1,0\n1,0\n1,0"),
-        "p.csv: classes are called '1', '2'; numbers must run from 0 to 1",
+        "p.csv: got classes '1', '2', expected names, or the numbers from 0 to 1",
     ),
     "names without a list": (
         dict(y_npy=Y, p_csv="class\ncat\ndog\ncat"),
-        "p.csv: names classes ('cat', 'dog'), but nothing lists",
+        "p.csv: got class names 'cat', 'dog', expected class numbers, or a class list",
     ),
     "both kinds": (
         dict(y_npy=Y, p_npy=Y, q_npy=np.ones((3, 2))),
-        "q.npy: holds scores, but p.npy top-1 classes; a population needs one kind",
+        "q.npy: got scores, expected top-1 classes, as in p.npy",
     ),
     "a member in two tables": (
         dict(y_npy=Y, p_csv="member,class\n1,0\n1,0\n1,0", q_csv="member,class\n1,0\n1,0\n1,0"),
-        "q.csv: member 1 is in another file, too",
+        "q.csv: got member 1, as in another file, expected each member in one file",
     ),
     "an uneven member": (
         dict(y_npy=Y, p_csv="member,class\n1,0\n1,0\n2,0"),
-        "p.csv, member 1: 2 examples, but y.npy has 3",
+        "p.csv, member 1: got 2 examples, expected 3, as in y.npy",
     ),
-    "a pickle in NPY": (dict(y_npy=Y, p_npy=np.array([{}] * 3)), "p.npy: holds Python objects"),
-    "a pickle in NPZ": (dict(y_npy=Y, p_npz={"top1": np.array([None] * 3)}), "p.npz: holds Python objects"),
+    "a pickle in NPY": (dict(y_npy=Y, p_npy=np.array([{}] * 3)), "p.npy: got Python objects"),
+    "a pickle in NPZ": (dict(y_npy=Y, p_npz={"top1": np.array([None] * 3)}), "p.npz: got Python objects"),
     "a pickle": (
         dict(y_npy=Y, p_npy=b"\x80\x04\x95"),
-        "p.npy: is not a file of NumPy arrays, whatever its name; pickles",
+        "p.npy: got a file without NumPy arrays, expected NumPy arrays; pickles",
     ),
     "an unknown kind": (
         dict(y_npy=Y, p_pkl=b"\x80"),
-        "p.pkl: got of unknown kind;, expected .csv, .parquet, .npy and .npz",
+        "p.pkl: got a file of unknown type, expected a file .csv, .parquet, .npy, .npz",
     ),
-    "an empty file": (dict(y_npy=Y, p_csv=""), "p.csv: is empty"),
-    "an empty array": (dict(y_npy=Y, p_npy=np.ones((0, 2))), "p.npy: holds an empty array, of shape (0, 2)"),
-    "no labels": (dict(y_npy=Y[:0], p_npy=Y), "y.npy: holds no labels"),
-    "a header alone": (dict(y_npy=Y, p_csv="class\n"), "p.csv: holds no rows"),
-    "scores' header alone": (dict(y_npy=Y, p_csv="x,z\n"), "p.csv: holds no rows"),
-    "not Parquet": (dict(y_npy=Y, p_parquet="class\n0\n"), "p.parquet: is damaged, cut short, or not Parquet"),
-    "not UTF-8": (dict(y_npy=Y, p_csv=b"class\n\xff\xfe\n"), "p.csv: is damaged, cut short, or not CSV in UTF-8"),
-    "a cut archive": (dict(y_npy=Y, p_npz=b"PK\x03\x04abc"), "p.npz: is damaged or cut short"),
-    "a cut array": (dict(y_npy=Y, p_npy=b"\x93NUMPY\x01\x00v"), "p.npy: is damaged or cut short"),
+    "an empty file": (dict(y_npy=Y, p_csv=""), "p.csv: got an empty file"),
+    "an empty array": (dict(y_npy=Y, p_npy=np.ones((0, 2))), "p.npy: got an empty array (0, 2)"),
+    "no labels": (dict(y_npy=Y[:0], p_npy=Y), "y.npy: got no labels"),
+    "a header alone": (dict(y_npy=Y, p_csv="class\n"), "p.csv: got no rows"),
+    "scores' header alone": (dict(y_npy=Y, p_csv="x,z\n"), "p.csv: got no rows"),
+    "not Parquet": (
+        dict(y_npy=Y, p_parquet="class\n0\n"),
+        "p.parquet: got a damaged or truncated file, expected Parquet",
+    ),
+    "not UTF-8": (
+        dict(y_npy=Y, p_csv=b"class\n\xff\xfe\n"),
+        "p.csv: got a damaged or truncated file, expected CSV in UTF-8",
+    ),
+    "a cut archive": (dict(y_npy=Y, p_npz=b"PK\x03\x04abc"), "p.npz: got a damaged or truncated file"),
+    "a cut array": (dict(y_npy=Y, p_npy=b"\x93NUMPY\x01\x00v"), "p.npy: got a damaged or truncated file"),
     "a long row": (
         dict(y_npy=Y, p_csv="class,x\n0,1\n0,1,9\n0,1"),
-        "p.csv: CSV parse error: Row #3: Expected 2 columns, got 3",
+        "p.csv: got a CSV parse error: Row #3: Expected 2 columns, got 3",
     ),
     "long rows": (
         dict(y_npy=Y, p_csv="class,x\n0,1,9\n0,1,9\n0,1,9"),
-        "p.csv: CSV parse error: Row #2: Expected 2 columns, got 3",
+        "p.csv: got a CSV parse error: Row #2: Expected 2 columns, got 3",
     ),
-    "one name for two columns": (dict(y_npy=Y, p_csv="x,x\n0,1"), "p.csv: two columns are called 'x'"),
-    "a pandas index": (dict(y_npy=Y, p_csv=",x,z\n0,1,0\n1,1,0"), "p.csv: column 0 has no name"),
+    "one name for two columns": (dict(y_npy=Y, p_csv="x,x\n0,1"), "p.csv: got two columns 'x'"),
+    "a pandas index": (dict(y_npy=Y, p_csv=",x,z\n0,1,0\n1,1,0"), "p.csv: got column 0 without a name"),
     "nothing of use": (
         dict(y_npy=Y, p_csv="x\n0"),
-        "p.csv: has neither a column `prediction` nor scores in a column per",
+        "p.csv: got columns x, expected a column `prediction`, or scores in a column per",
     ),
     "text among Parquet's scores": (
         dict(y_npy=Y, p_parquet=pd.DataFrame({"x": [1.0] * 3, "z": ["a"] * 3})),
-        "p.parquet: column 'z' holds ",
+        "p.parquet: got large_string values in column 'z', expected numbers",
     ),
     "two columns of answers": (
         dict(y_npy=Y, p_csv="class,Prediction\n0,1\n"),
-        "p.csv: columns 'class', 'Prediction' could each be meant; keep one",
+        "p.csv: got columns 'class', 'Prediction', expected only one of them",
     ),
-    "labels of nothing": (dict(y_csv="x\n0", p_npy=Y), "y.csv: has no column `label`, only x"),
-    "labels of many": (dict(y_npz={"a": Y, "b": Y}, p_npy=Y), "y.npz: has no array `labels`, only a, b"),
+    "labels of nothing": (dict(y_csv="x\n0", p_npy=Y), "y.csv: got columns x, expected a column `label`"),
+    "labels of many": (dict(y_npz={"a": Y, "b": Y}, p_npy=Y), "y.npz: got arrays a, b, expected an array `labels`"),
     "answers of many": (
         dict(y_npy=Y, p_npz={"a": Y, "b": Y}),
-        "p.npz: holds the arrays a, b; call the one of predictions `scores` or `top1`",
+        "p.npz: got arrays a, b, expected predictions in an array `scores` or `top1`",
     ),
-    "one-hot labels": (dict(y_npy=np.eye(3), p_npy=Y), "y.npy: got labels of shape (3, 3), expected (examples,)"),
-    "fractions as labels": (dict(y_npy=Y + 0.5, p_npy=Y), "y.npy: got classes of type float64, expected whole numbers"),
+    "one-hot labels": (dict(y_npy=np.eye(3), p_npy=Y), "y.npy: got labels (3, 3), expected labels (examples,)"),
+    "fractions as labels": (
+        dict(y_npy=Y + 0.5, p_npy=Y),
+        "y.npy: got classes of dtype float64, expected whole numbers",
+    ),
     "four dimensions": (
         dict(y_npy=Y, p_npy=np.ones((1, 1, 3, 2))),
-        "p.npy: float64 of shape (1, 1, 3, 2), allowed are",
+        "p.npy: got float64 (1, 1, 3, 2), expected top-1 classes",
     ),
-    "truths": (dict(y_npy=Y, p_npy=np.ones((3, 2), bool)), "p.npy: got scores of type bool, expected floats"),
+    "truths": (dict(y_npy=Y, p_npy=np.ones((3, 2), bool)), "p.npy: got scores of dtype bool, expected floats"),
     "fractions in text": (
         dict(y_csv="label\n0\n1.5\n0", p_csv="class\n0\n0\n1"),
-        "y.csv: class 1.5 is no whole number",
+        "y.csv: got class 1.5, expected whole numbers",
     ),
-    "fractions in answers": (dict(y_npy=Y, p_csv="class\n0\n1.5\n0"), "p.csv: class 1.5 is no whole number"),
-    "numbers for names": (dict(y_csv="label\ncat\ndog\ncat", p_npy=Y), "p.npy: numbers classes, but y.csv names them"),
+    "fractions in answers": (dict(y_npy=Y, p_csv="class\n0\n1.5\n0"), "p.csv: got class 1.5, expected whole numbers"),
+    "numbers for names": (
+        dict(y_csv="label\ncat\ndog\ncat", p_npy=Y),
+        "p.npy: got class numbers, expected class names, as in y.csv",
+    ),
 }
 
 
@@ -360,16 +392,16 @@ def test_what_does_not_fit_is_one_line_that_names_the_file(write, case):
 @pytest.mark.parametrize(
     ("classes", "message"),
     [
-        (dict(c_txt="cat\ncat"), "c.txt: class 'cat' is listed twice"),
-        (dict(c_txt=""), "c.txt: is no list of names of classes"),
-        (dict(c_txt="cat\n\ndog"), "c.txt: is no list of names of classes"),
-        (dict(c_json="{}"), "c.json: is no list of names of classes"),
-        (dict(c_json="[1]"), "c.json: is no list of names of classes"),
-        (dict(c_json="["), "c.json: is neither a text file with a class a line nor a JSON list"),
-        (dict(c_txt=b"\xff"), "c.txt: is neither"),
-        (dict(c_txt="2\n1"), "c.txt: classes are called '2', '1'; numbers must run from 0 to 1"),
-        (dict(c_txt="cat"), "y.npy: class 1 occurs, but there are 1 (0 to 0)"),
-        (dict(c_txt="a\nb\nc"), "p.npy: scores of 2 classes, but there are 3"),
+        (dict(c_txt="cat\ncat"), "c.txt: got class 'cat' twice"),
+        (dict(c_txt=""), "c.txt: got no list of class names"),
+        (dict(c_txt="cat\n\ndog"), "c.txt: got no list of class names"),
+        (dict(c_json="{}"), "c.json: got no list of class names"),
+        (dict(c_json="[1]"), "c.json: got no list of class names"),
+        (dict(c_json="["), "c.json: got neither text nor JSON"),
+        (dict(c_txt=b"\xff"), "c.txt: got neither"),
+        (dict(c_txt="2\n1"), "c.txt: got classes '2', '1', expected names, or the numbers from 0 to 1"),
+        (dict(c_txt="cat"), "y.npy: got class 1, expected classes 0 to 0"),
+        (dict(c_txt="a\nb\nc"), "p.npy: got scores of 2 classes, expected scores of 3"),
     ],
 )
 def test_an_unfit_list_of_classes(write, classes, message):
@@ -382,11 +414,11 @@ def test_an_unfit_list_of_classes(write, classes, message):
 def test_files_that_are_not_there(write, tmp_path):
     truth, file = write(y_npy=Y, p_npy=Y)
     for missing in (tmp_path / "no.npy", tmp_path / "no.csv"):
-        with pytest.raises(InputError, match=r"no\....: cannot be read \(No such file"):
+        with pytest.raises(InputError, match=r"no\....: got an unreadable file \(No such file"):
             read_predictions(truth, [missing])
-    with pytest.raises(InputError, match="none are given"):
+    with pytest.raises(InputError, match="files: got none"):
         read_predictions(truth, [])
-    with pytest.raises(InputError, match=r"no.txt: cannot be read"):
+    with pytest.raises(InputError, match=r"no.txt: got an unreadable file"):
         read_predictions(truth, [file], classes=tmp_path / "no.txt")
 
 
@@ -397,7 +429,9 @@ def test_a_file_cut_anywhere_is_one_line(write, labels, scores, suffix):
     whole = file.read_bytes()
     for length in range(0, len(whole), max(1, len(whole) // 40)):
         file.write_bytes(whole[:length])
-        with pytest.raises(InputError, match=rf"^p.{suffix}: is "):
+        with pytest.raises(
+            InputError, match=rf"^p.{suffix}: got an? (empty file|damaged or truncated file|file without NumPy arrays)"
+        ):
             read_predictions(truth, [file])
 
 

@@ -85,7 +85,7 @@ def read_models(
         InputError: a file that cannot be read, or images, labels and models that do not fit each other.
     """
     from tfaudit.datasets.labelled_images import labelled_images
-    from tfaudit.readers.classes import listed_names
+    from tfaudit.readers.classes import read_class_names
 
     require(preprocess in PREPROCESSING, "preprocess", preprocess, f"one of {', '.join(PREPROCESSING)}")
     require(batch_size >= 1, "batch_size", batch_size, "1 or more")
@@ -104,7 +104,7 @@ def read_models(
         data, split=split, image_size=image_size, crop=crop, channels=1 if channels == 1 else 3, limit=limit
     )
     if classes is not None:
-        images = images.named(listed_names(classes))
+        images = images.named(read_class_names(classes))
     change = _preprocessing(preprocess, images.image_shape[-1])
     images = _fitted(models, images, change)
     answers = [_predictions(each, images, change, batch_size, console) for each in models]

@@ -35,7 +35,8 @@ def report(
 ) -> None:
     """Prints the table of a study and writes its report.html anew."""
     from tfaudit.analysis.study_audit import StudyAudit
-    from tfaudit.readers.prediction_files import read_beside, read_table
+    from tfaudit.readers.prediction_files import read_columns
+    from tfaudit.readers.sources import open_table
     from tfaudit.report.chart_files import save_charts
     from tfaudit.store.store import open_store
 
@@ -43,8 +44,8 @@ def report(
     beside = None
     if groups:
         ids = store.examples(images=False, groups=False)["example"].to_numpy()
-        beside = read_beside(groups, ids, len(ids), str(directory), id_name=id_column)
-    told = read_table(answers).frame() if answers else None
+        beside = read_columns(groups, ids, len(ids), str(directory), id_name=id_column)
+    told = open_table(answers).frame() if answers else None
     study_audit = StudyAudit.read(store, alpha=alpha, permutations=permutations, groups=beside, answers=told)
     show(study_audit)
     if charts:

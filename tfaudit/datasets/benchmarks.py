@@ -91,9 +91,7 @@ def check_benchmark(name: str, model: TrainedModel) -> None:
     _class_positions(name, chosen.class_names, model)
     shape, edge = tuple(value_of(features, chosen.image).shape), model.crop or model.image_size
     if model.image_shape not in (shape, shape if edge is None else (edge, edge, shape[2])):
-        raise InputError(
-            "benchmarks", f"{name!r} with images {shape}", f"images {model.image_shape}, the model's input"
-        )
+        raise InputError("benchmarks", f"{name!r} with images {shape}", f"the model's input, {model.image_shape}")
 
 
 def load_benchmark(name: str, model: TrainedModel, *, limit: int | None = None) -> Benchmark:

@@ -1,1 +1,1 @@
-"""Predictions of any framework, read from files."""
+"""Predictions of any framework, read from CSV, Parquet, NPY and NPZ files."""

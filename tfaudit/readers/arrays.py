@@ -13,23 +13,23 @@ import numpy as np
 
 from tfaudit.errors import InputError
 
-__all__ = ["Arrays"]
+__all__ = ["ArrayFile"]
 
-_BROKEN = (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile, zlib.error)
+_DAMAGED = (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile, zlib.error)
 
 
-class Arrays:
-    """The arrays of a file, each read when it is asked for; a NPY file is mapped, not loaded.
+class ArrayFile:
+    """A file of arrays, each read on request; an NPY file is mapped into memory, not loaded.
 
     Args:
         path: NPY or NPZ.
 
     Attributes:
-        path: of the file.
-        names: of the arrays; `("",)` for NPY.
+        path: path of the file.
+        names: names of the arrays; `("",)` for NPY.
 
     Raises:
-        InputError: the file cannot be read or is none of NumPy's.
+        InputError: the file cannot be read, or was not written by NumPy.
     """
 
     def __init__(self, path: Path) -> None:
@@ -38,44 +38,44 @@ class Arrays:
             with path.open("rb") as file:
                 start = file.read(6)
         except OSError as problem:
-            raise InputError(f"{path}: cannot be read ({problem.strerror})") from None
+            raise InputError(str(path), f"an unreadable file ({problem.strerror})", "a readable one") from None
         if not start:
-            raise InputError(f"{path}: is empty")
+            raise InputError(str(path), "an empty file", "NumPy arrays")
         single = path.suffix.lower() == ".npy"
         if not start.startswith(b"\x93NUMPY" if single else b"PK"):
-            raise InputError(f"{path}: is not a file of NumPy arrays, whatever its name; pickles are not read")
+            raise InputError(str(path), "a file without NumPy arrays", "NumPy arrays; pickles are not read")
         if single:
             self.names: tuple[str, ...] = ("",)
         else:
-            with self._plain_errors(), zipfile.ZipFile(path) as archive:
+            with self._guarded(), zipfile.ZipFile(path) as archive:
                 self.names = tuple(file.removesuffix(".npy") for file in archive.namelist())
 
-    def find(self, allowed: Collection[str]) -> str | None:
-        """The first array whose name is one of those, whatever its case; None where there is none."""
-        return next((name for name in self.names if name.lower() in allowed), None)
+    def find(self, names: Collection[str]) -> str | None:
+        """Return the first array with one of these names, in any case; None where there is none."""
+        return next((name for name in self.names if name.lower() in names), None)
 
-    def form(self, name: str) -> tuple[tuple[int, ...], np.dtype]:
-        """Shape and type of one array; of a NPZ file nothing more is read.
+    def shape_and_dtype(self, name: str) -> tuple[tuple[int, ...], np.dtype]:
+        """Return shape and dtype of an array without reading its values.
 
         Raises:
-            InputError: it is damaged, or holds Python objects.
+            InputError: the array is damaged, or holds Python objects.
         """
-        with self._plain_errors(), self._stream(name) as file:
+        with self._guarded(), self._stream(name) as file:
             version = np.lib.format.read_magic(file)
             read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-            shape, _, kind = read(file)
-        if kind.hasobject:
-            raise self._objects()
-        return shape, kind
+            shape, _, dtype = read(file)
+        if dtype.hasobject:
+            raise InputError(str(self.path), "Python objects, which only running code could read", "numbers or text")
+        return shape, dtype
 
     def read(self, name: str) -> np.ndarray:
-        """One array, not to be changed.
+        """Return an array, read-only.
 
         Raises:
-            InputError: it is damaged, or holds Python objects.
+            InputError: the array is damaged, or holds Python objects.
         """
-        shape, _ = self.form(name)
-        with self._plain_errors():
+        shape, _ = self.shape_and_dtype(name)
+        with self._guarded():
             if name or 0 in shape:  # an empty array cannot be mapped
                 with self._stream(name) as file:
                     return np.lib.format.read_array(file, allow_pickle=False)
@@ -91,13 +91,8 @@ class Arrays:
             yield file
 
     @contextlib.contextmanager
-    def _plain_errors(self) -> Iterator[None]:
+    def _guarded(self) -> Iterator[None]:
         try:
             yield
-        except _BROKEN:
-            raise InputError(f"{self.path}: is damaged or cut short") from None
-
-    def _objects(self) -> InputError:
-        return InputError(
-            f"{self.path}: holds Python objects, which only running code could read; save numbers or text"
-        )
+        except _DAMAGED:
+            raise InputError(str(self.path), "a damaged or truncated file", "a complete one") from None

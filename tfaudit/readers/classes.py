@@ -1,36 +1,33 @@
-"""Names of classes, and the numbers they stand for."""
+"""Names of classes, and the class numbers that they stand for."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from tfaudit.errors import InputError
-from tfaudit.readers.joining import some
-from tfaudit.readers.sources import Labels, Source
+from tfaudit.errors import InputError, listed
+from tfaudit.readers.sources import Labels, PredictionSource
 
-__all__ = ["class_names", "column_order", "indices", "listed_names"]
-
-_LIST = "give a list of classes"
+__all__ = ["class_indices", "class_names", "column_order", "read_class_names"]
 
 
-def class_names(path: Path | None, labels: Labels, sources: Sequence[Source]) -> tuple[str, ...] | None:
-    """The names, where there are any: from a list, else from columns of scores, else from labels that are text.
+def class_names(path: Path | None, labels: Labels, sources: Sequence[PredictionSource]) -> tuple[str, ...] | None:
+    """Return the class names, if any: from a list, else from columns of scores, else from labels that are text.
 
     Args:
-        path: a name a line, or a JSON list.
+        path: a file with a name per line, or a JSON list.
         labels: the true classes.
         sources: all predictions.
 
     Raises:
-        InputError: the list is unfit, or nothing tells which column of scores is which class.
+        InputError: the list is unusable, or it is unknown which column of scores belongs to which class.
     """
     if path is not None:
-        return _checked(listed_names(path), str(path))
+        return _checked(read_class_names(path), str(path))
     named = [source for source in sources if source.columns and not _numbered(source.columns)]
     text = not _are_numbers(labels.values)
     if text:
@@ -39,10 +36,10 @@ def class_names(path: Path | None, labels: Labels, sources: Sequence[Source]) ->
         return None
     for source in sources:
         if source.width is not None and source not in named:
-            other = named[0].where if named else labels.path
-            raise InputError(f"{source.where}: its columns have no names, but {other} names classes; {_LIST}")
+            reference = named[0].where if named else labels.path
+            raise InputError(source.where, "columns without names", f"class names, as in {reference}, or a class list")
         if source.top1 is not None and not named and _are_numbers(source.top1):
-            raise InputError(f"{source.where}: numbers classes, but {labels.path} names them; {_LIST}")
+            raise InputError(source.where, "class numbers", f"class names, as in {labels.path}, or a class list")
     if not named:
         return _checked(np.unique(labels.values).tolist(), str(labels.path))
     orders = {source.columns for source in named if set(source.columns or ()) == set(named[0].columns or ())}
@@ -50,15 +47,21 @@ def class_names(path: Path | None, labels: Labels, sources: Sequence[Source]) ->
         s.where for s in sources if s.top1 is not None and _are_numbers(s.top1)
     ]
     if numbers and len(orders) > 1:
-        raise InputError(f"{numbers[0]}: numbers classes whose columns are ordered differently; {_LIST}")
+        expected = "class names, as files order their columns differently, or a class list"
+        raise InputError(numbers[0], "class numbers", expected)
     return _checked(named[0].columns or (), named[0].where)
 
 
-def indices(values: np.ndarray, names: Sequence[str] | None, where: str) -> np.ndarray:
-    """`(n,)` numbers of the classes, from their names, or from numbers as they are.
+def class_indices(values: np.ndarray, names: Sequence[str] | None, where: str) -> np.ndarray:
+    """Return the class numbers `(n,)` of class names; numbers stay as they are.
+
+    Args:
+        values: `(n,)` text or integers.
+        names: names of the classes, or None.
+        where: the file, for errors.
 
     Raises:
-        InputError: a name that is unknown, or no whole number from 0.
+        InputError: an unknown name, or a number that is not whole or out of range.
     """
     if values.dtype.kind == "U":
         known = pd.Index(names or ()).get_indexer(pd.Index(values))
@@ -67,19 +70,20 @@ def indices(values: np.ndarray, names: Sequence[str] | None, where: str) -> np.n
         if not _are_numbers(values):
             _require_no_fractions(values, where)
             if not names:
-                raise InputError(f"{where}: names classes ({some(np.unique(values))}), but nothing lists them; {_LIST}")
-            strangers = np.unique(values[known < 0])
-            raise InputError(f"{where}: unknown classes {some(strangers)}; known are {some(names)}")
+                unlisted = f"class names {_quoted(np.unique(values))}"
+                raise InputError(where, unlisted, "class numbers, or a class list")
+            unknown = f"unknown classes {_quoted(np.unique(values[known < 0]))}"
+            raise InputError(where, unknown, f"classes such as {_quoted(names)}")
         values = pd.to_numeric(pd.Series(values)).to_numpy().astype(np.int64)
     if values.min() < 0:
-        raise InputError(f"{where}: class {values.min()} occurs; classes count from 0")
+        raise InputError(where, f"class {values.min()}", "classes from 0")
     if names and values.max() >= len(names):
-        raise InputError(f"{where}: class {values.max()} occurs, but there are {len(names)} (0 to {len(names) - 1})")
+        raise InputError(where, f"class {values.max()}", f"classes 0 to {len(names) - 1}")
     return values
 
 
-def column_order(source: Source, names: Sequence[str]) -> list[int] | None:
-    """Where the scores of each class stand; None where they stand in order.
+def column_order(source: PredictionSource, names: Sequence[str]) -> list[int] | None:
+    """Return the column of each class's scores; None where the columns are in the order of the classes.
 
     Raises:
         InputError: the columns are not those of the classes.
@@ -87,59 +91,67 @@ def column_order(source: Source, names: Sequence[str]) -> list[int] | None:
     columns = source.columns or ()
     if not columns or _numbered(columns):
         if source.width != len(names):
-            raise InputError(f"{source.where}: scores of {source.width} classes, but there are {len(names)}")
+            raise InputError(source.where, f"scores of {source.width} classes", f"scores of {len(names)}")
         return [columns.index(str(i)) for i in range(len(names))] if columns else None
-    strangers = [column for column in columns if column not in names]
-    if strangers:
-        raise InputError(f"{source.where}: columns that are no class: {some(strangers)}; classes are {some(names)}")
-    lacking = [name for name in names if name not in columns]
-    if lacking:
-        raise InputError(f"{source.where}: no scores of {some(lacking)}")
+    unknown = [column for column in columns if column not in names]
+    if unknown:
+        raise InputError(source.where, f"columns {_quoted(unknown)}", f"columns of classes such as {_quoted(names)}")
+    missing = [name for name in names if name not in columns]
+    if missing:
+        raise InputError(source.where, f"no scores of {_quoted(missing)}", "scores of every class")
     return [columns.index(name) for name in names]
 
 
-def listed_names(path: Path) -> list[str]:
-    """The names in a file, a name a line or a JSON list, in its order.
+def read_class_names(path: Path) -> list[str]:
+    """Read the class names in a file, one per line or a JSON list, in its order.
 
     Raises:
-        InputError: a file that cannot be read, or that is no such list.
+        InputError: the file cannot be read, or holds no such list.
     """
     try:
         text = path.read_text(encoding="utf-8-sig")
-        found = (
-            json.loads(text) if path.suffix.lower() == ".json" else [line.strip() for line in text.strip().splitlines()]
-        )
+        is_json = path.suffix.lower() == ".json"
+        names = json.loads(text) if is_json else [line.strip() for line in text.strip().splitlines()]
     except OSError as problem:
-        raise InputError(f"{path}: cannot be read ({problem.strerror})") from None
+        raise InputError(str(path), f"an unreadable file ({problem.strerror})", "a readable one") from None
     except ValueError:
-        raise InputError(f"{path}: is neither a text file with a class a line nor a JSON list") from None
-    if not isinstance(found, list) or not all(isinstance(name, str) and name for name in found) or not found:
-        raise InputError(f"{path}: is no list of names of classes")
-    return found
+        raise InputError(str(path), "neither text nor JSON", "a class name per line, or a JSON list") from None
+    if not isinstance(names, list) or not all(isinstance(name, str) and name for name in names) or not names:
+        raise InputError(str(path), "no list of class names", "a class name per line, or a JSON list")
+    return names
 
 
 def _checked(names: Sequence[str], where: str) -> tuple[str, ...]:
-    twice = [name for name in names if list(names).count(name) > 1] if len(set(names)) < len(names) else []
-    if twice:
-        raise InputError(f"{where}: class {twice[0]!r} is listed twice")
+    repeated = [name for name in names if list(names).count(name) > 1] if len(set(names)) < len(names) else []
+    if repeated:
+        raise InputError(where, f"class {repeated[0]!r} twice", "different names")
     if _are_numbers(np.array(names)) and list(names) != [str(i) for i in range(len(names))]:
-        raise InputError(f"{where}: classes are called {some(names)}; numbers must run from 0 to {len(names) - 1}")
+        raise InputError(where, f"classes {_quoted(names)}", f"names, or the numbers from 0 to {len(names) - 1}")
     return tuple(names)
 
 
+def _quoted(names: Iterable[str]) -> str:
+    return listed([repr(str(name)) for name in names], 3)
+
+
 def _numbered(columns: Sequence[str]) -> bool:
-    """Are they 0 to C-1, in any order?"""
+    """Return whether the columns are 0 to C-1, in any order."""
     return set(columns) == {str(i) for i in range(len(columns))}
 
 
 def _are_numbers(values: np.ndarray) -> bool:
+    """Return whether all values are whole numbers, or text that reads as such."""
     if values.dtype.kind != "U":
         return True
-    numbers = pd.to_numeric(pd.Series(values), errors="coerce").to_numpy(np.float64)
+    numbers = _as_floats(values)
     return bool((np.isfinite(numbers) & (numbers == np.floor(numbers))).all())
 
 
 def _require_no_fractions(values: np.ndarray, where: str) -> None:
-    numbers = pd.to_numeric(pd.Series(values), errors="coerce").to_numpy(np.float64)
+    numbers = _as_floats(values)
     if np.isfinite(numbers).all():
-        raise InputError(f"{where}: class {values[numbers != np.floor(numbers)][0]} is no whole number")
+        raise InputError(where, f"class {values[numbers != np.floor(numbers)][0]}", "whole numbers, or names")
+
+
+def _as_floats(values: np.ndarray) -> np.ndarray:
+    return pd.to_numeric(pd.Series(values), errors="coerce").to_numpy(np.float64)

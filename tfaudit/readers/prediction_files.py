@@ -1,15 +1,15 @@
-"""Predictions from files of any framework: CSV, Parquet, NPY and NPZ; data, never code.
+"""Predictions of any framework, read from CSV, Parquet, NPY and NPZ files: data, never code.
 
 A file of predictions holds scores (logits or probabilities) or top-1 classes, of one member or of several:
 
 | file | scores | top-1 classes | ids |
 |---|---|---|---|
 | NPY | floats `(N, C)`, `(K, N, C)` | integers or text `(N,)`, `(K, N)` | none |
-| NPZ | the same, called `scores`, `logits` or `probabilities` | called `top1` or `predictions` | `ids` |
-| CSV, Parquet | a column per class, called as the class or 0 to C-1 | column `prediction` | column `example` or `id` |
+| NPZ | the same, named `scores`, `logits` or `probabilities` | named `top1` or `predictions` | `ids` |
+| CSV, Parquet | a column per class, named as the class or 0 to C-1 | column `prediction` | column `example` or `id` |
 
-A table may hold many members, told apart by a column `member`; beside a column `prediction` further ones are left
-out. Example ids are joined, never assumed aligned: either every file has them, or none and all have the same length.
+A table may hold several members, distinguished by a column `member`; if it has a column `prediction`, further columns
+are ignored. Predictions are joined by example id: either every file has ids, or none has and all have the same length.
 """
 
 from __future__ import annotations
@@ -20,36 +20,34 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from tfaudit.errors import InputError
+from tfaudit.errors import InputError, listed
 from tfaudit.predictions import Predictions
-from tfaudit.readers.classes import class_names, column_order, indices
-from tfaudit.readers.joining import places, require_distinct, some
-from tfaudit.readers.sources import Labels, Source, id_column, read_labels, read_sources
-from tfaudit.readers.tables import Table
+from tfaudit.readers.classes import class_indices, class_names, column_order
+from tfaudit.readers.sources import Labels, PredictionSource, id_column, open_table, read_labels, read_sources
 from tfaudit.stats.ranking import RankedClasses, rank_scores
 
-__all__ = ["read_beside", "read_groups", "read_populations", "read_predictions", "read_table"]
+__all__ = ["read_columns", "read_groups", "read_populations", "read_predictions"]
 
 
 def read_predictions(
     labels: Path, files: Sequence[Path], *, classes: Path | None = None, id_name: str | None = None, k: int = 5
 ) -> Predictions:
-    r"""Reads one population.
+    r"""Read the predictions of one population.
 
     Args:
         labels: file of the true classes.
-        files: of the predictions, one or several members each; members are numbered in this order.
-        classes: text file with a name a line, or a JSON list; class i is the i-th.
-        id_name: the column of example ids in tables; `example`, `example_id` or `id` by default.
-        k: how many ranks to keep of scores.
+        files: files of the predictions, with one member or several each; members are numbered in this order.
+        classes: file of the class names, one per line or a JSON list, in the order of the class numbers.
+        id_name: column of example ids in tables; `example`, `example_id` or `id` by default.
+        k: number of ranks to read of scores.
 
     Raises:
-        InputError: files that cannot be read, or do not fit each other; names the file and what is wrong.
+        InputError: files that cannot be read or do not fit each other; the error names the file.
 
     Example:
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     labels, answers = Path(folder, "labels.csv"), Path(folder, "answers.csv")
+        ...     labels, answers = Path(folder, "labels.csv"), Path(folder, "predictions.csv")
         ...     _ = labels.write_text("id,label\na,cat\nb,dog\nc,dog\n")
         ...     _ = answers.write_text("id,prediction\nc,dog\na,cat\nb,cat\n")
         ...     predictions = read_predictions(labels, [answers])
@@ -67,60 +65,69 @@ def read_populations(
     id_name: str | None = None,
     k: int = 5,
 ) -> dict[str, Predictions]:
-    """Reads several populations that answer the same examples; see `read_predictions`.
+    """Read the predictions of several populations on the same examples; see `read_predictions`.
+
+    Args:
+        labels: file of the true classes.
+        populations: files of the predictions by name of the population.
+        classes: as in `read_predictions`.
+        id_name: as in `read_predictions`.
+        k: as in `read_predictions`.
 
     Raises:
-        InputError: files that cannot be read, or do not fit each other; names the file and what is wrong.
+        InputError: files that cannot be read or do not fit each other; the error names the file.
     """
     truth = read_labels(labels, id_name)
     if not len(truth.values):
-        raise InputError(f"{labels}: holds no labels")
+        raise InputError(str(labels), "no labels", "at least one")
     if truth.ids is not None:
-        require_distinct(truth.ids, str(labels))
-    sources = {name: [s for path in files for s in read_sources(path, id_name)] for name, files in populations.items()}
-    everything = [source for members in sources.values() for source in members]
-    names = class_names(classes, truth, everything)
-    true = indices(truth.values, names, str(labels))
-    top1 = {source.where: indices(source.top1, names, source.where) for source in everything if source.top1 is not None}
+        _require_distinct(truth.ids, str(labels))
+    by_population = {
+        name: [source for path in files for source in read_sources(path, id_name)]
+        for name, files in populations.items()
+    }
+    sources = [source for members in by_population.values() for source in members]
+    names = class_names(classes, truth, sources)
+    true = class_indices(truth.values, names, str(labels))
+    top1 = {s.where: class_indices(s.top1, names, s.where) for s in sources if s.top1 is not None}
     if names is None:
-        widths = [source.width for source in everything if source.width is not None]
-        names = tuple(
-            map(str, range(widths[0] if widths else 1 + max(found.max() for found in (true, *top1.values()))))
-        )
-        for where, found in {str(labels): true, **top1}.items():
-            indices(found, names, where)  # refuses classes beyond the scores
-    return {name: _population(truth, true, members, top1, names, k) for name, members in sources.items()}
+        widths = [source.width for source in sources if source.width is not None]
+        num_classes = widths[0] if widths else 1 + max(classes.max() for classes in (true, *top1.values()))
+        names = tuple(map(str, range(num_classes)))
+        for where, numbers in {str(labels): true, **top1}.items():
+            class_indices(numbers, names, where)  # refuses classes beyond the scores
+    return {name: _population(truth, true, members, top1, names, k) for name, members in by_population.items()}
 
 
 def read_groups(path: Path, labels: Path, *, id_name: str | None = None) -> pd.DataFrame:
-    """Reads the columns beside the predictions, such as writer or attribute, in the order of the labels.
+    """Read group columns, such as writer or attribute, in the order of the labels.
 
     Args:
-        path: CSV or Parquet; rows of further examples are left out.
+        path: CSV or Parquet; rows of other examples are ignored.
         labels: file of the true classes.
-        id_name: the column of ids; looked for by default.
+        id_name: column of ids; `example`, `example_id` or `id` by default.
 
     Returns:
-        N rows.
+        N rows, without the column of ids.
 
     Raises:
-        InputError: a file that cannot be read, an example that is missing, or ids in one of the two alone.
+        InputError: a file that cannot be read, a missing example, or ids in only one of the two files.
     """
     truth = read_labels(labels, id_name)
-    return read_beside(path, truth.ids, len(truth.values), str(labels), id_name=id_name)
+    return read_columns(path, truth.ids, len(truth.values), str(labels), id_name=id_name)
 
 
-def read_beside(
-    path: Path, ids: np.ndarray | None, examples: int, wanted_in: str, *, id_name: str | None = None
+def read_columns(
+    path: Path, ids: np.ndarray | None, examples: int, reference: str, *, id_name: str | None = None
 ) -> pd.DataFrame:
-    """Reads columns beside examples that are known already, in their order.
+    """Read the columns of a table in the order of known examples.
 
     Args:
-        path: CSV or Parquet; rows of further examples are left out.
-        ids: `(N,)` of the examples, or None: the rows are in their order.
+        path: CSV or Parquet; rows of other examples are ignored.
+        ids: ids of the examples `(N,)`, or None: the rows are in their order.
         examples: N.
-        wanted_in: where the examples are, for errors.
-        id_name: the column of ids; looked for by default.
+        reference: the file of the examples, for errors.
+        id_name: column of ids; `example`, `example_id` or `id` by default.
 
     Returns:
         N rows, without the column of ids.
@@ -128,90 +135,108 @@ def read_beside(
     Raises:
         InputError: as `read_groups`.
     """
-    table = read_table(path)
+    table = open_table(path)
     name = id_column(table, id_name)
-    found = None if name is None else table.text(name)
+    table_ids = None if name is None else table.text(name)
     frame = table.frame()
-    rows = places(ids, found, str(path), wanted_in=wanted_in, rows=(examples, len(frame)))
+    rows = _matching_rows(ids, table_ids, str(path), reference=reference, counts=(examples, len(frame)))
     return frame.drop(columns=[] if name is None else name).iloc[rows].reset_index(drop=True)
-
-
-def read_table(path: Path) -> Table:
-    """A table of columns beside the predictions, or of answers to a survey.
-
-    Raises:
-        InputError: neither CSV nor Parquet, or a file that cannot be read.
-    """
-    if path.suffix.lower() not in (".csv", ".parquet"):
-        raise InputError(path, "of unknown kind", "tables, .csv or .parquet")
-    return Table(path)
 
 
 def _population(
     truth: Labels,
     true: np.ndarray,
-    sources: Sequence[Source],
+    sources: Sequence[PredictionSource],
     top1: Mapping[str, np.ndarray],
     names: tuple[str, ...],
     k: int,
 ) -> Predictions:
     if not sources:
-        raise InputError("files: none are given")
-    ranked, members = [], []
+        raise InputError("files", "none", "at least one file of predictions")
+    ranked: list[RankedClasses] = []
+    members: list[str | int | None] = []
     for source in sources:
         if (source.top1 is None) != (sources[0].top1 is None):
-            first, here = ("scores", "top-1 classes")[:: 1 if source.top1 is not None else -1]
-            raise InputError(
-                f"{source.where}: holds {here}, but {sources[0].where} {first}; a population needs one kind"
-            )
-        answers = _ranked(source, names, k) if source.top1 is None else RankedClasses(top1[source.where][:, None])
+            kinds = ("scores", "top-1 classes")[:: 1 if source.top1 is None else -1]
+            raise InputError(source.where, kinds[0], f"{kinds[1]}, as in {sources[0].where}")
+        classes = _ranked(source, names, k) if source.top1 is None else RankedClasses(top1[source.where][:, None])
         for member, rows in _members(source):
-            order = rows[_places(truth, source, rows, member)]
-            ranked.append(answers.take(order))
+            if member is not None and member in members:
+                raise InputError(source.where, f"member {member!r}, as in another file", "each member in one file")
+            ranked.append(classes.take(rows[_member_rows(truth, source, rows, member)]))
             members.append(member)
     return Predictions.from_ranked(
-        true,
-        ranked,
-        class_names=names,
-        example_ids=truth.ids,
-        members=None if None in members else _distinct(members, sources),
+        true, ranked, class_names=names, example_ids=truth.ids, members=None if None in members else members
     )
 
 
-def _ranked(source: Source, names: tuple[str, ...], k: int) -> RankedClasses:
+def _ranked(source: PredictionSource, names: tuple[str, ...], k: int) -> RankedClasses:
     try:
         classes, probabilities = rank_scores(source.scores(column_order(source, names)), k=k)
     except InputError as problem:
-        if problem.argument != "scores":  # the file names itself
+        if problem.argument != "scores":  # the error names the file already
             raise
         raise InputError(source.where, problem.got, problem.expected) from None
     return RankedClasses(classes, probabilities.astype(np.float32))
 
 
-def _members(source: Source) -> list[tuple[str | int | None, np.ndarray]]:
-    """Names of a source's members and their rows."""
+def _members(source: PredictionSource) -> list[tuple[str | int | None, np.ndarray]]:
+    """Return the names of a source's members and their rows."""
     if source.members is None:
         return [(None, np.arange(source.rows))]
     codes, names = pd.factorize(source.members)
     return [(int(name) if name.isdecimal() else str(name), np.flatnonzero(codes == i)) for i, name in enumerate(names)]
 
 
-def _places(truth: Labels, source: Source, rows: np.ndarray, member: object) -> np.ndarray:
-    """The row, among those of one member, of each example."""
+def _member_rows(truth: Labels, source: PredictionSource, rows: np.ndarray, member: object) -> np.ndarray:
+    """Return the position of each example among the rows of a member."""
     where = source.where if member is None else f"{source.where}, member {member}"
     ids = None if source.ids is None else source.ids[rows]
-    found = places(truth.ids, ids, where, wanted_in=str(truth.path), rows=(len(truth.values), len(rows)))
-    if ids is not None and len(rows) > len(found):
-        strangers = ids[np.delete(np.arange(len(rows)), found)]
-        raise InputError(f"{where}: {len(strangers)} examples are not in {truth.path}: {some(strangers)}")
-    return found
+    positions = _matching_rows(truth.ids, ids, where, reference=str(truth.path), counts=(len(truth.values), len(rows)))
+    if ids is not None and len(rows) > len(positions):
+        unknown = ids[np.delete(np.arange(len(rows)), positions)]
+        raise InputError(where, f"{len(unknown)} unknown examples: {listed(unknown, 3)}", f"examples of {truth.path}")
+    return positions
 
 
-def _distinct(members: list[str | int | None], sources: Sequence[Source]) -> list[str | int | None]:
-    """Members of several tables, each in one of them."""
-    twice = [member for member in members if members.count(member) > 1]
-    if twice:
-        raise InputError(
-            f"{sources[-1].where}: member {twice[0]!r} is in another file, too; a member is one set of answers"
-        )
-    return members
+def _matching_rows(
+    wanted: np.ndarray | None, ids: np.ndarray | None, where: str, *, reference: str, counts: tuple[int, int]
+) -> np.ndarray:
+    """Return the row of a file that belongs to each example; rows of other examples are ignored.
+
+    Args:
+        wanted: ids of the examples `(N,)` in their order, or None.
+        ids: ids in the file `(rows,)`, or None.
+        where: the file.
+        reference: the file of the examples.
+        counts: N, and the number of rows.
+
+    Returns:
+        Positions in the file `(N,)`.
+
+    Raises:
+        InputError: ids in only one of the two files, a repeated or missing id, or without ids different lengths.
+
+    Example:
+        >>> _matching_rows(np.array(["a", "b"]), np.array(["b", "c", "a"]), "p.csv", reference="l.csv", counts=(2, 3))
+        array([2, 0])
+    """
+    if (wanted is None) != (ids is None):
+        having, lacking = (reference, where) if ids is None else (where, reference)
+        raise InputError(lacking, "no example ids", f"ids, as in {having}, or ids in neither file")
+    if wanted is None or ids is None:
+        if counts[0] != counts[1]:
+            raise InputError(where, f"{counts[1]} examples", f"{counts[0]}, as in {reference}")
+        return np.arange(counts[0])
+    _require_distinct(ids, where)
+    positions = pd.Index(ids).get_indexer(pd.Index(wanted))
+    if (positions < 0).any():
+        missing = wanted[positions < 0]
+        raise InputError(where, f"no rows for {len(missing)} examples: {listed(missing, 3)}", f"those of {reference}")
+    return positions
+
+
+def _require_distinct(ids: np.ndarray, where: str) -> None:
+    repeated = ids[pd.Index(ids).duplicated()]
+    if len(repeated):
+        raise InputError(where, f"{len(repeated)} repeated ids: {listed(np.unique(repeated), 3)}", "distinct ids")

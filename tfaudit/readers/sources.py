@@ -1,4 +1,4 @@
-"""What files of labels and of predictions hold, before they are joined."""
+"""The content of files of labels and of predictions, before it is joined by example."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from pathlib import Path
 import numpy as np
 
 from tfaudit.errors import InputError
-from tfaudit.readers.arrays import Arrays
-from tfaudit.readers.tables import Table
+from tfaudit.readers.arrays import ArrayFile
+from tfaudit.readers.tables import TableFile
 
-__all__ = ["IDS", "Labels", "Source", "id_column", "read_labels", "read_sources"]
+__all__ = ["Labels", "PredictionSource", "id_column", "open_table", "read_labels", "read_sources"]
 
-IDS = ("example", "example_id", "id", "ids", "example_ids")
+_IDS = ("example", "example_id", "id", "ids", "example_ids")
 _LABELS = ("label", "labels", "target", "targets")
 _TOP1 = ("class", "classes", "prediction", "predictions", "predicted", "top1", "answer", "answers")
 _SCORES = ("scores", "logits", "probabilities", "probs", "softmax")
 _MEMBERS = ("member", "members")
-_SCORES_AT_ONCE = 2**22
+_BLOCK_VALUES = 2**22
 
 Columns = Sequence[int] | None
 
 
 @dataclasses.dataclass(frozen=True)
 class Labels:
-    """True classes.
+    """The true classes.
 
     Attributes:
-        path: of the file.
-        values: `(N,)` integers, or text as it is written.
+        path: path of the file.
+        values: `(N,)` integers, or text as the file has it.
         ids: `(N,)` text, or None.
     """
 
@@ -41,18 +41,18 @@ class Labels:
 
 
 @dataclasses.dataclass(frozen=True)
-class Source:
-    """What one member, or several of one table, answer: either `top1` or `scores`.
+class PredictionSource:
+    """The predictions of one member, or of several members in one table: either `top1` or `scores`.
 
     Attributes:
-        where: for people: the file, and the member in it.
-        rows: their number.
+        where: file and member, as text for errors.
+        rows: number of rows.
         ids: `(rows,)` text, or None.
-        members: `(rows,)` names of the members, or None: all rows are of one.
-        top1: `(rows,)` integers, or text as it is written; None where there are scores.
-        columns: names of the classes that the scores belong to; None where they are not named.
-        width: number of classes of the scores; None where there is top-1 alone.
-        scores: gives the scores in blocks `(some rows, width)`, their columns in the order asked for.
+        members: `(rows,)` names of the members, or None: all rows belong to one.
+        top1: `(rows,)` integers, or text as the file has it; None for scores.
+        columns: class names of the scores' columns; None where the file has none.
+        width: number of classes of the scores; None for top-1 classes.
+        scores: takes the order of the columns, and yields the scores in blocks `(n, width)`.
     """
 
     where: str
@@ -66,170 +66,169 @@ class Source:
 
 
 def read_labels(path: Path, id_name: str | None = None) -> Labels:
-    """Reads a file of labels.
+    """Read a file of labels.
 
     Args:
         path: NPY, NPZ, CSV or Parquet.
-        id_name: the column of ids in a table; looked for by default.
+        id_name: column of ids in a table; `example`, `example_id` or `id` by default.
 
     Raises:
         InputError: the file cannot be read, or holds no column or array of labels.
     """
-    held = _open(path)
-    if isinstance(held, Table):
-        column = held.find(_LABELS)
+    file = _open(path)
+    if isinstance(file, TableFile):
+        column = file.find(_LABELS)
         if column is None:
-            raise InputError(f"{path}: has no column `label`, only {', '.join(held.columns)}")
-        return Labels(path, held.text(column), _table_ids(held, id_name))
-    name = held.find(_LABELS) or _only(held)
+            raise InputError(str(path), f"columns {', '.join(file.columns)}", "a column `label`")
+        return Labels(path, file.text(column), _table_ids(file, id_name))
+    name = file.find(_LABELS) or _only(file)
     if name is None:
-        raise InputError(f"{path}: has no array `labels`, only {', '.join(held.names)}")
-    values = held.read(name)
+        raise InputError(str(path), f"arrays {', '.join(file.names)}", "an array `labels`")
+    values = file.read(name)
     if values.ndim != 1:
-        raise InputError(path, f"labels of shape {values.shape}", "(examples,)")
-    return Labels(path, _classes(values, path), _array_ids(held))
+        raise InputError(str(path), f"labels {values.shape}", "labels (examples,)")
+    return Labels(path, _classes(values, str(path)), _array_ids(file))
 
 
-def read_sources(path: Path, id_name: str | None = None) -> list[Source]:
-    """Reads what a file of predictions holds; its scores are read later.
+def read_sources(path: Path, id_name: str | None = None) -> list[PredictionSource]:
+    """Read the content of a file of predictions, except for scores, which are read on request.
 
     Args:
         path: NPY, NPZ, CSV or Parquet.
-        id_name: the column of ids in a table; looked for by default.
+        id_name: column of ids in a table; `example`, `example_id` or `id` by default.
 
     Raises:
         InputError: the file cannot be read, or holds neither classes nor scores.
     """
-    held = _open(path)
-    return [_table_source(held, id_name)] if isinstance(held, Table) else _array_sources(held)
+    file = _open(path)
+    return [_table_source(file, id_name)] if isinstance(file, TableFile) else _array_sources(file)
 
 
-def id_column(table: Table, id_name: str | None) -> str | None:
-    """The column of ids: the one asked for, else one of the usual names, else None.
+def id_column(table: TableFile, id_name: str | None) -> str | None:
+    """Return the column of ids: `id_name`, else one of the usual names, else None.
 
     Raises:
-        InputError: there is no column of the name asked for.
+        InputError: there is no column `id_name`.
     """
     if id_name is not None and id_name not in table.columns:
-        raise InputError(f"{table.path}: has no column {id_name!r}, only {', '.join(table.columns)}")
-    return id_name or table.find(IDS)
+        raise InputError(str(table.path), f"columns {', '.join(table.columns)}", f"a column {id_name!r}")
+    return id_name or table.find(_IDS)
 
 
-def _open(path: Path) -> Table | Arrays:
-    kind = path.suffix.lower()
-    if kind not in (".csv", ".parquet", ".npy", ".npz"):
-        raise InputError(path, "of unknown kind", ".csv, .parquet, .npy and .npz")
-    return (Table if kind in (".csv", ".parquet") else Arrays)(path)
+def open_table(path: Path) -> TableFile:
+    """Open a table of further columns of the examples, or of raters' answers.
+
+    Raises:
+        InputError: neither CSV nor Parquet, or a file that cannot be read.
+    """
+    return _open(path, (".csv", ".parquet"))  # type: ignore[return-value]
 
 
-def _table_ids(table: Table, id_name: str | None) -> np.ndarray | None:
+def _open(path: Path, suffixes: Sequence[str] = (".csv", ".parquet", ".npy", ".npz")) -> TableFile | ArrayFile:
+    suffix = path.suffix.lower()
+    if suffix not in suffixes:
+        raise InputError(str(path), "a file of unknown type", f"a file {', '.join(suffixes)}")
+    return (TableFile if suffix in (".csv", ".parquet") else ArrayFile)(path)
+
+
+def _table_ids(table: TableFile, id_name: str | None) -> np.ndarray | None:
     name = id_column(table, id_name)
     return None if name is None else table.text(name)
 
 
-def _array_ids(arrays: Arrays) -> np.ndarray | None:
-    name = arrays.find(IDS)
+def _array_ids(arrays: ArrayFile) -> np.ndarray | None:
+    name = arrays.find(_IDS)
     if not name:
         return None
     ids = arrays.read(name)
     if ids.ndim != 1 or ids.dtype.kind not in "iuU":
-        raise InputError(
-            str(arrays.path), f"ids of type {ids.dtype} and shape {ids.shape};", "(examples,) integers or text"
-        )
+        raise InputError(str(arrays.path), f"ids {ids.dtype} {ids.shape}", "ids (examples,), integers or text")
     return ids.astype(str)
 
 
-def _only(arrays: Arrays) -> str | None:
-    """The array that is there beside ids, if it is the only one."""
-    others = [name for name in arrays.names if name.lower() not in IDS]
+def _only(arrays: ArrayFile) -> str | None:
+    """Return the only array except ids; None where there are several."""
+    others = [name for name in arrays.names if name.lower() not in _IDS]
     return others[0] if len(others) == 1 else None
 
 
-def _table_source(table: Table, id_name: str | None) -> Source:
+def _table_source(table: TableFile, id_name: str | None) -> PredictionSource:
     path, rows, ids = str(table.path), table.rows, _table_ids(table, id_name)
     if not rows:
-        raise InputError(f"{path}: holds no rows")
+        raise InputError(path, "no rows", "a row per example")
     member, top1 = table.find(_MEMBERS), table.find(_TOP1)
     members = None if member is None else table.text(member)
-    taken = (id_column(table, id_name), member)
-    columns = tuple(name for name in table.columns if name not in taken and name.lower() not in _LABELS)
     if top1 is not None:
-        return Source(path, rows, ids, members, top1=table.text(top1))
+        return PredictionSource(path, rows, ids, members, top1=table.text(top1))
+    not_scores = (id_column(table, id_name), member)
+    columns = tuple(name for name in table.columns if name not in not_scores and name.lower() not in _LABELS)
     if "" in columns:
-        raise InputError(f"{path}: column {table.columns.index('')} has no name; a column of ids is called `example`")
+        unnamed = f"column {table.columns.index('')} without a name"
+        raise InputError(path, unnamed, "a name for every column; a column of ids is called `example`")
     if len(columns) < 2:
-        came = ", ".join(table.columns)
-        raise InputError(f"{path}: has neither a column `prediction` nor scores in a column per class, only {came}")
+        present = f"columns {', '.join(table.columns)}"
+        raise InputError(path, present, "a column `prediction`, or scores in a column per class")
 
     def scores(order: Columns) -> Iterator[np.ndarray]:
         return table.numbers([columns[i] for i in order] if order is not None else columns)
 
-    return Source(path, rows, ids, members, columns=columns, width=len(columns), scores=scores)
+    return PredictionSource(path, rows, ids, members, columns=columns, width=len(columns), scores=scores)
 
 
-def _array_sources(arrays: Arrays) -> list[Source]:
+def _array_sources(arrays: ArrayFile) -> list[PredictionSource]:
+    path = str(arrays.path)
     name = arrays.find(_SCORES) if arrays.names != ("",) else None
     name = name or arrays.find(_TOP1) or _only(arrays)
     if name is None:
-        raise InputError(
-            f"{arrays.path}: holds the arrays {', '.join(arrays.names)}; call the one of predictions `scores` or `top1`"
-        )
-    (shape, kind), ids = arrays.form(name), _array_ids(arrays)
+        raise InputError(path, f"arrays {', '.join(arrays.names)}", "predictions in an array `scores` or `top1`")
+    (shape, dtype), ids = arrays.shape_and_dtype(name), _array_ids(arrays)
     if 0 in shape:
-        raise InputError(f"{arrays.path}: holds an empty array, of shape {shape}")
-    top1 = kind.kind in "iuU" or len(shape) == 1 or name.lower() == "top1"
+        raise InputError(path, f"an empty array {shape}", "at least one prediction")
+    top1 = dtype.kind in "iuU" or len(shape) == 1 or name.lower() == "top1"
     if len(shape) not in ((1, 2) if top1 else (2, 3)):
-        raise InputError(
-            str(arrays.path),
-            f"{kind} of shape {shape}",
-            (
-                "(examples,) or (members, examples) for top-1 classes, and for scores, which are floats, "
-                "(examples, classes) or (members, examples, classes)"
-            ),
+        expected = (
+            "top-1 classes (examples,) or (members, examples), or floats (examples, classes) or "
+            "(members, examples, classes)"
         )
-    read: Callable[[], np.ndarray] = functools.partial(
-        arrays.read, name
-    )  # again for every pass: what many files hold is never held at once
+        raise InputError(path, f"{dtype} {shape}", expected)
+    # Each pass reads the array again: the arrays of many files are never in memory together.
+    read: Callable[[], np.ndarray] = functools.partial(arrays.read, name)
     if len(shape) == (1 if top1 else 2):
-        return [_array_source(str(arrays.path), read, shape, kind, ids, top1)]
-    read = functools.cache(read)
+        return [_array_source(path, read, shape, dtype, ids, top1)]
+    cached = functools.cache(read)
     return [
-        _array_source(f"{arrays.path}, member {k}", functools.partial(_nth, read, k), shape, kind, ids, top1)
+        _array_source(f"{path}, member {k}", lambda k=k: cached()[k], shape, dtype, ids, top1)  # type: ignore[misc]
         for k in range(shape[0])
     ]
-
-
-def _nth(read: Callable[[], np.ndarray], member: int) -> np.ndarray:
-    return read()[member]
 
 
 def _array_source(
     where: str,
     read: Callable[[], np.ndarray],
     shape: tuple[int, ...],
-    kind: np.dtype,
+    dtype: np.dtype,
     ids: np.ndarray | None,
     top1: bool,
-) -> Source:
+) -> PredictionSource:
     def scores(order: Columns) -> Iterator[np.ndarray]:
-        held = read()
-        rows = max(1, _SCORES_AT_ONCE // shape[-1])
-        for start in range(0, len(held), rows):
-            block = held[start : start + rows]
+        array = read()
+        rows = max(1, _BLOCK_VALUES // shape[-1])
+        for start in range(0, len(array), rows):
+            block = array[start : start + rows]
             yield block if order is None else block[:, order]
 
     if top1:
         classes = _classes(read(), where)
-        return Source(where, len(classes), ids, top1=classes)
-    if kind.kind != "f":
-        raise InputError(where, f"scores of type {kind}", "floats")
-    return Source(where, shape[-2], ids, width=shape[-1], scores=scores)
+        return PredictionSource(where, len(classes), ids, top1=classes)
+    if dtype.kind != "f":
+        raise InputError(where, f"scores of dtype {dtype}", "floats")
+    return PredictionSource(where, shape[-2], ids, width=shape[-1], scores=scores)
 
 
-def _classes(values: np.ndarray, where: object) -> np.ndarray:
-    """Integers or text; whole floats become integers."""
+def _classes(values: np.ndarray, where: str) -> np.ndarray:
+    """Return integers or text; whole floats become integers."""
     if values.dtype.kind == "f" and np.isfinite(values).all() and (values == np.floor(values)).all():
         return values.astype(np.int64)
     if values.dtype.kind not in "iuU":
-        raise InputError(where, f"classes of type {values.dtype}", "whole numbers or text")
+        raise InputError(where, f"classes of dtype {values.dtype}", "whole numbers or text")
     return np.asarray(values)

@@ -1,4 +1,4 @@
-"""CSV and Parquet files, column by column and block by block."""
+"""CSV and Parquet files, read by column and by block."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ import pyarrow.parquet as pq
 
 from tfaudit.errors import InputError
 
-__all__ = ["Table"]
+__all__ = ["TableFile"]
 
-_SCORES_AT_ONCE = 2**22
-_BYTES_AT_ONCE = 2**24
+_BLOCK_VALUES = 2**22
+_BLOCK_BYTES = 2**24
 
 
-class Table:
+class TableFile:
     """A table with a header.
 
     Args:
         path: CSV (comma-separated, UTF-8) or Parquet.
 
     Attributes:
-        path: of the file.
-        columns: names.
+        path: path of the file.
+        columns: names of the columns.
 
     Raises:
-        InputError: the file cannot be read, is empty, or two columns have one name.
+        InputError: the file cannot be read, is empty, or two columns have the same name.
     """
 
     def __init__(self, path: Path) -> None:
@@ -43,30 +43,32 @@ class Table:
         self._parquet = path.suffix.lower() == ".parquet"
         try:
             if path.stat().st_size == 0:
-                raise InputError(f"{path}: is empty")
+                raise InputError(str(path), "an empty file", "a table with a header")
             self.columns = tuple(pq.read_schema(path).names if self._parquet else self._csv_header())
         except OSError as problem:
-            raise InputError(f"{path}: cannot be read ({problem.strerror or problem})") from None
+            raise InputError(
+                str(path), f"an unreadable file ({problem.strerror or problem})", "a readable one"
+            ) from None
         except (pa.ArrowException, UnicodeDecodeError, csv.Error):
             raise self._damaged() from None
-        twice = [name for name in self.columns if self.columns.count(name) > 1]
-        if twice:
-            raise InputError(f"{path}: two columns are called {twice[0]!r}")
+        repeated = [name for name in self.columns if self.columns.count(name) > 1]
+        if repeated:
+            raise InputError(str(path), f"two columns {repeated[0]!r}", "columns with different names")
 
-    def find(self, allowed: Collection[str]) -> str | None:
-        """The column whose name is one of those, whatever its case; None where there is none.
+    def find(self, names: Collection[str]) -> str | None:
+        """Return the column with one of these names, in any case; None where there is none.
 
         Raises:
             InputError: there are several.
         """
-        found = [name for name in self.columns if name.lower() in allowed]
-        if len(found) > 1:
-            raise InputError(f"{self.path}: columns {', '.join(map(repr, found))} could each be meant; keep one")
-        return found[0] if found else None
+        matches = [name for name in self.columns if name.lower() in names]
+        if len(matches) > 1:
+            raise InputError(str(self.path), f"columns {', '.join(map(repr, matches))}", "only one of them")
+        return matches[0] if matches else None
 
     @property
     def rows(self) -> int:
-        """Their number.
+        """Number of rows.
 
         Raises:
             InputError: the file is damaged.
@@ -77,7 +79,7 @@ class Table:
             return self._guarded(lambda: sum(len(batch) for batch in batches))
 
     def text(self, column: str) -> np.ndarray:
-        """`(rows,)` a column as it is written; numbers of a Parquet file as their digits.
+        """Return a column `(rows,)` as text, as the file has it; numbers of a Parquet file as their digits.
 
         Raises:
             InputError: a cell is empty, or the file is damaged.
@@ -89,27 +91,26 @@ class Table:
                 values = self._guarded(lambda: batches.read_all()[column].to_pandas()).str.strip()
         missing = np.flatnonzero(values.isna() | (values.astype(str) == ""))
         if len(missing):
-            raise InputError(
-                f"{self.path}: column {column!r} is empty in {len(missing)} rows, first in row {missing[0]}"
-            )
+            empty = f"{len(missing)} empty cells in column {column!r}, first in row {missing[0]}"
+            raise InputError(str(self.path), empty, "a value in every row")
         return np.array(values.astype(str), dtype=str)
 
     def numbers(self, columns: Sequence[str]) -> Iterator[np.ndarray]:
-        """`(rows, columns)` blocks of numbers; an empty cell is NaN.
+        """Yield blocks of numbers `(rows, columns)`; an empty cell is NaN.
 
         Raises:
-            InputError: text in a column, or the file is damaged.
+            InputError: a column holds text, or the file is damaged.
         """
         source = self._parquet_batches(columns) if self._parquet else self._csv(columns, pa.float64())
         with source as batches:
             while (batch := self._guarded(lambda: next(iter(batches), None))) is not None:
                 for column, name in zip(batch.columns, batch.schema.names, strict=True):
                     if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
-                        raise InputError(f"{self.path}: column {name!r} holds {column.type} values; scores are numbers")
+                        raise InputError(str(self.path), f"{column.type} values in column {name!r}", "numbers")
                 yield batch.select(list(columns)).to_pandas().to_numpy()
 
     def frame(self) -> pd.DataFrame:
-        """All columns, in the types that pandas finds.
+        """Return all columns, in the dtypes that pandas infers.
 
         Raises:
             InputError: the file is damaged.
@@ -133,13 +134,13 @@ class Table:
             return [name.strip() for name in next(csv.reader(file), [])]
 
     def _csv(self, columns: Sequence[str], kind: pa.DataType) -> pa.csv.CSVStreamingReader:
-        """Batches of some columns; every row must be as long as the header."""
+        """Return batches of some columns; every row must be as long as the header."""
         return self._guarded(
             lambda: pa.csv.open_csv(
                 self.path,
                 pa.csv.ReadOptions(
-                    use_threads=False,  # with threads errors do not always name the row
-                    block_size=_BYTES_AT_ONCE,
+                    use_threads=False,  # with threads, errors do not always name the row
+                    block_size=_BLOCK_BYTES,
                     skip_rows=1,
                     column_names=list(self.columns),
                 ),
@@ -151,7 +152,7 @@ class Table:
     @contextlib.contextmanager
     def _parquet_batches(self, columns: Sequence[str]) -> Iterator[Iterator[pa.RecordBatch]]:
         with self._guarded(lambda: pq.ParquetFile(self.path, page_checksum_verification=True)) as file:
-            yield file.iter_batches(max(1, _SCORES_AT_ONCE // len(columns)), columns=list(columns))
+            yield file.iter_batches(max(1, _BLOCK_VALUES // len(columns)), columns=list(columns))
 
     def _guarded(self, read: Any) -> Any:
         try:
@@ -159,14 +160,16 @@ class Table:
                 warnings.simplefilter("error", pd.errors.ParserWarning)  # rows longer than the header
                 return read()
         except (pd.errors.ParserError, pd.errors.ParserWarning, pd.errors.EmptyDataError):
-            raise InputError(f"{self.path}: has rows that are longer or shorter than its header") from None
+            raise InputError(
+                str(self.path), "rows longer or shorter than the header", "as many cells in every row"
+            ) from None
         except pa.ArrowInvalid as problem:
-            if said := re.search(r"CSV (?:parse|conversion) error.*", str(problem)):
-                raise InputError(f"{self.path}: {said[0]}") from None
+            if reason := re.search(r"CSV (?:parse|conversion) error.*", str(problem)):
+                raise InputError(str(self.path), f"a {reason[0]}", "a value of the right type in every cell") from None
             raise self._damaged() from None
         except (pa.ArrowException, OSError, UnicodeDecodeError):
             raise self._damaged() from None
 
     def _damaged(self) -> InputError:
         kind = "Parquet" if self._parquet else "CSV in UTF-8"
-        return InputError(f"{self.path}: is damaged, cut short, or not {kind}")
+        return InputError(str(self.path), "a damaged or truncated file", kind)
