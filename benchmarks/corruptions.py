@@ -31,7 +31,8 @@ import numpy as np
 from PIL import Image
 from skimage import data
 
-from tfaudit.datasets.corruptions.registry import SEVERITIES, corrupt, corruption_names
+from tfaudit.datasets.corruptions.corrupt import corrupt
+from tfaudit.datasets.corruptions.registry import SEVERITIES, corruption_names
 
 __all__ = ["main"]
 

@@ -38,7 +38,7 @@ lazy_names(
         "gate": "audit.gate.gate",
         "Limits": "audit.gate.limits",
         # data
-        "corrupt": "datasets.corruptions.registry",
+        "corrupt": "datasets.corruptions.corrupt",
         "load_dataset": "datasets.loading",
         # studies of populations
         "Study": "study.study",

@@ -8,7 +8,7 @@ import tempfile
 import numpy as np
 import pytest
 
-from tfaudit.datasets.corruptions.registry import corrupt
+from tfaudit.datasets.corruptions.corrupt import corrupt
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.errors import InputError
 from tfaudit.population import condition_images as module

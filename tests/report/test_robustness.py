@@ -13,7 +13,7 @@ from tests.builders.sections import cells, sections_of
 from tests.builders.studies import make_study
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audit.corruption.robustness import robustness
-from tfaudit.datasets.corruptions.registry import corrupt
+from tfaudit.datasets.corruptions.corrupt import corrupt
 from tfaudit.errors import InputError
 from tfaudit.report.chart_files import save_charts
 from tfaudit.report.html import write_report

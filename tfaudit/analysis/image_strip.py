@@ -162,7 +162,7 @@ def _lane(
     severities: Sequence[int],
     counts: Counts,
 ) -> Lane:
-    from tfaudit.datasets.corruptions.registry import corrupt  # loads OpenCV
+    from tfaudit.datasets.corruptions.corrupt import corrupt  # loads OpenCV
 
     pictures = ["" if picture is None else data_uri(png_of(picture, EDGE))]
     predictions = {key: [_modal(counts(key, None), position)] for key in variants}

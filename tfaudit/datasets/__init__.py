@@ -22,7 +22,7 @@ lazy_names(
         "prepare": "prepare",
         "split_validation": "validation",
         "training_batches": "pipeline",
-        "corrupt": "corruptions.registry",
+        "corrupt": "corruptions.corrupt",
         "corruption_names": "corruptions.registry",
     },
 )

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tfaudit.datasets.benchmarks import Benchmark, TrainedModel, check_benchmark, load_benchmark
-from tfaudit.datasets.corruptions.registry import corrupt
+from tfaudit.datasets.corruptions.corrupt import corrupt
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.errors import InputError
 from tfaudit.study.conditions import Condition

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tfaudit.datasets.corruptions.blur import chained_sources
-from tfaudit.datasets.corruptions.registry import corrupt
+from tfaudit.datasets.corruptions.corrupt import corrupt
 
 
 def copied_one_by_one(size, places, sources):

@@ -4,7 +4,8 @@ import pytest
 from scipy.ndimage import map_coordinates
 from skimage.filters import gaussian
 
-from tfaudit.datasets.corruptions.registry import CORRUPTIONS, SEVERITIES, corrupt
+from tfaudit.datasets.corruptions.corrupt import corrupt
+from tfaudit.datasets.corruptions.registry import CORRUPTIONS, SEVERITIES
 
 
 @pytest.mark.parametrize("severity", SEVERITIES)

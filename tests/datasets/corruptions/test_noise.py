@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tfaudit.datasets.corruptions.registry import corrupt
+from tfaudit.datasets.corruptions.corrupt import corrupt
 
 PIXELS = 65_536
 

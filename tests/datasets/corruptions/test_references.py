@@ -8,7 +8,8 @@ from skimage.metrics import structural_similarity
 
 from tests.datasets.corruptions.reference import reference, streak, tfds
 from tfaudit.datasets.corruptions.blur import streaked
-from tfaudit.datasets.corruptions.registry import SEVERITIES, corrupt
+from tfaudit.datasets.corruptions.corrupt import corrupt
+from tfaudit.datasets.corruptions.registry import SEVERITIES
 from tfaudit.datasets.corruptions.textures import clouds
 
 severities = pytest.mark.parametrize("severity", SEVERITIES)

@@ -3,7 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tfaudit.datasets.corruptions.registry import CORRUPTIONS, SCALES, SEVERITIES, corrupt, corruption_names
+from tfaudit.datasets.corruptions.corrupt import corrupt
+from tfaudit.datasets.corruptions.registry import CORRUPTIONS, SCALES, SEVERITIES, corruption_names
 from tfaudit.errors import InputError
 
 NAMES = corruption_names()

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tfaudit.datasets.corruptions.registry import corrupt
+from tfaudit.datasets.corruptions.corrupt import corrupt
 from tfaudit.datasets.corruptions.textures import frosted_panes, read_textures
 from tfaudit.errors import InputError
 

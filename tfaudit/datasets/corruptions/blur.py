@@ -135,8 +135,9 @@ def streaked(image: np.ndarray, radius: int, sigma: float, degrees: float) -> np
     return cv2.filter2D(image, cv2.CV_32F, kernel, anchor=(int(-left), int(-top)), borderType=cv2.BORDER_REPLICATE)
 
 
-def zoom_blur(image: np.ndarray, rng: np.random.Generator, factors: np.ndarray) -> np.ndarray:
-    """Average the image and its copies zoomed in by each factor."""
+def zoom_blur(image: np.ndarray, rng: np.random.Generator, bound: float, step: float) -> np.ndarray:
+    """Average the image and its copies zoomed in by the factors from 1 to below `bound`."""
+    factors = np.arange(1, bound, step)
     pixels = image.astype(np.float32)
     total = pixels.copy()
     for factor in factors:

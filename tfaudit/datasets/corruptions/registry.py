@@ -1,38 +1,25 @@
-"""Every corruption in one table, and `corrupt`, which applies one to a batch of images."""
+"""The table of corruptions: the function of each, and its constants at five severities. Imports nothing heavy."""
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
-from numbers import Integral
-from pathlib import Path
 
-import numpy as np
-
-from tfaudit.errors import InputError, require
-
-__all__ = ["CORRUPTIONS", "SCALES", "SEVERITIES", "Corruption", "corrupt", "corruption_names"]
+__all__ = ["CORRUPTIONS", "SCALES", "SEVERITIES", "Constants", "Corruption", "corruption_names"]
 
 SEVERITIES = (1, 2, 3, 4, 5)
 SCALES = ("imagenet", "cifar")
 
-CIFAR_EDGE = 64
-"""Images whose shorter side has at most this many pixels get CIFAR-C's constants by default."""
-SMALLEST_EDGE = 8
-
-Constants = tuple[float | np.ndarray, ...]
+Constants = tuple[float, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Corruption:
     """Entry of a corruption in the table `CORRUPTIONS`.
 
     Attributes:
         module: module of `tfaudit.datasets.corruptions` that defines the function, which has the corruption's name. It
             takes an image, uint8 `(H, W)` or `(H, W, 3)`, a random generator and the constants, and returns an image
-            of the same shape and dtype. It is imported on first use, so that the names cost no import of OpenCV.
+            of the same shape and dtype. `corrupt` imports it on first use.
         imagenet: constants of ImageNet-C at severities 1 to 5.
         cifar: constants of CIFAR-C at severities 1 to 5.
         cifar_edge: edge in pixels for which CIFAR-C's constants are stated, where they scale with the shorter side.
@@ -46,7 +33,7 @@ class Corruption:
     textured: bool = False
 
 
-def _single(*values: float | np.ndarray) -> tuple[Constants, ...]:
+def _single(*values: float) -> tuple[Constants, ...]:
     """Return the levels of a corruption with one constant."""
     return tuple((value,) for value in values)
 
@@ -83,21 +70,9 @@ CORRUPTIONS: dict[str, Corruption] = {
         cifar=((6, 1), (6, 1.5), (6, 2), (8, 2), (9, 2.5)),
     ),
     "zoom_blur": Corruption(
-        "blur",  # zoom factors
-        imagenet=_single(
-            np.arange(1, 1.11, 0.01),
-            np.arange(1, 1.16, 0.01),
-            np.arange(1, 1.21, 0.02),
-            np.arange(1, 1.26, 0.02),
-            np.arange(1, 1.31, 0.03),
-        ),
-        cifar=_single(
-            np.arange(1, 1.06, 0.01),
-            np.arange(1, 1.11, 0.01),
-            np.arange(1, 1.16, 0.01),
-            np.arange(1, 1.21, 0.01),
-            np.arange(1, 1.26, 0.01),
-        ),
+        "blur",  # zoom factors: upper bound, excluded, and step
+        imagenet=((1.11, 0.01), (1.16, 0.01), (1.21, 0.02), (1.26, 0.02), (1.31, 0.03)),
+        cifar=((1.06, 0.01), (1.11, 0.01), (1.16, 0.01), (1.21, 0.01), (1.26, 0.01)),
     ),
     "snow": Corruption(
         "weather",  # mean and deviation of the noise, zoom, threshold, radius and sigma of the streaks, image weight
@@ -214,87 +189,3 @@ def corruption_names() -> tuple[str, ...]:
         ('gaussian_noise', 19)
     """
     return tuple(CORRUPTIONS)
-
-
-def corrupt(
-    images: np.ndarray,
-    name: str,
-    severity: int,
-    *,
-    seed: int = 0,
-    first: int = 0,
-    scale: str | None = None,
-    textures: Sequence[str | Path] | None = None,
-) -> np.ndarray:
-    """Corrupt images as ImageNet-C and CIFAR-C do (Hendrycks & Dietterich, 2019).
-
-    Every image has its own stream of random numbers, keyed by the seed and the image's number. The result therefore
-    does not depend on the batches: `corrupt(images[a:b], ..., first=a)` equals `corrupt(images, ...)[a:b]`. The stream
-    is the same for every severity. Results are rounded to the nearest level, where ImageNet-C truncates. A grey image
-    is treated as a colour image with three equal channels, and the result is its luma.
-
-    Args:
-        images: uint8 `(N, H, W, C)`, at least 8 x 8 pixels, C is 1 or 3 (RGB).
-        name: one of `corruption_names()`.
-        severity: 1 to 5.
-        seed: 0 to 2**63 - 1; the same seed gives the same bits.
-        first: number of the first image, from 0.
-        scale: `"imagenet"` or `"cifar"`, whose constants to use; by default CIFAR-C's where the shorter side has at
-            most 64 pixels. Constants that are lengths are in pixels; those of CIFAR-C's elastic transform scale with
-            the shorter side.
-        textures: picture files to draw from, for `frost` only. By default procedural panes with the colours and
-            contrasts of ImageNet-C's photographs; for results comparable to published ones pass `frost1.png` to
-            `frost5.jpg` of github.com/hendrycks/robustness.
-
-    Returns:
-        uint8, a new array of the shape of `images`.
-
-    Raises:
-        InputError: an argument is not as described.
-
-    Example:
-        >>> images = np.full((2, 8, 8, 1), 100, np.uint8)
-        >>> corrupt(images, "brightness", 3)[0, 0, 0]
-        array([138], dtype=uint8)
-    """
-    _check(images, name, severity, seed, first)
-    edge = min(images.shape[1:3])
-    if scale is None:
-        scale = "cifar" if edge <= CIFAR_EDGE else "imagenet"
-    require(scale in SCALES, "scale", scale, "'imagenet', 'cifar' or None")
-    corruption = CORRUPTIONS[name]
-    constants: Constants = getattr(corruption, scale)[severity - 1]
-    if scale == "cifar" and corruption.cifar_edge:
-        constants = tuple(value * edge / corruption.cifar_edge for value in constants)
-    function: Callable[..., np.ndarray] = getattr(importlib.import_module(f"{__package__}.{corruption.module}"), name)
-    if corruption.textured:
-        from tfaudit.datasets.corruptions.textures import frosted_panes, read_textures
-
-        function = partial(function, textures=frosted_panes() if textures is None else read_textures(textures))
-    elif textures is not None:
-        raise InputError("textures", f"textures for {name!r}", "none: only 'frost' takes them")
-    corrupted = np.empty(images.shape, np.uint8)
-    stream = np.random.Philox(key=np.array((seed, 0), np.uint64))
-    rng, start = np.random.Generator(stream), stream.state
-    for position, image in enumerate(images):
-        start["state"]["key"][1] = first + position  # ten times as fast as a new generator for each image
-        stream.state = start
-        flat = np.ascontiguousarray(image[..., 0] if image.shape[2] == 1 else image)
-        corrupted[position] = function(flat, rng, *constants).reshape(image.shape)
-    return corrupted
-
-
-def _check(images: np.ndarray, name: str, severity: int, seed: int, first: int) -> None:
-    expected = "a uint8 array (N, H, W, C), C is 1 or 3"
-    if not isinstance(images, np.ndarray):
-        raise InputError("images", f"a {type(images).__name__}", expected)
-    if images.dtype != np.uint8 or images.ndim != 4 or images.shape[3] not in (1, 3):
-        raise InputError("images", f"{images.dtype} {images.shape}", expected)
-    if min(images.shape[1:3]) < SMALLEST_EDGE:
-        raise InputError("images", f"{images.shape[1]} x {images.shape[2]} pixels", "at least 8 x 8")
-    require(name in CORRUPTIONS, "name", name, f"one of {', '.join(CORRUPTIONS)}")
-    require(isinstance(severity, Integral) and severity in SEVERITIES, "severity", severity, "1 to 5")
-    for argument, value in (("seed", seed), ("first", first)):
-        require(
-            isinstance(value, Integral) and 0 <= value < 2**63, argument, value, "a whole number from 0 to 2**63 - 1"
-        )
