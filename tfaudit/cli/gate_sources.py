@@ -49,7 +49,7 @@ def from_study(directory: Path, variants: Sequence[str] | None, split: str) -> d
     store = open_store(directory)
     if split not in store.splits:
         splits = ", ".join(store.splits) or "none yet"
-        raise InputError("split", repr(split), f"a split that {directory} holds predictions of ({splits})")
+        raise InputError("split", repr(split), f"a split with predictions in {directory} ({splits})")
     if "dense" not in store.variants:
         raise InputError("directory", f"{directory} without a complete dense member", "a baseline to compare with")
     compressed = [key for key in store.variants if key != "dense"]

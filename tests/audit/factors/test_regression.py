@@ -298,8 +298,8 @@ def test_from_predictions():
         (TABLE.assign(accuracy=0.5), {}, "table: got the same accuracy in every row"),
         (TABLE.assign(accuracy=0.5 * TABLE["sparsity"]), {}, "fit accuracy exactly"),
         (TABLE.head(18), {}, "table: got 18 complete rows for 18 coefficients"),
-        (TABLE.iloc[:0], {}, "got 0 rows without a covariate that varies, expected causes of accuracy"),
-        (TABLE[["accuracy", "class"]], {}, "expected causes of accuracy"),
+        (TABLE.iloc[:0], {}, "got no covariate that varies in 0 rows, expected one that may explain accuracy"),
+        (TABLE[["accuracy", "class"]], {}, "expected one that may explain accuracy"),
         (
             TABLE.assign(class_entropy=2 * TABLE["imbalance"] + 1),
             {},

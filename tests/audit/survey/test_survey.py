@@ -211,5 +211,5 @@ def test_bad_size_of_sample(n):
 
 
 def test_no_sample_without_exemplars():
-    with pytest.raises(InputError, match=r"n: got 2, expected no balanced sample \(0 PIEs, 200 other examples\)"):
+    with pytest.raises(InputError, match="exemplars: got 0 PIEs and 200 other examples, expected one or more of both"):
         survey_sample(exemplars(BEFORE, BEFORE), 2, seed=0)

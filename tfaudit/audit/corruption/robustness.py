@@ -66,10 +66,10 @@ class Robustness:
         Columns: `corruption`; `k`; `severities`, their number; `members_before`, `members_after`; `accuracy_before`,
         `accuracy_after`, shares; `difference_pp` with `low_pp`, `high_pp`; `relative_change`, the difference as a share
         of the accuracy before, with its interval `relative_low`, `relative_high`; for two single models `lost` and
-        `won`, images that are right less or more often; `test`, `p`,
-        `p_holm`, `p_bh` over the corruptions; `corruption_error`, errors after as a share of those before (CE, 1 for
-        the baseline) with `corruption_error_low`, `corruption_error_high`; `relative_corruption_error`, the loss from
-        clean to corrupted images as a share of the baseline's; `excess_pp`, how far the change exceeds that on clean
+        `won`, images that are right less or more often; `test`, `p`, `p_holm`, `p_bh` over the corruptions;
+        `corruption_error`, errors after as a share of those before (CE, 1 for the baseline) with
+        `corruption_error_low`, `corruption_error_high`; `relative_corruption_error`, the loss from clean to corrupted
+        images as a share of the baseline's; `excess_pp`, how far the change exceeds that on clean
         images (below 0: compression costs more under corruption), with `excess_low_pp`, `excess_high_pp`, `excess_p`,
         `excess_p_holm`, `excess_p_bh`. Unknown values are NaN.
         """

@@ -255,8 +255,8 @@ def distortion(dense: Predictions, pruned: Predictions, *, metric: str = "recall
 def _variance(rates: np.ndarray, ddof: int) -> np.ndarray:
     """Return the `(K,)` variances of the members' rates over the classes."""
     require(ddof in (0, 1), "ddof", ddof, "0 or 1")
-    known = rates[:, ~np.isnan(rates[0])]
-    return known.var(1, ddof=ddof) if known.shape[1] > ddof else np.full(len(rates), np.nan)
+    defined = rates[:, ~np.isnan(rates[0])]
+    return defined.var(1, ddof=ddof) if defined.shape[1] > ddof else np.full(len(rates), np.nan)
 
 
 def _notes(result: Distortion, unpaired: Sequence[object]) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import numbers
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -51,9 +51,7 @@ def slope_frame(
            level  member  alpha  variance_after
         0    0.5       0    1.0          0.0625
     """
-    return _stack(
-        {key: distortion.members_frame(ddof=ddof) for key, distortion in distortions.items()}, distortions, by
-    )
+    return _stack(distortions, by, lambda distortion: distortion.members_frame(ddof=ddof))
 
 
 def balance_frame(distortions: Mapping[Any, Distortion], *, by: str | Sequence[str] = ("level",)) -> pd.DataFrame:
@@ -64,7 +62,7 @@ def balance_frame(distortions: Mapping[Any, Distortion], *, by: str | Sequence[s
     Raises:
         InputError: as `slope_frame`.
     """
-    return _stack({key: distortion.frame() for key, distortion in distortions.items()}, distortions, by)
+    return _stack(distortions, by, Distortion.frame)
 
 
 def pooled_frame(distortions: Mapping[Any, Distortion], *, by: str | Sequence[str] = ("level",)) -> pd.DataFrame:
@@ -75,9 +73,7 @@ def pooled_frame(distortions: Mapping[Any, Distortion], *, by: str | Sequence[st
     Raises:
         InputError: as `slope_frame`.
     """
-    return _stack(
-        {key: pd.DataFrame([distortion.summary()]) for key, distortion in distortions.items()}, distortions, by
-    )
+    return _stack(distortions, by, lambda distortion: pd.DataFrame([distortion.summary()]))
 
 
 def slope_intervals(slopes: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataFrame:
@@ -163,16 +159,19 @@ def in_order(values: Iterable[Any]) -> list[Any]:
 
 
 def _stack(
-    frames: dict[Any, pd.DataFrame], distortions: Mapping[Any, Distortion], by: str | Sequence[str]
+    distortions: Mapping[Any, Distortion], by: str | Sequence[str], frame_of: Callable[[Distortion], pd.DataFrame]
 ) -> pd.DataFrame:
+    """Concatenate the frames of the distortions, with the parts of their keys as the first columns."""
     names = [by] if isinstance(by, str) else list(by)
     metrics = sorted({distortion.metric for distortion in distortions.values()})
     if len(metrics) != 1:
         raise InputError("distortions", f"metrics {', '.join(metrics) or 'none'}", "distortions of one metric")
-    for key, frame in frames.items():
+    frames = []
+    for key, distortion in distortions.items():
         parts = key if isinstance(key, tuple) else (key,)
         if len(parts) != len(names):
             raise InputError("distortions", f"key {key!r}", f"keys of as many parts as by names: {', '.join(names)}")
+        frames.append(frame_of(distortion))
         for i, (name, part) in enumerate(zip(names, parts, strict=True)):
-            frame.insert(i, name, part)
-    return pd.concat(frames.values(), ignore_index=True)
+            frames[-1].insert(i, name, part)
+    return pd.concat(frames, ignore_index=True)

@@ -93,7 +93,8 @@ def design(
     dropped = {*absent, *constant}
     terms = tuple(term for term in TERMS if term not in without and not dropped & set(re.findall(r"\w+", term)))
     if not terms:
-        raise InputError("table", f"{len(rows)} rows without a covariate that varies", f"causes of {responses[0]}")
+        got = f"no covariate that varies in {len(rows)} rows"
+        raise InputError("table", got, f"one that may explain {responses[0]}")
     return Design(_ordered(_with_levels(rows, used, reference or {})), terms, tuple(notes))
 
 

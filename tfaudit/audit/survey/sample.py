@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.audit.exemplars import Exemplars
-from tfaudit.errors import InputError
+from tfaudit.errors import InputError, require
 
 __all__ = ["SurveySample", "survey_sample"]
 
@@ -39,7 +39,7 @@ def survey_sample(exemplars: Exemplars, n: int, *, seed: int) -> SurveySample:
         seed: seed of the draw; the same seed gives the same sheet.
 
     Raises:
-        InputError: n is odd, below 2 or more than the examples of either kind allow.
+        InputError: n is odd, below 2 or larger than the examples of either kind allow, or there are none of one kind.
 
     Example:
         >>> from tfaudit.audit.exemplars import exemplars
@@ -57,9 +57,10 @@ def survey_sample(exemplars: Exemplars, n: int, *, seed: int) -> SurveySample:
     pies = exemplars.index
     others = np.setdiff1d(np.arange(len(exemplars.labels)), pies)
     most = 2 * min(len(pies), len(others))
-    if n < 2 or n % 2 or n > most:
-        allowed = f"an even number from 2 to {most}" if most else "no balanced sample"
-        raise InputError("n", repr(n), f"{allowed} ({len(pies)} PIEs, {len(others)} other examples)")
+    sizes = f"{len(pies)} PIEs and {len(others)} other examples"
+    if not most:
+        raise InputError("exemplars", sizes, "one or more of both, to draw a balanced sample")
+    require(n >= 2 and n % 2 == 0 and n <= most, "n", n, f"an even number from 2 to {most} (there are {sizes})")
     rng = np.random.default_rng(seed)
     drawn = np.concatenate([rng.choice(kind, n // 2, replace=False) for kind in (pies, others)])
     order = rng.permutation(drawn)

@@ -174,7 +174,7 @@ def _is_pie(answers: pd.DataFrame, questions: Sequence[Question]) -> pd.Series:
     for name in ("rater", "example", "is_pie"):
         empty = int(answers[name].isna().sum())
         if empty:
-            raise InputError("answers", f"column {name} without a value in {empty} of {len(answers)} rows", "no gaps")
+            raise InputError("answers", f"column {name} without a value in {empty} of {len(answers)} rows", "values")
     for name in needed[2:]:
         values = answers[name].dropna()
         odd = values[~values.isin([0, 1])]
