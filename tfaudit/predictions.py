@@ -110,7 +110,7 @@ class Predictions:
             raise InputError("scores", f"shape {scores.shape}", "(members, examples, classes) or (examples, classes)")
         ranked = rank_scores((member.astype(np.float64) for member in scores), k=k)
         names.setdefault("class_names", tuple(map(str, range(scores.shape[2]))))
-        classes, probabilities = (frozen(array.reshape(*scores.shape[:2], -1)) for array in ranked)
+        classes, probabilities = (frozen(np.asarray(array).reshape(*scores.shape[:2], -1)) for array in ranked)
         return cls(labels, classes.astype(np.intp), probabilities, **names)
 
     @classmethod

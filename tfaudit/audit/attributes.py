@@ -158,8 +158,8 @@ def _values(column: pd.Series, name: str) -> tuple[np.ndarray, list[str], list[i
         codes = np.where(missing, 2, (column == 1).to_numpy(bool, na_value=False))
         return codes, ["no", "yes", MISSING], [1, 2] if missing.any() else [1]
     if pd.api.types.is_numeric_dtype(column) and known.nunique() > MANY:
-        values = f"{known.nunique()} distinct numbers in column {name!r}"
-        raise InputError("table", values, f"at most {MANY}; cut them into ranges first")
+        numbers = f"{known.nunique()} distinct numbers in column {name!r}"
+        raise InputError("table", numbers, f"at most {MANY}; cut them into ranges first")
     codes, values = group_codes(column, len(column), name)
     return codes, list(values), list(range(len(values)))
 

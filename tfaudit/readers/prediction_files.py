@@ -177,7 +177,7 @@ def _ranked(source: PredictionSource, names: tuple[str, ...], k: int) -> RankedC
         if problem.argument != "scores":  # the error names the file already
             raise
         raise InputError(source.where, problem.got, problem.expected) from None
-    return RankedClasses(classes, probabilities.astype(np.float32))
+    return RankedClasses(classes, np.asarray(probabilities, np.float32))
 
 
 def _members(source: PredictionSource) -> list[tuple[str | int | None, np.ndarray]]:

@@ -33,7 +33,7 @@ def relative_change(before: ArrayLike, after: ArrayLike) -> np.ndarray:
         >>> relative_change([42.23, 0.0], [25.29, 0.1]).round(4)
         array([-0.4011,     nan])
     """
-    return ratio(np.asarray(after, np.float64) - before, before)
+    return ratio(np.asarray(after, np.float64) - np.asarray(before, np.float64), before)
 
 
 def normalised_balance(rates: ArrayLike, accuracy: ArrayLike) -> np.ndarray:

@@ -142,7 +142,7 @@ def compare_means(
     if min(len(sample) for sample in samples) < 2 or any(np.isnan(sample).any() for sample in samples):
         return MeanTest(difference, np.nan, np.nan, np.nan)
     if all(np.ptp(sample) == 0 for sample in samples):
-        t = _noiseless_t(difference)[()]
+        t = float(_noiseless_t(difference))
         tails = {"two-sided": 2 * stats.norm.sf(abs(t)), "less": stats.norm.cdf(t), "greater": stats.norm.sf(t)}
         return MeanTest(difference, t, np.nan, tails[alternative])
     with warnings.catch_warnings():
