@@ -17,10 +17,9 @@ import pandas as pd
 
 import tfaudit
 from tfaudit.compress.cost import measure_variants
-from tfaudit.compress.litert.quantize import ConversionError
+from tfaudit.compress.litert.quantize import KINDS, ConversionError
 from tfaudit.models.registry import build_model
 
-KINDS = ("float32", "float16", "dynamic_range", "int8")
 VARIANTS = [
     *[("dense", kind, False) for kind in KINDS],
     *[("pruned", kind, sparse) for kind in ("float32", "float16", "int8") for sparse in (False, True)],

@@ -192,17 +192,21 @@ def shuffled():
 @pytest.mark.parametrize(
     ("validation", "settings", "message"),
     [
-        (shuffled, {"baseline": "model"}, "validation: its order or length changes between passes"),
-        (lambda: (IMAGES, LABELS[:5]), {}, "validation: 90 images and 5 labels"),
-        (lambda: (IMAGES,), {}, "validation: 1 parts, allowed is"),
-        (lambda: iter([VALIDATION]), {}, "validation: list_iterator, allowed are"),
-        (lambda: tf.data.Dataset.from_tensor_slices(IMAGES).batch(9), {}, "validation: a batch without labels"),
-        (lambda: (IMAGES, LABELS + 0.5), {}, "validation: labels of type float64"),
-        (lambda: (IMAGES, -LABELS), {}, "validation: labels of type int64"),
-        (lambda: [], {}, "validation: empty"),
-        (lambda: VALIDATION, {"baseline": LABELS}, r"baseline: ndarray of type int64 and shape \(90,\), allowed are"),
-        (lambda: VALIDATION, {"baseline": Predictions.from_top1(LABELS, LABELS)}, "baseline: its labels are not those"),
-        (lambda: VALIDATION, {"batch_size": 0}, "batch_size: 0"),
+        (shuffled, {"baseline": "model"}, "validation: got another order or length in each pass"),
+        (lambda: (IMAGES, LABELS[:5]), {}, "validation: got 90 images and 5 labels"),
+        (lambda: (IMAGES,), {}, "validation: got 1 parts, expected"),
+        (lambda: iter([VALIDATION]), {}, "validation: got list_iterator, expected"),
+        (lambda: tf.data.Dataset.from_tensor_slices(IMAGES).batch(9), {}, "validation: got a batch without labels"),
+        (lambda: (IMAGES, LABELS + 0.5), {}, "validation: got labels of type float64"),
+        (lambda: (IMAGES, -LABELS), {}, "validation: got labels of type int64"),
+        (lambda: [], {}, "validation: got no batches"),
+        (lambda: VALIDATION, {"baseline": LABELS}, r"baseline: got ndarray of type int64 and shape \(90,\), expected"),
+        (
+            lambda: VALIDATION,
+            {"baseline": Predictions.from_top1(LABELS, LABELS)},
+            "baseline: got other labels than those of validation",
+        ),
+        (lambda: VALIDATION, {"batch_size": 0}, "batch_size: got 0"),
     ],
 )
 def test_bad_input_gets_one_line(validation, settings, message):

@@ -17,7 +17,7 @@ lazy_names(
         "Rewind": "callbacks",
         "ClassAudit": "callbacks",
         # one model
-        "prune": "compress.pruning.pruning",
+        "prune": "compress.pruning.one_shot",
         "sparsity": "compress.pruning.sparsity",
         "shrink": "compress.shrinking.shrink",
         "quantize": "compress.litert.quantize",

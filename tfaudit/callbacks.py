@@ -1,4 +1,4 @@
-"""Keras callbacks: `Pruning`, `HoldMasks` and `Rewind` compress around `model.fit`, `ClassAudit` watches."""
+"""Keras callbacks: `Pruning`, `HoldMasks` and `Rewind` prune inside `model.fit`, `ClassAudit` audits every epoch."""
 
 from __future__ import annotations
 
@@ -15,30 +15,31 @@ from tfaudit.compress.litert.inference import predict
 from tfaudit.compress.pruning.hold_masks import HoldMasks
 from tfaudit.compress.pruning.pruning import Pruning
 from tfaudit.compress.pruning.rewind import Rewind
-from tfaudit.errors import InputError
+from tfaudit.errors import InputError, require
 from tfaudit.predictions import Predictions
 
 __all__ = ["ClassAudit", "HoldMasks", "Pruning", "Rewind"]
 
 
 class ClassAudit(keras.callbacks.Callback):
-    """Audits the model on validation data after every epoch and puts the result into `logs`.
+    """Callback that audits the model on validation data after every epoch and adds the results to `logs`.
 
-    `val_worst_class_recall`; and against a baseline `val_flips` (examples whose top-1 class differs),
-    `val_negative_flips` (right before, wrong now) and `val_intensification` (slope alpha of [R] section 5; NaN where
-    undefined). Callbacks that come after it in the list, such as `ModelCheckpoint`, `EarlyStopping`, `CSVLogger` and
-    `TensorBoard`, see them, and so do the history and the progress bar. Training goes on as without it, bit for bit.
+    The results are `val_worst_class_recall`, and with a baseline `val_flips` (examples whose top-1 class differs),
+    `val_negative_flips` (correct in the baseline, wrong now) and `val_intensification` (slope alpha of [R] section 5;
+    NaN where undefined). Callbacks that come after it in the list, such as `ModelCheckpoint`, `EarlyStopping`,
+    `CSVLogger` and `TensorBoard`, the history and the progress bar receive them. Training is the same without the
+    callback, bit for bit.
 
     Args:
         validation: `(images, labels)` arrays, a `tf.data.Dataset` of batches of them, or a `tfaudit` data set, in
             an order that does not change. Labels are integers `(N,)` or one-hot `(N, C)`.
-        baseline: What to compare with: a Keras model, flatbuffer bytes or the path of either, asked once, here and now
-            (so the model about to be trained will do); or its top-1 classes, integers `(N,)`; or `Predictions`, whose
-            modal labels are taken.
-        batch_size: Images per step.
+        baseline: a Keras model, flatbuffer bytes or the path of either, whose predictions are computed once, right here
+            (so it may be the model to be trained); or its top-1 classes, integers `(N,)`; or `Predictions`, of which
+            the modal labels are used.
+        batch_size: images per step.
 
     Raises:
-        InputError: The validation data or the baseline cannot be used, or they do not belong together.
+        InputError: the validation data or the baseline cannot be used, or they do not belong together.
 
     Example:
         >>> images, labels = np.eye(4, dtype="float32"), np.array([0, 0, 1, 1])
@@ -56,8 +57,7 @@ class ClassAudit(keras.callbacks.Callback):
 
     def __init__(self, validation: Any, *, baseline: Any = None, batch_size: int = 256) -> None:
         super().__init__()
-        if batch_size < 1:
-            raise InputError("batch_size", str(batch_size), "1 or more")
+        require(batch_size >= 1, "batch_size", batch_size, "1 or more")
         self._batch_size = batch_size
         self._validation = _reiterable(validation)
         self._labels = _joined([labels for _, labels in self._batches()])
@@ -66,19 +66,19 @@ class ClassAudit(keras.callbacks.Callback):
         self._history: list[pd.DataFrame] = []
 
     def on_train_begin(self, logs: dict | None = None) -> None:
-        """Begins a new history."""
+        """Start a new history."""
         self._history = []
 
     def on_epoch_end(self, epoch: int, logs: dict | None = None) -> None:
-        """Asks the model and fills `logs`."""
-        predicted = self._ask(self.model)
+        """Audit the model and add the results to `logs`."""
+        predicted = self._predict(self.model)
         if logs is not None:
             metrics = epoch_metrics(self._labels, predicted, self._baseline)
             logs.update({f"val_{name}": value for name, value in metrics.items()})
         self._history.append(self._class_table(epoch, predicted))
 
     def history_frame(self) -> pd.DataFrame:
-        """Recall of every class after every epoch of the latest `fit`.
+        """Return the recall of every class after every epoch of the latest `fit`.
 
         Returns:
             Columns `epoch`, `class`, `class_name`, `recall` (NaN for a class without examples), `support`.
@@ -106,8 +106,8 @@ class ClassAudit(keras.callbacks.Callback):
                 raise InputError("validation", "a batch without labels", "batches of (images, labels)")
             yield batch[0], _class_indices(np.asarray(batch[1]))
 
-    def _ask(self, model: Any) -> np.ndarray:
-        """Top-1 classes `(N,)` on the validation data."""
+    def _predict(self, model: Any) -> np.ndarray:
+        """Return top-1 classes `(N,)` on the validation data."""
         seen: list[np.ndarray] = []
 
         def images() -> Iterator[Any]:
@@ -117,28 +117,30 @@ class ClassAudit(keras.callbacks.Callback):
 
         classes, _ = predict(model, images(), k=1)
         if not np.array_equal(_joined(seen), self._labels):
-            raise InputError("validation: its order or length changes between passes; turn off its shuffling")
+            raise InputError("validation", "another order or length in each pass", "data that are not shuffled")
         return classes[:, 0]
 
     def _classes_of(self, baseline: Any) -> np.ndarray:
         if isinstance(baseline, keras.Model | bytes | str | Path):
-            return self._ask(baseline)
+            return self._predict(baseline)
         if isinstance(baseline, Predictions):
             if not np.array_equal(baseline.labels, self._labels):
-                raise InputError("baseline: its labels are not those of validation; both must hold the same examples")
+                raise InputError(
+                    "baseline", "other labels than those of validation", "the same examples as in validation"
+                )
             return baseline.modal()
         classes = np.asarray(baseline)
         if classes.dtype.kind not in "iu" or classes.shape != self._labels.shape:
             raise InputError(
                 "baseline",
                 f"{type(baseline).__name__} of type {classes.dtype} and shape {classes.shape}",
-                (f"a Keras model, a flatbuffer, a path, Predictions or integer classes of shape {self._labels.shape}"),
+                f"a Keras model, a flatbuffer, a path, Predictions or integer classes of shape {self._labels.shape}",
             )
         return classes
 
 
 def _reiterable(validation: Any) -> Any:
-    """The validation data, arrays as a tuple of two; refused if it can be read only once or not at all."""
+    """Return the validation data, arrays as a tuple of two; raise an `InputError` if they cannot be read repeatedly."""
     if isinstance(validation, tuple):
         if len(validation) != 2:
             raise InputError("validation", f"{len(validation)} parts", "(images, labels)")
@@ -150,16 +152,13 @@ def _reiterable(validation: Any) -> Any:
         return validation
     raise InputError(
         "validation",
-        str(type(validation).__name__),
-        (
-            "(images, labels), a tf.data.Dataset of batches of them or a tfaudit data set, which can be "
-            "read again every epoch"
-        ),
+        type(validation).__name__,
+        "(images, labels), a tf.data.Dataset of batches of them or a tfaudit data set, readable every epoch",
     )
 
 
 def _class_indices(labels: np.ndarray) -> np.ndarray:
-    """Integers `(N,)` from integers `(N,)` or `(N, 1)`, or one-hot `(N, C)`."""
+    """Return integers `(N,)` from integers `(N,)` or `(N, 1)`, or one-hot `(N, C)`."""
     if labels.ndim == 2:
         labels = labels.argmax(axis=1) if labels.shape[1] > 1 else labels[:, 0]
     if labels.ndim != 1 or not np.array_equal(labels, labels.astype(np.int64)) or labels.min(initial=0) < 0:
@@ -173,5 +172,5 @@ def _class_indices(labels: np.ndarray) -> np.ndarray:
 
 def _joined(labels: list[np.ndarray]) -> np.ndarray:
     if not labels:
-        raise InputError("validation", "empty", "one batch or more")
+        raise InputError("validation", "no batches", "one batch or more")
     return np.concatenate(labels)

@@ -1,4 +1,4 @@
-"""Keeps what TensorFlow and LiteRT print, from Python and from C++, off the user's terminal."""
+"""Context managers that silence TensorFlow, LiteRT and TensorFlow Datasets."""
 
 import contextlib
 import io
@@ -17,43 +17,54 @@ _ONE_AT_A_TIME = threading.RLock()
 
 @contextlib.contextmanager
 def captured_output() -> Iterator[io.StringIO]:
-    """Captures file descriptors 1 and 2, `sys.stdout`, `sys.stderr` and Python warnings, and restores them always.
+    """Capture file descriptors 1 and 2, `sys.stdout`, `sys.stderr` and Python warnings.
 
-    The text yielded is complete once the block has ended, however it ended.
-
-    The descriptors belong to the process, so whatever *other* threads print meanwhile is captured too. Two captures
-    in two threads wait for each other.
+    All are restored when the block ends, and then the text that it yields is complete, also after an exception. The
+    descriptors belong to the process, so the output of other threads is captured too. Captures in two threads wait for
+    each other.
 
     Example:
-        >>> with captured_output() as chatter:
-        ...     count = os.write(2, b"from C++, as it were")
-        >>> chatter.getvalue()
-        'from C++, as it were'
+        >>> with captured_output() as output:
+        ...     count = os.write(2, b"as C++ code prints")
+        >>> output.getvalue()
+        'as C++ code prints'
     """
-    chatter = io.StringIO()
-    with _ONE_AT_A_TIME, tempfile.TemporaryFile() as sink:
-        saved = _point_descriptors_to(sink.fileno())
+    output = io.StringIO()
+    with _ONE_AT_A_TIME, tempfile.TemporaryFile() as file:
+        originals = _redirect_descriptors(file.fileno())
         try:
             with (
-                contextlib.redirect_stdout(chatter),
-                contextlib.redirect_stderr(chatter),
+                contextlib.redirect_stdout(output),
+                contextlib.redirect_stderr(output),
                 warnings.catch_warnings(record=True) as caught,
             ):
                 warnings.simplefilter("always")
-                yield chatter
+                yield output
         finally:
-            for descriptor, original in saved.items():
+            for descriptor, original in originals.items():
                 os.dup2(original, descriptor)
                 os.close(original)
-            sink.seek(0)
-            chatter.write(sink.read().decode(errors="replace"))
-            chatter.writelines(f"{warning.category.__name__}: {warning.message}\n" for warning in caught)
+            file.seek(0)
+            output.write(file.read().decode(errors="replace"))
+            output.writelines(f"{warning.category.__name__}: {warning.message}\n" for warning in caught)
+
+
+def _redirect_descriptors(target: int) -> dict[int, int]:
+    """Redirect descriptors 1 and 2 to `target`; return the originals. A closed descriptor stays closed."""
+    originals = {}
+    for stream, descriptor in ((sys.stdout, 1), (sys.stderr, 2)):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+        with contextlib.suppress(OSError):
+            originals[descriptor] = os.dup(descriptor)
+            os.dup2(target, descriptor)
+    return originals
 
 
 def start_tensorflow() -> None:
-    """Imports TensorFlow and starts its devices without its banners; does nothing where it is imported already.
+    """Import TensorFlow and start its devices without its messages; do nothing if it is imported already.
 
-    Its C++ parts log to descriptor 2 before any setting of theirs is read.
+    Its C++ parts write to descriptor 2 before they read any setting.
     """
     if "tensorflow" not in sys.modules:
         with captured_output():
@@ -62,21 +73,9 @@ def start_tensorflow() -> None:
             tf.config.list_logical_devices()
 
 
-def _point_descriptors_to(target: int) -> dict[int, int]:
-    """Points descriptors 1 and 2 to `target`; the originals, by descriptor. A closed one stays closed."""
-    saved = {}
-    for stream, descriptor in ((sys.stdout, 1), (sys.stderr, 2)):
-        with contextlib.suppress(OSError, ValueError, AttributeError):
-            stream.flush()
-        with contextlib.suppress(OSError):
-            saved[descriptor] = os.dup(descriptor)
-            os.dup2(target, descriptor)
-    return saved
-
-
 @contextlib.contextmanager
 def quiet_tfds() -> Iterator[None]:
-    """Within it TFDS shows no progress bars, prints nothing and logs errors only."""
+    """Silence TensorFlow Datasets: no progress bars, no text on standard output, and no logs below errors."""
     import tensorflow_datasets as tfds
 
     loggers = [logging.getLogger(name) for name in ("absl", "tensorflow")]

@@ -166,11 +166,11 @@ def test_the_batch_size_changes_nothing(place, size):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"baseline": "nope.keras"}, "model: there is no file nope.keras"),
+        ({"baseline": "nope.keras"}, "model: got nope.keras, which does not exist"),
         ({"baseline": "names.txt"}, "model: got 'names.txt', expected a .keras or .tflite file"),
         ({"compressed": ("seven.keras",)}, "seven.keras: gives 7 classes, the data have 10; --classes FILE"),
         ({"compressed": ("larger.keras",)}, "larger.keras: takes images of 16 x 16 x 1, they are 8 x 8 x 1; --image-s"),
-        ({"compressed": ("nan.keras",)}, "nan.keras: model: answers NaN or infinity"),
+        ({"compressed": ("nan.keras",)}, "nan.keras: model: got scores of NaN or infinity"),
         ({"data": "colour.npz"}, "dense.keras: takes images of 8 x 8 x 1, they are 8 x 8 x 3"),
         ({"data": "eleven.npz"}, "labels: class 10 occurs, the models give 0 to 9"),
         ({"data": "some"}, "dense.keras: gives 10 classes, the data have 2; --classes FILE"),

@@ -11,7 +11,7 @@ from keras import layers
 from tfaudit.compress.cost import cost, measure_variants
 from tfaudit.compress.counts import counts
 from tfaudit.compress.litert.quantize import quantize
-from tfaudit.compress.pruning.pruning import prune
+from tfaudit.compress.pruning.one_shot import prune
 from tfaudit.errors import InputError
 
 
@@ -78,9 +78,9 @@ def test_variants_are_a_row_each_with_ratios_to_the_first(model, tmp_path):
     ("settings", "message"),
     [
         ({"repeats": -1}, "repeats: got -1, expected a whole number of 0 or more"),
-        ({"repeats": 1.5}, "repeats: 1.5, expected"),
-        ({"threads": 0}, "threads: 0, expected"),
-        ({"images": np.zeros((2, 5, 5, 1))}, r"shape \(2, 5, 5, 1\), the model takes \(N, 8, 8, 1\)"),
+        ({"repeats": 1.5}, "repeats: got 1.5, expected"),
+        ({"threads": 0}, "threads: got 0, expected"),
+        ({"images": np.zeros((2, 5, 5, 1))}, r"got shape \(2, 5, 5, 1\), expected \(N, 8, 8, 1\)"),
     ],
 )
 def test_errors(model, settings, message):

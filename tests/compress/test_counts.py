@@ -7,7 +7,7 @@ from keras import layers
 
 from tfaudit.compress.counts import counts
 from tfaudit.compress.litert.quantize import quantize
-from tfaudit.compress.pruning.pruning import prune
+from tfaudit.compress.pruning.one_shot import prune
 from tfaudit.compress.pruning.sparsity import sparsity
 from tfaudit.errors import InputError
 
@@ -66,10 +66,10 @@ def test_loops_make_flops_a_lower_bound_and_nothing_counted_makes_them_unknown()
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        ("nowhere.tflite", "model: there is no file nowhere.tflite"),
-        ("model.h5", "model: got path model.h5, expected .keras and .tflite files"),
-        (7, "model: int, allowed are"),
-        (b"none", "model: 4 bytes that LiteRT cannot run"),
+        ("nowhere.tflite", "model: got nowhere.tflite, which does not exist"),
+        ("model.h5", "model: got 'model.h5', expected a .keras or .tflite file"),
+        (7, "model: got int, expected a Keras 3 model, flatbuffer bytes or a path"),
+        (b"none", "model: got 4 bytes that LiteRT cannot run"),
     ],
 )
 def test_errors(model, message):

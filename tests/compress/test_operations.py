@@ -7,7 +7,7 @@ import tensorflow as tf
 from keras import layers
 from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
 
-from tfaudit.compress.operations import keras_products
+from tfaudit.compress.operations import keras_operations
 from tfaudit.models.registry import build_model
 
 
@@ -19,10 +19,10 @@ def net(shape, *stack, name="net"):
     return keras.Model(inputs, x, name=name)
 
 
-def multiply_adds(model):
-    found = keras_products(model)
-    assert not found.left_out
-    return [product.multiply_adds for product in found.counted]
+def macs(model):
+    found = keras_operations(model)
+    assert not found.uncounted
+    return [operation.macs for operation in found.counted]
 
 
 @pytest.mark.parametrize(
@@ -49,18 +49,18 @@ def multiply_adds(model):
     ids=lambda value: value.name if isinstance(value, keras.Layer) else None,
 )
 def test_each_layer_by_hand(shape, layer, expected):
-    assert multiply_adds(net(shape, layer)) == expected
+    assert macs(net(shape, layer)) == expected
 
 
 def test_attention_counts_its_products_of_activations():
     inputs = keras.Input((5, 8))
     model = keras.Model(inputs, layers.MultiHeadAttention(2, 3)(inputs, inputs))
     projections, scores = 4 * 5 * 8 * 2 * 3, 2 * 2 * 5 * 5 * 3
-    assert sum(multiply_adds(model)) == projections + scores
+    assert sum(macs(model)) == projections + scores
 
 
 def test_lenet_by_hand():
-    found = multiply_adds(build_model("lenet_r", (28, 28, 1), 10))
+    found = macs(build_model("lenet_r", (28, 28, 1), 10))
     assert found == [28 * 28 * 6 * 25, 10 * 10 * 16 * 25 * 6, 400 * 120, 120 * 84, 84 * 10]
 
 
@@ -81,7 +81,7 @@ def resnet50_by_formula(*, stride_in_middle):
 @pytest.mark.slow
 def test_resnet50_is_the_published_number():
     assert resnet50_by_formula(stride_in_middle=True) == pytest.approx(4.09e9, rel=1e-3)  # torchvision's table
-    found = keras_products(keras.applications.ResNet50(weights=None))
+    found = keras_operations(keras.applications.ResNet50(weights=None))
     assert found.flops == 2 * resnet50_by_formula(stride_in_middle=False)
     assert found.flops / 2 == pytest.approx(3.86e9, rel=1e-3)
 
@@ -112,17 +112,17 @@ def profiled(model, shape):
     ids=["resnet20", "separable"],
 )
 def test_equal_to_tensorflows_profiler(model):
-    assert keras_products(model).flops == profiled(model, model.input_shape[1:])
+    assert keras_operations(model).flops == profiled(model, model.input_shape[1:])
 
 
 def test_zero_filters_save_what_a_narrower_layer_saves():
     wide, narrow = (net((8, 8, 3), layers.Conv2D(width, 3, name="conv")) for width in (8, 3))
     kernel = wide.get_layer("conv").kernel
     kernel.assign(np.where(np.arange(8) < 3, kernel.numpy(), 0))
-    found = keras_products(wide)
-    assert found.effective_flops == keras_products(narrow).flops < found.flops
+    found = keras_operations(wide)
+    assert found.effective_flops == keras_operations(narrow).flops < found.flops
     kernel.assign(np.zeros(kernel.shape))
-    assert keras_products(wide).effective_flops == 0
+    assert keras_operations(wide).effective_flops == 0
 
 
 @pytest.mark.parametrize(
@@ -143,16 +143,16 @@ def test_zeros_are_found_behind_casts_reshapes_and_compiled_functions(layer):
     flat = np.ones(np.prod(kernel.shape))
     flat[: len(flat) // 4] = 0
     kernel.assign(flat.reshape(kernel.shape))
-    (product,) = keras_products(model).counted
-    assert product.effective == 0.75 * product.multiply_adds
-    assert product.name == kernel.path
+    (operation,) = keras_operations(model).counted
+    assert operation.effective_macs == 0.75 * operation.macs
+    assert operation.name == kernel.path
 
 
 def test_what_is_used_twice_counts_twice_wherever_it_lies():
     conv, inputs = layers.Conv2D(3, 3, padding="same"), keras.Input((6, 6, 3))
     once, twice = keras.Model(inputs, conv(inputs)), keras.Model(inputs, conv(conv(inputs)))
     nested = keras.Model(inputs, once(conv(inputs)))
-    assert 2 * keras_products(once).flops == keras_products(twice).flops == keras_products(nested).flops
+    assert 2 * keras_operations(once).flops == keras_operations(twice).flops == keras_operations(nested).flops
 
 
 class Own(keras.Model):
@@ -168,16 +168,16 @@ class Own(keras.Model):
 def test_own_models_and_fixed_batches():
     own = Own()
     own.build((None, 4))
-    assert multiply_adds(own) == [20]
+    assert macs(own) == [20]
     fixed = keras.Input(batch_shape=(3, 4))
-    assert multiply_adds(keras.Model(fixed, layers.Dense(5)(fixed))) == [20]
+    assert macs(keras.Model(fixed, layers.Dense(5)(fixed))) == [20]
 
 
 def test_loops_are_named_not_guessed():
-    found = keras_products(net((7, 3), layers.LSTM(4, name="memory")))
-    (loop,) = found.left_out
+    found = keras_operations(net((7, 3), layers.LSTM(4, name="memory")))
+    (loop,) = found.uncounted
     assert "memory" in loop
 
 
 def test_open_sides_count_as_64_pixels():
-    assert multiply_adds(net((None, None, 2), layers.Conv2D(3, 1))) == [64 * 64 * 2 * 3]
+    assert macs(net((None, None, 2), layers.Conv2D(3, 1))) == [64 * 64 * 2 * 3]

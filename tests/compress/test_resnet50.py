@@ -11,7 +11,7 @@ from PIL import Image
 
 from tfaudit.compress.litert.inference import predict
 from tfaudit.compress.litert.quantize import quantize
-from tfaudit.compress.pruning.pruning import prune
+from tfaudit.compress.pruning.one_shot import prune
 
 pytestmark = [pytest.mark.slow, pytest.mark.data]
 

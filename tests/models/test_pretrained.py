@@ -48,8 +48,8 @@ def test_it_saves_and_converts(file, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("nope.keras", (6, 6, 3)), "there is no file nope.keras"),
-        ((None, (8, 6, 3)), r"takes images \(6, 6, 3\), and the data set has \(8, 6, 3\)"),
+        (("nope.keras", (6, 6, 3)), "model: got nope.keras, which does not exist"),
+        ((None, (8, 6, 3)), r"which takes images \(6, 6, 3\), expected \(8, 6, 3\), those of the data set"),
         ((None, (6, 6, 3), "zca"), "preprocess: got 'zca', expected none, unit, tf, caffe, torch"),
     ],
 )
@@ -63,7 +63,7 @@ def test_a_file_that_is_no_model_or_was_cut_off(file, tmp_path, length):
     content = Path(file).read_bytes()
     cut = tmp_path / "cut.keras"
     cut.write_bytes(content[: int(len(content) * length) if length < 1 else length])
-    with pytest.raises(InputError, match=r"model: .*cut\.keras cannot be loaded \(.+\)"):
+    with pytest.raises(InputError, match=r"model: .*cut\.keras, which Keras cannot load \(.+\)"):
         load_pretrained(cut, (6, 6, 3))
 
 
@@ -72,5 +72,5 @@ def test_a_file_whose_description_is_empty(file, tmp_path):
     with zipfile.ZipFile(file) as old, zipfile.ZipFile(odd, "w") as new:
         for name in old.namelist():
             new.writestr(name, b"{}" if name == "config.json" else old.read(name))
-    with pytest.raises(InputError, match=r"model: .*odd\.keras cannot be loaded \(.+\)"):
+    with pytest.raises(InputError, match=r"model: .*odd\.keras, which Keras cannot load \(.+\)"):
         load_pretrained(odd, (6, 6, 3))

@@ -180,19 +180,19 @@ def test_a_member_depends_on_its_seeds_alone(made, tmp_path):
 def test_ratios_that_cannot_be_reached_and_layers_that_are_not_there():
     model = keras.Sequential([keras.Input((9,)), keras.layers.Dense(10, name="only")])
     assert sparsity_at(model, 4) == pytest.approx(1 - 15 / 90)
-    with pytest.raises(InputError, match=r"ratio: 20, but 90 of 100 parameters can go: the ratio stays below 10"):
+    with pytest.raises(InputError, match=r"ratio: got 20, expected below 10, .* 90 of 100 parameters can be pruned"):
         sparsity_at(model, 20)
 
 
 @pytest.mark.parametrize(
     ("variant", "message"),
     [
-        (Pruned(0.5, method="l1", treatment="finetune"), "method: expected .* with granularity='weight', came 'l1'"),
+        (Pruned(0.5, method="l1", treatment="finetune"), "method: got 'l1', expected .* with granularity='weight'"),
         (
             Pruned(0.5, treatment="one_shot", spare=("nope",)),
             "spare: got 'nope', no layer with a kernel, expected some of",
         ),
-        (Pruned(ratio=500, treatment="one_shot"), "ratio: 500, but"),
+        (Pruned(ratio=500, treatment="one_shot"), "ratio: got 500, expected below"),
     ],
 )
 def test_what_no_member_can_be_made_of_is_told_before_any_is(made, variant, message):

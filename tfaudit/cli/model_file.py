@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from tfaudit.errors import InputError, require
+from tfaudit.compress.model_files import image_shape, read_model
+from tfaudit.errors import InputError
 from tfaudit.stats.ranking import RankedClasses
 
 __all__ = ["ModelFile"]
@@ -38,22 +39,9 @@ class ModelFile:
         Raises:
             InputError: no such file, or none that holds a model.
         """
-        require(path.suffix in (".keras", ".tflite"), "model", str(path), "a .keras or .tflite file")
-        if not path.is_file():
-            raise InputError(f"model: there is no file {path}")
         with _naming(path):
-            if path.suffix == ".tflite":
-                from tfaudit.compress.litert.flatbuffer import Flatbuffer
-
-                content = path.read_bytes()
-                return cls(path, content, Flatbuffer(content).image_shape)
-            from tfaudit.quiet import start_tensorflow
-
-            start_tensorflow()
-            from tfaudit.compress.keras_model import KerasForward, load_model
-
-            model = load_model(path)
-            return cls(path, model, KerasForward(model).image_shape)
+            model = read_model(path)
+            return cls(path, model, image_shape(model))
 
     def require_shape(self, shape: tuple[int, ...]) -> None:
         """Refuses images of another shape than the model takes.

@@ -1,22 +1,34 @@
-"""Compression of Keras 3 models: pruning, shrinking, TensorFlow Lite conversion, and what they save."""
+"""Compression of Keras 3 models, and its costs.
+
+- Pruning: `prune` (one-shot, in place), the callbacks `Pruning` (gradual, inside `model.fit`), `HoldMasks` (constant
+  masks) and `Rewind` (back to early weights); `sparsity` counts zeros, `sparsity_at` converts a compression ratio, and
+  `TFMOT` selects weights as TF-MOT does. The methods are the functions of `tfaudit.compress.pruning.scores`.
+- Shrinking: `shrink` removes channels that contribute nothing and returns a `Shrunk` model with the same outputs.
+- TensorFlow Lite: `quantize` converts a model to a flatbuffer; `predict` runs Keras models and flatbuffers.
+- Costs: `cost` measures size, operations and latency of one model (`Cost`), `measure_variants` of several; `counts`
+  only counts, and `latencies` only times.
+"""
 
 from tfaudit.lazy_names import lazy_names
 
 lazy_names(
     __name__,
     {
-        "prune": "pruning.pruning",
+        "prune": "pruning.one_shot",
         "Pruning": "pruning.pruning",
-        "TFMOT": "pruning.tfmot_masks",
         "HoldMasks": "pruning.hold_masks",
         "Rewind": "pruning.rewind",
+        "TFMOT": "pruning.tfmot_masks",
         "sparsity": "pruning.sparsity",
         "sparsity_at": "pruning.sparsity",
         "shrink": "shrinking.shrink",
         "Shrunk": "shrinking.shrink",
         "quantize": "litert.quantize",
+        "ConversionError": "litert.quantize",
         "predict": "litert.inference",
         "latencies": "litert.latency",
+        "counts": "counts",
+        "Counts": "counts",
         "cost": "cost",
         "Cost": "cost",
         "measure_variants": "cost",

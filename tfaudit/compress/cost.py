@@ -1,4 +1,4 @@
-"""What compression buys: size, work and time of a model, as one row."""
+"""Cost of a model: size, operations and latency."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _GZIP_LEVEL = 6
 
 @dataclasses.dataclass(frozen=True)
 class Cost:
-    """What a model costs on a device.
+    """Size, operations and latency of a model.
 
     Attributes:
-        counts: Weights, zeros and floating-point operations.
-        bytes: Of the flatbuffer; a Keras model's is its float32 conversion.
-        gzipped_bytes: Of the same, compressed by gzip at level 6: what a download takes. This is where zeros save.
-        latency: Rows of `latencies` for batches of 1 and 32 images, on this machine.
+        counts: weights, zeros and floating-point operations.
+        bytes: size of the flatbuffer; for a Keras model, of its float32 conversion.
+        gzipped_bytes: its size after gzip at level 6, the size of a download. Zeros reduce this size.
+        latency: rows of `latencies` for batches of 1 and 32 images, on this machine.
     """
 
     counts: Counts
@@ -42,20 +42,20 @@ class Cost:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader has to know, one sentence each."""
+        """Notes on the counts, one sentence each."""
         return self.counts.notes
 
     def frame(self) -> pd.DataFrame:
-        """One row.
+        """Return one row.
 
         Columns: `parameters`, `prunable`, `zeros`, `sparsity`, `flops`, `effective_flops`, `bytes`, `gzipped_bytes`,
         and for batches of 1 and 32 images `latency_1_ms`, `latency_1_q25_ms`, `latency_1_q75_ms`, `latency_32_ms`,
-        ...: median and quartiles of milliseconds, NaN where they were not measured.
+        ...: median and quartiles in milliseconds, NaN where not measured.
         """
         return pd.DataFrame([self._row()])
 
     def summary(self) -> dict[str, Any]:
-        """The row as plain numbers, and the `notes`; None stands for what was not measured."""
+        """Return the row as plain numbers, None where not measured, and the `notes`."""
         row = {name: None if value != value else value for name, value in self._row().items()}
         return {**row, "notes": list(self.notes)}
 
@@ -75,29 +75,30 @@ def cost(
     repeats: int = REPEATS,
     images: np.ndarray | None = None,
 ) -> Cost:
-    """Measures size, work and latency of a Keras model or a flatbuffer.
+    """Measure size, operations and latency of a Keras model or a flatbuffer.
 
-    A Keras model is counted as it is, and its bytes and latency are those of its float32 flatbuffer. To compare models,
-    use `measure_variants`, which lets them take turns: a machine's speed drifts by more than many compressions gain.
+    Weights and operations are those of the model itself; the bytes and latency of a Keras model are those of its
+    float32 flatbuffer. To compare models use `measure_variants`, which interleaves them: the speed of a machine drifts
+    by more than many compressions gain.
 
     Args:
-        model: A built Keras 3 model, the bytes of a flatbuffer, or the path of a `.keras` or `.tflite` file.
-        threads: Threads of LiteRT.
-        repeats: Samples of the latency; 0 measures none.
-        images: What the network is fed, `(N, H, W, C)`; without them seeded pixels.
+        model: a built Keras 3 model, the bytes of a flatbuffer, or the path of a `.keras` or `.tflite` file.
+        threads: number of threads of LiteRT.
+        repeats: number of latency samples; 0 measures none.
+        images: inputs of the network, `(N, H, W, C)`; seeded pixels by default.
 
     Raises:
-        InputError: A model, images or a setting that cannot be used.
-        ConversionError: The model cannot be converted.
+        InputError: a model, images or a setting that cannot be used.
+        ConversionError: the model cannot be converted.
 
     Example:
         >>> import keras
         >>> inputs = keras.Input((8, 8, 1))
-        >>> spent = cost(keras.Model(inputs, keras.layers.Conv2D(2, 3)(inputs)), repeats=3)
-        >>> spent.frame()[["parameters", "flops"]]
+        >>> conv_cost = cost(keras.Model(inputs, keras.layers.Conv2D(2, 3)(inputs)), repeats=3)
+        >>> conv_cost.frame()[["parameters", "flops"]]
            parameters  flops
         0          20   1296
-        >>> bool(0 < spent.latency["latency_ms"][0] < spent.latency["latency_ms"][1])
+        >>> bool(0 < conv_cost.latency["latency_ms"][0] < conv_cost.latency["latency_ms"][1])
         True
     """
     (only,) = _costs({"model": model}, repeats, threads, images).values()
@@ -111,24 +112,24 @@ def measure_variants(
     repeats: int = REPEATS,
     images: np.ndarray | None = None,
 ) -> pd.DataFrame:
-    """Costs of several models of one task, such as one member of each variant of a study, timed in turns.
+    """Measure the costs of several models of one task, such as one member of each variant, with interleaved timing.
 
-    Run it alone, after the population is made: workers that train meanwhile disturb each other's clocks. All
-    flatbuffers are in memory together.
+    Run it alone, after the population has been trained: other work on the machine disturbs the timing. All flatbuffers
+    are in memory together.
 
     Args:
-        models: As `cost` takes them, by the name of the variant; ratios are to the first.
-        threads: Threads of LiteRT.
-        repeats: Rounds in which each has its turn; 0 measures no latency.
-        images: What the networks are fed, `(N, H, W, C)`; without them seeded pixels.
+        models: models as in `cost`, by the name of the variant; ratios are to the first.
+        threads: number of threads of LiteRT.
+        repeats: number of rounds, in each of which every model is timed once; 0 measures no latency.
+        images: inputs of the networks, `(N, H, W, C)`; seeded pixels by default.
 
     Returns:
-        A row per model: `variant`, the columns of `Cost.frame`, and `latency_1_ratio` and `latency_32_ratio`, medians
-        over rounds of the ratio to the first model.
+        A row per model: `variant`, the columns of `Cost.frame`, and `latency_1_ratio` and `latency_32_ratio`, the
+        median over rounds of the ratio to the first model.
 
     Raises:
-        InputError: A model, images or a setting that cannot be used.
-        ConversionError: A model cannot be converted.
+        InputError: a model, images or a setting that cannot be used.
+        ConversionError: a model cannot be converted.
 
     Example:
         >>> import keras
@@ -139,10 +140,10 @@ def measure_variants(
         1       8          40     64
     """
     rows = []
-    for name, spent in _costs(models, repeats, threads, images).items():
-        ratios = spent.latency.set_index("batch")["ratio"]
+    for name, model_cost in _costs(models, repeats, threads, images).items():
+        ratios = model_cost.latency.set_index("batch")["ratio"]
         extra = {f"latency_{batch}_ratio": float(ratios.get(batch, np.nan)) for batch in BATCHES}
-        rows.append(spent.frame().assign(**extra).assign(variant=name))
+        rows.append(model_cost.frame().assign(**extra).assign(variant=name))
     table = pd.concat(rows, ignore_index=True)
     return table[["variant", *table.columns.drop("variant")]]
 
@@ -151,16 +152,16 @@ def _costs(models: Mapping[str, Any], repeats: int, threads: int, images: np.nda
     require(len(models) > 0, "models", dict(models), "one model or more")
     whole = isinstance(repeats, int | np.integer) and not isinstance(repeats, bool)
     require(whole and repeats >= 0, "repeats", repeats, "a whole number of 0 or more")
-    found, contents = {}, {}
+    model_counts, contents = {}, {}
     for name, model in models.items():
         opened = open_model(model)
-        found[name], contents[name] = counts(opened), as_flatbuffer(opened, images)
+        model_counts[name], contents[name] = counts(opened), as_flatbuffer(opened, images)
     times = pd.DataFrame(columns=list(COLUMNS))
     if repeats:
         times = latencies(contents, batches=BATCHES, repeats=repeats, threads=threads, images=images)
     return {
         name: Cost(
-            counts=found[name],
+            counts=model_counts[name],
             bytes=len(content),
             gzipped_bytes=len(gzip.compress(content, _GZIP_LEVEL, mtime=0)),
             latency=times[times["model"] == name].reset_index(drop=True),

@@ -1,4 +1,4 @@
-"""What a model consists of: its weights, its zeros and its multiplications."""
+"""Counts of a model: its weights, its zeros and its floating-point operations."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from tfaudit.compress.model_files import open_model
 if TYPE_CHECKING:
     import keras
 
-    from tfaudit.compress.operations import Products
+    from tfaudit.compress.operations import Operations
 
 __all__ = ["Counts", "counts"]
 
 
 @dataclasses.dataclass(frozen=True)
 class Counts:
-    """Weights and multiplications of a model.
+    """Weights, zeros and floating-point operations of a model.
 
     Attributes:
-        parameters: All weights, BatchNorm's averages too. A flatbuffer has BatchNorm folded into its kernels and drops
-            biases that are zero, so it has fewer.
-        prunable: Weights in kernels.
-        zeros: Zeros among the prunable weights; in an integer kernel also what rounding made zero.
-        flops: Operations for one image, 2 per multiply-add of a convolution or matrix product; NaN where unknown.
-        effective_flops: The same without those whose kernel weight is zero: what hardware that skips zeros would
-            do. LiteRT on a CPU does not skip them.
-        notes: What was left out, one sentence each.
+        parameters: all weights, including BatchNorm's averages. A flatbuffer has fewer, since BatchNorm is folded into
+            its kernels and biases that are zero are dropped.
+        prunable: weights in kernels.
+        zeros: zeros among the prunable weights; in an integer kernel, also those due to rounding.
+        flops: operations for one image, 2 per multiply-accumulate of a convolution or matrix product; NaN if unknown.
+        effective_flops: operations whose kernel weight is not zero: those of hardware that skips zeros. LiteRT on a
+            CPU does not skip them.
+        notes: what is not counted, one sentence each.
     """
 
     parameters: int
@@ -40,29 +40,28 @@ class Counts:
 
     @property
     def sparsity(self) -> float:
-        """Zeros as a share of the prunable weights; 0 where there are none."""
+        """Share of zeros among the prunable weights; 0 if there are none."""
         return self.zeros / max(self.prunable, 1)
 
     def summary(self) -> dict[str, Any]:
-        """All figures, and `sparsity`, as plain numbers; the notes stay here."""
-        figures = {field.name: getattr(self, field.name) for field in dataclasses.fields(self) if field.name != "notes"}
+        """Return all figures, and `sparsity`, as plain numbers, without the notes."""
         names = ("parameters", "prunable", "zeros", "sparsity", "flops", "effective_flops")
-        return {name: (figures | {"sparsity": self.sparsity})[name] for name in names}
+        return {name: getattr(self, name) for name in names}
 
 
 def counts(model: keras.Model | bytes | str | Path) -> Counts:
-    """Counts weights, zeros and floating-point operations; cheap enough to do for every member of a population.
+    """Count weights, zeros and floating-point operations, fast enough for every member of a population.
 
-    Convolutions and matrix products of any layer are counted, also of your own and of attention: for a Keras model in
-    the graph it traces (LeNet: 0.02 s), for a flatbuffer in its list of operators. Operations on each element, such as
-    biases, activations and pooling, are not, as is common.
+    Convolutions and matrix products of any layer are counted, including custom layers and attention: for a Keras model
+    in its traced graph (LeNet: 0.02 s), for a flatbuffer in its list of operators. Elementwise operations, such as
+    biases, activations and pooling, are not counted, as is common.
 
     Args:
-        model: A built Keras 3 model, the bytes of a flatbuffer, or the path of a `.keras` or `.tflite` file. A side
-            that its input leaves open counts as 64 pixels.
+        model: a built Keras 3 model, the bytes of a flatbuffer, or the path of a `.keras` or `.tflite` file. An open
+            side of its input counts as 64 pixels.
 
     Raises:
-        InputError: Not such a model.
+        InputError: not such a model.
 
     Example:
         >>> import keras
@@ -73,7 +72,7 @@ def counts(model: keras.Model | bytes | str | Path) -> Counts:
     opened = open_model(model)
     if isinstance(opened, bytes):
         return _of_flatbuffer(opened)
-    from tfaudit.compress.operations import keras_products
+    from tfaudit.compress.operations import keras_operations
     from tfaudit.compress.pruning.sparsity import sparsity
 
     rows = sparsity(opened).set_index("kernel").to_dict("index")
@@ -81,7 +80,7 @@ def counts(model: keras.Model | bytes | str | Path) -> Counts:
         parameters=rows["total: model"]["parameters"],
         prunable=rows["total: kernels"]["parameters"],
         zeros=rows["total: kernels"]["zeros"],
-        **_figures(keras_products(opened)),
+        **_figures(keras_operations(opened)),
     )
 
 
@@ -89,7 +88,7 @@ def _of_flatbuffer(content: bytes) -> Counts:
     from tfaudit.compress.litert.flatbuffer_contents import read_flatbuffer
 
     contents = read_flatbuffer(content)
-    figures = _figures(contents.products)
+    figures = _figures(contents.operations)
     figures["notes"] += contents.notes
     if contents.sparse:
         figures["notes"] += (
@@ -99,11 +98,11 @@ def _of_flatbuffer(content: bytes) -> Counts:
     return Counts(contents.parameters, contents.prunable, contents.zeros, **figures)
 
 
-def _figures(products: Products) -> dict[str, Any]:
-    left_out = products.left_out
-    unknown = bool(left_out) and not products.counted
+def _figures(operations: Operations) -> dict[str, Any]:
+    uncounted = operations.uncounted
+    unknown = bool(uncounted) and not operations.counted
     return {
-        "flops": float("nan") if unknown else products.flops,
-        "effective_flops": float("nan") if unknown else products.effective_flops,
-        "notes": (f"FLOPs are a lower bound: they leave out {', '.join(left_out)}",) if left_out else (),
+        "flops": float("nan") if unknown else operations.flops,
+        "effective_flops": float("nan") if unknown else operations.effective_flops,
+        "notes": (f"FLOPs are a lower bound: they leave out {', '.join(uncounted)}",) if uncounted else (),
     }

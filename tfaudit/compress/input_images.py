@@ -1,4 +1,4 @@
-"""Images as a model takes them: batches, checked shape, the input's type."""
+"""Images as model inputs: in batches, of a checked shape, in the input's type."""
 
 from __future__ import annotations
 
@@ -12,42 +12,42 @@ from tfaudit.errors import InputError
 __all__ = ["OPEN_SIDE", "as_input", "image_batches"]
 
 OPEN_SIDE = 64
-"""Pixels tried where a model's input leaves a side open."""
+"""Pixels that stand for an open side of a model's input."""
 
 
 def as_input(images: np.ndarray, shape: tuple[int | None, ...], dtype: np.dtype) -> np.ndarray:
-    """The images in the model's input type, C-contiguous.
+    """Return the images in the model's input type, C-contiguous.
 
     Args:
-        images: `(N, H, W, C)`, or of whatever rank the model's input has.
-        shape: The model's input shape without the batch; `None` leaves a side open.
-        dtype: The model's input type. uint8 pixels become floats of the same value; floats never become integers.
+        images: `(N, H, W, C)`, or of another rank if the model's input has it.
+        shape: the model's input shape without the batch; None for an open side.
+        dtype: the model's input type. uint8 pixels become floats of the same value; floats never become integers.
 
     Raises:
-        InputError: The shape does not fit, or the type would lose its values.
+        InputError: the shape does not fit, or the conversion would change values.
     """
     fits = images.ndim == len(shape) + 1 and all(
-        want in (None, got) for want, got in zip(shape, images.shape[1:], strict=True)
+        side in (None, size) for side, size in zip(shape, images.shape[1:], strict=True)
     )
     if not fits:
         want = ", ".join("any" if side is None else str(side) for side in shape)
-        raise InputError(f"images: shape {images.shape}, the model takes (N, {want})")
+        raise InputError("images", f"shape {images.shape}", f"(N, {want}), as the model takes them")
     if not np.can_cast(images.dtype, dtype, "same_kind"):
-        raise InputError(f"images: type {images.dtype}, the model takes {dtype}")
+        raise InputError("images", f"type {images.dtype}", f"{dtype}, as the model takes them")
     return np.ascontiguousarray(images, dtype)
 
 
 def image_batches(images: Any, batch_size: int) -> Iterator[np.ndarray]:
-    """The images, batch by batch.
+    """Yield images batch by batch.
 
     Args:
-        images: An array `(N, ...)`, cut into batches of `batch_size`; an object with `batches(batch_size)`, such as a
+        images: an array `(N, ...)`, cut into batches of `batch_size`; an object with `batches(batch_size)`, such as a
             `tfaudit` data set; or an iterable of batches, such as a `tf.data.Dataset`, each the images alone or a
-            tuple that starts with them. An iterable's own batches are kept.
-        batch_size: At least 1.
+            tuple that starts with them. An iterable keeps its own batches.
+        batch_size: at least 1.
 
     Raises:
-        InputError: Something else.
+        InputError: none of these.
     """
     if batch_size < 1:
         raise InputError("batch_size", str(batch_size), "1 or more")
@@ -57,14 +57,14 @@ def image_batches(images: Any, batch_size: int) -> Iterator[np.ndarray]:
         return
     batches = images.batches(batch_size) if hasattr(images, "batches") else images
     if not isinstance(batches, Iterable) or isinstance(batches, str | bytes | dict):
-        raise InputError("images", str(type(images).__name__), "an array, a data set or an iterable of batches")
+        raise InputError("images", type(images).__name__, "an array, a data set or an iterable of batches")
     for batch in batches:
         yield _array(batch[0] if isinstance(batch, tuple) else batch)
 
 
 def _array(batch: Any) -> np.ndarray:
     if not hasattr(batch, "__array__"):
-        raise InputError("images", f"a batch is {type(batch).__name__}", "arrays and tuples that start with one")
+        raise InputError("images", f"a batch of type {type(batch).__name__}", "arrays and tuples that start with one")
     array = np.asarray(batch)
     if array.dtype.kind not in "fiub" and array.dtype.name != "bfloat16":
         raise InputError("images", f"values of type {array.dtype}", "integers and floats")

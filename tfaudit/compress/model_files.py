@@ -1,42 +1,89 @@
-"""A model from whatever holds it: the model itself, the bytes of a flatbuffer, or the path of either."""
+"""Models from any source: the model itself, the bytes of a flatbuffer, or the path of a model file."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tfaudit.errors import InputError
+from tfaudit.errors import InputError, one_line
+from tfaudit.quiet import start_tensorflow
 
 if TYPE_CHECKING:
     import keras
 
-__all__ = ["open_model"]
+__all__ = ["SUFFIXES", "image_shape", "load_keras", "open_model", "read_model"]
+
+SUFFIXES = (".keras", ".tflite")
+"""Suffixes of model files."""
 
 
-def open_model(model: Any) -> keras.Model | bytes:
-    """The flatbuffer as bytes, or else the Keras model, checked; reading a `.tflite` file imports no TensorFlow.
+def open_model(model: keras.Model | bytes | str | Path) -> keras.Model | bytes:
+    """Return a flatbuffer as bytes, or a Keras model that was checked. A flatbuffer needs no TensorFlow.
 
     Args:
-        model: A Keras 3 model, the bytes of a flatbuffer, or the path of a `.keras` or `.tflite` file.
+        model: a Keras 3 model, the bytes of a flatbuffer, or the path of a `.keras` or `.tflite` file.
 
     Raises:
-        InputError: None of these, or a file that is not there or cannot be read.
+        InputError: none of these, or a file that is missing or cannot be read.
 
     Example:
         >>> open_model("model.h5")
         Traceback (most recent call last):
-        tfaudit.errors.InputError: model: got path model.h5, expected .keras and .tflite files
+        tfaudit.errors.InputError: model: got 'model.h5', expected a .keras or .tflite file
     """
-    if isinstance(model, bytes | bytearray | memoryview):
-        return bytes(model)
-    if isinstance(model, str | Path):
-        path = Path(model)
-        if path.suffix not in (".keras", ".tflite"):
-            raise InputError("model", f"path {path}", ".keras and .tflite files")
-        if not path.is_file():
-            raise InputError(f"model: there is no file {path}")
-        if path.suffix == ".tflite":
-            return path.read_bytes()
-    from tfaudit.compress.keras_model import check_model, load_model
+    opened: Any = read_model(Path(model)) if isinstance(model, str | Path) else model
+    if isinstance(opened, bytes | bytearray | memoryview):
+        return bytes(opened)
+    from tfaudit.compress.keras_model import check_model
 
-    return check_model(load_model(path) if isinstance(model, str | Path) else model)
+    return check_model(opened)
+
+
+def read_model(path: Path) -> keras.Model | bytes:
+    """Return the Keras model in a `.keras` file, not compiled, or the bytes of a `.tflite` file.
+
+    Raises:
+        InputError: another suffix, no such file, or one that Keras cannot load.
+    """
+    if path.suffix == ".keras":
+        return load_keras(path)
+    _require_file(path, *SUFFIXES)
+    return path.read_bytes()
+
+
+def load_keras(path: Path) -> keras.Model:
+    """Return the Keras model in a `.keras` file, not compiled.
+
+    Raises:
+        InputError: another suffix, no such file, or one that Keras cannot load.
+    """
+    _require_file(path, ".keras")
+    start_tensorflow()
+    import keras
+
+    try:
+        return keras.saving.load_model(path, compile=False)
+    except Exception as error:  # Keras raises whatever its layers, h5py, zipfile and json raise.
+        raise InputError("model", f"{path}, which Keras cannot load ({one_line(error)})", "a Keras 3 model") from error
+
+
+def _require_file(path: Path, *suffixes: str) -> None:
+    if path.suffix not in suffixes:
+        raise InputError("model", repr(str(path)), f"a {' or '.join(suffixes)} file")
+    if not path.is_file():
+        raise InputError("model", f"{path}, which does not exist", "an existing file")
+
+
+def image_shape(model: keras.Model | bytes) -> tuple[int | None, ...]:
+    """Return the `(H, W, channels)` of the images that an opened model takes; None for an open side.
+
+    Raises:
+        InputError: not a model with one input and one output.
+    """
+    if isinstance(model, bytes):
+        from tfaudit.compress.litert.flatbuffer import Flatbuffer
+
+        return Flatbuffer(model).image_shape
+    from tfaudit.compress.keras_model import KerasForward
+
+    return KerasForward(model).image_shape

@@ -1,4 +1,4 @@
-"""The multiplications of a Keras model: convolutions and matrix products, counted in its traced graph."""
+"""Convolutions and matrix products of a Keras model, counted in its traced graph."""
 
 from __future__ import annotations
 
@@ -12,69 +12,69 @@ import tensorflow as tf
 
 from tfaudit.compress.keras_model import KerasForward
 
-__all__ = ["Product", "Products", "keras_products"]
+__all__ = ["Operation", "Operations", "keras_operations"]
 
 
 @dataclass(frozen=True)
-class Product:
+class Operation:
     """One convolution or matrix product.
 
     Attributes:
-        name: Of its kernel, as in `tfaudit.sparsity` or in the flatbuffer; without a kernel, of the operation.
-        multiply_adds: For one image; padding counts as pixels do.
-        effective: The same without those whose kernel weight is zero.
+        name: name of its kernel, as in `tfaudit.sparsity` or in the flatbuffer; without a kernel, of the operation.
+        macs: multiply-accumulates for one image; padding counts like pixels.
+        effective_macs: multiply-accumulates whose kernel weight is not zero.
     """
 
     name: str
-    multiply_adds: int
-    effective: int
+    macs: int
+    effective_macs: int
 
 
 @dataclass(frozen=True)
-class Products:
+class Operations:
     """All convolutions and matrix products of a model.
 
     Attributes:
-        counted: One entry per operation, in the order they run.
-        left_out: Operations that multiply too but whose work cannot be read off, such as a recurrent layer's loop.
+        counted: one entry per operation, in the order of execution.
+        uncounted: names of operations that multiply an unknown number of times, such as a recurrent layer's loop.
     """
 
-    counted: tuple[Product, ...]
-    left_out: tuple[str, ...] = ()
+    counted: tuple[Operation, ...]
+    uncounted: tuple[str, ...] = ()
 
     @property
     def flops(self) -> int:
-        """Floating-point operations for one image: a multiply-add is two."""
-        return 2 * sum(product.multiply_adds for product in self.counted)
+        """Floating-point operations for one image: two per multiply-accumulate."""
+        return 2 * sum(operation.macs for operation in self.counted)
 
     @property
     def effective_flops(self) -> int:
-        """The same without the multiply-adds whose kernel weight is zero."""
-        return 2 * sum(product.effective for product in self.counted)
+        """Floating-point operations whose kernel weight is not zero."""
+        return 2 * sum(operation.effective_macs for operation in self.counted)
 
 
-def keras_products(model: Any) -> Products:
-    """The convolutions and matrix products of one inference pass, from the graph that Keras traces.
+def keras_operations(model: Any) -> Operations:
+    """Count the convolutions and matrix products of one inference pass, in the graph that Keras traces.
 
-    Every weight of a kernel is used equally often, so zeros save their share: a kernel of n weights, m of them not
-    zero, and M multiply-adds needs M m / n. Products of activations, as in attention, count too. What works on each
-    element (biases, normalisation, activations, pooling) is left out, as is common; for a convnet that is about 1 %.
+    Every weight of a kernel is used equally often, so zeros save their share: a kernel of n weights, m of them nonzero,
+    with M multiply-accumulates needs M m / n of them. Products of activations, as in attention, count too. Elementwise
+    operations (biases, normalisation, activations, pooling) do not, as is common; in a convnet they are about 1 %.
 
     Args:
-        model: A built Keras 3 model with one input and one output. Where the input leaves a side open, it is 64.
+        model: a built Keras 3 model with one input and one output. An open side of the input counts as 64 pixels.
 
     Returns:
-        The products, for one image.
+        The operations for one image.
 
     Raises:
-        InputError: Not such a model.
+        InputError: not such a model.
 
     Example:
         >>> import keras
         >>> inputs = keras.Input((8, 8, 1))
         >>> model = keras.Model(inputs, keras.layers.Conv2D(2, 3, name="conv")(inputs), name="net")
-        >>> keras_products(model)
-        Products(counted=(Product(name='conv/kernel', multiply_adds=648, effective=648),), left_out=())
+        >>> keras_operations(model)
+        Operations(counted=(Operation(name='conv/kernel', macs=648, effective_macs=648),), uncounted=())
     """
     forward = KerasForward(model)
     batch = forward.batch or 1
@@ -82,30 +82,33 @@ def keras_products(model: Any) -> Products:
     traced = function.get_concrete_function(tf.TensorSpec((batch, *forward.example_shape), forward.dtype))
     weights = {id(weight.value.handle): weight for weight in forward.model.variables}
     sources = {id(inside): weights.get(id(outside)) for outside, inside in traced.graph.captures}
-    counted, left_out = [], []
-    for name, multiply_adds, variable in _walk(traced.graph, sources):
-        if multiply_adds is None:
-            left_out.append(name)
-            continue
-        share = 1.0 if variable is None else _share_not_zero(variable.numpy())
-        name = name if variable is None else variable.path
-        counted.append(Product(name, multiply_adds // batch, round(multiply_adds // batch * share)))
-    return Products(tuple(counted), tuple(left_out))
-
-
-def _share_not_zero(kernel: np.ndarray) -> float:
-    return float(np.count_nonzero(kernel) / max(kernel.size, 1))
+    counted, uncounted = [], []
+    for name, macs, variable in _walk(traced.graph, sources):
+        if macs is None:
+            uncounted.append(name)
+        elif variable is None:
+            counted.append(Operation(name, macs // batch, macs // batch))
+        else:
+            kernel = variable.numpy()
+            nonzero = float(np.count_nonzero(kernel) / max(kernel.size, 1))
+            counted.append(Operation(variable.path, macs // batch, round(macs // batch * nonzero)))
+    return Operations(tuple(counted), tuple(uncounted))
 
 
 def _walk(graph: Any, sources: dict[int, Any]) -> Iterator[tuple[str, int | None, Any]]:
-    """Name, multiply-adds (None: unknown) and kernel of each product; `sources` are variables by id of placeholder."""
+    """Yield name, multiply-accumulates (None: unknown) and kernel of each operation.
+
+    Args:
+        graph: a graph of TensorFlow.
+        sources: the variables of the model, by id of the placeholder that stands for them.
+    """
     for operation in graph.get_operations():
-        if operation.type in _MULTIPLY_ADDS:
+        if operation.type in _MACS:
             shapes = [tensor.shape.as_list() for tensor in (*operation.inputs, *operation.outputs) if tensor.shape.rank]
             known = all(side is not None for shape in shapes for side in shape)
             kernels = [kernel for tensor in operation.inputs if (kernel := _variable(tensor, sources)) is not None]
-            multiply_adds = _MULTIPLY_ADDS[operation.type](operation) if known else None
-            yield operation.name, multiply_adds, next(iter(kernels), None)
+            macs = _MACS[operation.type](operation) if known else None
+            yield operation.name, macs, next(iter(kernels), None)
         elif operation.type in ("PartitionedCall", "StatefulPartitionedCall"):  # grouped convolutions are compiled
             inner = graph._get_function(operation.get_attr("f").name).graph
             inside = {
@@ -118,7 +121,7 @@ def _walk(graph: Any, sources: dict[int, Any]) -> Iterator[tuple[str, int | None
 
 
 def _variable(tensor: Any, sources: dict[int, Any]) -> Any:
-    """The model's variable that a tensor holds, whatever its shape and type there, or None."""
+    """Return the model's variable that a tensor holds, in any shape and type, or None."""
     while tensor.op.type in _SAME_VALUES:
         tensor = tensor.op.inputs[0]
     return sources.get(id(tensor))
@@ -142,16 +145,18 @@ def _depthwise(operation: Any) -> int:
 
 
 def _transposed(operation: Any) -> int:
-    kernel = operation.inputs[1].shape.as_list()  # (sides, filters, channels); every input meets all of them
+    kernel = operation.inputs[
+        1
+    ].shape.as_list()  # (sides, filters, channels); every input is multiplied with all of them
     return _size(operation.inputs[2]) * math.prod(kernel[:-1])
 
 
 def _matrices(transposed: str) -> Callable[[Any], int]:
-    def multiply_adds(operation: Any) -> int:
+    def macs(operation: Any) -> int:
         inner = operation.inputs[0].shape.as_list()[-2 if operation.get_attr(transposed) else -1]
         return _size(operation.outputs[0]) * inner
 
-    return multiply_adds
+    return macs
 
 
 def _einsum(operation: Any) -> int:
@@ -166,7 +171,7 @@ def _einsum(operation: Any) -> int:
     return math.prod(sides.values())
 
 
-_MULTIPLY_ADDS: dict[str, Callable[[Any], int]] = {
+_MACS: dict[str, Callable[[Any], int]] = {
     "Conv2D": _convolution,
     "Conv3D": _convolution,
     "DepthwiseConv2dNative": _depthwise,

@@ -1,1 +1,1 @@
-"""Model architectures by name."""
+"""Model architectures by name, and model files as architectures."""

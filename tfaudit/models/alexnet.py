@@ -1,10 +1,10 @@
-"""AlexNet (Krizhevsky 2014) as torchvision has it, and its usual form for small images."""
+"""AlexNet (Krizhevsky 2014), as in torchvision and in a form for small images."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tfaudit.models.width import narrowed
+from tfaudit.models.width import scaled_width
 
 if TYPE_CHECKING:
     import keras
@@ -16,16 +16,16 @@ UNITS = 4096
 
 
 def alexnet(images: keras.KerasTensor, *, small: bool = False, width: float = 1.0) -> keras.KerasTensor:
-    """Five convolutions, three of them pooled, then two dense layers with dropout.
+    """Build five convolutions, three of them pooled, then two dense layers with dropout.
 
-    61,100,840 parameters on 224x224x3 and 1,000 classes, as torchvision's. For small images the kernels are 3x3, the
-    first stride 2 and the pools 2x2, as the usual CIFAR versions have it ([P] does not print its own): 23,272,266 on
-    32x32x3 and 10 classes.
+    61,100,840 parameters for 224x224x3 and 1,000 classes, as in torchvision. For small images the kernels are 3x3, the
+    first stride 2 and the pools 2x2, as in common CIFAR versions ([P] does not print its own): 23,272,266 parameters
+    for 32x32x3 and 10 classes.
 
     Args:
-        images: Normalised, `(B, H, W, C)`.
-        small: Whether it is the form for small images.
-        width: Multiple of the published filters and units.
+        images: normalised images `(B, H, W, C)`.
+        small: whether to build the form for small images.
+        width: multiple of the published filters and units.
     """
     from keras import layers
 
@@ -34,10 +34,10 @@ def alexnet(images: keras.KerasTensor, *, small: bool = False, width: float = 1.
     x = images
     for i, (filters, kernel, stride) in enumerate(zip(FILTERS, kernels, strides, strict=True), start=1):
         padding = "same"
-        if stride > 1:  # as PyTorch places strided kernels
+        if stride > 1:  # places strided kernels as PyTorch does
             x, padding = layers.ZeroPadding2D(1 if small else 2, name=f"conv{i}_pad")(x), "valid"
         x = layers.Conv2D(
-            narrowed(filters, width),
+            scaled_width(filters, width),
             kernel,
             stride,
             padding,
@@ -50,5 +50,7 @@ def alexnet(images: keras.KerasTensor, *, small: bool = False, width: float = 1.
     x = layers.Flatten(name="flatten")(x)
     for i in (1, 2):
         x = layers.Dropout(0.5, name=f"dropout{i}")(x)
-        x = layers.Dense(narrowed(UNITS, width), activation="relu", kernel_initializer="he_normal", name=f"dense{i}")(x)
+        x = layers.Dense(
+            scaled_width(UNITS, width), activation="relu", kernel_initializer="he_normal", name=f"dense{i}"
+        )(x)
     return x

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tfaudit.models.width import narrowed
+from tfaudit.models.width import scaled_width
 
 if TYPE_CHECKING:
     import keras
@@ -16,19 +16,19 @@ __all__ = ["digits_convnet"]
 def digits_convnet(
     images: keras.KerasTensor, *, filters: Sequence[int] = (16, 32), units: int = 64, width: float = 1.0
 ) -> keras.KerasTensor:
-    """Blocks of 3x3 convolution, ReLU and 2x2 pooling, then one dense layer; 13,706 parameters on the digits.
+    """Build blocks of 3x3 convolution, ReLU and 2x2 pooling, then one dense layer; 13,706 parameters for the digits.
 
     Args:
-        images: Normalised, `(B, H, W, C)`.
-        filters: Of the two convolutions.
-        units: Of the dense layer.
-        width: Multiple of both.
+        images: normalised images `(B, H, W, C)`.
+        filters: filters of the two convolutions.
+        units: units of the dense layer.
+        width: multiple of both.
     """
     from keras import layers
 
     x = images
     for i, count in enumerate(filters, start=1):
-        x = layers.Conv2D(narrowed(count, width), 3, padding="same", activation="relu", name=f"conv{i}")(x)
+        x = layers.Conv2D(scaled_width(count, width), 3, padding="same", activation="relu", name=f"conv{i}")(x)
         x = layers.MaxPooling2D(name=f"pool{i}")(x)
     x = layers.Flatten(name="flatten")(x)
-    return layers.Dense(narrowed(units, width), activation="relu", name="dense1")(x)
+    return layers.Dense(scaled_width(units, width), activation="relu", name="dense1")(x)

@@ -1,4 +1,4 @@
-"""Convolutions of residual networks: no bias, padded alike on all sides."""
+"""Convolutions of residual networks: without bias, with equal padding on all sides."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ["batch_norm", "convolution"]
 def convolution(
     x: keras.KerasTensor, filters: int, kernel: int, stride: int = 1, *, initializer: str, name: str
 ) -> keras.KerasTensor:
-    """A convolution padded by half its kernel.
+    """Apply a convolution padded by half its kernel.
 
-    TensorFlow's "same" centres strided kernels one pixel off where PyTorch's, Caffe's and He et al.'s sit, and off the
-    pixels that a strided shortcut keeps.
+    With "same" padding, TensorFlow centres strided kernels one pixel away from those of PyTorch, Caffe and He et al.,
+    and from the pixels that a strided shortcut selects.
     """
     from keras import layers
 
@@ -27,7 +27,7 @@ def convolution(
 
 
 def batch_norm(x: keras.KerasTensor, *, name: str, gamma: str = "ones") -> keras.KerasTensor:
-    """Batch normalisation with momentum .9 and epsilon 1e-5, as all the papers' residual networks."""
+    """Apply batch normalisation with momentum 0.9 and epsilon 1e-5, as in the residual networks of all papers."""
     from keras import layers
 
     return layers.BatchNormalization(momentum=0.9, epsilon=1e-5, gamma_initializer=gamma, name=name)(x)

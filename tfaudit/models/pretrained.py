@@ -1,4 +1,4 @@
-"""A model file of the user's own as the architecture of a study: complete, with its weights and its preprocessing."""
+"""Model files as architectures: a saved model with its weights, and its preprocessing as first layers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tfaudit.errors import InputError, one_line
+from tfaudit.compress.model_files import load_keras
+from tfaudit.errors import InputError, require
 
 if TYPE_CHECKING:
     import keras
@@ -14,41 +15,37 @@ if TYPE_CHECKING:
 __all__ = ["PREPROCESSING", "load_pretrained"]
 
 MEANS, DEVIATIONS = (123.675, 116.28, 103.53), (58.395, 57.12, 57.375)
-"""Of ImageNet's red, green and blue in 0..255, as torchvision has them."""
+"""Of ImageNet's red, green and blue in 0..255, as in torchvision."""
 
 CAFFE_MEANS = (103.939, 116.779, 123.68)
-"""Of blue, green and red, as the Caffe networks have them."""
+"""Of blue, green and red, as in the Caffe networks."""
 
 
 def load_pretrained(path: str | Path, input_shape: Sequence[int | None], preprocess: str = "none") -> keras.Model:
-    """Loads a `.keras` file and puts its preprocessing before it: pixels 0..255 in, whatever the file gives out.
+    """Load a `.keras` file and prepend its preprocessing: pixels 0..255 in, the outputs of the file out.
 
     Args:
-        path: of the file.
+        path: path of the file.
         input_shape: `(H, W, C)` of the images.
-        preprocess: how the model was trained to see pixels: "none" (it rescales itself), "unit" (in [0, 1]), or "tf"
-            (in [-1, 1]), "caffe" (BGR, means subtracted) and "torch" as in `keras.applications`.
+        preprocess: preprocessing of the model's training: "none" (it rescales its inputs), "unit" (to [0, 1]), or "tf"
+            (to [-1, 1]), "caffe" (BGR, means subtracted) and "torch" as in `keras.applications`.
 
     Returns:
-        A functional model called as the file's, its layers inside.
+        A functional model with the name of the file's, and its layers inside.
 
     Raises:
-        InputError: no such file, one that cannot be loaded or does not take such images, or an unknown preprocessing.
+        InputError: no such file, one that cannot be loaded or takes other images, or an unknown preprocessing.
     """
     import keras
 
     place = Path(path).expanduser()
-    if preprocess not in PREPROCESSING:
-        raise InputError("preprocess", repr(preprocess), ", ".join(PREPROCESSING))
-    if not place.is_file():
-        raise InputError(f"model: there is no file {place}")
-    try:
-        inner = keras.saving.load_model(place, compile=False)
-    except Exception as problem:  # Keras raises whatever its layers, h5py, zipfile and json raise
-        raise InputError(f"model: {place} cannot be loaded ({one_line(problem)})") from problem
-    expected = inner.input_shape[1:]
-    if len(expected) != 3 or any(want not in (None, size) for want, size in zip(expected, input_shape, strict=True)):
-        raise InputError(f"model: {place} takes images {expected}, and the data set has {tuple(input_shape)}")
+    require(preprocess in PREPROCESSING, "preprocess", preprocess, ", ".join(PREPROCESSING))
+    inner = load_keras(place)
+    shape = inner.input_shape[1:]
+    if len(shape) != 3 or any(side not in (None, size) for side, size in zip(shape, input_shape, strict=True)):
+        raise InputError(
+            "model", f"{place}, which takes images {shape}", f"{tuple(input_shape)}, those of the data set"
+        )
     images = keras.Input(tuple(input_shape), name="images")
     return keras.Model(images, inner(PREPROCESSING[preprocess](images)), name=f"{inner.name}_on_pixels")
 
@@ -72,7 +69,7 @@ def _tf(images: keras.KerasTensor) -> keras.KerasTensor:
 def _caffe(images: keras.KerasTensor) -> keras.KerasTensor:
     from keras import layers
 
-    # Slices and a concatenation quantize; TensorFlow Lite has no fixed-point reversal.
+    # Slices and a concatenation can be quantized; TensorFlow Lite has no fixed-point reversal.
     bgr = layers.Concatenate(name="bgr")([images[..., 2:3], images[..., 1:2], images[..., 0:1]])
     return layers.Rescaling(1.0, [-mean for mean in CAFFE_MEANS], name="caffe")(bgr)
 
@@ -92,4 +89,4 @@ PREPROCESSING: dict[str, Callable[[keras.KerasTensor], keras.KerasTensor]] = {
     "caffe": _caffe,
     "torch": _torch,
 }
-"""By name; all but "none" and "unit" as `keras.applications.imagenet_utils.preprocess_input`."""
+"""By name; all but "none" and "unit" as in `keras.applications.imagenet_utils.preprocess_input`."""

@@ -1,4 +1,4 @@
-"""Every architecture by its name; every one takes pixels 0..255 and gives logits."""
+"""Registry of architectures: models by name, from pixels 0..255 to logits."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfaudit.errors import InputError
+from tfaudit.errors import InputError, require
 from tfaudit.models.alexnet import alexnet
 from tfaudit.models.convnet import digits_convnet
 from tfaudit.models.lenet import lenet_p, lenet_r
@@ -27,12 +27,12 @@ __all__ = ["build_model", "model_names"]
 
 @dataclass(frozen=True)
 class Architecture:
-    """A network between the normalised images and the logits.
+    """Network between the normalised images and the logits.
 
     Attributes:
-        body: Function of the normalised images `(B, H, W, C)` to features `(B, F)`; its keywords are the options.
-            Every one takes `width`, a multiple of the published filters and units, for trials.
-        smallest: The least height and width it can take, in pixels.
+        body: function from normalised images `(B, H, W, C)` to features `(B, F)`; its keywords are the options, among
+            them `width`, a multiple of the published filters and units, for trials.
+        smallest: smallest height and width of the images, in pixels.
     """
 
     body: Callable[..., keras.KerasTensor]
@@ -52,10 +52,11 @@ ARCHITECTURES = {
     "alexnet_small": Architecture(partial(alexnet, small=True), smallest=15),
     "vgg11": Architecture(vgg11, smallest=2),
 }
+"""By name: a new architecture is a function and one entry here."""
 
 
 def model_names() -> tuple[str, ...]:
-    """The names that `build_model` takes.
+    """Return the names that `build_model` takes.
 
     Example:
         >>> model_names()[:3]
@@ -73,44 +74,39 @@ def build_model(
     std: float | Sequence[float] | np.ndarray = 255.0,
     **options: Any,
 ) -> keras.Model:
-    """Build an untrained model that is complete in its file: float pixels 0..255 in, float32 logits out.
+    """Build an untrained model with its preprocessing: float pixels 0..255 in, float32 logits out.
 
-    Its first layer computes `(pixel - mean) / std`, so the saved model and the flatbuffer need no preprocessing. The
-    weights start from Keras' global seed (`keras.utils.set_random_seed`).
+    Its first layer computes `(pixel - mean) / std`, so the saved model and the flatbuffer need no preprocessing. Keras'
+    global seed (`keras.utils.set_random_seed`) determines the weights.
 
     Args:
-        name: One of `model_names()`.
-        input_shape: `(H, W, C)` of the images, each a number.
-        num_classes: Logits, at least 2.
-        mean: Of the pixels in 0..255, one for all channels or `(C,)`; `Dataset.moments` computes it.
-        std: The same, positive.
-        **options: Keywords of the architecture's own, such as `filters` of `digits_convnet`; every one takes `width`,
-            a multiple of the published filters and units.
+        name: one of `model_names()`.
+        input_shape: `(H, W, C)` of the images, without None.
+        num_classes: number of logits, at least 2.
+        mean: mean of the pixels in 0..255, one for all channels or `(C,)`; `Dataset.moments` computes it.
+        std: standard deviation of the pixels, likewise, positive.
+        **options: keywords of the architecture, such as `filters` of `digits_convnet`, and `width`, a multiple of the
+            published filters and units.
 
     Returns:
         A functional Keras 3 model; its last layer is `logits`.
 
     Raises:
-        InputError: Unknown name or option, images too small, or moments that do not fit.
+        InputError: an unknown name or option, images that are too small, or moments that do not fit.
 
     Example:
         >>> build_model("lenet_r", (28, 28, 1), 10).count_params()
         61706
     """
-    if name not in ARCHITECTURES:
-        raise InputError(f"model is {name!r}; allowed are {', '.join(ARCHITECTURES)}")
+    require(name in ARCHITECTURES, "model", name, ", ".join(ARCHITECTURES))
     architecture = ARCHITECTURES[name]
     shape = _checked_shape(name, input_shape, architecture.smallest)
-    if num_classes < 2:
-        raise InputError(f"num_classes is {num_classes}; it must be at least 2")
+    require(num_classes >= 2, "num_classes", num_classes, "2 or more")
     parameters = inspect.signature(architecture.body).parameters.values()
     fixed = architecture.body.keywords if isinstance(architecture.body, partial) else {}
     allowed = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.name not in fixed]
     for option in options:
-        if option not in allowed:
-            raise InputError(
-                f"option {option!r} is not one of model {name!r}; allowed are {', '.join(allowed) or 'none'}"
-            )
+        require(option in allowed, "options", option, f"options of {name!r}: {', '.join(allowed)}")
 
     import keras
 
@@ -125,22 +121,19 @@ def build_model(
 def _checked_shape(name: str, input_shape: Sequence[int | None], smallest: int) -> tuple[int, int, int]:
     height, width, channels = input_shape if len(input_shape) == 3 else (None, None, None)
     if height is None or width is None or channels is None or channels < 1:
-        raise InputError(
-            f"input_shape is {tuple(input_shape)}; it must be (height, width, channels), all of them numbers"
-        )
-    if min(height, width) < smallest:
-        raise InputError(f"input_shape is {tuple(input_shape)}; {name!r} takes at least {smallest} x {smallest} pixels")
+        raise InputError("input_shape", str(tuple(input_shape)), "(height, width, channels), all of them numbers")
+    at_least = f"at least {smallest} x {smallest} pixels for {name!r}"
+    require(min(height, width) >= smallest, "input_shape", tuple(input_shape), at_least)
     return height, width, channels
 
 
 def _rescaling(mean: Any, std: Any, channels: int) -> tuple[Any, Any]:
-    """Scale and offset of the first layer, numbers or lists of `channels`, as JSON keeps them."""
+    """Return scale and offset of the first layer, numbers or lists of `channels`, as JSON stores them."""
     means, stds = np.atleast_1d(np.asarray(mean, float)), np.atleast_1d(np.asarray(std, float))
     for argument, values in (("mean", means), ("std", stds)):
-        if values.shape not in ((1,), (channels,)) or not np.isfinite(values).all():
-            raise InputError(f"{argument} is {values.tolist()}; it must be one finite number or {channels}")
-    if (stds <= 0).any():
-        raise InputError(f"std is {stds.tolist()}; it must be positive (is a channel constant?)")
+        valid = values.shape in ((1,), (channels,)) and bool(np.isfinite(values).all())
+        require(valid, argument, values.tolist(), f"one finite number or {channels}")
+    require(bool((stds > 0).all()), "std", stds.tolist(), "positive numbers; 0 is that of a constant channel")
     scale, offset = 1 / stds, -means / stds
     return (
         scale.item() if scale.size == 1 else scale.tolist(),

@@ -1,4 +1,4 @@
-"""The residual networks for CIFAR of He et al. 2016, section 4.2."""
+"""Residual networks for CIFAR (He et al. 2016, section 4.2)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tfaudit.models.convolution import batch_norm, convolution
-from tfaudit.models.width import narrowed
+from tfaudit.models.width import scaled_width
 
 if TYPE_CHECKING:
     import keras
@@ -19,21 +19,21 @@ WIDTHS = (16, 32, 64)
 def resnet(
     images: keras.KerasTensor, *, depth: int, width: float = 1.0, blocks: Sequence[int] | None = None
 ) -> keras.KerasTensor:
-    """A residual network of `depth = 6 n + 2` layers: three stages of n blocks, 16, 32 and 64 filters wide.
+    """Build a residual network of `depth = 6 n + 2` layers: three stages of n blocks with 16, 32 and 64 filters.
 
-    Shortcuts are He et al.'s option A, free of parameters: every other pixel, and zeros for the added channels.
-    Trainable parameters on 32x32x3 and 10 classes, depths 20, 32, 44, 56, 110: 269,722, 464,154, 658,586, 853,018
+    Shortcuts are He et al.'s option A, without parameters: every other pixel, and zeros for the added channels.
+    Trainable parameters for 32x32x3 and 10 classes, depths 20, 32, 44, 56, 110: 269,722, 464,154, 658,586, 853,018
     and 1,727,962. Weights start from He's normal distribution.
 
     Args:
-        images: Normalised, `(B, H, W, C)`.
-        depth: Layers with weights.
-        width: Multiple of the published filters.
-        blocks: Of each stage, in place of n, for trials.
+        images: normalised images `(B, H, W, C)`.
+        depth: number of layers with weights.
+        width: multiple of the published filters.
+        blocks: number of blocks of each stage instead of n, for trials.
     """
     from keras import layers
 
-    widths = [narrowed(filters, width) for filters in WIDTHS]
+    widths = [scaled_width(filters, width) for filters in WIDTHS]
     counts = blocks or [(depth - 2) // 6] * len(WIDTHS)
     x = layers.ReLU(name="relu1")(_conv_bn(images, widths[0], stride=1, name="conv1"))
     for stage, (filters, count) in enumerate(zip(widths, counts, strict=True), start=1):

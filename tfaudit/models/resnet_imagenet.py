@@ -1,4 +1,4 @@
-"""The residual networks for ImageNet of He et al. 2016, section 4.1."""
+"""Residual networks for ImageNet (He et al. 2016, section 4.1)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from tfaudit.models.convolution import batch_norm, convolution
-from tfaudit.models.width import narrowed
+from tfaudit.models.width import scaled_width
 
 if TYPE_CHECKING:
     import keras
@@ -21,16 +21,16 @@ Block = Callable[["keras.KerasTensor", int, int, str], "keras.KerasTensor"]
 def resnet18(
     images: keras.KerasTensor, *, small: bool = False, width: float = 1.0, blocks: Sequence[int] = (2, 2, 2, 2)
 ) -> keras.KerasTensor:
-    """ResNet-18 ([F] on CelebA, [P]): four stages of two blocks of 3x3 convolutions.
+    """Build ResNet-18 ([F] for CelebA, [P]): four stages of two blocks of 3x3 convolutions.
 
-    11,689,512 trainable parameters on 1,000 classes, as torchvision's. For small images the stem is one 3x3
-    convolution without stride or pooling: 11,173,962 on 32x32x3 and 10 classes.
+    11,689,512 trainable parameters for 1,000 classes, as in torchvision. For small images the stem is one 3x3
+    convolution without stride or pooling: 11,173,962 parameters for 32x32x3 and 10 classes.
 
     Args:
-        images: Normalised, `(B, H, W, C)`.
-        small: Whether the stem is that for small images.
-        width: Multiple of the published filters.
-        blocks: Of each stage.
+        images: normalised images `(B, H, W, C)`.
+        small: whether to use the stem for small images.
+        width: multiple of the published filters.
+        blocks: number of blocks of each stage.
     """
     return _stages(images, _basic_block, blocks, small, width)
 
@@ -38,15 +38,15 @@ def resnet18(
 def resnet50(
     images: keras.KerasTensor, *, width: float = 1.0, blocks: Sequence[int] = (3, 4, 6, 3)
 ) -> keras.KerasTensor:
-    """ResNet-50 ([F] on ImageNet): four stages of 3, 4, 6 and 3 bottleneck blocks.
+    """Build ResNet-50 ([F] for ImageNet): four stages of 3, 4, 6 and 3 bottleneck blocks.
 
-    As the released code of [F] has it: strides in the 3x3 convolution, no biases. 25,557,032 trainable parameters on
-    1,000 classes, as torchvision's.
+    As in the released code of [F]: strides in the 3x3 convolution, no biases. 25,557,032 trainable parameters for 1,000
+    classes, as in torchvision.
 
     Args:
-        images: Normalised, `(B, H, W, C)`.
-        width: Multiple of the published filters.
-        blocks: Of each stage; 3, 4, 23, 3 makes a ResNet-101.
+        images: normalised images `(B, H, W, C)`.
+        width: multiple of the published filters.
+        blocks: number of blocks of each stage; 3, 4, 23, 3 for ResNet-101.
     """
     return _stages(images, _bottleneck_block, blocks, False, width)
 
@@ -56,7 +56,7 @@ def _stages(
 ) -> keras.KerasTensor:
     from keras import layers
 
-    widths = [narrowed(filters, width) for filters in WIDTHS]
+    widths = [scaled_width(filters, width) for filters in WIDTHS]
     x = _conv_bn(images, widths[0], 3 if small else 7, 1 if small else 2, name="conv1")
     x = layers.ReLU(name="relu1")(x)
     if not small:
@@ -84,9 +84,9 @@ def _bottleneck_block(x: keras.KerasTensor, filters: int, stride: int, name: str
 
 
 def _add(x: keras.KerasTensor, y: keras.KerasTensor, stride: int, name: str, relu: str) -> keras.KerasTensor:
-    """The sum with the shortcut, which is projected where the shapes differ.
+    """Add the shortcut, with a projection if the shapes differ.
 
-    The last BatchNorm of a block starts with gamma 0, so that each block starts as its shortcut.
+    The last BatchNorm of a block starts with gamma 0, so each block starts as its shortcut.
     """
     from keras import layers
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tfaudit.models.width import narrowed
+from tfaudit.models.width import scaled_width
 
 if TYPE_CHECKING:
     import keras
@@ -16,14 +16,14 @@ UNITS = 4096
 
 
 def vgg11(images: keras.KerasTensor, *, width: float = 1.0) -> keras.KerasTensor:
-    """Eight 3x3 convolutions in five pooled stages, then two dense layers with dropout; no batch normalisation.
+    """Build eight 3x3 convolutions in five pooled stages, then two dense layers with dropout; no batch normalisation.
 
-    132,863,336 parameters on 224x224x3 and 1,000 classes, as torchvision's; 28,144,010 on 32x32x3 and 10 classes. Pools
-    keep the last odd row and column, so that images of 28 pixels pass through five of them.
+    132,863,336 parameters for 224x224x3 and 1,000 classes, as in torchvision; 28,144,010 for 32x32x3 and 10 classes.
+    Pools keep the last odd row and column, so images of 28 pixels pass through five of them.
 
     Args:
-        images: Normalised, `(B, H, W, C)`.
-        width: Multiple of the published filters and units.
+        images: normalised images `(B, H, W, C)`.
+        width: multiple of the published filters and units.
     """
     from keras import layers
 
@@ -32,7 +32,7 @@ def vgg11(images: keras.KerasTensor, *, width: float = 1.0) -> keras.KerasTensor
         for filters in widths:
             number += 1
             x = layers.Conv2D(
-                narrowed(filters, width),
+                scaled_width(filters, width),
                 3,
                 padding="same",
                 activation="relu",
@@ -42,6 +42,8 @@ def vgg11(images: keras.KerasTensor, *, width: float = 1.0) -> keras.KerasTensor
         x = layers.MaxPooling2D(2, padding="same", name=f"pool{stage}")(x)
     x = layers.Flatten(name="flatten")(x)
     for i in (1, 2):
-        x = layers.Dense(narrowed(UNITS, width), activation="relu", kernel_initializer="he_normal", name=f"dense{i}")(x)
+        x = layers.Dense(
+            scaled_width(UNITS, width), activation="relu", kernel_initializer="he_normal", name=f"dense{i}"
+        )(x)
         x = layers.Dropout(0.5, name=f"dropout{i}")(x)
     return x

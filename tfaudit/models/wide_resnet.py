@@ -1,12 +1,12 @@
-"""The wide residual networks of Zagoruyko and Komodakis 2016."""
+"""Wide residual networks (Zagoruyko and Komodakis 2016)."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tfaudit.errors import InputError
+from tfaudit.errors import require
 from tfaudit.models.convolution import batch_norm, convolution
-from tfaudit.models.width import narrowed
+from tfaudit.models.width import scaled_width
 
 if TYPE_CHECKING:
     import keras
@@ -19,31 +19,29 @@ WIDTHS = (16, 32, 64)
 def wide_resnet(
     images: keras.KerasTensor, *, depth: int = 28, widening: int = 10, width: float = 1.0
 ) -> keras.KerasTensor:
-    """WRN-28-10 ([F] on CIFAR-10, which does not say which it took) and its kin.
+    """Build a wide residual network, WRN-28-10 by default ([F] for CIFAR-10, which does not name its widths).
 
     Three stages of `(depth - 4) / 6` blocks of batch normalisation, ReLU and 3x3 convolution, twice each. 36,479,194
-    trainable parameters on 32x32x3 and 10 classes.
+    trainable parameters for 32x32x3 and 10 classes.
 
     Args:
-        images: Normalised, `(B, H, W, C)`.
-        depth: Layers with weights: 10, 16, 22, 28, ...
-        widening: The paper's k.
-        width: Multiple of the published filters.
+        images: normalised images `(B, H, W, C)`.
+        depth: number of layers with weights: 10, 16, 22, 28, ...
+        widening: the factor k of the paper.
+        width: multiple of the published filters.
 
     Raises:
-        InputError: No such depth or widening.
+        InputError: no such depth or widening.
     """
     from keras import layers
 
-    if depth < 10 or (depth - 4) % 6:
-        raise InputError(f"depth is {depth}; it must be 6 n + 4, such as 10, 16, 22 or 28")
-    if widening < 1:
-        raise InputError(f"widening is {widening}; it must be at least 1")
-    x = _conv(images, narrowed(WIDTHS[0], width), name="conv1")
+    require(depth >= 10 and (depth - 4) % 6 == 0, "depth", depth, "6 n + 4, such as 10, 16, 22 or 28")
+    require(widening >= 1, "widening", widening, "1 or more")
+    x = _conv(images, scaled_width(WIDTHS[0], width), name="conv1")
     for stage, filters in enumerate(WIDTHS, start=1):
         for block in range(1, (depth - 4) // 6 + 1):
             stride = 2 if stage > 1 and block == 1 else 1
-            x = _block(x, narrowed(widening * filters, width), stride, name=f"stage{stage}_block{block}")
+            x = _block(x, scaled_width(widening * filters, width), stride, name=f"stage{stage}_block{block}")
     return layers.GlobalAveragePooling2D(name="pool")(_active(x, name="final"))
 
 

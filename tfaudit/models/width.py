@@ -1,24 +1,23 @@
-"""One way to narrow every architecture."""
+"""Scaling of the width of an architecture."""
 
-from tfaudit.errors import InputError
+from tfaudit.errors import require
 
-__all__ = ["narrowed"]
+__all__ = ["scaled_width"]
 
 
-def narrowed(units: int, width: float) -> int:
-    """Filters or units of a layer at a multiple of the published width; at least 1.
+def scaled_width(units: int, width: float) -> int:
+    """Return the filters or units of a layer at a multiple of the published width; at least 1.
 
     Args:
-        units: As published.
-        width: 1.0 leaves it; trials take less.
+        units: published number of filters or units.
+        width: multiple; 1.0 as published, less for trials.
 
     Raises:
         InputError: `width` is not positive.
 
     Example:
-        >>> narrowed(64, 0.125), narrowed(6, 0.01)
+        >>> scaled_width(64, 0.125), scaled_width(6, 0.01)
         (8, 1)
     """
-    if not 0 < width < float("inf"):
-        raise InputError(f"width is {width}; it must be a positive number, 1.0 as published")
+    require(0 < width < float("inf"), "width", width, "a positive number, 1.0 as published")
     return max(round(units * width), 1)

@@ -18,11 +18,13 @@ import tensorflow as tf
 from tfaudit.compress.counts import counts
 from tfaudit.compress.litert.inference import predict
 from tfaudit.compress.litert.quantize import quantize
+from tfaudit.compress.model_files import load_keras
 from tfaudit.compress.pruning import schedules
 from tfaudit.compress.pruning.hold_masks import HoldMasks
 from tfaudit.compress.pruning.kernels import find_kernels, kernel_layers
-from tfaudit.compress.pruning.pruning import Pruning, prune
-from tfaudit.compress.pruning.pruning_method import Technique
+from tfaudit.compress.pruning.one_shot import prune
+from tfaudit.compress.pruning.pruning import Pruning
+from tfaudit.compress.pruning.pruning_method import PruningMethod
 from tfaudit.compress.pruning.sparsity import sparsity_at
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.errors import InputError
@@ -144,7 +146,7 @@ class MemberMaker:
     def _load(self, key: str, member: int) -> keras.Model:
         path = self._store.member_path(key, member, "model.keras")
         self._store.read_checked(key, member, path)
-        return keras.saving.load_model(self._store.directory / path)
+        return load_keras(self._store.directory / path)
 
 
 def _counts(model: keras.Model | bytes) -> dict[str, float | None]:
@@ -246,7 +248,7 @@ def check_pruning(model: keras.Model, variant: Pruned) -> None:
     Raises:
         InputError: settings exclude one another, a layer is unknown, or the ratio cannot be reached.
     """
-    Technique(**_settings(variant, 0.0))
+    PruningMethod(**_settings(variant, 0.0))
     _target_sparsity(model, variant, _layers(model, variant))
 
 
@@ -271,7 +273,7 @@ def _examples(
     settings: dict[str, Any], trainer: Trainer, seed: int, *, split_seed: int | None = None
 ) -> tf.data.Dataset | None:
     """Return training batches for the scores; None for methods that use no examples, since batches take time."""
-    if not Technique(**settings).needs_data:
+    if not PruningMethod(**settings).needs_data:
         return None
     return trainer.batches(seed, split_seed=split_seed).take(GRADIENT_BATCHES)
 

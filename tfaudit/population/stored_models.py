@@ -8,6 +8,7 @@ import zipfile
 
 import keras
 
+from tfaudit.compress.model_files import load_keras
 from tfaudit.store.store import Store
 from tfaudit.study.variants import Quantized
 
@@ -48,7 +49,7 @@ class StoredModels:
         path = self._store.member_path(variant, member, "model.keras")
         description = _description(self._store.read_checked(variant, member, path))
         if self._model is None or description != self._description:
-            self._model = keras.saving.load_model(self._store.directory / path, compile=False)
+            self._model = load_keras(self._store.directory / path)
             self._description = description
         else:
             self._model.load_weights(self._store.directory / path)

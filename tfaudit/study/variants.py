@@ -8,9 +8,9 @@ import zlib
 from typing import ClassVar
 
 from tfaudit.errors import require
+from tfaudit.study.quantization import KINDS
 
 __all__ = [
-    "QUANTIZATION_KINDS",
     "TITLE_SETTINGS",
     "TREATMENTS",
     "VARIANTS",
@@ -29,14 +29,6 @@ TITLE_SETTINGS = (
     *("layers", "spare", "gradient", "decay"),
 )
 """Settings of pruning that a title names, in this order; a study omits those that all its variants share."""
-
-QUANTIZATION_KINDS = {
-    "float32": "float32",
-    "float16": "float16",
-    "dynamic_range": "dynamic range int8",
-    "int8": "fixed-point int8",
-}
-"""Titles of the kinds of quantization, as [F] table 2 names them."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -201,14 +193,14 @@ class Quantized(Variant):
     """Post-training quantization of the dense member of the same number with TensorFlow Lite, [F] A.
 
     Args:
-        kind: one of `QUANTIZATION_KINDS`.
+        kind: a name of `tfaudit.study.quantization.KINDS`, such as "float16" or "int8".
     """
 
     kind: str
     family: ClassVar[str] = "quantization"
 
     def __post_init__(self) -> None:
-        require(self.kind in QUANTIZATION_KINDS, "kind", self.kind, ", ".join(QUANTIZATION_KINDS))
+        require(self.kind in KINDS, "kind", self.kind, ", ".join(KINDS))
 
     @property
     def parent(self) -> str:
@@ -223,7 +215,7 @@ class Quantized(Variant):
     @property
     def title(self) -> str:
         """The kind as [F] table 2 names it."""
-        return QUANTIZATION_KINDS[self.kind]
+        return KINDS[self.kind].title
 
 
 @dataclasses.dataclass(frozen=True)

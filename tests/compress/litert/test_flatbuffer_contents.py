@@ -7,8 +7,8 @@ from keras import layers
 
 from tfaudit.compress.litert.flatbuffer_contents import read_flatbuffer
 from tfaudit.compress.litert.quantize import KINDS, quantize
-from tfaudit.compress.operations import keras_products
-from tfaudit.compress.pruning.pruning import prune
+from tfaudit.compress.operations import keras_operations
+from tfaudit.compress.pruning.one_shot import prune
 from tfaudit.errors import InputError
 
 IMAGES = np.random.default_rng(0).random((8, 8, 8, 3), np.float32)
@@ -33,15 +33,13 @@ def model():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_equal_to_the_keras_model_in_every_kind(model, kind):
-    contents, expected = read_flatbuffer(quantize(model, kind, representative=IMAGES)), keras_products(model)
-    assert [each.multiply_adds for each in contents.products.counted] == [
-        each.multiply_adds for each in expected.counted
-    ]
+    contents, expected = read_flatbuffer(quantize(model, kind, representative=IMAGES)), keras_operations(model)
+    assert [each.macs for each in contents.operations.counted] == [each.macs for each in expected.counted]
     assert contents.parameters == model.count_params()
     assert contents.prunable == sum(w.size for w in model.get_weights() if w.ndim > 1)
     assert contents.zeros < 0.02 * contents.prunable  # integers round a few to zero
     assert kind in ("dynamic_range", "int8") or contents.zeros == 0
-    assert contents.notes == () == contents.sparse == contents.products.left_out
+    assert contents.notes == () == contents.sparse == contents.operations.uncounted
 
 
 @pytest.mark.parametrize(
@@ -52,13 +50,13 @@ def test_zeros_are_counted_however_they_are_stored(kind, sparse):
     model = keras.Sequential([keras.Input((8, 8, 3)), layers.Conv2D(8, 3), layers.Flatten(), layers.Dense(4)])
     prune(model, 0.9)
     contents = read_flatbuffer(quantize(model, kind, representative=IMAGES, sparse=sparse))
-    expected, pruned = keras_products(model), sum(int((w == 0).sum()) for w in model.get_weights() if w.ndim > 1)
+    expected, pruned = keras_operations(model), sum(int((w == 0).sum()) for w in model.get_weights() if w.ndim > 1)
     if kind == "int8":  # rounding makes a few more
         assert pruned <= contents.zeros <= 1.01 * pruned
-        assert 0.9 * expected.effective_flops < contents.products.effective_flops <= expected.effective_flops
+        assert 0.9 * expected.effective_flops < contents.operations.effective_flops <= expected.effective_flops
     else:
-        assert (contents.zeros, contents.products.effective_flops) == (pruned, expected.effective_flops)
-    assert contents.products.flops == expected.flops
+        assert (contents.zeros, contents.operations.effective_flops) == (pruned, expected.effective_flops)
+    assert contents.operations.flops == expected.flops
     assert len(contents.sparse) == 2 * sparse
 
 
@@ -68,7 +66,7 @@ def test_products_are_of_one_image_whatever_the_batch_and_the_sides():
     conv = layers.Conv2D(2, 3, padding="same")
     for inputs, pixels in ((fixed, 8 * 8), (open_sides, 64 * 64)):
         contents = read_flatbuffer(quantize(keras.Model(inputs, conv(inputs)), "float32"))
-        assert contents.products.flops == 2 * pixels * 2 * 9 * 3
+        assert contents.operations.flops == 2 * pixels * 2 * 9 * 3
 
 
 def test_solids_and_attention_too():
@@ -76,9 +74,9 @@ def test_solids_and_attention_too():
     inputs = keras.Input((5, 8))
     attention = keras.Model(inputs, layers.MultiHeadAttention(2, 3)(inputs, inputs))
     for model in (solid, attention):
-        assert read_flatbuffer(quantize(model, "float32")).products.flops == keras_products(model).flops
+        assert read_flatbuffer(quantize(model, "float32")).products.flops == keras_operations(model).flops
 
 
 def test_bytes_that_are_no_flatbuffer():
-    with pytest.raises(InputError, match="model: 4 bytes that LiteRT cannot run"):
+    with pytest.raises(InputError, match="model: got 4 bytes that LiteRT cannot run"):
         read_flatbuffer(b"none")

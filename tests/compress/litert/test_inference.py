@@ -256,15 +256,15 @@ def two_outputs():
     ("model", "message"),
     [
         (lambda: 3, "model: got int, expected a Keras 3 model"),
-        (lambda: keras.Sequential([layers.Dense(2)]), "is not built"),
-        (two_inputs, "has 2 inputs, expected one"),
-        (two_outputs, "has 2 outputs, expected one"),
+        (lambda: keras.Sequential([layers.Dense(2)]), "has no variables yet"),
+        (two_inputs, "with 2 inputs, expected one"),
+        (two_outputs, "with 2 outputs, expected one"),
         (lambda: keras.Sequential([keras.Input((6, 6, 2)), layers.ReLU()]), "scores of shape"),
-        (nan_model, "model: answers NaN or infinity for 23 of 23 images"),
-        (lambda: b"", "model: 0 bytes that LiteRT cannot run"),
-        (lambda: b"not a flatbuffer at all", "model: 23 bytes that LiteRT cannot run"),
-        (lambda: "nowhere.tflite", "model: there is no file nowhere.tflite"),
-        (lambda: "model.onnx", "expected .keras and .tflite"),
+        (nan_model, "model: got scores of NaN or infinity for 23 of 23 images"),
+        (lambda: b"", "model: got 0 bytes that LiteRT cannot run"),
+        (lambda: b"not a flatbuffer at all", "model: got 23 bytes that LiteRT cannot run"),
+        (lambda: "nowhere.tflite", "model: got nowhere.tflite, which does not exist"),
+        (lambda: "model.onnx", "expected a .keras or .tflite file"),
     ],
 )
 def test_models_that_cannot_be_run_get_one_line(model, message):
@@ -291,16 +291,16 @@ def test_damaged_files_get_one_line(model, int8, tmp_path):
 @pytest.mark.parametrize(
     ("images", "settings", "message"),
     [
-        (IMAGES[:, :5], {}, r"images: shape \(23, 5, 6, 2\), the model takes \(N, 6, 6, 2\)"),
-        (IMAGES[0], {}, r"images: shape \(6, 6, 2\), the model takes"),
-        (IMAGES[:0], {}, "images: empty"),
-        (iter(()), {}, "images: empty"),
-        (np.full((1, 6, 6, 2), "a"), {}, "images: values of type"),
-        (5, {}, "images: int, allowed are"),
-        ([["a"]], {}, "images: a batch is list"),
-        (IMAGES, {"k": 0}, "k: 0"),
-        (IMAGES, {"batch_size": 0}, "batch_size: 0"),
-        (IMAGES, {"threads": 0}, "threads: 0"),
+        (IMAGES[:, :5], {}, r"images: got shape \(23, 5, 6, 2\), expected \(N, 6, 6, 2\), as the model"),
+        (IMAGES[0], {}, r"images: got shape \(6, 6, 2\), expected"),
+        (IMAGES[:0], {}, "images: got no images"),
+        (iter(()), {}, "images: got no images"),
+        (np.full((1, 6, 6, 2), "a"), {}, "images: got values of type"),
+        (5, {}, "images: got int, expected an array, a data set"),
+        ([["a"]], {}, "images: got a batch of type list"),
+        (IMAGES, {"k": 0}, "k: got 0, expected"),
+        (IMAGES, {"batch_size": 0}, "batch_size: got 0, expected"),
+        (IMAGES, {"threads": 0}, "threads: got 0, expected"),
     ],
 )
 def test_bad_images_and_settings(int8, images, settings, message):
@@ -311,7 +311,7 @@ def test_bad_images_and_settings(int8, images, settings, message):
 def test_floats_do_not_become_integers():
     model = keras.Sequential([keras.Input((6, 6, 2), dtype="uint8"), layers.Rescaling(1 / 255), net()])
     for form in (model, quantize(model, "float32")):
-        with pytest.raises(InputError, match="images: type float32, the model takes uint8"):
+        with pytest.raises(InputError, match="images: got type float32, expected uint8"):
             predict(form, IMAGES)
         assert predict(form, (IMAGES * 255).astype(np.uint8))[0].shape == (23, 5)
 
@@ -360,11 +360,11 @@ def test_probabilities_that_are_all_zero_are_shared_equally():
     ("classes", "message"),
     [
         ([7], "classes: got 7, expected classes from 0 to 6"),
-        ([], "one or more numbers of classes"),
-        ([0.5], "classes: float64"),
-        ([1, 1], "a negative one or one twice"),
-        ([-1], "a negative one or one twice"),
-        ([[1]], r"classes: int64 \(1, 1\)"),
+        ([], "expected one class index or more"),
+        ([0.5], "classes: got float64"),
+        ([1, 1], "classes: got a negative or repeated class"),
+        ([-1], "classes: got a negative or repeated class"),
+        ([[1]], r"classes: got int64 of shape \(1, 1\)"),
     ],
 )
 def test_classes_that_cannot_be(model, classes, message):

@@ -94,13 +94,13 @@ def test_a_flatbuffer_of_fixed_batch_is_timed_at_that_batch_only():
     ("settings", "message"),
     [
         ({"repeats": 0}, "repeats: got 0, expected a whole number of 1 or more"),
-        ({"threads": True}, "threads: True, allowed is"),
-        ({"batches": [1, 2.0]}, "batches: 2.0, allowed is"),
+        ({"threads": True}, "threads: got True, expected"),
+        ({"batches": [1, 2.0]}, "batches: got 2.0, expected"),
         ({"batches": []}, r"batches: got \[\], expected one batch size or more"),
-        ({"images": [1]}, "images: expected an array"),
-        ({"images": np.zeros((1, 15))}, r"images: shape \(2, 15\), the model takes"),
+        ({"images": [1]}, "images: got list, expected an array"),
+        ({"images": np.zeros((1, 15))}, r"images: got shape \(2, 15\), expected"),
         ({"models": {}}, "models: got {}, expected one model or more"),
-        ({"models": {"it": "model.onnx"}}, "model: path model.onnx"),
+        ({"models": {"it": "model.onnx"}}, "model: got 'model.onnx', expected"),
     ],
 )
 def test_errors(settings, message, contents):

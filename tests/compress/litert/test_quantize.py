@@ -1,5 +1,7 @@
 """quantize: what is in the flatbuffers, the parity check that must bite, silence, and errors."""
 
+from pathlib import Path
+
 import keras
 import numpy as np
 import pytest
@@ -189,15 +191,15 @@ def nan_model():
     ("model", "kind", "images", "message"),
     [
         (net, "int4", IMAGES, "kind: got 'int4', expected float32, float16, dynamic_range, int8"),
-        (net, "int8", None, "representative: missing, kind 'int8' needs"),
-        (net, "int8", IMAGES[:0], "representative: empty"),
-        (net, "int8", IMAGES[:, :4], r"representative: shape \(30, 4, 8, 1\), the model takes \(N, 8, 8, 1\)"),
+        (net, "int8", None, "representative: got None, expected training images .* for kind 'int8'"),
+        (net, "int8", IMAGES[:0], "representative: got no images"),
+        (net, "int8", IMAGES[:, :4], r"representative: got shape \(30, 4, 8, 1\), expected \(N, 8, 8, 1\)"),
         (net, "int8", iter(IMAGES), "representative: got .*iterator, expected an array"),
-        (net, "int8", IMAGES * np.nan, "representative: holds NaN"),
-        (nan_model, "float16", None, "model: 'net' answers NaN"),
-        (two_inputs, "float16", None, "has 2 inputs, expected one"),
-        (lambda: keras.Sequential([layers.Dense(2)]), "float16", None, "is not built"),
-        (lambda: b"TFL3", "float16", None, "model: bytes, expected"),
+        (net, "int8", IMAGES * np.nan, "representative: got NaN or infinity"),
+        (nan_model, "float16", None, "model: got 'net' with scores of NaN"),
+        (two_inputs, "float16", None, "with 2 inputs, expected one"),
+        (lambda: keras.Sequential([layers.Dense(2)]), "float16", None, "has no variables yet"),
+        (lambda: b"TFL3", "float16", None, "model: got bytes, expected"),
     ],
 )
 def test_bad_input_gets_one_line(model, kind, images, message):
@@ -210,3 +212,8 @@ def test_the_tolerance_has_room_for_rounding_only(model):
     flatbuffer = module.Flatbuffer(quantize(model, "float32"))
     expected = model(IMAGES, training=False).numpy()
     assert np.abs(flatbuffer(IMAGES) - expected).max() < module.TOLERANCE / 100 * np.abs(expected).max()
+
+
+def test_the_readme_lists_every_kind():
+    readme = (Path(__file__).parents[3] / "README.md").read_text()
+    assert all(f"`{kind}`" in readme for kind in module.KINDS)

@@ -8,7 +8,7 @@ from keras import layers
 from tfaudit.compress.litert import quantize as module
 from tfaudit.compress.litert.flatbuffer import Flatbuffer
 from tfaudit.compress.litert.quantize import ConversionError, quantize
-from tfaudit.compress.pruning.pruning import prune
+from tfaudit.compress.pruning.one_shot import prune
 from tfaudit.errors import InputError
 
 IMAGES = np.random.default_rng(0).random((8, 64), np.float32)

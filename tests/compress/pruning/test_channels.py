@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from tfaudit.compress.pruning.channels import channel_axes, channel_count, norm, slices, spread
+from tfaudit.compress.pruning.channels import channel_axes, channel_count, expand_channel_mask, norm, slices
 from tfaudit.compress.pruning.kernels import find_kernels
 from tfaudit.compress.pruning.masks import keep_count
-from tfaudit.compress.pruning.pruning import prune
+from tfaudit.compress.pruning.one_shot import prune
 
 AXES = st.sampled_from([(-2,), (-1,), (-2, -1)])
 KERNELS = arrays(np.float32, array_shapes(min_dims=2, max_dims=4, max_side=4), elements=st.floats(-4, 4, width=32))
@@ -41,7 +41,7 @@ def test_slices_and_norms_are_those_of_plain_indexing(kernel, axes):
 def test_a_mask_of_channels_covers_whole_channels(kernel, axes, data):
     count = channel_count(kernel.shape, axes)
     mask = np.array(data.draw(st.lists(st.booleans(), min_size=count, max_size=count)))
-    whole = np.asarray(spread(mask, kernel.shape, axes))
+    whole = np.asarray(expand_channel_mask(mask, kernel.shape, axes))
     assert whole.shape == kernel.shape
     for number, kept in enumerate(mask):
         assert (channel(whole, axes, number) == kept).all()

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tfaudit.compress.pruning.chip import feature_maps, independence
 from tfaudit.compress.pruning.kernels import find_kernels
-from tfaudit.compress.pruning.pruning import prune
+from tfaudit.compress.pruning.one_shot import prune
 from tfaudit.errors import InputError
 
 
@@ -132,13 +132,13 @@ def test_the_least_independent_channels_go(axis):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"gradient_data": None}, "gradient_data: method 'chip' needs data to take its scores over"),
-        ({"gradient_data": (IMAGES[:0], IMAGES[:0])}, "gradient_data: holds no examples"),
+        ({"gradient_data": None}, "gradient_data: got None, expected data to average the scores of method 'chip' over"),
+        ({"gradient_data": (IMAGES[:0], IMAGES[:0])}, "gradient_data: got no examples"),
         (
             {"axis": -2, "layers": "separable"},
-            "cannot see the inputs of 'separable/pointwise_kernel', a SeparableConv2D",
+            "'chip' for 'separable/pointwise_kernel' of a SeparableConv2D layer, .*observable inputs",
         ),
-        ({"axis": -1, "layers": "separable"}, "cannot see the outputs of 'separable/depthwise_kernel'"),
+        ({"axis": -1, "layers": "separable"}, "'separable/depthwise_kernel' .*observable outputs"),
     ],
 )
 def test_refusals(settings, message):
@@ -150,5 +150,5 @@ def test_refusals(settings, message):
 def test_maps_of_a_grouped_convolution_are_more_than_its_kernel_has_channels():
     model = keras.Sequential([keras.Input((6, 6, 4)), keras.layers.Conv2D(4, 3, groups=2, name="grouped")])
     images = np.ones((2, 6, 6, 4), np.float32)
-    with pytest.raises(InputError, match=r"'chip' sees 4 maps where '.*grouped/kernel' has 2 channels"):
+    with pytest.raises(InputError, match=r"'chip' for '.*grouped/kernel', 2 channels with 4 maps"):
         prune(model, 0.5, method="chip", granularity="channel", axis=-2, gradient_data=(images, images))

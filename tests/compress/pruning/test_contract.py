@@ -1,4 +1,4 @@
-"""One contract for every method, at one blow and in training: a new line in a table of scores is tested from here."""
+"""One contract for every pruning method, one-shot and in training; it tests whatever `scores` registers."""
 
 import json
 
@@ -12,8 +12,9 @@ from tfaudit.compress.pruning.channels import AXES, channel_axes, channel_count,
 from tfaudit.compress.pruning.kernels import find_kernels
 from tfaudit.compress.pruning.masked_kernels import MaskedKernels
 from tfaudit.compress.pruning.masks import SCOPES, keep_count
-from tfaudit.compress.pruning.pruning import Pruning, prune
-from tfaudit.compress.pruning.pruning_method import Technique
+from tfaudit.compress.pruning.one_shot import prune
+from tfaudit.compress.pruning.pruning import Pruning
+from tfaudit.compress.pruning.pruning_method import PruningMethod
 from tfaudit.compress.pruning.score_data import gathered
 from tfaudit.compress.pruning.scores import GRANULARITIES
 from tfaudit.errors import InputError
@@ -42,7 +43,7 @@ def net(dtype=None):
 
 
 def data_for(settings):
-    return (IMAGES, LABELS) if Technique(**settings).needs_data else None
+    return (IMAGES, LABELS) if PruningMethod(**settings).needs_data else None
 
 
 def pruned(settings, sparsity=0.7, model=None):
@@ -80,7 +81,7 @@ def test_exactly_the_requested_number_goes_and_nothing_else_changes(settings):
 @pytest.mark.parametrize("settings", WEIGHTS + CHANNELS, ids=str)
 def test_masks_are_monotone_and_the_same_again_after_json(settings):
     again = json.loads(json.dumps(settings))
-    assert Technique(**again) == Technique(**settings)
+    assert PruningMethod(**again) == PruningMethod(**settings)
     less, more, same = (pruned(each, share) for each, share in ((settings, 0.3), (settings, 0.6), (again, 0.6)))
     for name in less:
         assert not (more[name] & ~less[name]).any()
@@ -111,12 +112,12 @@ def test_the_dtype_is_kept(settings, dtype):
 
 
 @every
-def test_a_compiled_update_finds_what_one_blow_finds(settings):
-    """Ranking, scores, gradients and maps as operations of a graph; test_pruning_methods.py sees them in `fit`."""
+def test_a_compiled_update_finds_the_masks_of_one_shot_pruning(settings):
+    """Ranking, scores, gradients and maps as operations of a graph; test_pruning_methods.py tests them in `fit`."""
     model, wanted = net(), pruned(settings)
-    technique = Technique(**settings, decay=0.1)
-    data = gathered((IMAGES, LABELS)) if technique.needs_data else None
-    masked = MaskedKernels(model, find_kernels(model), schedules.constant(0.7, begin=1, end=1), technique, data)
+    method = PruningMethod(**settings, decay=0.1)
+    data = gathered((IMAGES, LABELS)) if method.needs_data else None
+    masked = MaskedKernels(model, find_kernels(model), schedules.constant(0.7, begin=1, end=1), method, data)
     masked.update(1)
     for name, mask in masked.masks().items():
         np.testing.assert_array_equal(mask, wanted[name])
@@ -131,7 +132,7 @@ WRONG = [
 @pytest.mark.parametrize("settings", WRONG, ids=lambda each: "-".join(each.values()))
 def test_a_method_of_another_granularity_is_refused(settings):
     message = (
-        rf"^method: expected '.* or '.*' with granularity='{settings['granularity']}', came '{settings['method']}'$"
+        rf"^method: got '{settings['method']}', expected '.* or '.*' with granularity='{settings['granularity']}'$"
     )
     for use in (lambda: pruned(settings), lambda: Pruning(0.5, gradient_data=(IMAGES, LABELS), **settings)):
         with pytest.raises(InputError, match=message) as caught:
@@ -142,17 +143,20 @@ def test_a_method_of_another_granularity_is_refused(settings):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"granularity": "row"}, "granularity: expected 'weight' or 'channel', came 'row'"),
-        ({"axis": 0}, "axis: expected -2 or -1, came 0"),
-        ({"scope": "net"}, "scope: expected 'layer' or 'global', came 'net'"),
-        ({"gradient": "half"}, "gradient: expected 'loss' or 'data', came 'half'"),
-        ({"decay": -1.0}, r"decay: expected a number >= 0, came -1\.0"),
-        ({"decay": float("nan")}, "decay: expected a number >= 0, came nan"),
-        ({"seed": 0.5}, r"seed: expected an integer >= 0, came 0\.5"),
-        ({"method": "gradient"}, "gradient_data: method 'gradient' needs data to take its scores over"),
+        ({"granularity": "row"}, "granularity: got 'row', expected 'weight' or 'channel'"),
+        ({"axis": 0}, "axis: got 0, expected -2 or -1"),
+        ({"scope": "net"}, "scope: got 'net', expected 'layer' or 'global'"),
+        ({"gradient": "half"}, "gradient: got 'half', expected 'loss' or 'data'"),
+        ({"decay": -1.0}, r"decay: got -1\.0, expected a finite number >= 0"),
+        ({"decay": float("nan")}, "decay: got nan, expected a finite number >= 0"),
+        ({"seed": 0.5}, r"seed: got 0\.5, expected an integer >= 0"),
+        (
+            {"method": "gradient"},
+            "gradient_data: got None, expected data to .* method 'gradient' over",
+        ),
     ],
 )
-def test_what_is_refused_at_one_blow_and_in_training(settings, message):
+def test_what_one_shot_pruning_and_training_refuse(settings, message):
     for use in (lambda: prune(net(), 0.5, **settings), lambda: Pruning(0.5, **settings)):
         with pytest.raises(InputError, match=message):
             use()

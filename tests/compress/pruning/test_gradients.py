@@ -8,7 +8,7 @@ import tensorflow as tf
 from tests.builders.small_nets import X, Y, small_model
 from tfaudit.compress.pruning.gradients import loss_gradients
 from tfaudit.compress.pruning.kernels import find_kernels
-from tfaudit.compress.pruning.pruning import prune
+from tfaudit.compress.pruning.one_shot import prune
 from tfaudit.compress.pruning.scores import gradient, undecayed
 from tfaudit.errors import InputError
 
@@ -108,12 +108,15 @@ def test_what_is_zero_already_goes_first():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({}, "gradient_data: method 'gradient' needs data"),
-        ({"gradient_data": (X, Y[:3])}, "expected inputs and targets of one length"),
-        ({"gradient_data": [X]}, r"expected batches of \(inputs, targets\), came ndarray"),
-        ({"gradient_data": []}, "holds no examples"),
-        ({"gradient_data": (X, Y), "gradient": "half"}, "gradient: expected 'loss' or 'data', came 'half'"),
-        ({"gradient_data": (X * np.nan, Y)}, "is not finite"),
+        ({}, "gradient_data: got None, expected data to average"),
+        (
+            {"gradient_data": (X, Y[:3])},
+            r"gradient_data: got arrays of \d+ and 3 examples, expected inputs and targets of one length",
+        ),
+        ({"gradient_data": [X]}, r"got a batch of type ndarray, expected batches of \(inputs, targets\)"),
+        ({"gradient_data": []}, "gradient_data: got no examples"),
+        ({"gradient_data": (X, Y), "gradient": "half"}, "gradient: got 'half', expected 'loss' or 'data'"),
+        ({"gradient_data": (X * np.nan, Y)}, "gradient_data: got a gradient of .* with NaN or infinity"),
     ],
 )
 def test_refusals(settings, message):
@@ -123,5 +126,5 @@ def test_refusals(settings, message):
 
 def test_a_model_without_a_loss_is_refused():
     model = keras.Sequential([keras.Input((6,)), keras.layers.Dense(2)])
-    with pytest.raises(InputError, match="compile the model with one first"):
+    with pytest.raises(InputError, match="model: got a model without a loss, expected a compiled model"):
         prune(model, 0.5, method="gradient", gradient_data=(X, Y))

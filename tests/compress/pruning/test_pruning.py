@@ -145,7 +145,7 @@ def test_two_callbacks_prune_different_layers_differently():
     assert zeros(model) == {"hidden/kernel": 48, "logits/kernel": 48}
     fit(model)
     assert zeros(model) == {"hidden/kernel": 0, "logits/kernel": 0}
-    with pytest.raises(InputError, match="'hidden/kernel' is already pruned by another Pruning callback"):
+    with pytest.raises(InputError, match="layers: got 'hidden/kernel', which another callback of this fit prunes"):
         fit(model, Pruning(0.5), Pruning(0.5))
     fit(model)
     assert zeros(model) == {"hidden/kernel": 0, "logits/kernel": 0}

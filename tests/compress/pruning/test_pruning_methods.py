@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from tests.builders.small_nets import X, Y, assert_same_weights, fit, small_model
 from tfaudit.compress.pruning import schedules
-from tfaudit.compress.pruning.channels import norm, spread
+from tfaudit.compress.pruning.channels import expand_channel_mask, norm
 from tfaudit.compress.pruning.gradients import loss_gradients
 from tfaudit.compress.pruning.kernels import find_kernels
 from tfaudit.compress.pruning.masks import masks
@@ -49,7 +49,10 @@ def trained_by_hand(method, gradient):
         if due:
             found = masks(scores_by_hand(model, kernels, values, method, gradient), float(sparsity))
             if method == "l2":
-                found = {name: np.asarray(spread(mask, kernels[name].shape, (-2,))) for name, mask in found.items()}
+                found = {
+                    name: np.asarray(expand_channel_mask(mask, kernels[name].shape, (-2,)))
+                    for name, mask in found.items()
+                }
             kept.update(found)
             for name, kernel in kernels.items():
                 kernel.assign(values[name] * kept[name])

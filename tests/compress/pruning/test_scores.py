@@ -1,16 +1,20 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from tfaudit.compress.pruning.scores import SCORES, draws_for, inputs, magnitude
+from tfaudit.compress.pruning.scores import GRANULARITIES, draws_for, magnitude, score_inputs
+
+README = Path(__file__).parents[3] / "README.md"
 
 
-@pytest.mark.parametrize("method", SCORES)
+@pytest.mark.parametrize("method", GRANULARITIES["weight"])
 def test_a_method_scores_every_weight_with_a_number_not_below_zero(method):
     weights = np.random.default_rng(0).normal(size=(3, 4)).astype(np.float32)
     gradients = np.random.default_rng(1).normal(size=(3, 4)).astype(np.float32)
     supply = {"weights": weights, "gradients": gradients, "draws": draws_for(0, weights.shape, 0)}
     supply["decay"] = np.float32(5e-4)
-    scores = SCORES[method](**{name: supply[name] for name in inputs(method)})
+    scores = GRANULARITIES["weight"][method](**{name: supply[name] for name in score_inputs(method)})
     assert scores.shape == weights.shape
     assert scores.dtype == np.float32
     assert (scores >= 0).all()
@@ -26,3 +30,10 @@ def test_draws_depend_on_seed_and_position_alone():
     assert (first != draws_for(1, (50,), 7)).any()
     assert (first != draws_for(0, (50,), 8)).any()
     assert ((first >= 0) & (first < 1)).all()
+
+
+def test_the_readme_lists_every_method():
+    rows = [line for line in README.read_text().splitlines() if line.startswith("| `")]
+    for granularity, methods in GRANULARITIES.items():
+        listed = " ".join(row for row in rows if f"{granularity}s" in row.split("|")[2])
+        assert all(f"`{method}`" in listed for method in methods)

@@ -16,7 +16,7 @@ from tests.builders.small_nets import X, Y, small_model
 from tfaudit.compress.pruning.gradients import loss_gradients
 from tfaudit.compress.pruning.kernels import find_kernels
 from tfaudit.compress.pruning.masks import keep_count
-from tfaudit.compress.pruning.pruning import prune
+from tfaudit.compress.pruning.one_shot import prune
 
 FRACTIONS = (0.9, 0.5, 0.25, 0.1, 0.02)
 

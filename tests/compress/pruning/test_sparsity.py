@@ -2,7 +2,7 @@ import keras
 import numpy as np
 import pytest
 
-from tfaudit.compress.pruning.pruning import prune
+from tfaudit.compress.pruning.one_shot import prune
 from tfaudit.compress.pruning.sparsity import sparsity
 from tfaudit.errors import InputError
 
@@ -27,5 +27,5 @@ def test_a_model_without_kernels_has_totals_of_zero():
 
 
 def test_what_is_no_model():
-    with pytest.raises(InputError, match="model: expected a Keras 3 model, came ndarray"):
+    with pytest.raises(InputError, match="model: got ndarray, expected a Keras 3 model"):
         sparsity(np.zeros(3))

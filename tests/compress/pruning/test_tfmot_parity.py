@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from tfaudit.compress.pruning import schedules
-from tfaudit.compress.pruning.pruning import Pruning, prune
+from tfaudit.compress.pruning.one_shot import prune
+from tfaudit.compress.pruning.pruning import Pruning
 from tfaudit.compress.pruning.sparsity import sparsity
 from tfaudit.errors import InputError
 

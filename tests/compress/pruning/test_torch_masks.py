@@ -1,4 +1,4 @@
-"""All seven techniques of [P] against the masks that `torch.nn.utils.prune` made of the same weights and draws.
+"""All seven methods of [P] against the masks that `torch.nn.utils.prune` made of the same weights and draws.
 
 PyTorch ran once: torch_masks.py says how and writes the file that is read here.
 """
@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from tests.compress.pruning.torch_masks import AMOUNTS, PLACE, SHAPES, STRUCTURED
-from tfaudit.compress.pruning.channels import spread
+from tfaudit.compress.pruning.channels import expand_channel_mask
 from tfaudit.compress.pruning.masks import keep_count, masks
-from tfaudit.compress.pruning.pruning import prune
+from tfaudit.compress.pruning.one_shot import prune
 
 RECORDED = dict(np.load(PLACE))
 
@@ -62,7 +62,7 @@ def test_random_numbers(amount):
                  recorded("random_unstructured", amount))  # fmt: skip
     for axis in (-2, -1):
         kept = masks(recorded(f"draws{axis}", amount), amount)
-        spreads = {name: np.asarray(spread(mask, SHAPES[name], (axis,))) for name, mask in kept.items()}
+        spreads = {name: np.asarray(expand_channel_mask(mask, SHAPES[name], (axis,))) for name, mask in kept.items()}
         assert_equal(spreads, recorded(f"random_structured{axis}", amount))
 
 

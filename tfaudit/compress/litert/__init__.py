@@ -1,1 +1,1 @@
-"""TensorFlow Lite: conversion, inference and latency."""
+"""TensorFlow Lite: conversion, inference, contents and latency of flatbuffers."""

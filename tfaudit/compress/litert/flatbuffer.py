@@ -1,4 +1,4 @@
-"""A TensorFlow Lite flatbuffer, run by LiteRT without TensorFlow."""
+"""Inference of a TensorFlow Lite flatbuffer in LiteRT, without TensorFlow."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from ai_edge_litert.interpreter import Interpreter
 
 from tfaudit.compress.input_images import as_input
-from tfaudit.errors import InputError
+from tfaudit.errors import InputError, one_line, require
 from tfaudit.quiet import captured_output
 
 __all__ = ["Flatbuffer"]
@@ -17,38 +17,38 @@ _RESHAPING = {"DEQUANTIZE", "QUANTIZE", "CAST", "RESHAPE"}
 
 
 class Flatbuffer:
-    """Scores of a flatbuffer, float32 `(N, units)`; integer inputs and outputs go through their scale and zero point.
+    """Inference of a flatbuffer: images in, float32 scores `(N, units)` out.
+
+    Integer inputs and outputs are converted with their scale and zero point.
 
     Args:
-        content: The flatbuffer.
-        threads: Threads of the interpreter.
+        content: the flatbuffer.
+        threads: number of threads of the interpreter.
 
     Attributes:
-        gives_probabilities: Whether it ends in softmax or sigmoid; `None` where its end does not tell.
-        batch: The batch size that is fixed in it, or `None` where it can be resized.
+        gives_probabilities: whether it ends in softmax or sigmoid; None if its last operator does not show it.
+        batch: its fixed batch size, or None if it can be resized.
+        image_shape: shape of one image; None for an open side.
 
     Raises:
-        InputError: Not a flatbuffer, or one with several inputs or outputs.
+        InputError: not a flatbuffer, or one with several inputs or outputs.
     """
 
     def __init__(self, content: bytes, *, threads: int = 1) -> None:
-        if threads < 1:
-            raise InputError("threads", str(threads), "1 or more")
+        require(threads >= 1, "threads", threads, "1 or more")
         try:
-            with captured_output():  # LiteRT announces its delegate on stderr.
+            with captured_output():  # LiteRT prints a message about its delegate to stderr.
                 self._interpreter = Interpreter(model_content=bytes(content), num_threads=threads)
                 self._interpreter.allocate_tensors()
         except (ValueError, RuntimeError) as error:
-            reason = next(iter(str(error).strip().splitlines()), "empty")
-            raise InputError(
-                f"model: {len(content)} bytes that LiteRT cannot run as a flatbuffer ({reason})"
-            ) from error
+            got = f"{len(content)} bytes that LiteRT cannot run ({one_line(error)})"
+            raise InputError("model", got, "a TensorFlow Lite flatbuffer") from error
         inputs, outputs = self._interpreter.get_input_details(), self._interpreter.get_output_details()
         for name, tensors in (("input", inputs), ("output", outputs)):
             if len(tensors) != 1:
-                raise InputError("model", f"the flatbuffer has {len(tensors)} {name}s", "one")
+                raise InputError("model", f"a flatbuffer with {len(tensors)} {name}s", "one")
         self._input, self._output = inputs[0], outputs[0]
-        # Old converters leave the signature out; then the shape is all there is, and it is fixed.
+        # Old converters write no signature; the shape is then fixed.
         signature = self._input["shape_signature"]
         signature = signature if len(signature) else self._input["shape"]
         sides = [None if side < 0 else int(side) for side in signature]
@@ -56,15 +56,15 @@ class Flatbuffer:
         self.gives_probabilities = self._ends_in_probabilities()
 
     def __call__(self, images: np.ndarray) -> np.ndarray:
-        """Scores of images `(N, H, W, C)`."""
+        """Return the scores of images `(N, H, W, C)`."""
         self.run(images)
         return self._dequantized(self._interpreter.get_tensor(self._output["index"]))
 
     def run(self, images: np.ndarray) -> Callable[[], None]:
-        """Runs the network on images `(N, H, W, C)`; returns what runs it on them again, and does nothing else.
+        """Run the network on images `(N, H, W, C)`, and return a function that only runs it on them again.
 
         Raises:
-            InputError: The images do not fit, or LiteRT cannot run the network on them.
+            InputError: the images do not fit, or LiteRT cannot run the network on them.
         """
         images = self._quantized(images)
         index = self._input["index"]
@@ -74,9 +74,9 @@ class Flatbuffer:
                 self._interpreter.allocate_tensors()
             self._interpreter.set_tensor(index, images)
             self._interpreter.invoke()
-        except RuntimeError as error:  # LiteRT prepares some operators only when it knows the shapes.
-            reason = next(iter(str(error).splitlines()), "no reason given")
-            raise InputError(f"model: LiteRT cannot run the flatbuffer on {len(images)} images ({reason})") from error
+        except RuntimeError as error:  # LiteRT prepares some operators only once it knows the shapes.
+            got = f"a flatbuffer that LiteRT cannot run on {len(images)} images ({one_line(error)})"
+            raise InputError("model", got, "one that runs") from error
         return self._interpreter.invoke
 
     def _quantized(self, images: np.ndarray) -> np.ndarray:
@@ -94,12 +94,12 @@ class Flatbuffer:
         return (scores - zero_point) * np.float32(scale) if scale else scores
 
     def _ends_in_probabilities(self) -> bool | None:
-        # By operator and not by value: an int8 softmax over many classes rounds so many of them to 0 that its rows sum
-        # to anything. LiteRT offers the list of operators under this private name only.
+        # By operator, not by value: an int8 softmax over many classes rounds many of them to 0, and its rows do not sum
+        # to 1. LiteRT has the list of operators under this private name only.
         producers = {
             output: operator
             for operator in self._interpreter._get_ops_details()
-            if operator["op_name"] != "DELEGATE"  # stands for operators that are listed too
+            if operator["op_name"] != "DELEGATE"  # stands for operators that are also in the list
             for output in operator["outputs"]
         }
         operator = producers.get(self._output["index"])

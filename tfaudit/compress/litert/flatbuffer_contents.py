@@ -1,4 +1,4 @@
-"""What a flatbuffer stores and multiplies, read from its schema and one run that settles the shapes."""
+"""Weights and operations of a flatbuffer, read from its schema and from one run, which gives the shapes."""
 
 from __future__ import annotations
 
@@ -13,50 +13,50 @@ from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
 from tfaudit.compress.input_images import OPEN_SIDE
 from tfaudit.compress.litert.flatbuffer import Flatbuffer
-from tfaudit.compress.operations import Product, Products
+from tfaudit.compress.operations import Operation, Operations
 
 __all__ = ["FlatbufferContents", "read_flatbuffer"]
 
 
 @dataclass(frozen=True)
 class FlatbufferContents:
-    """The constants of a flatbuffer and its products.
+    """Weights of a flatbuffer and its operations.
 
     Attributes:
-        parameters: Stored numbers that are weights: floats, and integers with a scale. BatchNorm is folded into them.
-        prunable: Those in the kernels of convolutions and fully connected layers.
-        zeros: Zeros among the prunable ones, also those that quantization rounded to zero.
-        sparse: Names of the kernels that are stored without their zeros.
-        products: For one image.
-        notes: What could not be read.
+        parameters: number of weights: floats, and integers with a scale. BatchNorm is folded into them.
+        prunable: number of weights in the kernels of convolutions and fully connected layers.
+        zeros: number of zeros among the prunable weights, including those that quantization rounded to zero.
+        sparse: names of the kernels that are stored without their zeros.
+        operations: operations for one image.
+        notes: what could not be read, one sentence each.
     """
 
     parameters: int
     prunable: int
     zeros: int
     sparse: tuple[str, ...]
-    products: Products
+    operations: Operations
     notes: tuple[str, ...]
 
 
 def read_flatbuffer(content: bytes) -> FlatbufferContents:
-    """Reads the constants and the products of a TensorFlow Lite flatbuffer.
+    """Read the weights and the operations of a TensorFlow Lite flatbuffer.
 
     Args:
-        content: The flatbuffer.
+        content: the flatbuffer.
 
     Returns:
-        Its contents; the products are those of one image. A side that its input leaves open counts as 64.
+        Its contents; the operations are those for one image. An open side of its input counts as 64 pixels.
 
     Raises:
-        InputError: Not a flatbuffer that LiteRT can run.
+        InputError: not a flatbuffer that LiteRT can run.
 
     Example:
         >>> import keras
         >>> from tfaudit.compress.litert.quantize import quantize
         >>> model = keras.Sequential([keras.Input((4, 4, 1)), keras.layers.Flatten(), keras.layers.Dense(3)])
         >>> contents = read_flatbuffer(quantize(model, "float16"))
-        >>> contents.prunable, contents.products.flops
+        >>> contents.prunable, contents.operations.flops
         (48, 96)
     """
     runnable = Flatbuffer(content)
@@ -64,12 +64,12 @@ def read_flatbuffer(content: bytes) -> FlatbufferContents:
     model = schema.ModelT.InitFromObj(schema.Model.GetRootAs(content, 0))
     graph = _Graph(model, _shapes(content, (batch, *(side or OPEN_SIDE for side in runnable.image_shape))))
     stored = {tensor.buffer: tensor for part in model.subgraphs for tensor in part.tensors if graph.is_weight(tensor)}
-    kernels, counted, left_out = {}, [], []
+    kernels, counted, uncounted = {}, [], []
     for operator in graph.operators:
         kind = graph.kind(operator)
         if kind in _OPAQUE:
-            left_out.append(" ".join([kind, *(_name(graph.tensors[index]) for index in operator.outputs[:1])]))
-        if kind not in _MULTIPLY_ADDS:
+            uncounted.append(" ".join([kind, *(_name(graph.tensors[index]) for index in operator.outputs[:1])]))
+        if kind not in _MACS:
             continue
         kernel = next(filter(None, map(graph.constant, operator.inputs[:2])), None)
         share = 1.0
@@ -77,10 +77,10 @@ def read_flatbuffer(content: bytes) -> FlatbufferContents:
             kernels[kernel.buffer] = kernel
             share = graph.nonzero(kernel) / _size(kernel)
         (result,) = operator.outputs
-        used = _MULTIPLY_ADDS[kind]([graph.shape(index) for index in operator.inputs], graph.shape(result), operator)
-        used //= batch
+        operands = [graph.shape(index) for index in operator.inputs]
+        macs = _MACS[kind](operands, graph.shape(result), operator) // batch
         name = _name(graph.tensors[result] if kernel is None else kernel)
-        counted.append(Product(name, used, round(used * share)))
+        counted.append(Operation(name, macs, round(macs * share)))
     prunable = sum(map(_size, kernels.values()))
     unread = sorted({_name(kernel) for kernel in kernels.values() if kernel.type not in _TYPES})
     return FlatbufferContents(
@@ -88,13 +88,13 @@ def read_flatbuffer(content: bytes) -> FlatbufferContents:
         prunable=prunable,
         zeros=prunable - sum(map(graph.nonzero, kernels.values())),
         sparse=tuple(_name(kernel) for kernel in kernels.values() if kernel.sparsity is not None),
-        products=Products(tuple(counted), tuple(left_out)),
+        operations=Operations(tuple(counted), tuple(uncounted)),
         notes=(f"zeros are not counted in {', '.join(unread)}: packed integers",) if unread else (),
     )
 
 
 class _Graph:
-    """The main subgraph, and who makes which tensor."""
+    """Main subgraph of a flatbuffer, with the operator that makes each tensor."""
 
     def __init__(self, model: Any, shapes: dict[int, list[int]]) -> None:
         self._model, self._shapes = model, shapes
@@ -103,11 +103,11 @@ class _Graph:
 
     def kind(self, operator: Any) -> str:
         code = self._model.operatorCodes[operator.opcodeIndex]
-        # Codes above 127 have no room in the older of the two fields, which holds a placeholder then.
+        # Codes above 127 do not fit into the older of the two fields, which then holds a placeholder.
         return _KINDS.get(max(code.builtinCode, code.deprecatedBuiltinCode), "CUSTOM")
 
     def shape(self, index: int) -> list[int]:
-        return self._shapes.get(index, [])  # -1 stands for an operand that is not given, such as a bias
+        return self._shapes.get(index, [])  # -1 stands for a missing operand, such as a bias
 
     def is_weight(self, tensor: Any) -> bool:
         scaled = tensor.quantization is not None and tensor.quantization.scale is not None
@@ -115,7 +115,7 @@ class _Graph:
         return self._data(tensor) is not None and (floating or (scaled and len(tensor.quantization.scale) > 0))
 
     def constant(self, index: int) -> Any:
-        """The stored weights behind a tensor, however they are unpacked, or None."""
+        """Return the stored tensor of weights behind a tensor, or None."""
         while index in self._makers and self.kind(self._makers[index]) in ("DEQUANTIZE", "DENSIFY"):
             index = self._makers[index].inputs[0]
         return self.tensors[index] if index >= 0 and self.is_weight(self.tensors[index]) else None
@@ -124,7 +124,7 @@ class _Graph:
         if tensor.type not in _TYPES:
             return _size(tensor)
         points = None if tensor.quantization is None else tensor.quantization.zeroPoint
-        # Weights with a zero point per channel have only zeros there, says the specification of quantization.
+        # By the specification of quantization, zero points per channel are all 0.
         zero = 0 if points is None or not len(points) else points[0]
         return int(np.count_nonzero(np.frombuffer(self._data(tensor), _TYPES[tensor.type]) != zero))
 
@@ -134,9 +134,9 @@ class _Graph:
 
 
 def _shapes(content: bytes, images: tuple[int, ...]) -> dict[int, list[int]]:
-    """Shapes of all tensors: the file has those with an open batch only in part, as a run shows them.
+    """Return the shapes of all tensors in a run: the file is incomplete for an open batch.
 
-    Delegates would keep them to themselves.
+    Without delegates, which hide the shapes of the tensors that they take over.
     """
     plain = OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
     interpreter = Interpreter(model_content=content, num_threads=1, experimental_op_resolver_type=plain)
@@ -149,7 +149,7 @@ def _shapes(content: bytes, images: tuple[int, ...]) -> dict[int, list[int]]:
 
 
 def _name(tensor: Any) -> str:
-    return tensor.name.decode().partition(";")[0]  # a fused tensor lists all names that it had
+    return tensor.name.decode().partition(";")[0]  # a fused tensor lists the names of all its parts
 
 
 def _size(tensor: Any) -> int:
@@ -169,7 +169,9 @@ def _solid(operands: list[list[int]], result: list[int], _: Any) -> int:
 
 
 def _transposed(operands: list[list[int]], result: list[int], _: Any) -> int:
-    return math.prod(operands[2]) * math.prod(operands[1][:-1])  # channels last, every input meets the others
+    return math.prod(operands[2]) * math.prod(
+        operands[1][:-1]
+    )  # channels last; every input is multiplied with the rest
 
 
 def _fully_connected(operands: list[list[int]], result: list[int], _: Any) -> int:
@@ -180,7 +182,7 @@ def _matrices(operands: list[list[int]], result: list[int], operator: Any) -> in
     return math.prod(result) * operands[0][-2 if operator.builtinOptions.adjX else -1]
 
 
-_MULTIPLY_ADDS: dict[str, Callable[[list[list[int]], list[int], Any], int]] = {
+_MACS: dict[str, Callable[[list[list[int]], list[int], Any], int]] = {
     "CONV_2D": _convolution,
     "DEPTHWISE_CONV_2D": _depthwise,
     "CONV_3D": _solid,
@@ -194,7 +196,7 @@ _OPAQUE = {
     *("LSTM", "UNIDIRECTIONAL_SEQUENCE_LSTM", "BIDIRECTIONAL_SEQUENCE_LSTM", "SVDF"),
     *("RNN", "UNIDIRECTIONAL_SEQUENCE_RNN", "BIDIRECTIONAL_SEQUENCE_RNN"),
 }
-"""Operators that multiply too, but say how much only when they run."""
+"""Operators whose number of multiplications shows only when they run."""
 _KINDS = {code: name for name, code in vars(schema.BuiltinOperator).items() if isinstance(code, int)}
 _TYPES = {
     schema.TensorType.FLOAT32: np.float32,

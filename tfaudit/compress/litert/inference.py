@@ -1,4 +1,4 @@
-"""What a model answers: the best classes of each image and their probabilities, for Keras models and flatbuffers."""
+"""Predictions of Keras models and flatbuffers: the best classes of each image and their probabilities."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from tfaudit.compress.input_images import image_batches
 from tfaudit.compress.model_files import open_model
-from tfaudit.errors import InputError
+from tfaudit.errors import InputError, require
 from tfaudit.stats.ranking import RankedClasses, are_probabilities, rank_scores
 
 if TYPE_CHECKING:
@@ -38,32 +38,32 @@ def predict(
     threads: int = 1,
     classes: Sequence[int] | np.ndarray | None = None,
 ) -> RankedClasses:
-    """The k best classes of every image, best first, and their probabilities.
+    """Predict the k best classes of every image, best first, and their probabilities.
 
-    Equal scores rank the lower class first. A model that ends in logits gets a softmax; one that ends in softmax or
-    sigmoid keeps what it gives, as does one whose last operation tells nothing but whose first batch lies in [0, 1]
-    with rows that sum to 1 within 0.01. A single output unit is a two-class model: the sigmoid is class 1. On one
-    machine the same call gives the same bits.
+    Equal scores rank the lower class first. Logits are converted by softmax; the outputs of softmax or sigmoid are
+    probabilities already. If the last operation of the model does not show which, its scores are probabilities if those
+    of the first batch lie in [0, 1] and each row sums to 1 within 0.01. A single output unit is a two-class model: its
+    sigmoid is the probability of class 1. On one machine the same call gives the same bits.
 
     A flatbuffer runs in LiteRT and imports no TensorFlow. A Keras model runs in inference mode, traced once.
 
     Args:
-        model: A Keras 3 model, the bytes of a flatbuffer, or the path of a `.keras` or `.tflite` file.
-        images: An array `(N, H, W, C)`, uint8 or float, as the model's input takes it (no scaling is done here); a
+        model: a Keras 3 model, the bytes of a flatbuffer, or the path of a `.keras` or `.tflite` file.
+        images: an array `(N, H, W, C)`, uint8 or float, as the model's input takes it (without further scaling); a
             `tfaudit` data set; or an iterable of batches, such as a `tf.data.Dataset`, of images or (images, labels).
-        batch_size: Images per step; an iterable's own batches are kept.
-        k: How many classes; a model with C < k classes gives C.
-        threads: Threads of LiteRT. Keras goes by TensorFlow's own settings.
-        classes: The only classes that may be answered, for images of a part of what the model knows, such as the 200
-            of ImageNet-A; the probabilities are shares among them. All classes by default.
+        batch_size: images per step; an iterable keeps its own batches.
+        k: number of classes to return; C for a model with C < k classes.
+        threads: number of threads of LiteRT. Keras uses TensorFlow's settings.
+        classes: the only classes to choose from, for images of a subset of the model's classes, such as the 200 of
+            ImageNet-A; probabilities are normalised over them. All classes by default.
 
     Returns:
-        The pair (classes, probabilities): int32 `(N, min(k, C))` and float32 of the same shape; C counts the classes
-        that may be answered.
+        The pair (classes, probabilities): int32 `(N, min(k, C))` and float32 of the same shape; C is the number of
+        classes to choose from.
 
     Raises:
-        InputError: The model cannot be run, the images do not fit it, it answers NaN or infinity, or it does not know
-            one of the classes.
+        InputError: the model cannot run, the images do not fit it, a score is NaN or infinite, or the model lacks one
+            of the classes.
 
     Example:
         >>> import keras, numpy as np
@@ -75,14 +75,13 @@ def predict(
         >>> probabilities.round(3)
         array([[0.5, 0.2, 0.2]], dtype=float32)
     """
-    if k < 1:
-        raise InputError("k", str(k), "1 or more")
+    require(k >= 1, "k", k, "1 or more")
     allowed = None if classes is None else _allowed(classes)
     forward = _forward(model, threads)
     blocks = _scores(forward, images, batch_size)
     first = next(blocks, None)
     if first is None:
-        raise InputError("images", "empty", "one image or more")
+        raise InputError("images", "no images", "one image or more")
     probabilities = forward.gives_probabilities
     if probabilities is None:
         probabilities = bool(first.min() >= 0 and first.max() <= 1) if first.shape[1] == 1 else are_probabilities(first)
@@ -107,12 +106,12 @@ def _two_classes(scores: np.ndarray, probabilities: bool) -> np.ndarray:
 
 
 def _allowed(classes: Sequence[int] | np.ndarray) -> np.ndarray:
-    """The classes in rising order, so that equal scores rank the lower one first."""
+    """Return the classes in rising order, so that equal scores rank the lower one first."""
     allowed = np.asarray(classes)
     if allowed.ndim != 1 or not allowed.size or allowed.dtype.kind not in "iu":
-        raise InputError("classes", f"{allowed.dtype} {allowed.shape}", "one or more numbers of classes")
+        raise InputError("classes", f"{allowed.dtype} of shape {allowed.shape}", "one class index or more")
     if (np.diff(np.sort(allowed)) == 0).any() or allowed.min() < 0:
-        raise InputError("classes", "a negative one or one twice", "different numbers from 0")
+        raise InputError("classes", "a negative or repeated class", "different integers >= 0")
     return np.sort(allowed)
 
 
@@ -128,7 +127,7 @@ def _forward(model: object, threads: int) -> _Forward:
 
 
 def _cut(batch: np.ndarray, size: int | None) -> Iterator[tuple[np.ndarray, int]]:
-    """The parts of a batch for a model of fixed batch size, the last filled up, each with its count of real images."""
+    """Yield the parts of a batch for a model of fixed batch size, padded, each with its number of real images."""
     if size is None:
         yield batch, len(batch)
         return
@@ -139,7 +138,7 @@ def _cut(batch: np.ndarray, size: int | None) -> Iterator[tuple[np.ndarray, int]
 
 def _check_scores(scores: np.ndarray) -> None:
     if scores.ndim != 2:
-        raise InputError("model", f"gives scores of shape {scores.shape}", "(N, classes)")
+        raise InputError("model", f"scores of shape {scores.shape}", "(N, classes)")
     if not np.isfinite(scores).all():
         rows = int((~np.isfinite(scores)).any(axis=1).sum())
-        raise InputError(f"model: answers NaN or infinity for {rows} of {len(scores)} images of a batch")
+        raise InputError("model", f"scores of NaN or infinity for {rows} of {len(scores)} images", "finite scores")

@@ -1,4 +1,4 @@
-"""How long flatbuffers take on this machine: LiteRT, all models in turns."""
+"""Latency of flatbuffers in LiteRT on this machine, with interleaved timing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ COLUMNS = (
     *("repeats", "threads"),
 )
 SAMPLE_SECONDS = 0.005
-"""A sample repeats the network this long at least: one call of a small one is too short for the clock."""
+"""Minimum duration of a sample: a single call of a small network is too short for the clock."""
 
 
 def latencies(
@@ -39,29 +39,29 @@ def latencies(
     images: np.ndarray | None = None,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Times networks in LiteRT, interleaved: in each round every one has its turn, in shuffled order.
+    """Time networks in LiteRT, interleaved: each round times every model once, in shuffled order.
 
-    What slows the machine down for a while meets all models alike, and the ratios compare times of one round only. A
-    turn is a call that brings the network's memory back into the caches, then as many timed calls as take 5 ms
-    together. Only the network is timed, not the copying of images. Nothing else should run meanwhile.
+    A temporary slowdown of the machine affects all models alike, and the ratios compare times of one round only. Each
+    sample is one call that loads the network into the caches, then as many timed calls as take 5 ms together. Only the
+    network is timed, not the copying of images. Nothing else should run at the same time.
 
     Args:
         models: Keras 3 models (converted to float32 flatbuffers first), bytes of flatbuffers, or paths, by name.
-        batches: Images per call.
-        repeats: Rounds, and so samples per model and batch size.
-        threads: Threads of LiteRT.
-        images: What the networks are fed, `(N, H, W, C)`, repeated to fill a batch; without them seeded pixels. For
-            ordinary kernels the values do not matter.
-        seed: Of the pixels and the order of turns.
+        batches: batch sizes, in images per call.
+        repeats: number of rounds, and so of samples per model and batch size.
+        threads: number of threads of LiteRT.
+        images: inputs of the networks, `(N, H, W, C)`, repeated to fill a batch; seeded pixels by default. The values
+            do not affect ordinary kernels.
+        seed: seed of the pixels and of the order.
 
     Returns:
-        A row per batch size and model: `batch`, `model`, `latency_ms` (the median over rounds, of the whole batch),
-        `q25_ms` and `q75_ms` (quartiles), `least_ms` (the fastest round: on a busy machine the others time
-        its neighbours too), `ratio` (the median over rounds of the ratio to the first model),
-        `ratio_q25` and `ratio_q75`, `repeats`, `threads`. NaN where a flatbuffer is made for another batch size.
+        A row per batch size and model: `batch`, `model`, `latency_ms` (the median over rounds, for the whole batch),
+        `q25_ms` and `q75_ms` (quartiles), `least_ms` (the fastest round, which other processes disturb least), `ratio`
+        (the median over rounds of the ratio to the first model), `ratio_q25` and `ratio_q75`, `repeats`, `threads`. NaN
+        for a flatbuffer with another fixed batch size.
 
     Raises:
-        InputError: A model that LiteRT cannot run, images that do not fit, or a setting out of range.
+        InputError: a model that LiteRT cannot run, images that do not fit, or a setting out of range.
 
     Example:
         >>> import keras
@@ -77,7 +77,8 @@ def latencies(
         whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
         require(whole and value >= 1, argument, value, "a whole number of 1 or more")
     if images is not None and not (isinstance(images, np.ndarray) and len(images)):
-        raise InputError("images: expected an array (N, H, W, C) of one image or more")
+        got = "no images" if isinstance(images, np.ndarray) else type(images).__name__
+        raise InputError("images", got, "an array (N, H, W, C) of one image or more")
     require(len(batches) > 0, "batches", batches, "one batch size or more")
     contents = {name: as_flatbuffer(model, images) for name, model in models.items()}
     tables = []
@@ -90,11 +91,11 @@ def latencies(
 
 
 def as_flatbuffer(model: Any, images: np.ndarray | None = None) -> bytes:
-    """The flatbuffer, or the float32 flatbuffer of a Keras model, checked on the images.
+    """Return a flatbuffer itself, or the float32 flatbuffer of a Keras model, checked on the images.
 
     Raises:
-        InputError: Neither.
-        ConversionError: The model cannot be converted.
+        InputError: neither of the two.
+        ConversionError: the model cannot be converted.
     """
     opened = open_model(model)
     if isinstance(opened, bytes):
@@ -116,9 +117,9 @@ def _ready(
 
 
 def _times(runs: Sequence[Callable[[], None] | None], repeats: int, draws: np.random.Generator) -> np.ndarray:
-    """Seconds `(repeats, models)`, NaN where there is nothing to run."""
+    """Return seconds `(repeats, models)`, NaN where there is nothing to run."""
     times = np.full((repeats, len(runs)), np.nan)
-    timers = [run and timeit.Timer(run) for run in runs]  # it holds Python's garbage collection off
+    timers = [run and timeit.Timer(run) for run in runs]  # it switches garbage collection off
     calls = [0 if timer is None else _calls(timer) for timer in timers]
     for turn in range(repeats):
         for position in draws.permutation(len(runs)):
@@ -135,10 +136,10 @@ def _calls(timer: timeit.Timer) -> int:
 
 
 def _table(times: pd.DataFrame) -> pd.DataFrame:
-    """A row per model from milliseconds by round (rows) and model (columns)."""
+    """Return a row per model from milliseconds by round (rows) and model (columns)."""
     ratios = times.div(times.iloc[:, 0], axis=0)
     quartiles = {"q25": 0.25, "median": 0.5, "q75": 0.75}
-    ms, ratio = (each.quantile(list(quartiles.values())).set_axis(quartiles, axis=0).T for each in (times, ratios))
+    ms, ratio = (table.quantile(list(quartiles.values())).set_axis(quartiles, axis=0).T for table in (times, ratios))
     return pd.DataFrame(
         {
             "model": list(times.columns),

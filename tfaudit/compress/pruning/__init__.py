@@ -1,1 +1,1 @@
-"""Pruning of Keras 3 models with masks."""
+"""Pruning: one-shot, gradual inside `model.fit`, under constant masks, and rewinding."""

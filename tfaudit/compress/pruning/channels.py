@@ -1,12 +1,12 @@
-"""Channels of a kernel: which entries belong to one, how large they are, and a mask of channels as a mask of weights.
+"""Channels of a kernel: the weights of each, their norms, and masks of channels as masks of weights.
 
-Axis -2 means what a kernel takes from one input channel ([P]), axis -1 what it gives to one output channel:
+Axis -2 stands for input channels ([P]), axis -1 for output channels:
 
-- Conv, Dense, a pointwise kernel: `(..., inputs, outputs)`, so the slices along that very axis;
-- Conv*Transpose: `(..., outputs, inputs)`, the slices along the other axis;
-- DepthwiseConv and the depthwise kernel of SeparableConv: `(..., inputs, multiplier)`. Every input channel has outputs
-  of its own, one for each multiplier: an output channel is one filter, of one input channel and one multiplier;
-- any other kernel, such as those of EinsumDense and of recurrent cells: the slices along that axis, whatever it means.
+- Conv, Dense, a pointwise kernel: `(..., inputs, outputs)`; the slices along that axis.
+- Conv*Transpose: `(..., outputs, inputs)`; the slices along the other axis.
+- DepthwiseConv and the depthwise kernel of SeparableConv: `(..., inputs, multiplier)`. Every input channel has its own
+  outputs, one per multiplier: an output channel is one filter, of one input channel and one multiplier.
+- Any other kernel, such as those of EinsumDense and of recurrent cells: the slices along that axis.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ import numpy as np
 
 from tfaudit.compress.pruning.kernels import owners
 
-__all__ = ["AXES", "channel_axes", "channel_count", "norm", "slices", "spread"]
+__all__ = ["AXES", "channel_axes", "channel_count", "expand_channel_mask", "norm", "slices"]
 
 AXES = (-2, -1)
 """-2: input channels; -1: output channels."""
@@ -27,7 +27,7 @@ _TRANSPOSED = (keras.layers.Conv1DTranspose, keras.layers.Conv2DTranspose, keras
 
 
 def channel_axes(model: keras.Model, kernels: Mapping[str, keras.Variable], axis: int) -> dict[str, tuple[int, ...]]:
-    """Which axes of each kernel number its channels, counted from the end.
+    """Return the axes that number the channels of each kernel, counted from the end.
 
     Args:
         model: the model of the kernels.
@@ -49,7 +49,7 @@ def channel_axes(model: keras.Model, kernels: Mapping[str, keras.Variable], axis
 
 
 def channel_count(shape: Sequence[int], axes: Sequence[int]) -> int:
-    """How many channels a kernel has.
+    """Return the number of channels of a kernel.
 
     >>> channel_count((3, 3, 16, 2), (-2, -1))
     32
@@ -58,7 +58,7 @@ def channel_count(shape: Sequence[int], axes: Sequence[int]) -> int:
 
 
 def slices(kernel: Any, axes: Sequence[int]) -> Any:
-    """A kernel as a matrix: a row of weights for each channel.
+    """Return a kernel as a matrix with one row of weights per channel.
 
     >>> np.asarray(slices(np.arange(6).reshape(2, 3), (-1,))).tolist()
     [[0, 3], [1, 4], [2, 5]]
@@ -68,9 +68,9 @@ def slices(kernel: Any, axes: Sequence[int]) -> Any:
 
 
 def norm(kernel: Any, axes: Sequence[int], order: float) -> Any:
-    """The norm of each channel's weights, float32.
+    """Compute the norm of each channel's weights, float32 `(channels,)`.
 
-    It is summed in float64: where two channels hold the same weights in another order, neither wins by rounding.
+    The sum is in float64, so that two channels with the same weights in another order have equal norms.
 
     >>> np.asarray(norm(np.array([[3.0, 1.0], [-4.0, 0.0]]), (-1,), 2)).tolist()
     [5.0, 1.0]
@@ -79,13 +79,12 @@ def norm(kernel: Any, axes: Sequence[int], order: float) -> Any:
     return keras.ops.cast(keras.ops.norm(rows, order, axis=1), "float32")
 
 
-def spread(mask: Any, shape: Sequence[int], axes: Sequence[int]) -> Any:
-    """A mask of channels in the shape of the kernel.
+def expand_channel_mask(mask: Any, shape: Sequence[int], axes: Sequence[int]) -> Any:
+    """Return a mask of channels as a mask of weights, in the shape of the kernel.
 
-    >>> np.asarray(spread(np.array([True, False]), (2, 3), (-2,))).tolist()
+    >>> np.asarray(expand_channel_mask(np.array([True, False]), (2, 3), (-2,))).tolist()
     [[True, True, True], [False, False, False]]
     """
-    kept = {axis % len(shape) for axis in axes}
-    return keras.ops.broadcast_to(
-        keras.ops.reshape(mask, [size if axis in kept else 1 for axis, size in enumerate(shape)]), tuple(shape)
-    )
+    numbered = {axis % len(shape) for axis in axes}
+    sides = [size if axis in numbered else 1 for axis, size in enumerate(shape)]
+    return keras.ops.broadcast_to(keras.ops.reshape(mask, sides), tuple(shape))

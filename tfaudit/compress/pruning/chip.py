@@ -1,10 +1,10 @@
-"""CHIP: how little of a layer's feature maps the others could stand in for, per channel. [R] H, Sui et al. 2021.
+"""CHIP: pruning by channel independence. [R] H, Sui et al. 2021.
 
-The maps of one image are a matrix F, a row for each channel. The independence of channel j is the nuclear norm of F
-less that of F with row j set to zero, averaged over images; the channels with the lowest go.
+The feature maps of one image are a matrix F with a row per channel. The independence of channel j is the nuclear norm
+of F minus that of F with row j set to zero, averaged over images. The channels with the lowest independence are pruned.
 
 As in the authors' code, the maps of a kernel's outputs are those after BatchNorm, the addition of a residual block and
-the activation, where these follow the layer. The maps of its inputs (axis -2) are what comes into the layer.
+the activation, if these follow the layer. The maps of its inputs (axis -2) are the inputs of the layer.
 """
 
 import contextlib
@@ -34,7 +34,7 @@ _NODES = np.exp(np.arange(-25, 25, _SPACING))
 
 
 def independence(maps: tf.Tensor) -> tf.Tensor:
-    """The channel independence `|F|_* - |F without channel j|_*`, its mean over images.
+    """Compute the channel independence `|F|_* - |F without channel j|_*`, averaged over images.
 
     One decomposition of F serves all channels. With F = U diag(sigma) V', the matrix F'F - f_j f_j' of the other rows
     differs from F'F by rank one, so by the matrix determinant lemma their characteristic polynomials at -s^2 have the
@@ -60,14 +60,16 @@ def independence(maps: tf.Tensor) -> tf.Tensor:
     largest = tf.reduce_max(sigma, axis=-1)[:, None]
     scale = tf.where(largest > 0, largest, 1.0)
     squared = left * left
-    # Rows of more channels than pixels leave the space of F; otherwise what is left is rounding.
+    # With more channels than pixels, rows have a part outside the row space of F; otherwise the rest is rounding.
     outside = tf.maximum(1 - tf.reduce_sum(squared, axis=-1, keepdims=True), 0.0)
     outside = outside if maps.shape[1] > maps.shape[2] else tf.zeros_like(outside)
     ridge = _NODES**2
     power = (sigma / scale)[..., None] ** 2
     leverage = squared @ (power / (power + ridge))
-    remains = outside + squared @ (ridge / (power + ridge))  # 1 - leverage, without its rounding where it is small
-    height = -tf.where(leverage < 0.5, tf.math.log1p(-tf.minimum(leverage, 0.5)), tf.math.log(tf.minimum(remains, 1.0)))
+    complement = outside + squared @ (ridge / (power + ridge))  # 1 - leverage, accurate where it is small
+    height = -tf.where(
+        leverage < 0.5, tf.math.log1p(-tf.minimum(leverage, 0.5)), tf.math.log(tf.minimum(complement, 1.0))
+    )
     integral = tf.linalg.matvec(height, tf.constant(_NODES * _SPACING)) + 0.0
     return tf.cast(tf.reduce_mean(scale * integral / np.pi, axis=0), tf.float32)
 
@@ -75,20 +77,20 @@ def independence(maps: tf.Tensor) -> tf.Tensor:
 def batch_independence(
     model: keras.Model, kernels: Mapping[str, keras.Variable], values: Sequence[tf.Tensor], inputs: Any, *, axis: int
 ) -> list[tf.Tensor]:
-    """The channel independence over one batch, where the kernels have these values in place of their own.
+    """Compute the channel independence over one batch, with these values in place of the kernels' own.
 
     Args:
         model: a built model.
         kernels: by name.
-        values: of each kernel, in its dtype.
-        inputs: a batch of the model's inputs.
-        axis: -2: of the channels that come into a kernel's layer; -1: of those that it puts out.
+        values: value of each kernel, in its dtype.
+        inputs: a batch of inputs of the model.
+        axis: -2: input channels of a kernel's layer; -1: output channels.
 
     Returns:
         Per kernel a float32 tensor `(channels,)`.
 
     Raises:
-        InputError: a kernel whose maps cannot be seen, or that has another number of channels than they.
+        InputError: a kernel without observable maps, or with another number of channels than its maps.
     """
     with keras.StatelessScope(list(zip(kernels.values(), values, strict=True)), collect_losses=True):
         maps = feature_maps(model, kernels, inputs, axis=axis)
@@ -97,26 +99,30 @@ def batch_independence(
     }
     for name, count in counts.items():
         if maps[name].shape[1] != count:
-            raise InputError(f"method: 'chip' sees {maps[name].shape[1]} maps where {name!r} has {count} channels")
+            raise InputError(
+                "method",
+                f"'chip' for {name!r}, {count} channels with {maps[name].shape[1]} maps",
+                "one map per channel",
+            )
     return [independence(maps[name]) for name in kernels]
 
 
 def feature_maps(
     model: keras.Model, kernels: Mapping[str, keras.Variable], images: Any, *, axis: int
 ) -> dict[str, tf.Tensor]:
-    """The feature maps that a model in inference mode computes around its kernels.
+    """Compute the feature maps around the kernels of a model, in inference mode.
 
     Args:
-        model: a built model; any kind, its layers are watched while they are called.
+        model: a built model of any kind; its layers are observed while they are called.
         kernels: by name.
-        images: a batch of the model's inputs.
-        axis: -2: the maps that come into a kernel's layer; -1: those that it puts out.
+        images: a batch of inputs of the model.
+        axis: -2: input maps of a kernel's layer; -1: output maps.
 
     Returns:
-        Per kernel `(images, channels, pixels)`; the maps of a layer that is called again and again follow one another.
+        Per kernel `(images, channels, pixels)`; the maps of several calls of a layer are concatenated.
 
     Raises:
-        InputError: a kernel whose maps cannot be seen.
+        InputError: a kernel without observable maps.
     """
     names: dict[int, list[str]] = {}
     for name, layer in owners(model, kernels).items():
@@ -125,10 +131,12 @@ def feature_maps(
         )
         if hidden or not isinstance(layer, _MAPPED):
             side = "inputs" if axis == -2 else "outputs"
-            raise InputError(f"method: 'chip' cannot see the {side} of {name!r}, a {type(layer).__name__} layer")
+            raise InputError(
+                "method", f"'chip' for {name!r} of a {type(layer).__name__} layer", f"a layer with observable {side}"
+            )
         names.setdefault(id(layer), []).append(name)
     maps: dict[str, list[tf.Tensor]] = {name: [] for name in kernels}
-    # By identity of a tensor: the tensor, so that it lives, and the maps (kernel, number) that it is so far.
+    # By identity of a tensor: the tensor, to keep it alive, and the maps (kernel, number) that it currently stands for.
     open_ends: dict[int, tuple[tf.Tensor, list[tuple[str, int]]]] = {}
 
     def see(layer: keras.Layer, inputs: Any, outputs: Any) -> None:
@@ -139,9 +147,9 @@ def feature_maps(
                 maps[name].append(_channels_first(layer, inputs if axis == -2 else outputs))
             ends = ends if axis == -1 and _is_linear(layer) else []
         elif isinstance(layer, _PASSES + _ACTIVATES):
-            for each in tf.nest.flatten(inputs):
-                if each.shape == outputs.shape:
-                    ends += open_ends.pop(id(each), (each, []))[1]
+            for tensor in tf.nest.flatten(inputs):
+                if tensor.shape == outputs.shape:
+                    ends += open_ends.pop(id(tensor), (tensor, []))[1]
             for name, number in ends:
                 maps[name][number] = _channels_first(owner[name], outputs)
             ends = ends if isinstance(layer, _PASSES) else []
@@ -151,10 +159,10 @@ def feature_maps(
     owner = owners(model, kernels)
     with _watched(model, see):
         model(images, training=False)
-    unseen = [name for name, found in maps.items() if not found]
+    unseen = [name for name, parts in maps.items() if not parts]
     if unseen:
-        raise InputError(f"method: 'chip' cannot see the maps of {unseen[0]!r}: the model does not call its layer")
-    return {name: tf.concat(found, axis=-1) if len(found) > 1 else found[0] for name, found in maps.items()}
+        raise InputError("method", f"'chip' for {unseen[0]!r}", "a kernel whose layer the model calls")
+    return {name: tf.concat(parts, axis=-1) if len(parts) > 1 else parts[0] for name, parts in maps.items()}
 
 
 def _is_linear(layer: keras.Layer) -> bool:
@@ -169,7 +177,7 @@ def _channels_first(layer: keras.Layer, values: tf.Tensor) -> tf.Tensor:
 
 @contextlib.contextmanager
 def _watched(model: keras.Model, see: Any) -> Iterator[None]:
-    """Let `see(layer, inputs, outputs)` follow every call of a layer of the model."""
+    """Call `see(layer, inputs, outputs)` after every call of a layer of the model."""
     layers = [layer for layer in model._flatten_layers(include_self=False) if "call" not in vars(layer)]
 
     def spied(layer: keras.Layer, own: Any) -> Any:

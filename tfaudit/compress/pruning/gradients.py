@@ -1,4 +1,4 @@
-"""Gradients of a model's loss by its kernels, for the methods that score with them."""
+"""Gradients of a model's loss with respect to its kernels, for the methods that score with them."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ import numpy as np
 import tensorflow as tf
 
 from tfaudit.compress.pruning.score_data import GradientData, batches, mean_over
-from tfaudit.errors import InputError
+from tfaudit.errors import InputError, require
 
-__all__ = ["LOSSES", "GradientData", "batch_gradients", "check_loss", "loss_gradients"]
+__all__ = ["LOSSES", "batch_gradients", "check_loss", "loss_gradients"]
 
 LOSSES = ("loss", "data")
-"""`loss`: all that training minimises, penalties such as L2 regularisation included. `data`: without the penalties."""
+"""`loss`: the whole training loss, with penalties such as L2 regularisation. `data`: without the penalties."""
 
 
 def loss_gradients(
     model: keras.Model, kernels: Mapping[str, keras.Variable], data: GradientData, *, of: str = "loss"
 ) -> dict[str, np.ndarray]:
-    """The gradient of the compiled loss, its mean over all examples, in inference mode.
+    """Compute the gradient of the compiled loss, averaged over all examples, in inference mode.
 
-    Inference mode leaves BatchNorm's statistics alone and makes dropout no part of the score.
+    Inference mode does not change BatchNorm's statistics, and keeps dropout out of the score.
 
     Args:
         model: compiled with its loss.
-        kernels: by whose values to differentiate, by name.
+        kernels: kernels to differentiate with respect to, by name.
         data: inputs and targets as two arrays, or batches of them.
         of: one of `LOSSES`.
 
     Returns:
-        Per kernel a float32 array of its shape; zeros where the loss does not depend on it.
+        Per kernel a float32 array of its shape; zeros if the loss does not depend on it.
 
     Raises:
         InputError: a model without a loss, no data, or a gradient that is not finite.
@@ -44,13 +44,12 @@ def loss_gradients(
     array([[4.]], dtype=float32)
     """
     check_loss(model)
-    if of not in LOSSES:
-        raise InputError(f"gradient: expected {' or '.join(map(repr, LOSSES))}, came {of!r}")
+    require(of in LOSSES, "gradient", of, " or ".join(map(repr, LOSSES)))
     values = [tf.convert_to_tensor(kernel) for kernel in kernels.values()]
     means = mean_over(batches(data), lambda x, y: batch_gradients(model, kernels, values, x, y, of=of))
     for name, mean in zip(kernels, means, strict=True):
         if not np.isfinite(mean).all():
-            raise InputError(f"gradient_data: the gradient by {name!r} is not finite")
+            raise InputError("gradient_data", f"a gradient of {name!r} with NaN or infinity", "finite gradients")
     return dict(zip(kernels, means, strict=True))
 
 
@@ -63,15 +62,15 @@ def batch_gradients(
     *,
     of: str,
 ) -> list[tf.Tensor]:
-    """The gradient of the mean loss of one batch, where the kernels have these values in place of their own.
+    """Compute the gradient of the mean loss of one batch, with these values in place of the kernels' own.
 
-    Changes no variable, so that it may also run inside a compiled training step.
+    No variable changes, so the function may run inside a compiled training step.
 
     Args:
         model: compiled with its loss.
-        kernels: by whose values to differentiate, by name.
-        values: of each kernel, in its dtype.
-        inputs: a batch of the model's inputs.
+        kernels: kernels to differentiate with respect to, by name.
+        values: value of each kernel, in its dtype.
+        inputs: a batch of inputs of the model.
         targets: its targets.
         of: one of `LOSSES`.
 
@@ -80,25 +79,21 @@ def batch_gradients(
     """
     chosen = {id(kernel) for kernel in kernels.values()}
     mapping = list(zip(kernels.values(), values, strict=True))
-    # Keras asks the scope for every variable that has a regularizer, also for those that are spared.
-    mapping += [(each, each.value) for each in model.trainable_variables if id(each) not in chosen]
+    # Keras looks up every variable that has a regularizer in the scope, also those that are not pruned.
+    mapping += [(variable, variable.value) for variable in model.trainable_variables if id(variable) not in chosen]
     with tf.GradientTape(watch_accessed_variables=False) as tape:
         tape.watch(values)
         with keras.StatelessScope(mapping, collect_losses=True):
             outputs = model(inputs, training=False)
-            value = model.compute_loss(x=inputs, y=targets, y_pred=outputs, training=False)
+            loss = model.compute_loss(x=inputs, y=targets, y_pred=outputs, training=False)
             penalties = model.losses if of == "data" else []
         # Inside a replica Keras divides each of its losses by the number of replicas, but not `model.losses`.
-        value = value * tf.distribute.get_strategy().num_replicas_in_sync - sum(map(tf.reduce_sum, penalties))
-    found = tape.gradient(value, values, unconnected_gradients=tf.UnconnectedGradients.ZERO)
-    return [tf.cast(tf.convert_to_tensor(each), tf.float32) for each in found]
+        loss = loss * tf.distribute.get_strategy().num_replicas_in_sync - sum(map(tf.reduce_sum, penalties))
+    gradients = tape.gradient(loss, values, unconnected_gradients=tf.UnconnectedGradients.ZERO)
+    return [tf.cast(tf.convert_to_tensor(gradient), tf.float32) for gradient in gradients]
 
 
 def check_loss(model: keras.Model) -> None:
-    """Refuse a model whose loss is not known.
-
-    Raises:
-        InputError: it is not.
-    """
+    """Raise an `InputError` if the model has no loss."""
     if not getattr(model, "compiled", False) or model.loss is None:
-        raise InputError("gradient_data: gradients are of the model's loss; compile the model with one first")
+        raise InputError("model", "a model without a loss", "a compiled model with a loss to take gradients of")

@@ -1,4 +1,4 @@
-"""From scores to masks: which weights stay. `ranking` does the same inside a compiled training step."""
+"""Masks from scores, in NumPy. `tf_masks` computes the same masks, bit for bit, inside a compiled training step."""
 
 from collections.abc import Mapping
 
@@ -7,28 +7,28 @@ import numpy as np
 __all__ = ["SCOPES", "keep_count", "masks"]
 
 SCOPES = ("layer", "global")
-"""`layer`: every kernel reaches the sparsity by itself. `global`: the weights of all kernels are ranked together."""
+"""`layer`: each kernel reaches the sparsity. `global`: the weights of all kernels are ranked together."""
 
 
 def keep_count(size: int, sparsity: float) -> int:
-    """How many of `size` weights stay: `max(round(size * (1 - sparsity)), 1)`, in float32 as TF-MOT computes it.
+    """Return how many of `size` weights stay: `max(round(size * (1 - sparsity)), 1)`, in float32 as TF-MOT does.
 
     >>> keep_count(10, 0.75), keep_count(3, 0.99)
     (2, 1)
     """
-    kept = np.rint(np.float32(size) * (np.float32(1) - np.float32(sparsity)))
-    return min(max(int(kept), 1), size)
+    count = np.rint(np.float32(size) * (np.float32(1) - np.float32(sparsity)))
+    return min(max(int(count), 1), size)
 
 
 def masks(scores: Mapping[str, np.ndarray], sparsity: float, *, scope: str = "layer") -> dict[str, np.ndarray]:
     """Keep the weights with the highest scores, exactly `keep_count` of them.
 
-    Among equal scores the weight that comes first stays: the lower position in its kernel (row-major), and with
-    `scope="global"` the earlier kernel.
+    Of equal scores, the first stays: the lower position in its kernel (row-major), and with `scope="global"` the
+    earlier kernel.
 
     Args:
-        scores: per kernel an array of scores >= 0, compared as float32; a NaN counts as the highest.
-        sparsity: the share of weights to prune, in [0, 1).
+        scores: per kernel an array of scores >= 0, compared as float32; NaN counts as the highest.
+        sparsity: share of the weights to prune, in [0, 1).
         scope: one of `SCOPES`.
 
     Returns:
@@ -39,17 +39,17 @@ def masks(scores: Mapping[str, np.ndarray], sparsity: float, *, scope: str = "la
     """
     if scope == "layer":
         return {name: _highest(values.ravel(), sparsity).reshape(values.shape) for name, values in scores.items()}
-    kept = _highest(np.concatenate([values.ravel() for values in scores.values()]), sparsity)
+    highest = _highest(np.concatenate([values.ravel() for values in scores.values()]), sparsity)
     ends = np.cumsum([values.size for values in scores.values()])
-    parts = np.split(kept, ends[:-1])
+    parts = np.split(highest, ends[:-1])
     return {name: part.reshape(values.shape) for (name, values), part in zip(scores.items(), parts, strict=True)}
 
 
 def _highest(scores: np.ndarray, sparsity: float) -> np.ndarray:
-    # Floats >= 0 are in the order of their bits, where NaN has a place too.
+    # Floats >= 0 have the order of their bits, in which NaN has a place too.
     rank = scores.astype(np.float32).view(np.int32)
     count = keep_count(rank.size, sparsity)
     threshold = np.partition(rank, rank.size - count)[rank.size - count]
-    kept = rank > threshold
-    kept[np.flatnonzero(rank == threshold)[: count - np.count_nonzero(kept)]] = True
-    return kept
+    mask = rank > threshold
+    mask[np.flatnonzero(rank == threshold)[: count - np.count_nonzero(mask)]] = True
+    return mask

@@ -1,73 +1,137 @@
-"""The masks of pruning at one blow, from the values that a model's kernels have."""
+"""One-shot pruning: weights of a trained model set to 0, in place."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import partial
+from numbers import Real
+from typing import Any, TypeAlias
 
 import keras
 import numpy as np
 import tensorflow as tf
 
-from tfaudit.compress.pruning.channels import channel_axes, slices, spread
-from tfaudit.compress.pruning.chip import batch_independence
+from tfaudit.compress.pruning.channels import channel_axes, slices
 from tfaudit.compress.pruning.gradients import loss_gradients
+from tfaudit.compress.pruning.kernels import select_kernels
 from tfaudit.compress.pruning.masks import masks
-from tfaudit.compress.pruning.pruning_method import Technique
+from tfaudit.compress.pruning.pruning_method import PruningMethod
 from tfaudit.compress.pruning.score_data import GradientData, batches, mean_over
+from tfaudit.compress.pruning.tfmot_masks import TFMOT
+from tfaudit.errors import require
 
-__all__ = ["ranked"]
+__all__ = ["Layers", "check_sparsity", "prune"]
+
+Layers: TypeAlias = Iterable[str | keras.Layer] | str | keras.Layer | None
+"""Names of layers, or layers, at any depth; None: all that have a kernel."""
 
 
-def ranked(
+def prune(
+    model: keras.Model,
+    sparsity: float,
+    *,
+    method: str = "magnitude",
+    scope: str = "layer",
+    granularity: str = "weight",
+    axis: int = -2,
+    layers: Layers = None,
+    gradient_data: GradientData | None = None,
+    gradient: str = "loss",
+    decay: float = 0.0,
+    seed: int = 0,
+    tfmot: TFMOT | None = None,
+) -> dict[str, np.ndarray]:
+    """Set the weights with the lowest scores to 0, in place. Weights that are already 0 go first.
+
+    Exactly `max(round(n * (1 - sparsity)), 1)` of the n weights, or channels, of a kernel stay (with `scope="global"`:
+    of all kernels together). Of equal scores, those at the lower positions stay. Training the model afterwards revives
+    pruned weights, unless `Pruning` or `HoldMasks` holds them at 0.
+
+    Args:
+        model: a built Keras 3 model; compiled with its loss for methods that need gradients.
+        sparsity: share of the weights, or of the channels, that become 0, in [0, 1).
+        method: name of a function in `tfaudit.compress.pruning.scores`, such as "magnitude" for weights or "l1" for
+            channels.
+        scope: "layer": each kernel reaches the sparsity; "global": all kernels are ranked together, and a kernel may be
+            pruned entirely.
+        granularity: "weight", or "channel": whole slices of a kernel stay or go.
+        axis: axis of the channels, -2: input channels, [P]; -1: output channels; see `pruning.channels`.
+        layers: names of layers, or layers, at any depth; None: all that have a kernel.
+        gradient_data: inputs and targets as two arrays, or batches of them, over which the scores of "gradient",
+            "undecayed" and "chip" are averaged.
+        gradient: "loss": of the whole training loss ([R]'s text); "data": without penalties (the authors' code).
+        decay: for "undecayed": eps of the weight decay `eps/2 |w|^2`; Keras' `L2(l)` has eps = 2 l.
+        seed: for "random".
+        tfmot: choose weights as TF-MOT does: all ties stay, blocks, m-by-n; see `tfaudit.compress.pruning.tfmot_masks`.
+
+    Returns:
+        The masks by Keras variable path: bool arrays of the kernels' shapes, True where a weight stays.
+
+    Raises:
+        InputError: a model, a layer or a setting that cannot be used.
+
+    >>> model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(2, name="only")], name="net")
+    >>> _ = model.layers[0].kernel.assign([[1.0, -4.0], [3.0, -2.0]])
+    >>> prune(model, 0.5)
+    {'net/only/kernel': array([[False,  True],
+           [ True, False]])}
+    >>> model.layers[0].kernel.numpy().tolist()
+    [[0.0, -4.0], [3.0, 0.0]]
+    """
+    check_sparsity("sparsity", sparsity)
+    pruning_method = PruningMethod(method, scope, granularity, axis, gradient, decay, seed, tfmot)
+    kernels = select_kernels(model, layers)
+    kernel_masks = _masks(model, kernels, sparsity, pruning_method, gradient_data)
+    for name, kernel in kernels.items():
+        values = kernel.numpy()
+        kernel.assign(np.where(kernel_masks[name], values, np.zeros((), values.dtype)))
+    return kernel_masks
+
+
+def check_sparsity(argument: str, value: object, alternative: str = "") -> None:
+    """Raise an `InputError` unless the value is a sparsity; `alternative` names what else is allowed."""
+    valid = isinstance(value, Real) and not isinstance(value, bool) and 0 <= float(value) < 1
+    require(valid, argument, value, f"{alternative}a number in [0, 1)")
+
+
+def _masks(
     model: keras.Model,
     kernels: Mapping[str, keras.Variable],
     sparsity: float,
-    technique: Technique,
-    data: GradientData | None = None,
+    method: PruningMethod,
+    data: GradientData | None,
 ) -> dict[str, np.ndarray]:
-    """Which weights stay. Weights and channels that are 0 already go first.
-
-    Args:
-        model: a built Keras 3 model.
-        kernels: those to prune, by name.
-        sparsity: the share of weights, or of channels, to prune.
-        technique: how they are ranked.
-        data: examples, for techniques whose scores are taken over examples.
-
-    Returns:
-        Per kernel a bool array of its shape: True where a weight stays.
-
-    Raises:
-        InputError: as `tfaudit.prune`.
-    """
     values = {name: kernel.numpy() for name, kernel in kernels.items()}
-    if technique.tfmot is not None:
-        for name, each in values.items():
-            technique.tfmot.check(name, each.shape, sparsity)
-        return {name: technique.tfmot.mask(each, sparsity).numpy() for name, each in values.items()}
-    axes = channel_axes(model, kernels, technique.axis)
-    draws = technique.draws({name: each.shape for name, each in values.items()}, axes)
-    measured = _measured(model, kernels, technique, data)
-    by_channel = technique.granularity == "channel"
-    scores = {}
-    for name, each in values.items():
-        found = technique.scores(
-            each.astype(np.float32), axes=axes[name], draws=draws.get(name), measured=measured.get(name)
-        )
-        alive = np.asarray(slices(each != 0, axes[name])).any(axis=1) if by_channel else each != 0
-        scores[name] = np.where(alive, np.asarray(found), np.float32(0))
-    kept = masks(scores, sparsity, scope=technique.scope)
-    if not by_channel:
-        return kept
-    return {name: np.array(spread(mask, values[name].shape, axes[name])) for name, mask in kept.items()}
+    if method.tfmot is not None:
+        for name, weights in values.items():
+            method.tfmot.check(name, weights.shape, sparsity)
+        return {name: method.tfmot.mask(weights, sparsity).numpy() for name, weights in values.items()}
+    axes = channel_axes(model, kernels, method.axis)
+
+    def rank(scores: dict[str, Any]) -> dict[str, np.ndarray]:
+        for name, weights in values.items():
+            alive = weights != 0
+            if method.granularity == "channel":
+                alive = np.asarray(slices(alive, axes[name])).any(axis=1)
+            scores[name] = np.where(alive, np.asarray(scores[name]), np.float32(0))
+        return masks(scores, sparsity, scope=method.scope)
+
+    kernel_masks = method.masks(
+        {name: weights.astype(np.float32) for name, weights in values.items()},
+        rank,
+        axes=axes,
+        draws=method.draws({name: weights.shape for name, weights in values.items()}, axes),
+        measured=_measured(model, kernels, method, data),
+    )
+    return {name: np.array(mask) for name, mask in kernel_masks.items()}
 
 
 def _measured(
-    model: keras.Model, kernels: Mapping[str, keras.Variable], technique: Technique, data: GradientData | None
+    model: keras.Model, kernels: Mapping[str, keras.Variable], method: PruningMethod, data: GradientData | None
 ) -> Mapping[str, np.ndarray]:
-    technique.check_data(data)
-    if data is None or not technique.needs_data:
+    """Return the gradients or the channel independence of each kernel, if the method needs them."""
+    method.check_data(data)
+    if data is None or not method.needs_data:
         return {}
-    if "gradients" in technique.inputs:
-        return loss_gradients(model, kernels, data, of=technique.gradient)
+    if "gradients" in method.inputs:
+        return loss_gradients(model, kernels, data, of=method.gradient)
     values = [tf.convert_to_tensor(kernel) for kernel in kernels.values()]
-    means = mean_over(batches(data), lambda x, _: batch_independence(model, kernels, values, x, axis=technique.axis))
-    return dict(zip(kernels, means, strict=True))
+    return dict(zip(kernels, mean_over(batches(data), partial(method.measure, model, kernels, values)), strict=True))

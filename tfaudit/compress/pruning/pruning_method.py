@@ -1,30 +1,36 @@
-"""How weights are ranked: the settings that `prune` and `Pruning` share, and the scores that follow from them."""
+"""Settings of a pruning method, which `prune` and `Pruning` share, and the masks that follow from them."""
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
+import keras
 import numpy as np
+import tensorflow as tf
 
-from tfaudit.compress.pruning.channels import AXES, channel_count, norm
-from tfaudit.compress.pruning.gradients import LOSSES
+from tfaudit.compress.pruning.channels import AXES, channel_count, expand_channel_mask, norm
+from tfaudit.compress.pruning.chip import batch_independence
+from tfaudit.compress.pruning.gradients import LOSSES, batch_gradients
 from tfaudit.compress.pruning.masks import SCOPES
-from tfaudit.compress.pruning.scores import GRANULARITIES, draws_for, inputs
+from tfaudit.compress.pruning.scores import GRANULARITIES, draws_for, score_inputs
 from tfaudit.compress.pruning.tfmot_masks import TFMOT
-from tfaudit.errors import InputError
+from tfaudit.errors import InputError, require
 
-__all__ = ["Technique"]
+__all__ = ["PruningMethod"]
+
+ByKernel: TypeAlias = Mapping[str, Any]
+"""An array or a tensor per kernel, by name."""
 
 
 @dataclasses.dataclass(frozen=True)
-class Technique:
-    """Settings of a ranking; for their meaning see `tfaudit.prune`.
+class PruningMethod:
+    """How weights are ranked. `tfaudit.prune` describes the settings.
 
     Raises:
-        InputError: a setting, or two together, that cannot be used.
+        InputError: an unknown setting, or two that exclude each other.
 
-    >>> Technique(method="l1", granularity="channel").inputs
+    >>> PruningMethod(method="l1", granularity="channel").inputs
     frozenset({'norm'})
     """
 
@@ -38,49 +44,46 @@ class Technique:
     tfmot: TFMOT | None = None
 
     def __post_init__(self) -> None:
-        _one_of("granularity", self.granularity, tuple(GRANULARITIES))
-        methods = GRANULARITIES[self.granularity]
-        if self.method not in methods:
-            allowed = " or ".join(map(repr, methods))
-            raise InputError(f"method: expected {allowed} with granularity={self.granularity!r}, came {self.method!r}")
-        _one_of("scope", self.scope, SCOPES)
-        _one_of("axis", self.axis, AXES)
-        _one_of("gradient", self.gradient, LOSSES)
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int | np.integer) or self.seed < 0:
-            raise InputError(f"seed: expected an integer >= 0, came {self.seed!r}")
-        if not self.decay >= 0 or not np.isfinite(self.decay):
-            raise InputError(f"decay: expected a number >= 0, came {self.decay!r}")
+        self._require_one_of("granularity", GRANULARITIES)
+        self._require_one_of("method", GRANULARITIES[self.granularity], f" with granularity={self.granularity!r}")
+        self._require_one_of("scope", SCOPES)
+        self._require_one_of("axis", AXES)
+        self._require_one_of("gradient", LOSSES)
+        is_integer = isinstance(self.seed, int | np.integer) and not isinstance(self.seed, bool)
+        require(is_integer and self.seed >= 0, "seed", self.seed, "an integer >= 0")
+        require(self.decay >= 0 and bool(np.isfinite(self.decay)), "decay", self.decay, "a finite number >= 0")
         if self.tfmot is not None and (self.method, self.granularity, self.scope) != ("magnitude", "weight", "layer"):
             raise InputError(
-                "tfmot: TF-MOT knows method='magnitude', granularity='weight' and scope='layer', "
-                f"came {self.method!r}, {self.granularity!r} and {self.scope!r}"
+                "tfmot",
+                f"method={self.method!r}, granularity={self.granularity!r} and scope={self.scope!r}",
+                "method='magnitude', granularity='weight' and scope='layer', the only ones that TF-MOT has",
             )
+
+    def _require_one_of(self, argument: str, allowed: Any, condition: str = "") -> None:
+        value = getattr(self, argument)
+        require(value in allowed, argument, value, " or ".join(map(repr, allowed)) + condition)
 
     @property
     def inputs(self) -> frozenset[str]:
-        """What the scoring function asks for."""
-        return inputs(self.method, self.granularity)
+        """Inputs of the scoring function."""
+        return score_inputs(self.method, self.granularity)
 
     @property
     def needs_data(self) -> bool:
-        """Whether scores are taken over examples."""
+        """Whether scores are averaged over examples."""
         return bool(self.inputs & {"gradients", "independence"})
 
     def check_data(self, data: object) -> None:
-        """Refuse to go on without the examples that scores are taken over.
-
-        Raises:
-            InputError: they are needed, and None.
-        """
+        """Raise an `InputError` if the method averages its scores over examples and `data` is None."""
         if self.needs_data and data is None:
-            raise InputError(f"gradient_data: method {self.method!r} needs data to take its scores over")
+            raise InputError("gradient_data", "None", f"data to average the scores of method {self.method!r} over")
 
     def draws(self, shapes: Mapping[str, Sequence[int]], axes: Mapping[str, Sequence[int]]) -> dict[str, np.ndarray]:
-        """The random numbers of all kernels, where the method asks for them.
+        """Return the random numbers of all kernels; none if the method needs none.
 
         Args:
-            shapes: of the kernels, by name, in their order.
-            axes: that number the channels of each; ignored for single weights.
+            shapes: shape of each kernel, by name, in their order.
+            axes: axes that number the channels of each kernel; ignored for single weights.
         """
         if "draws" not in self.inputs:
             return {}
@@ -88,29 +91,64 @@ class Technique:
         sizes = {name: (channel_count(s, axes[name]),) if by_channel else tuple(s) for name, s in shapes.items()}
         return {name: draws_for(position, size, self.seed) for position, (name, size) in enumerate(sizes.items())}
 
-    def scores(self, weights: Any, *, axes: Sequence[int], draws: Any, measured: Any) -> Any:
-        """The scores of one kernel.
+    def measure(
+        self,
+        model: keras.Model,
+        kernels: Mapping[str, keras.Variable],
+        values: Sequence[Any],
+        inputs: Any,
+        targets: Any,
+    ) -> list[tf.Tensor]:
+        """Compute what the scores need of one batch: gradients, or channel independence.
 
         Args:
-            weights: its values, float32: an array or a tensor.
-            axes: that number its channels; ignored for single weights.
-            draws: its random numbers, or None.
-            measured: its gradients, or its independence, where the method asks for them, or None.
+            model: a built model; compiled with its loss for gradients.
+            kernels: the kernels to prune, by name.
+            values: values to use in place of the kernels' own.
+            inputs: a batch of inputs of the model.
+            targets: its targets.
 
         Returns:
-            One score per weight in the kernel's shape, or per channel `(channels,)`.
+            Per kernel a float32 tensor.
         """
-        supply: dict[str, Callable[[], Any]] = {
-            "weights": lambda: weights,
-            "gradients": lambda: measured,
-            "independence": lambda: measured,
-            "draws": lambda: draws,
-            "decay": lambda: np.float32(self.decay),
-            "norm": lambda: partial(norm, weights, axes),
-        }
-        return GRANULARITIES[self.granularity][self.method](**{name: supply[name]() for name in self.inputs})
+        if "independence" in self.inputs:
+            return batch_independence(model, kernels, values, inputs, axis=self.axis)
+        return batch_gradients(model, kernels, values, inputs, targets, of=self.gradient)
 
+    def masks(
+        self,
+        values: ByKernel,
+        rank: Callable[[dict[str, Any]], ByKernel],
+        *,
+        axes: Mapping[str, Sequence[int]],
+        draws: ByKernel,
+        measured: ByKernel,
+    ) -> dict[str, Any]:
+        """Compute the masks of all kernels, from NumPy arrays or inside a graph from tensors.
 
-def _one_of(argument: str, value: object, allowed: tuple[Any, ...]) -> None:
-    if value not in allowed:
-        raise InputError(f"{argument}: expected {' or '.join(map(repr, allowed))}, came {value!r}")
+        Args:
+            values: values of each kernel, float32.
+            rank: function from scores to masks, each by kernel.
+            axes: axes that number the channels of each kernel; ignored for single weights.
+            draws: random numbers of each kernel, if the method needs them.
+            measured: gradients or independence of each kernel, if the method needs them.
+
+        Returns:
+            Per kernel a bool mask of its shape: True where the weight stays.
+        """
+        score = GRANULARITIES[self.granularity][self.method]
+        scores = {}
+        for name, weights in values.items():
+            supply = {
+                "weights": weights,
+                "gradients": measured.get(name),
+                "independence": measured.get(name),
+                "draws": draws.get(name),
+                "decay": np.float32(self.decay),
+                "norm": partial(norm, weights, axes[name]),
+            }
+            scores[name] = score(**{argument: supply[argument] for argument in self.inputs})
+        masks = rank(scores)
+        if self.granularity == "weight":
+            return dict(masks)
+        return {name: expand_channel_mask(mask, values[name].shape, axes[name]) for name, mask in masks.items()}

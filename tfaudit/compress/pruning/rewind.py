@@ -1,4 +1,4 @@
-"""Going back to early weights: the lottery ticket's way of training a pruned model on."""
+"""Rewinding to early weights, for lottery tickets."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any
 import keras
 import numpy as np
 
-from tfaudit.compress.pruning.kernels import find_kernels
-from tfaudit.errors import InputError
+from tfaudit.compress.pruning.kernels import kernels_of_masks
+from tfaudit.errors import InputError, require
 
 __all__ = ["Rewind"]
 
 
 class Rewind(keras.callbacks.Callback):
-    """Remember the weights of an early step, and put them back under masks: [P] 2, [R] table 12.
+    """Callback that stores the weights of an early step and restores them under masks: [P] 2, [R] table 12.
 
-    Train with it, prune, rewind, and train again with the masks held; again for every further round:
+    Train with it, prune, rewind, and train with the masks held; repeat for further rounds:
 
         rewind = tfaudit.Rewind()
         model.fit(..., callbacks=[rewind])
@@ -26,14 +26,14 @@ class Rewind(keras.callbacks.Callback):
             rewind.back(masks)
             model.fit(..., callbacks=[tfaudit.HoldMasks(masks)])
 
-    Everything goes back, BatchNorm's statistics and biases too; the optimizer is yours: compile anew, or go on. The
-    first fit with the callback counts; later ones leave what it remembers.
+    All variables of the model are restored, biases and BatchNorm's statistics too, but not the optimizer: compile the
+    model again to reset it. Only the first fit with the callback stores weights.
 
     Args:
-        step: batches after which to remember; 0: before the first.
+        step: number of batches after which to store the weights; 0: before the first.
 
     Raises:
-        InputError: a negative step; in `back`: nothing remembered yet, or masks that do not fit.
+        InputError: a negative step; in `back`: no stored weights, or masks that do not fit.
 
     >>> model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(4, name="only")], name="net")
     >>> model.compile("sgd", "mse")
@@ -47,45 +47,44 @@ class Rewind(keras.callbacks.Callback):
 
     def __init__(self, step: int = 0) -> None:
         super().__init__()
-        if isinstance(step, bool) or not isinstance(step, int) or step < 0:
-            raise InputError(f"step: expected a number of batches, 0 or more, came {step!r}")
+        valid = isinstance(step, int) and not isinstance(step, bool) and step >= 0
+        require(valid, "step", step, "a number of batches, 0 or more")
         self._step = step
         self._done = 0
         self._values: list[np.ndarray] | None = None
 
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
-        """Remember the start, where that is asked for."""
+        """Store the initial weights, for step 0."""
         if self._step == 0 and self.model.built:
-            self._remember()
+            self._store()
 
     def on_train_batch_begin(self, batch: int, logs: dict[str, Any] | None = None) -> None:
-        """Remember the start of a model that is built by its first batch no more: then it is too late."""
+        """Raise an `InputError` if step 0 of a model that its first batch builds was missed."""
         if self._step == 0 and self._values is None:
-            raise InputError("step: 0, but the model has no weights before its first batch: build it first")
+            raise InputError("step", "0 for a model without weights before its first batch", "a model that is built")
 
     def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
-        """Remember the step that was asked for."""
+        """Store the weights after the chosen step."""
         self._done += 1
         if self._done == self._step:
-            self._remember()
+            self._store()
 
     def back(self, masks: Mapping[str, np.ndarray]) -> None:
-        """Put the remembered weights back, 0 where a mask is False.
+        """Restore the stored weights, 0 where a mask is False.
 
         Args:
             masks: by Keras variable path, as `tfaudit.prune` returns them.
         """
         if self._values is None:
-            raise InputError(f"step: {self._step} was not reached yet; fit the model with this callback first")
-        kernels = find_kernels(self.model)
-        unknown = [name for name in masks if name not in kernels]
-        if unknown:
-            raise InputError(f"masks: {self.model.name!r} has no kernel {unknown[0]!r}; it has {', '.join(kernels)}")
+            raise InputError(
+                "step", f"{self._step}, which no fit reached", "a fit of that many batches with this callback"
+            )
+        kernels = kernels_of_masks(self.model, masks)
         for variable, value in zip(self.model.variables, self._values, strict=True):
             variable.assign(value)
         for name, mask in masks.items():
             kernels[name].assign(np.where(mask, kernels[name].numpy(), 0))
 
-    def _remember(self) -> None:
+    def _store(self) -> None:
         if self._values is None:
             self._values = [variable.numpy() for variable in self.model.variables]

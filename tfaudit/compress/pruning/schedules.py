@@ -1,9 +1,9 @@
-"""TF-MOT's pruning schedules, and how to ask them. The only module that imports TF-MOT.
+"""TF-MOT's pruning schedules. The only module that imports TF-MOT.
 
-Importing TF-MOT sets `TF_USE_LEGACY_KERAS`, and where `tf.keras` was not used before, that would turn the user's
-`tf.keras` into Keras 2. So `tf.keras` is touched first, and the variable restored afterwards.
+Importing TF-MOT sets `TF_USE_LEGACY_KERAS`. If `tf.keras` was not used before, that would turn the user's `tf.keras`
+into Keras 2. So `tf.keras` is loaded first, and the variable restored afterwards.
 
-Steps are counted as TF-MOT counts them, from 1.
+Steps count from 1, as in TF-MOT.
 """
 
 import os
@@ -14,12 +14,12 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfaudit.errors import InputError
+from tfaudit.errors import InputError, one_line
 
 __all__ = ["Schedule", "ask", "constant", "describe", "first_update", "planned", "polynomial"]
 
 Schedule = Callable[[Any], tuple[Any, Any]]
-"""What TF-MOT's `PruningSchedule` objects are: called with a step, they return (prune now?, sparsity)."""
+"""Function of a step that returns (whether to prune now, sparsity), such as TF-MOT's `PruningSchedule` objects."""
 
 _VARIABLE = "TF_USE_LEGACY_KERAS"
 
@@ -27,7 +27,7 @@ _VARIABLE = "TF_USE_LEGACY_KERAS"
 @cache
 def _tfmot() -> ModuleType:
     before = os.environ.get(_VARIABLE)
-    _ = tf.keras.layers  # from here on `tf.keras` stays what it is
+    _ = tf.keras.layers  # loads it: from here on it stays Keras 3
     try:
         import tensorflow_model_optimization.sparsity.keras as tfmot
     finally:
@@ -38,33 +38,33 @@ def _tfmot() -> ModuleType:
 
 
 def polynomial(initial: float, final: float, begin: int, end: int, frequency: int) -> Schedule:
-    """A cubic rise from one sparsity to another ([F] A), an update every `frequency` steps from `begin` to `end`.
+    """Return a cubic rise from one sparsity to another ([F] A), updated every `frequency` steps from `begin` to `end`.
 
-    The final sparsity is reached only where `frequency` divides `end - begin`.
+    `frequency` has to divide `end - begin`, or the schedule would not reach the final sparsity.
 
     Returns:
         A TF-MOT `PolynomialDecay` of power 3.
 
     Raises:
-        InputError: TF-MOT refuses the values, or the updates would miss `end`.
+        InputError: TF-MOT rejects the values, or the updates would miss `end`.
 
     >>> due, sparsity = polynomial(0.0, 0.8, begin=1, end=101, frequency=50)(51)
     >>> bool(due), round(float(sparsity), 6)
     (True, 0.7)
     """
     if end <= begin or frequency < 1 or (end - begin) % frequency:
-        raise InputError(f"frequency: {frequency} does not lead from begin {begin} to end {end} in whole updates")
+        raise InputError("frequency", str(frequency), f"a divisor of end - begin = {end} - {begin}, which is positive")
     return _made("PolynomialDecay", initial, final, begin, end, power=3, frequency=frequency)
 
 
 def constant(sparsity: float, begin: int, end: int = -1, frequency: int = 100) -> Schedule:
-    """The same sparsity at every update, every `frequency` steps from `begin` to `end` (-1: for ever).
+    """Return a constant sparsity, updated every `frequency` steps from `begin` to `end` (-1: without end).
 
     Returns:
         A TF-MOT `ConstantSparsity`.
 
     Raises:
-        InputError: TF-MOT refuses the values.
+        InputError: TF-MOT rejects the values.
     """
     return _made("ConstantSparsity", sparsity, begin, end, frequency)
 
@@ -72,18 +72,18 @@ def constant(sparsity: float, begin: int, end: int = -1, frequency: int = 100) -
 def _made(kind: str, *values: Any, **settings: Any) -> Schedule:
     try:
         return getattr(_tfmot(), kind)(*values, **settings)
-    except ValueError as refusal:
-        raise InputError(f"schedule: {kind} refuses {values}: {refusal}") from refusal
+    except ValueError as error:
+        raise InputError("schedule", f"{values}", f"values that {kind} accepts ({one_line(error)})") from error
 
 
 def planned(final: float, *, initial: float = 0.0, done: int = 0, steps: int) -> Schedule:
-    """A polynomial schedule that surely reaches `final` in a run and leaves its last quarter to recover.
+    """Return a polynomial schedule that reaches `final` in a run and leaves its last quarter for recovery.
 
     Args:
-        final: the sparsity to reach, in [0, 1).
-        initial: the sparsity at the beginning of the run, in [0, 1).
-        done: steps that the optimizer did before the run.
-        steps: steps of the run, >= 1.
+        final: sparsity at the end, in [0, 1).
+        initial: sparsity at the beginning of the run, in [0, 1).
+        done: number of steps that the optimizer did before the run.
+        steps: number of steps of the run, >= 1.
 
     Returns:
         A schedule with at most 101 updates, the first before the first step; a run of one step is pruned at once.
@@ -100,22 +100,23 @@ def planned(final: float, *, initial: float = 0.0, done: int = 0, steps: int) ->
 
 
 def ask(schedule: Schedule, step: Any) -> tuple[tf.Tensor, tf.Tensor]:
-    """Ask a schedule about a step.
+    """Evaluate a schedule at a step.
 
     Returns:
-        Whether it prunes then (bool scalar), and to which sparsity (float32 scalar).
+        Whether it prunes at this step (bool scalar), and to which sparsity (float32 scalar).
 
     Raises:
         InputError: the schedule does not return such a pair.
     """
-    answer = schedule(tf.cast(step, tf.int64))
-    if not (isinstance(answer, tuple | list) and len(answer) == 2):
-        raise InputError(f"schedule: a schedule returns (should_prune, sparsity), {describe(schedule)} gave {answer!r}")
-    return tf.cast(answer[0], tf.bool), tf.cast(answer[1], tf.float32)
+    result = schedule(tf.cast(step, tf.int64))
+    if not (isinstance(result, tuple | list) and len(result) == 2):
+        got = f"{describe(schedule)}, which returns {result!r}"
+        raise InputError("schedule", got, "a schedule that returns (should_prune, sparsity)")
+    return tf.cast(result[0], tf.bool), tf.cast(result[1], tf.float32)
 
 
 def first_update(schedule: Schedule, first: int, last: int) -> int | None:
-    """The first step from `first` to `last` at which the schedule asks for a sparsity above 0, or None.
+    """Return the first step from `first` to `last` at which the schedule prunes to a sparsity above 0, or None.
 
     >>> first_update(constant(0.5, begin=10, frequency=5), 11, 99)
     15
@@ -129,13 +130,13 @@ def first_update(schedule: Schedule, first: int, last: int) -> int | None:
 
         return tf.while_loop(idle, lambda step: (step + 1,), (tf.constant(first, tf.int64),))[0]
 
-    # A concrete function: called by itself, TensorFlow would warn of retracing after a few schedules.
-    found = int(search.get_concrete_function(first, last)())
-    return found if found <= last else None
+    # A concrete function: otherwise TensorFlow warns of retracing after a few schedules.
+    step = int(search.get_concrete_function(first, last)())
+    return step if step <= last else None
 
 
 def describe(schedule: Schedule) -> str:
-    """A schedule in one line, for messages."""
+    """Return a schedule as one line of text."""
     if not hasattr(schedule, "get_config"):
         return repr(schedule)
     config = schedule.get_config()

@@ -1,4 +1,4 @@
-"""The examples that a score is taken over, and means over them: from Python, or inside a compiled step."""
+"""Examples that scores are averaged over: batches, and means over them, eagerly or inside a compiled step."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
@@ -16,11 +16,11 @@ GradientData: TypeAlias = tuple[Any, Any] | Iterable[tuple[Any, Any]]
 """Inputs and targets as two arrays, or batches of them, for instance a `tf.data.Dataset`."""
 
 PerBatch: TypeAlias = Callable[[Any, Any], Sequence[tf.Tensor]]
-"""What is wanted of a batch: tensors that are means over its examples."""
+"""Function of a batch of inputs and targets to tensors that are means over its examples."""
 
 
 def batches(data: GradientData) -> Iterator[tuple[Any, Any]]:
-    """Batches of inputs and targets; two arrays are cut into batches of `BATCH`.
+    """Yield batches of inputs and targets; two arrays are cut into batches of `BATCH`.
 
     Raises:
         InputError: neither of the two.
@@ -30,55 +30,54 @@ def batches(data: GradientData) -> Iterator[tuple[Any, Any]]:
     """
     if isinstance(data, tuple):
         if len(data) != 2 or len(data[0]) != len(data[1]):
-            raise InputError(f"gradient_data: expected inputs and targets of one length, came {len(data)} parts")
+            lengths = " and ".join(str(len(part)) for part in data)
+            raise InputError("gradient_data", f"arrays of {lengths} examples", "inputs and targets of one length")
         for start in range(0, len(data[0]), BATCH):
             yield data[0][start : start + BATCH], data[1][start : start + BATCH]
         return
     for batch in data:
         if not isinstance(batch, tuple) or len(batch) < 2:
-            raise InputError(f"gradient_data: expected batches of (inputs, targets), came {type(batch).__name__}")
+            raise InputError("gradient_data", f"a batch of type {type(batch).__name__}", "batches of (inputs, targets)")
         yield batch[0], batch[1]
 
 
 def mean_over(batches: Iterable[tuple[Any, Any]], per_batch: PerBatch) -> list[np.ndarray]:
-    """The mean over all examples of what is computed batch by batch, summed in float64.
+    """Average over all examples what is computed batch by batch, summed in float64.
 
     Returns:
         float32 arrays.
 
     Raises:
-        InputError: there is no example.
+        InputError: no examples.
     """
     totals: list[Any] = []
     count = 0
     for inputs, targets in batches:
         sums = [len(inputs) * mean.numpy().astype(np.float64) for mean in per_batch(inputs, targets)]
-        totals = [total + each for total, each in zip(totals, sums, strict=True)] if totals else sums
+        totals = [total + more for total, more in zip(totals, sums, strict=True)] if totals else sums
         count += len(inputs)
-    if not count:
-        raise InputError("gradient_data: holds no examples")
+    _require_examples(count)
     return [(total / count).astype(np.float32) for total in totals]
 
 
 def gathered(data: GradientData) -> tuple[tf.Tensor, tf.Tensor]:
-    """All examples in memory, for `mean_inside`.
+    """Return all examples in memory, for `mean_inside`.
 
     Raises:
-        InputError: there is no example.
+        InputError: no examples.
     """
     parts = [(np.asarray(inputs), np.asarray(targets)) for inputs, targets in batches(data)]
-    if not parts:
-        raise InputError("gradient_data: holds no examples")
+    _require_examples(len(parts))
     inputs, targets = (tf.convert_to_tensor(np.concatenate(side)) for side in zip(*parts, strict=True))
     return inputs, targets
 
 
 def mean_inside(data: tuple[tf.Tensor, tf.Tensor], per_batch: PerBatch) -> list[tf.Tensor]:
-    """`mean_over` as operations of a graph, with static shapes: whole batches in a loop, and what is left over.
+    """Compute `mean_over` as graph operations with static shapes: a loop over whole batches, and the rest.
 
     Args:
         data: inputs and targets.
-        per_batch: traced up to three times, however many examples there are.
+        per_batch: traced up to three times, whatever the number of examples.
     """
     count = int(data[0].shape[0])
     whole, rest = divmod(count, BATCH)
@@ -99,3 +98,8 @@ def mean_inside(data: tuple[tf.Tensor, tf.Tensor], per_batch: PerBatch) -> list[
     if whole and rest:
         totals = [a + b for a, b in zip(totals, summed(whole * BATCH, rest), strict=True)]
     return [total / count for total in totals]
+
+
+def _require_examples(count: int) -> None:
+    if not count:
+        raise InputError("gradient_data", "no examples", "one example or more")

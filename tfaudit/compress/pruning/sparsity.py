@@ -1,4 +1,4 @@
-"""How many weights of a model are zero."""
+"""Zeros of a model, and the sparsity that a compression ratio needs."""
 
 from collections.abc import Iterable
 
@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.compress.pruning.kernels import find_kernels, select_kernels
-from tfaudit.errors import InputError
+from tfaudit.errors import InputError, require
 
 __all__ = ["sparsity", "sparsity_at"]
 
@@ -21,7 +21,7 @@ def sparsity(model: keras.Model) -> pd.DataFrame:
     Returns:
         Columns `kernel`, `parameters`, `zeros`, `sparsity` (zeros / parameters); a row per kernel in the order of
         `model.weights`, then the rows `total: kernels` and `total: model`. The last counts every weight of the model,
-        so also biases, which start at zero, and normalisation.
+        including normalisation and biases, which start at zero.
 
     Raises:
         InputError: not a Keras 3 model, or one that has no variables yet.
@@ -35,7 +35,8 @@ def sparsity(model: keras.Model) -> pd.DataFrame:
     2    total: model          15     12      0.80
     """
     kernels = find_kernels(model)
-    counts = {id(weight): (int(np.prod(weight.shape)), _zeros(weight)) for weight in model.weights}
+    sizes = {id(weight): int(np.prod(weight.shape)) for weight in model.weights}
+    counts = {id(w): (sizes[id(w)], sizes[id(w)] - int(np.count_nonzero(w.numpy()))) for w in model.weights}
     rows = [(name, *counts[id(kernel)]) for name, kernel in kernels.items()]
     rows.append(("total: kernels", sum(row[1] for row in rows), sum(row[2] for row in rows)))
     rows.append(("total: model", sum(n for n, _ in counts.values()), sum(zeros for _, zeros in counts.values())))
@@ -43,20 +44,15 @@ def sparsity(model: keras.Model) -> pd.DataFrame:
     return frame.assign(sparsity=frame["zeros"] / frame["parameters"].clip(lower=1))
 
 
-def _zeros(weight: keras.Variable) -> int:
-    values = weight.numpy()
-    return values.size - int(np.count_nonzero(values))
-
-
 def sparsity_at(model: keras.Model, ratio: float, layers: Iterable[str] | None = None) -> float:
-    """The sparsity of the pruned kernels at which all parameters before are `ratio` times those left: [R] 6.
+    """Compute the sparsity of the pruned kernels at which a model has `ratio` times fewer parameters, [R] 6.
 
-    Biases, BatchNorm's scales and offsets, and layers that are spared count as parameters and stay; its moving
-    statistics do not count.
+    Biases, BatchNorm's scales and offsets, and the layers that are not pruned count as parameters and stay. BatchNorm's
+    moving statistics do not count.
 
     Args:
         model: a built Keras 3 model.
-        ratio: parameters before / after, above 1.
+        ratio: parameters before pruning / parameters after, above 1.
         layers: names of the layers to prune; None: all that have a kernel.
 
     Raises:
@@ -66,13 +62,13 @@ def sparsity_at(model: keras.Model, ratio: float, layers: Iterable[str] | None =
     >>> sparsity_at(model, 2)
     0.5555555555555556
     """
-    if not ratio > 1:
-        raise InputError("ratio", repr(ratio), "numbers above 1")
+    require(ratio > 1, "ratio", ratio, "a number above 1")
     total = sum(int(np.prod(variable.shape)) for variable in model.trainable_variables)
     prunable = sum(int(np.prod(kernel.shape)) for kernel in select_kernels(model, layers).values())
-    kept = (total / ratio - (total - prunable)) / prunable
-    if kept <= 0:
+    remaining = (total / ratio - (total - prunable)) / prunable
+    if remaining <= 0:
         most = total / (total - prunable) if total > prunable else float("inf")
-        can = f"{prunable:,} of {total:,} parameters can go"
-        raise InputError(f"ratio: {ratio:g}, but {can}: the ratio stays below {most:.4g}")
-    return 1 - kept
+        raise InputError(
+            "ratio", f"{ratio:g}", f"below {most:.4g}, since only {prunable:,} of {total:,} parameters can be pruned"
+        )
+    return 1 - remaining

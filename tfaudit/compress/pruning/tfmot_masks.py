@@ -1,4 +1,4 @@
-"""Masks as TF-MOT computes them: `>=` thresholds, blocks, m-by-n; its argument names, its results."""
+"""Masks as TF-MOT computes them: `>=` thresholds, blocks, m-by-n."""
 
 import dataclasses
 from typing import Any
@@ -7,25 +7,25 @@ import numpy as np
 import tensorflow as tf
 
 from tfaudit.compress.pruning.tf_masks import rank_masks
-from tfaudit.errors import InputError
+from tfaudit.errors import InputError, require
 
 __all__ = ["TFMOT"]
 
 
 @dataclasses.dataclass(frozen=True)
 class TFMOT:
-    """How `tfmot.sparsity.keras.prune_low_magnitude` chooses weights, with the arguments of that function.
+    """Rule by which `tfmot.sparsity.keras.prune_low_magnitude` chooses weights, with the arguments of that function.
 
-    Among equal magnitudes at the threshold all stay, so that fewer weights go than were asked for. Each kernel is
-    ranked by itself.
+    Of equal magnitudes at the threshold all stay, so the sparsity may be lower than requested. Kernels are ranked
+    separately.
 
     Args:
         block_size: rows and columns of the blocks that stay or go as one; other than (1, 1) for kernels of 2
-            dimensions only. A block at the edge may be cut off; TF-MOT then pools windows that begin half of the
-            missing rows earlier than the block does, and so does this.
-        block_pooling_type: "AVG" or "MAX": of the magnitudes in a block, its score.
-        sparsity_m_by_n: (m, n): of n weights that follow one another along the input channels (axis -2) the m lowest
-            go, whatever the rest. The sparsity is m / n then, and ties go by position.
+            dimensions only. For a block that is cut off at the edge, TF-MOT pools a window that begins earlier by half
+            of the missing rows, and so does this class.
+        block_pooling_type: "AVG" or "MAX": the score of a block, from its magnitudes.
+        sparsity_m_by_n: (m, n): the m lowest of every n consecutive weights along the input channels (axis -2) are
+            pruned. The sparsity is then m / n, and position decides ties.
 
     Raises:
         InputError: a setting that cannot be used.
@@ -44,25 +44,23 @@ class TFMOT:
             if value is None and argument == "sparsity_m_by_n":
                 continue
             sizes = tuple(value) if isinstance(value, tuple | list) else ()
-            if len(sizes) != 2 or not all(type(size) is int and size >= 1 for size in sizes):
-                raise InputError(f"{argument}: expected two integers >= 1, came {value!r}")
+            valid = len(sizes) == 2 and all(type(size) is int and size >= 1 for size in sizes)
+            require(valid, argument, value, "two integers >= 1")
             object.__setattr__(self, argument, sizes)
-        if self.block_pooling_type not in ("AVG", "MAX"):
-            raise InputError(f"block_pooling_type: expected 'AVG' or 'MAX', came {self.block_pooling_type!r}")
+        pooling = self.block_pooling_type
+        require(pooling in ("AVG", "MAX"), "block_pooling_type", pooling, "'AVG' or 'MAX'")
         if self.sparsity_m_by_n is not None:
             zeros, size = self.sparsity_m_by_n
-            if zeros >= size:
-                raise InputError(f"sparsity_m_by_n: expected m below n, came {self.sparsity_m_by_n}")
-            if self.block_size != (1, 1):
-                raise InputError(f"block_size: expected (1, 1) with sparsity_m_by_n, came {self.block_size}")
+            require(zeros < size, "sparsity_m_by_n", self.sparsity_m_by_n, "m below n")
+            require(self.block_size == (1, 1), "block_size", self.block_size, "(1, 1) with sparsity_m_by_n")
 
     def mask(self, weights: Any, sparsity: Any, *, xla: bool = False) -> tf.Tensor:
-        """The mask of one kernel.
+        """Compute the mask of one kernel.
 
         Args:
             weights: floats of static shape, at least 2 dimensions.
             sparsity: in [0, 1).
-            xla: whether XLA will compile this.
+            xla: whether XLA compiles the function.
 
         Returns:
             A bool tensor of the kernel's shape: True where the weight stays.
@@ -72,26 +70,24 @@ class TFMOT:
             return self._m_by_n(magnitudes)
         if self.block_size == (1, 1):
             return _reaching_threshold(magnitudes, sparsity, xla)
-        kept = _reaching_threshold(self._pooled(magnitudes), sparsity, xla)
+        blocks = _reaching_threshold(self._pooled(magnitudes), sparsity, xla)
         rows, columns = self.block_size
-        whole = tf.repeat(tf.repeat(kept, rows, axis=0), columns, axis=1)
+        whole = tf.repeat(tf.repeat(blocks, rows, axis=0), columns, axis=1)
         return whole[: magnitudes.shape[0], : magnitudes.shape[1]]
 
     def check(self, name: str, shape: tuple[int, ...], sparsity: float | None) -> None:
-        """Refuse a kernel, or a sparsity (None: not known yet), that this cannot be used with.
-
-        Raises:
-            InputError: as said.
-        """
+        """Raise an `InputError` if these settings do not suit a kernel, or its sparsity (None: not known yet)."""
         if self.block_size != (1, 1) and len(shape) != 2:
-            raise InputError(f"block_size: blocks are for kernels of 2 dimensions, {name!r} has shape {shape}")
+            raise InputError(
+                "block_size", f"blocks for {name!r} of shape {shape}", "kernels of 2 dimensions for blocks"
+            )
         if self.sparsity_m_by_n is not None and sparsity is not None:
             zeros, size = self.sparsity_m_by_n
             if sparsity != zeros / size:
-                raise InputError(f"sparsity: {zeros} of {size} weights are {zeros / size:g}, came {sparsity:g}")
+                raise InputError("sparsity", f"{sparsity:g}", f"{zeros / size:g}, which is {zeros} of {size} weights")
 
     def _pooled(self, magnitudes: tf.Tensor) -> tf.Tensor:
-        """One axis after the other, as TF-MOT does it: sums in another order could make or break a tie."""
+        """Pool one axis after the other, as TF-MOT does: sums in another order could make or break a tie."""
         for size in self.block_size:
             pooled = tf.nn.pool(
                 magnitudes[None], [size], self.block_pooling_type, strides=[size], padding="SAME", data_format="NWC"
@@ -110,6 +106,6 @@ class TFMOT:
 
 
 def _reaching_threshold(scores: tf.Tensor, sparsity: Any, xla: bool) -> tf.Tensor:
-    """All scores that are at least the lowest of those that stay when ties go by position."""
-    [kept] = rank_masks([scores], tf.cast(sparsity, tf.float32), scope="layer", xla=xla)
-    return scores >= tf.reduce_min(tf.where(kept, scores, np.inf))
+    """Return where a score is at least the lowest of those that stay if position decides ties."""
+    [mask] = rank_masks([scores], tf.cast(sparsity, tf.float32), scope="layer", xla=xla)
+    return scores >= tf.reduce_min(tf.where(mask, scores, np.inf))

@@ -1,1 +1,1 @@
-"""Which channels of a Keras graph can be left out, and the smaller graph without them."""
+"""Removal of channels that contribute nothing from a Keras model."""

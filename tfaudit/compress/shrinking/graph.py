@@ -1,4 +1,4 @@
-"""A Keras model as a list of steps, solved for the channels that stay, and built anew without the others."""
+"""Graph of a Keras model: finds the channels that it needs, and builds the model without the others."""
 
 import warnings
 from collections import Counter
@@ -8,32 +8,32 @@ from typing import Any
 import keras
 import numpy as np
 
-from tfaudit.compress.shrinking.channel_cuts import Channels, Cut
+from tfaudit.compress.shrinking.channel_states import ChannelStates, LayerChange
 from tfaudit.compress.shrinking.rules import steps_of, width
 from tfaudit.compress.shrinking.steps import Step
-from tfaudit.errors import InputError
+from tfaudit.errors import InputError, one_line
 
-__all__ = ["Graph"]
+__all__ = ["ChannelGraph"]
 
 
-class Graph:
-    """The calls of a functional model with what they ask of its channels.
+class ChannelGraph:
+    """Calls of a functional model, and the channels that they need.
 
     Args:
         model: a built functional or Sequential model.
 
     Attributes:
-        operations: Everything that is called, in the order of the calls.
-        steps: The steps of every operation, by its id.
-        channels: Solved: which stay, and why.
+        operations: layers and other operations, in the order of their calls.
+        steps: steps of every operation, by its id.
+        channels: states of all channels.
     """
 
     def __init__(self, model: keras.Model) -> None:
         self._model = model
-        # A view: it shares the layers, knows the calls of a Sequential too, and is never compiled.
+        # A view: it shares the layers, has the calls of a Sequential too, and is never compiled.
         ends = (model.inputs, model.outputs) if isinstance(model, keras.Sequential) else (model.input, model.output)
         self._view = keras.Model(*ends, name=model.name)
-        by_depth = self._view._nodes_by_depth  # Keras has no public way to the calls of this very model.
+        by_depth = self._view._nodes_by_depth  # Keras has no public way to the calls of this model alone.
         nodes = [node for depth in sorted(by_depth, reverse=True) for node in by_depth[depth] if not node.is_input]
         calls = Counter(id(node.operation) for node in nodes)
         self.operations = list({id(node.operation): node.operation for node in nodes}.values())
@@ -45,53 +45,56 @@ class Graph:
             ordered += steps
         self.channels = self._solved(ordered)
 
-    def _solved(self, steps: list[Step]) -> Channels:
-        channels = Channels()
+    def _solved(self, steps: list[Step]) -> ChannelStates:
+        channels = ChannelStates()
         for tensor in self._view.inputs:
             channels.add(id(tensor), np.full(width(tensor), np.nan))
         for step in steps:
-            step.settle(channels)
-        for ends, why in ((self._view.inputs, "an input of the model"), (self._view.outputs, "an output of the model")):
+            step.infer_constants(channels)
+        for ends, reason in (
+            (self._view.inputs, "an input of the model"),
+            (self._view.outputs, "an output of the model"),
+        ):
             for tensor in ends:
-                channels.keep(id(tensor), np.ones(width(tensor), bool), why)
+                channels.need(id(tensor), np.ones(width(tensor), bool), reason)
         while True:
             while channels.changed:
                 channels.changed = False
                 for step in reversed(steps):
-                    step.spread(channels)
-            empty = next((tensor for tensor, kept in channels.kept.items() if not kept.any()), None)
+                    step.propagate(channels)
+            empty = next((tensor for tensor, needed in channels.needed.items() if not needed.any()), None)
             if empty is None:
                 return channels
-            first = np.arange(channels.kept[empty].size) == 0
-            channels.keep(empty, first, "one channel stays in every layer")
+            first = np.arange(channels.needed[empty].size) == 0
+            channels.need(empty, first, "one channel stays in every layer")
 
     def rebuilt(self, nested: Mapping[int, keras.Model]) -> keras.Model:
-        """The model without the channels that go, on weights of its own.
+        """Return a copy of the model without the channels that it does not need.
 
         Args:
-            nested: What takes the place of models inside the model, by the id of these.
+            nested: replacements of the models inside the model, by their id.
 
         Raises:
-            InputError: A layer cannot be copied.
+            InputError: a layer cannot be copied.
         """
-        cuts = {id(operation): self._cut(operation) for operation in self.operations}
+        changes = {id(operation): self._change(operation) for operation in self.operations}
         copies: dict[int, Any] = dict(nested)
 
         def copy(operation: Any) -> Any:
             if id(operation) not in copies:
-                copies[id(operation)] = _copied(operation, cuts[id(operation)])
+                copies[id(operation)] = _copied(operation, changes[id(operation)])
             return copies[id(operation)]
 
         built = self._built(copy)
         for operation in self.operations:
             if isinstance(operation, keras.Layer) and id(operation) not in nested:
-                _fill(copies[id(operation)], operation, cuts[id(operation)])
+                _fill(copies[id(operation)], operation, changes[id(operation)])
         return built
 
-    def _cut(self, operation: Any) -> Cut:
-        total = Cut()
+    def _change(self, operation: Any) -> LayerChange:
+        total = LayerChange()
         for step in self.steps[id(operation)]:
-            total |= step.cut(self.channels)
+            total |= step.change(self.channels)
         return total
 
     def _built(self, copy: Callable) -> keras.Model:
@@ -102,27 +105,27 @@ class Graph:
         return keras.Sequential([inputs, *map(copy, self._model.layers)], name=self._model.name)
 
 
-def _copied(operation: Any, cut: Cut) -> Any:
+def _copied(operation: Any, change: LayerChange) -> Any:
     try:
-        if type(operation) is keras.layers.Lambda:  # Keras does not read Lambdas from their configs unasked.
+        if type(operation) is keras.layers.Lambda:  # By default Keras does not read Lambdas from their configs.
             return keras.layers.Lambda(
                 operation.function, operation._output_shape, operation.mask, operation.arguments, name=operation.name
             )
-        with warnings.catch_warnings():  # A lambda can be copied, if not saved.
+        with warnings.catch_warnings():  # A lambda can be copied, but not saved.
             warnings.filterwarnings("ignore", "The object being serialized includes a `lambda`", UserWarning)
             config = operation.get_config()
         activation = getattr(operation, "activation", None)
         if "activation" in config and not isinstance(activation, keras.Layer):
-            config["activation"] = activation  # itself: Keras does not find functions that are not registered
-        return type(operation).from_config({**config, **cut.config})
-    except Exception as error:  # A layer's own code raises whatever it likes.
-        reason = " ".join(str(error).split())
-        raise InputError(f"model: {operation.name!r} cannot be copied by its config: {reason}") from error
+            config["activation"] = activation  # the function itself: Keras cannot find unregistered ones by name
+        return type(operation).from_config({**config, **change.config})
+    except Exception as error:  # A layer's code may raise anything.
+        got = f"layer {operation.name!r}, which its config cannot copy ({one_line(error)})"
+        raise InputError("model", got, "layers with get_config and from_config") from error
 
 
-def _fill(copy: keras.Layer, layer: keras.Layer, cut: Cut) -> None:
-    if not cut.weights:
+def _fill(copy: keras.Layer, layer: keras.Layer, change: LayerChange) -> None:
+    if not change.weights:
         copy.set_weights(layer.get_weights())
     for variable in copy.weights:
-        if variable.name in cut.weights:
-            variable.assign(cut.weights[variable.name])
+        if variable.name in change.weights:
+            variable.assign(change.weights[variable.name])

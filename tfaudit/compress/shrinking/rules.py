@@ -1,4 +1,4 @@
-"""From every call of an operation of Keras to its steps."""
+"""Rules that turn each call of a Keras operation into steps."""
 
 from functools import partial
 from itertools import pairwise
@@ -8,51 +8,58 @@ import keras
 import numpy as np
 from keras import layers
 
-from tfaudit.compress.shrinking.channel_cuts import Channels, Cut
-from tfaudit.compress.shrinking.elementwise import is_elementwise, merged
-from tfaudit.compress.shrinking.steps import Link, Step, Wall
-from tfaudit.compress.shrinking.weighted import KINDS, normalisation, weighted
+from tfaudit.compress.shrinking.channel_states import ChannelStates, LayerChange
+from tfaudit.compress.shrinking.elementwise import is_elementwise, operation_of_constants
+from tfaudit.compress.shrinking.steps import ChannelwiseStep, OpaqueStep, Step
+from tfaudit.compress.shrinking.weighted_layers import WEIGHTED_LAYERS, normalisation_step, weighted_steps
 
 __all__ = ["steps_of", "width"]
 
 
-def _each(name: str) -> set[type]:
+def _for_all_dimensions(name: str) -> set[type]:
     return {getattr(layers, name.format(dimensions)) for dimensions in (1, 2, 3)}
 
 
-PADDING = _each("ZeroPadding{}D")
+PADDING = _for_all_dimensions("ZeroPadding{}D")
 PASSING = {
     *(layers.Dropout, layers.GaussianDropout, layers.GaussianNoise, layers.AlphaDropout, layers.Identity),
-    *(layers.ActivityRegularization, *_each("SpatialDropout{}D"), *_each("UpSampling{}D"), *_each("Cropping{}D")),
-    *(_each("MaxPooling{}D") | _each("AveragePooling{}D")),
-    *(_each("GlobalMaxPooling{}D") | _each("GlobalAveragePooling{}D")),
+    *(
+        layers.ActivityRegularization,
+        *_for_all_dimensions("SpatialDropout{}D"),
+        *_for_all_dimensions("UpSampling{}D"),
+        *_for_all_dimensions("Cropping{}D"),
+    ),
+    *(_for_all_dimensions("MaxPooling{}D") | _for_all_dimensions("AveragePooling{}D")),
+    *(_for_all_dimensions("GlobalMaxPooling{}D") | _for_all_dimensions("GlobalAveragePooling{}D")),
 }
 
 
 def width(tensor: keras.KerasTensor) -> int:
-    """The channels of a tensor: its last axis; 1 where it has none of a fixed size."""
+    """Return the number of channels of a tensor, its last axis; 1 if that is not fixed."""
     return tensor.shape[-1] if len(tensor.shape) > 1 and tensor.shape[-1] else 1
 
 
 def steps_of(node: Any, *, calls: int) -> list[Step]:
-    """The steps of one call.
+    """Return the steps of one call.
 
     Args:
         node: Keras' record of the call.
-        calls: How often the model calls this operation. Weights that serve several calls stay as they are.
+        calls: how often the model calls this operation. Weights shared by several calls do not change.
     """
     operation = node.operation
     inputs = tuple(id(tensor) for tensor in node.input_tensors)
-    wall = partial(Wall, operation.name, inputs, {id(tensor): width(tensor) for tensor in node.outputs})
+    opaque = partial(OpaqueStep, operation.name, inputs, {id(tensor): width(tensor) for tensor in node.outputs})
     if isinstance(operation, keras.Model):
-        return [wall("a model inside the model")]
+        return [opaque("a model inside the model")]
     if reason := _obstacle(node):
-        return [wall(reason)]
+        return [opaque(reason)]
     steps = _known(node, inputs)
     if not steps:
-        return [wall(f"no rule for {type(operation).__name__} with these arguments")]
-    resized = getattr(operation, "weights", ()) or any(isinstance(step, Link) and step.resize for step in steps)
-    return [wall(f"it is called {calls} times")] if calls > 1 and resized else steps
+        return [opaque(f"no rule for {type(operation).__name__} with these arguments")]
+    resized = getattr(operation, "weights", ()) or any(
+        isinstance(step, ChannelwiseStep) and step.resize for step in steps
+    )
+    return [opaque(f"it is called {calls} times")] if calls > 1 and resized else steps
 
 
 def _obstacle(node: Any) -> str | None:
@@ -72,30 +79,30 @@ def _known(node: Any, inputs: tuple[int, ...]) -> list[Step]:
     operation, kind, tensors, output = node.operation, type(node.operation), node.input_tensors, node.outputs[0]
     if len(node.outputs) != 1 or not tensors or any(len(t.shape) < 2 or not t.shape[-1] for t in (*tensors, output)):
         return []
-    link = partial(Link, operation.name, inputs, id(output))
+    step = partial(ChannelwiseStep, operation.name, inputs, id(output))
     same = np.arange(width(output))
     if kind.__name__ == "Concatenate":
-        return _concatenated(link, operation, tensors, output)
+        return _concatenated(step, operation, tensors, output)
     if is_elementwise(operation) and _broadcasts(node, tensors, output):
-        # A single channel that meets many is tied to none of them, and stays because it is the last.
+        # A single channel that is broadcast to many is tied to none of them, and stays because it is the only one.
         sources = tuple(same if width(one) == width(output) else np.full_like(same, -1) for one in tensors)
-        return [link(sources, values=merged(node, tensors))]
+        return [step(sources, values=operation_of_constants(node, tensors))]
     if len(tensors) > 1:
         return []
-    if kind in KINDS:
-        return weighted(operation, inputs[0], id(output))
+    if kind in WEIGHTED_LAYERS:
+        return weighted_steps(operation, inputs[0], id(output))
     if kind is layers.BatchNormalization and operation.axis in (-1, len(output.shape) - 1):
-        return [normalisation(operation, inputs[0], id(output))]
+        return [normalisation_step(operation, inputs[0], id(output))]
     if kind in PASSING | PADDING:
-        return [link((same,), pads=kind in PADDING)]
+        return [step((same,), pads=kind in PADDING)]
     if kind in (layers.Flatten, layers.Reshape):
-        return _reshaped(link, operation, tensors[0], output)
+        return _reshaped(step, operation, tensors[0], output)
     if kind.__name__ == "Pad" and kind.__module__ == "keras.src.ops.numpy":
-        return _padded(link, node, tensors[0], output)
+        return _padded(step, node, tensors[0], output)
     return []
 
 
-def _reshaped(link: Any, layer: Any, tensor: keras.KerasTensor, output: keras.KerasTensor) -> list[Step]:
+def _reshaped(step: Any, layer: Any, tensor: keras.KerasTensor, output: keras.KerasTensor) -> list[Step]:
     if output.shape[-1] == tensor.shape[-1]:
         source = np.arange(width(tensor))
     elif len(output.shape) == 2 and None not in tensor.shape[1:]:
@@ -103,30 +110,30 @@ def _reshaped(link: Any, layer: Any, tensor: keras.KerasTensor, output: keras.Ke
     else:
         return []
     if type(layer) is layers.Flatten or layer.target_shape[-1] == -1:
-        return [link((source,))]
+        return [step((source,))]
 
-    def resize(channels: Channels) -> Cut:
-        return Cut({"target_shape": (*layer.target_shape[:-1], int(channels.kept[id(output)].sum()))})
+    def resize(channels: ChannelStates) -> LayerChange:
+        return LayerChange({"target_shape": (*layer.target_shape[:-1], int(channels.needed[id(output)].sum()))})
 
-    return [link((source,), resize=resize)]
+    return [step((source,), resize=resize)]
 
 
-def _concatenated(link: Any, operation: Any, tensors: list, output: keras.KerasTensor) -> list[Step]:
+def _concatenated(step: Any, operation: Any, tensors: list, output: keras.KerasTensor) -> list[Step]:
     if operation.axis not in (-1, len(output.shape) - 1):
         sources = tuple(np.arange(width(output)) for _ in tensors)
-        return [link(sources, values=_agreed)]
+        return [step(sources, values=_agreed)]
     starts = np.cumsum([0, *map(width, tensors)])
     places = np.arange(width(output))
     parts = [np.where((places >= start) & (places < end), places - start, -1) for start, end in pairwise(starts)]
-    return [link(tuple(parts))]
+    return [step(tuple(parts))]
 
 
 def _agreed(constants: list[np.ndarray]) -> np.ndarray:
     return np.where(np.all([constant == constants[0] for constant in constants], axis=0), constants[0], np.nan)
 
 
-def _padded(link: Any, node: Any, tensor: keras.KerasTensor, output: keras.KerasTensor) -> list[Step]:
-    """Zeros as further channels, as in He et al.'s shortcuts of option A, and around the image."""
+def _padded(step: Any, node: Any, tensor: keras.KerasTensor, output: keras.KerasTensor) -> list[Step]:
+    """Return the step of zeros as additional channels, as in He et al.'s shortcuts of option A, or around the image."""
     operation = node.operation
     if operation.mode != "constant" or (node.arguments.kwargs.get("constant_values") or 0) != 0:
         return []
@@ -135,16 +142,16 @@ def _padded(link: Any, node: Any, tensor: keras.KerasTensor, output: keras.Keras
     place = np.arange(width(output)) - before
     source = np.where((place >= 0) & (place < width(tensor)), place, -1)
 
-    def resize(channels: Channels) -> Cut:
-        kept = channels.kept[id(output)]
-        ends = (int(kept[:before].sum()), int(kept[before + width(tensor) :].sum()))
-        return Cut({"pad_width": [*map(list, widths[:-1]), list(ends)]})
+    def resize(channels: ChannelStates) -> LayerChange:
+        needed = channels.needed[id(output)]
+        ends = (int(needed[:before].sum()), int(needed[before + width(tensor) :].sum()))
+        return LayerChange({"pad_width": [*map(list, widths[:-1]), list(ends)]})
 
-    return [link((source,), pads=any(map(any, widths[:-1])), resize=resize)]
+    return [step((source,), pads=any(map(any, widths[:-1])), resize=resize)]
 
 
 def _broadcasts(node: Any, tensors: list, output: keras.KerasTensor) -> bool:
-    """Whether the tensors have one rank and the other arguments are single numbers."""
+    """Return whether the tensors have one rank and the other arguments are single numbers."""
     others = keras.tree.flatten((node.arguments.args, node.arguments.kwargs))
     return (
         all(len(tensor.shape) == len(output.shape) for tensor in tensors)

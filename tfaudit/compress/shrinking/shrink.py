@@ -1,4 +1,4 @@
-"""Pruned channels taken out: a smaller Keras model with the same outputs."""
+"""Shrinking: a smaller Keras model with the same outputs, without pruned channels."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,9 +7,9 @@ import keras
 import numpy as np
 import pandas as pd
 
-from tfaudit.compress.keras_model import is_tf_keras
-from tfaudit.compress.shrinking.graph import Graph
-from tfaudit.compress.shrinking.steps import Link, Mix, Wall
+from tfaudit.compress.keras_model import require_keras_model
+from tfaudit.compress.shrinking.graph import ChannelGraph
+from tfaudit.compress.shrinking.steps import ChannelwiseStep, MixingStep, OpaqueStep
 from tfaudit.errors import InputError
 
 __all__ = ["Shrunk", "shrink"]
@@ -17,28 +17,28 @@ __all__ = ["Shrunk", "shrink"]
 
 @dataclass(frozen=True, eq=False)
 class Shrunk:
-    """A smaller model, and layer by layer what went and what did not.
+    """Smaller model, and a table of the channels removed from each layer.
 
     Attributes:
-        model: The smaller model; not compiled.
-        layers: What `frame` gives.
+        model: the smaller model; not compiled.
+        layers: the table that `frame` returns.
     """
 
     model: keras.Model
     layers: pd.DataFrame
 
     def frame(self) -> pd.DataFrame:
-        """A row per layer with weights, in the order of the calls.
+        """Return a row per layer with weights, in the order of the calls.
 
         Returns:
             Columns `layer` (`outer/inner` inside a nested model), `channels_before`, `channels_after` (outputs),
-            `parameters_before`, `parameters_after`, `idle` and `why`. Idle channels could not go: outputs of the layer
-            that are constant, and inputs that it ignores. `why` names what keeps them, or the layer whole.
+            `parameters_before`, `parameters_after`, `idle` and `why`. Idle channels could not be removed although
+            they are constant outputs of the layer, or inputs that it ignores. `why` names the reasons.
         """
         return self.layers.copy()
 
     def summary(self) -> dict[str, float]:
-        """Parameters before and after, their ratio, and the idle channels that are left."""
+        """Return parameters before and after, their ratio, and the number of idle channels that remain."""
         before, after, idle = (int(self.layers[name].sum()) for name in _COUNTS)
         return {
             "parameters_before": before,
@@ -52,33 +52,33 @@ _COUNTS = ("parameters_before", "parameters_after", "idle")
 
 
 def shrink(model: keras.Model) -> Shrunk:
-    """Removes the channels that contribute nothing, as pruning by channel leaves them, without a change of outputs.
+    """Remove the channels that contribute nothing, as pruning of channels leaves them, without changing the outputs.
 
-    An output channel of a convolution or dense layer whose kernel is all zero still gives a constant: its bias, and
-    what normalisation and activation make of it. This constant goes into the biases of the layers that read it (one
-    without a bias gets one). Where zeros are padded around it, one constant channel stays and carries those of all
-    others, so the outputs are equal at the borders too. An output channel goes as well when every layer that reads
-    it has zeros for it. Channels that are joined, as by `Add`, go only together. Inputs and outputs of the model keep
-    their channels, and every layer keeps one.
+    An output channel of a convolution or dense layer whose kernel is all zero is still a constant: its bias, after
+    normalisation and activation. This constant is added to the biases of the layers that read it (a layer without a
+    bias receives one). Where zeros are padded around it, one constant channel stays and carries the contributions of
+    all others, so the outputs are equal at the borders too. An output channel is also removed if every layer that reads
+    it has zeros for it. Channels that are joined, as by `Add`, are removed only together. Inputs and outputs of the
+    model keep their channels, and every layer keeps at least one.
 
-    Channels are followed through Dense, Conv1D to 3D, transposed, depthwise and separable convolutions,
+    Channels are tracked through Dense, Conv1D to 3D, transposed, depthwise and separable convolutions,
     BatchNormalization, elementwise activations and arithmetic, pooling, upsampling, cropping, zero padding, dropout,
-    Add and the other merging layers, Concatenate, Flatten and Reshape; also written with operators and `keras.ops`.
-    Models inside the model are shrunk by themselves, with all channels at their borders. All other layers, grouped
-    convolutions, and layers that are called more than once keep their channels, and those of their neighbours;
-    `frame` names them.
+    Add and the other merging layers, Concatenate, Flatten and Reshape, also if written with operators and `keras.ops`.
+    A nested model is shrunk separately and keeps the channels of its inputs and outputs. All other layers, grouped
+    convolutions, and layers that are called more than once keep their channels and those of their neighbours; `frame`
+    names them.
 
-    The model given stays as it is. Equal are the outputs of inference: in training, BatchNormalization would
-    see other statistics. Compile the smaller model to train it.
+    The model itself does not change. Outputs are equal in inference only: in training, BatchNormalization has other
+    statistics. Compile the smaller model to train it.
 
     Args:
-        model: A built functional or Sequential Keras 3 model, channels last.
+        model: a built functional or Sequential Keras 3 model, channels last.
 
     Returns:
-        The smaller model with the names of its layers unchanged, and a table of what was done.
+        The smaller model, whose layers have the same names, and a table of the changes.
 
     Raises:
-        InputError: Not such a model, or a layer of it that cannot be copied.
+        InputError: not such a model, or a layer that cannot be copied.
 
     Example:
         >>> inputs = keras.Input((4,))
@@ -91,7 +91,7 @@ def shrink(model: keras.Model) -> Shrunk:
         1  logits                2               2                  8                 6
     """
     _check(model)
-    graph = Graph(model)
+    graph = ChannelGraph(model)
     nested = {id(inner): shrink(inner) for inner in graph.operations if isinstance(inner, keras.Model)}
     smaller = graph.rebuilt({inner: shrunk.model for inner, shrunk in nested.items()})
     copies = {layer.name: layer for layer in smaller.layers}
@@ -106,24 +106,24 @@ def shrink(model: keras.Model) -> Shrunk:
     return Shrunk(smaller, pd.concat(rows, ignore_index=True) if rows else pd.DataFrame(columns=columns))
 
 
-def _row(graph: Graph, layer: Any, copy: Any) -> dict[str, Any]:
+def _row(graph: ChannelGraph, layer: Any, copy: Any) -> dict[str, Any]:
     steps, channels = graph.steps[id(layer)], graph.channels
-    reasons = [f"kept whole: {steps[0].reason}"] if isinstance(steps[0], Wall) else []
+    reasons = [f"unchanged: {steps[0].reason}"] if isinstance(steps[0], OpaqueStep) else []
     idle: list[str] = []  # a reason per channel
     for step in steps[:-1]:  # the last is the activation of the others, or the only one
-        if isinstance(step, Mix | Link):
-            constant = channels.kept[step.output] & ~np.isnan(channels.constant[step.output])
-            idle += channels.why[step.output][constant].tolist()
-        if isinstance(step, Mix):
-            read = step.reads[:, channels.kept[step.output]].any(axis=1)
-            idle += channels.why[step.input][channels.kept[step.input] & ~read].tolist()
+        if isinstance(step, MixingStep | ChannelwiseStep):
+            constant = channels.needed[step.output] & ~np.isnan(channels.constant[step.output])
+            idle += channels.reasons[step.output][constant].tolist()
+        if isinstance(step, MixingStep):
+            read = step.reads[:, channels.needed[step.output]].any(axis=1)
+            idle += channels.reasons[step.input][channels.needed[step.input] & ~read].tolist()
     reasons += sorted(set(idle))
     last = steps[-1]
-    kept = channels.kept[next(iter(last.outputs)) if isinstance(last, Wall) else last.output]
+    needed = channels.needed[next(iter(last.outputs)) if isinstance(last, OpaqueStep) else last.output]
     return {
         "layer": layer.name,
-        "channels_before": kept.size,
-        "channels_after": int(kept.sum()),
+        "channels_before": needed.size,
+        "channels_after": int(needed.sum()),
         "parameters_before": layer.count_params(),
         "parameters_after": copy.count_params(),
         "idle": len(idle),
@@ -132,19 +132,14 @@ def _row(graph: Graph, layer: Any, copy: Any) -> dict[str, Any]:
 
 
 def _check(model: object) -> None:
-    if is_tf_keras(model):
-        raise InputError("model", "a tf_keras (Keras 2) model", "Keras 3 models")
-    if not isinstance(model, keras.Model):
-        raise InputError("model", str(type(model).__name__), "a functional or Sequential Keras 3 model")
-    plain = type(model) is keras.Sequential or (isinstance(model, keras.Function) and _calls_its_graph(model))
-    if not plain:
+    functional = type(model) is keras.Sequential or (isinstance(model, keras.Function) and _calls_its_graph(model))
+    if isinstance(model, keras.Model) and not functional:
         raise InputError(
             "model",
-            f"{model.name!r} is a subclassed model ({type(model).__name__}), whose code is not seen;",
+            f"{model.name!r}, a subclassed model ({type(model).__name__}), whose code cannot be analysed",
             "a functional or Sequential model",
         )
-    if not model.built or not model.inputs:
-        raise InputError(f"model: {model.name!r} has no variables yet: call model.build(...), or call it on a batch")
+    require_keras_model(model, "a functional or Sequential Keras 3 model")
 
 
 def _calls_its_graph(model: keras.Model) -> bool:

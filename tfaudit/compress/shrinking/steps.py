@@ -1,10 +1,11 @@
-"""The three ways in which operations pass channels on, and what each asks of the channels around it.
+"""Steps: the three ways in which an operation relates output channels to input channels.
 
-`Mix` computes every output channel from all input channels, so both may lose channels independently. `Link` passes
-channels on one by one, so they stay or go together. `Wall` is everything else: all its channels stay.
+A `MixingStep` computes every output channel from all input channels, so both may lose channels independently. A
+`ChannelwiseStep` maps channels one by one, so they stay or go together. An `OpaqueStep` is any other operation: all its
+channels stay.
 
-Every step answers three questions: `settle`, which outputs are constant; `spread`, which channels stay because others
-do; `cut`, how the layer looks without the rest.
+Every step has three methods: `infer_constants` finds the constant outputs, `propagate` the channels that are needed
+because others are, and `change` returns the layer without the remaining ones.
 """
 
 from collections.abc import Callable, Hashable
@@ -13,29 +14,29 @@ from functools import cached_property
 
 import numpy as np
 
-from tfaudit.compress.shrinking.channel_cuts import Channels, Cut
+from tfaudit.compress.shrinking.channel_states import ChannelStates, LayerChange
 
-__all__ = ["Link", "Mix", "Step", "Wall"]
+__all__ = ["ChannelwiseStep", "MixingStep", "OpaqueStep", "Step"]
 
 
 @dataclass(frozen=True)
-class Mix:
-    """A convolution or a dense layer.
+class MixingStep:
+    """Convolution or dense layer.
 
-    A constant input channel that goes is not lost. Its contribution to the outputs goes into the bias. Where zeros are
-    padded around it, the contribution differs at the border; then one constant channel stays and carries, with an
-    altered kernel, the contributions of all.
+    The contribution of a constant input channel that is removed is added to the bias. Where zeros are padded around it,
+    the contribution differs at the border; then one constant channel stays and carries, with an altered kernel, the
+    contributions of all.
 
     Attributes:
-        name: Of the layer.
-        input: Tensor.
-        output: Tensor.
+        name: name of the layer.
+        input: input tensor.
+        output: output tensor.
         kernel: `(..., in, out)`.
         bias: `(out,)`, or None.
-        padded: Whether zeros count as inputs at the border.
-        count: The name in the config of the number of output channels.
-        variable: The name of the kernel.
-        transposed: Whether the layer keeps its kernel as `(..., out, in)`.
+        padded: whether zeros count as inputs at the border.
+        count: name of the number of output channels in the config.
+        variable: name of the kernel.
+        transposed: whether the layer stores its kernel as `(..., out, in)`.
     """
 
     name: str
@@ -50,79 +51,79 @@ class Mix:
 
     @cached_property
     def reads(self) -> np.ndarray:
-        """Whether an input channel contributes to an output channel: bool `(in, out)`."""
+        """Whether each input channel contributes to each output channel: bool `(in, out)`."""
         return (self.kernel != 0).any(axis=self._places)
 
     @property
     def _places(self) -> tuple[int, ...]:
         return tuple(range(self.kernel.ndim - 2))
 
-    def _folds(self, channels: Channels) -> bool:
+    def _folds(self, channels: ChannelStates) -> bool:
         return not self.padded and self.input not in channels.uneven
 
-    def _constants(self, channels: Channels, which: np.ndarray) -> np.ndarray:
-        """What constant input channels add to every output channel: `(out,)`."""
+    def _constants(self, channels: ChannelStates, which: np.ndarray) -> np.ndarray:
+        """Return the contribution of constant input channels to every output channel: `(out,)`."""
         total = self.kernel[..., which, :].sum(axis=self._places, dtype=np.float64)
         return channels.constant[self.input][which] @ total
 
-    def settle(self, channels: Channels) -> None:
-        """Constant are the outputs that read nothing, or only constants."""
+    def infer_constants(self, channels: ChannelStates) -> None:
+        """Mark outputs that read nothing, or only constants, as constant."""
         constant = channels.constant[self.input]
-        settled = ~np.isnan(constant) if self._folds(channels) else constant == 0
+        usable = ~np.isnan(constant) if self._folds(channels) else constant == 0
         values = np.zeros(self.reads.shape[1]) if self.bias is None else self.bias.astype(np.float64)
-        known = settled & (constant != 0)
+        known = usable & (constant != 0)
         if known.any():
             values = values + self._constants(channels, known)
-        channels.add(self.output, np.where(self.reads[~settled].any(axis=0), np.nan, values))
+        channels.add(self.output, np.where(self.reads[~usable].any(axis=0), np.nan, values))
 
-    def spread(self, channels: Channels) -> None:
-        """The inputs that vary and are read stay, and one constant where they cannot go into the bias."""
-        read = self.reads[:, channels.kept[self.output]].any(axis=1)
+    def propagate(self, channels: ChannelStates) -> None:
+        """Mark inputs that vary and are read as needed, and one constant input if the bias cannot replace it."""
+        read = self.reads[:, channels.needed[self.output]].any(axis=1)
         constant = channels.constant[self.input]
-        channels.keep(self.input, read & np.isnan(constant), f"{self.name!r} reads it")
+        channels.need(self.input, read & np.isnan(constant), f"{self.name!r} reads it")
         if not self._folds(channels) and (read & (np.nan_to_num(constant) != 0)).any():
             carrier = np.arange(constant.size) == self._carrier(constant)
-            channels.keep(self.input, carrier, f"it carries all constants through the zero padding of {self.name!r}")
+            channels.need(self.input, carrier, f"it carries all constants through the zero padding of {self.name!r}")
 
     def _carrier(self, constant: np.ndarray) -> int:
-        return int(np.abs(np.nan_to_num(constant)).argmax())  # the largest, so no kernel is scaled up
+        return int(np.abs(np.nan_to_num(constant)).argmax())  # the largest, so that no kernel is scaled up
 
-    def cut(self, channels: Channels) -> Cut:
-        """Fewer inputs and outputs, with the constants of the inputs that go."""
-        constant, kept = channels.constant[self.input], channels.kept[self.input]
-        gone = ~kept & (np.nan_to_num(constant) != 0)
-        kernel = self.kernel[..., channels.kept[self.output]]
+    def change(self, channels: ChannelStates) -> LayerChange:
+        """Return the layer with fewer inputs and outputs, including the constants of removed inputs."""
+        constant, needed = channels.constant[self.input], channels.needed[self.input]
+        gone = ~needed & (np.nan_to_num(constant) != 0)
+        kernel = self.kernel[..., channels.needed[self.output]]
         added = np.zeros(self.reads.shape[1])
         if gone.any() and self._folds(channels):
             added = self._constants(channels, gone)
         carrier = self._carrier(constant)
-        if gone.any() and not self._folds(channels) and kept[carrier]:
+        if gone.any() and not self._folds(channels) and needed[carrier]:
             shares = constant[gone] / constant[carrier]
             carried = kernel[..., carrier, :] + np.einsum("i,...io->...o", shares, kernel[..., gone, :])
             kernel = kernel.copy()
             kernel[..., carrier, :] = carried
-        kernel = kernel[..., kept, :]
+        kernel = kernel[..., needed, :]
         weights = {self.variable: np.swapaxes(kernel, -1, -2) if self.transposed else kernel}
-        config: dict = {self.count: int(channels.kept[self.output].sum())}
+        config: dict = {self.count: int(channels.needed[self.output].sum())}
         if self.bias is not None or added.any():
             bias = added if self.bias is None else self.bias + added
-            weights["bias"], config["use_bias"] = bias[channels.kept[self.output]], True
-        return Cut(config, weights)
+            weights["bias"], config["use_bias"] = bias[channels.needed[self.output]], True
+        return LayerChange(config, weights)
 
 
 @dataclass(frozen=True)
-class Link:
+class ChannelwiseStep:
     """Normalisation, activation, pooling, addition, concatenation, flattening and the like.
 
     Attributes:
-        name: Of the operation.
-        inputs: Tensors.
-        output: Tensor.
-        sources: Per input int `(C,)`: the input channel from which each output channel comes, -1 for none.
-        values: Constants of the outputs from the even constants of the inputs; None: those of the sources, and 0
-            without any.
-        pads: Whether zeros are padded around the channels.
-        resize: The cut; None: the layer is the same for any number of channels.
+        name: name of the operation.
+        inputs: input tensors.
+        output: output tensor.
+        sources: per input int `(C,)`: the input channel from which each output channel comes, -1 for none.
+        values: function from the even constants of the inputs to those of the outputs; None: those of the sources, and
+            0 without any.
+        pads: whether zeros are padded around the channels.
+        resize: function that returns the change; None: the layer suits any number of channels.
     """
 
     name: str
@@ -131,10 +132,10 @@ class Link:
     sources: tuple[np.ndarray, ...]
     values: Callable[[list[np.ndarray]], np.ndarray] | None = None
     pads: bool = False
-    resize: Callable[[Channels], Cut] | None = None
+    resize: Callable[[ChannelStates], LayerChange] | None = None
 
-    def settle(self, channels: Channels) -> None:
-        """Constant are the outputs that come from constants, as `values` has it."""
+    def infer_constants(self, channels: ChannelStates) -> None:
+        """Mark outputs that come from constants as constant, according to `values`."""
         constants = [channels.even(tensor) for tensor in self.inputs]
         channels.add(self.output, (self.values or self._passed)(constants), uneven=self.pads)
 
@@ -144,36 +145,36 @@ class Link:
             values[source >= 0] = constant[source[source >= 0]]
         return values
 
-    def spread(self, channels: Channels) -> None:
-        """What comes from one another stays together."""
+    def propagate(self, channels: ChannelStates) -> None:
+        """Mark channels that come from one another as needed together."""
         varies = np.isnan(channels.constant[self.output])
         for tensor, source in zip(self.inputs, self.sources, strict=True):
             outputs = np.flatnonzero(source >= 0)
             origins = source[outputs]
-            needed, why = channels.kept[self.output][outputs], channels.why[self.output][outputs]
+            needed, reasons = channels.needed[self.output][outputs], channels.reasons[self.output][outputs]
             lost = varies[outputs] & ~np.isnan(channels.constant[tensor][origins])
-            why = np.where(lost, f"after {self.name!r} it is constant no more", why)
-            which, reasons = np.zeros_like(channels.kept[tensor]), np.full_like(channels.why[tensor], "")
-            which[origins[needed]], reasons[origins[needed]] = True, why[needed]
-            channels.keep(tensor, which, reasons)
-            which, reasons = np.zeros_like(channels.kept[self.output]), np.full_like(channels.why[self.output], "")
-            which[outputs], reasons[outputs] = channels.kept[tensor][origins], channels.why[tensor][origins]
-            channels.keep(self.output, which, reasons)
+            reasons = np.where(lost, f"after {self.name!r} it is no longer constant", reasons)
+            which, why = np.zeros_like(channels.needed[tensor]), np.full_like(channels.reasons[tensor], "")
+            which[origins[needed]], why[origins[needed]] = True, reasons[needed]
+            channels.need(tensor, which, why)
+            which, why = np.zeros_like(channels.needed[self.output]), np.full_like(channels.reasons[self.output], "")
+            which[outputs], why[outputs] = channels.needed[tensor][origins], channels.reasons[tensor][origins]
+            channels.need(self.output, which, why)
 
-    def cut(self, channels: Channels) -> Cut:
-        """As `resize` has it."""
-        return self.resize(channels) if self.resize else Cut()
+    def change(self, channels: ChannelStates) -> LayerChange:
+        """Return the change that `resize` makes."""
+        return self.resize(channels) if self.resize else LayerChange()
 
 
 @dataclass(frozen=True)
-class Wall:
-    """An operation about whose channels nothing is known.
+class OpaqueStep:
+    """Operation without a rule, which needs all its channels.
 
     Attributes:
-        name: Of the operation.
-        inputs: Tensors.
-        outputs: Tensors, with the number of their channels.
-        reason: Why all its channels stay.
+        name: name of the operation.
+        inputs: input tensors.
+        outputs: output tensors, with the number of their channels.
+        reason: why all its channels stay.
     """
 
     name: str
@@ -181,20 +182,20 @@ class Wall:
     outputs: dict[Hashable, int]
     reason: str
 
-    def settle(self, channels: Channels) -> None:
-        """All outputs vary."""
+    def infer_constants(self, channels: ChannelStates) -> None:
+        """Mark all outputs as varying."""
         for tensor, width in self.outputs.items():
             channels.add(tensor, np.full(width, np.nan))
 
-    def spread(self, channels: Channels) -> None:
-        """All channels stay."""
+    def propagate(self, channels: ChannelStates) -> None:
+        """Mark all channels as needed."""
         for tensor in (*self.inputs, *self.outputs):
-            channels.keep(tensor, np.ones_like(channels.kept[tensor]), f"{self.name!r} keeps all channels")
+            channels.need(tensor, np.ones_like(channels.needed[tensor]), f"{self.name!r} keeps all channels")
 
-    def cut(self, channels: Channels) -> Cut:
-        """Nothing."""
-        return Cut()
+    def change(self, channels: ChannelStates) -> LayerChange:
+        """Return no change."""
+        return LayerChange()
 
 
-Step = Link | Mix | Wall
-"""A part of one call of one operation."""
+Step = ChannelwiseStep | MixingStep | OpaqueStep
+"""Part of one call of an operation."""

@@ -1,0 +1,36 @@
+"""Kinds of post-training quantization: the one table that studies, conversion and benchmarks read."""
+
+from __future__ import annotations
+
+import dataclasses
+
+__all__ = ["KINDS", "QuantizationKind"]
+
+
+@dataclasses.dataclass(frozen=True)
+class QuantizationKind:
+    """Settings of `tf.lite.TFLiteConverter` for one kind, as names, since studies need no TensorFlow.
+
+    Attributes:
+        title: name in tables and charts, as in [F] table 2.
+        optimized: whether the converter quantizes at all, `tf.lite.Optimize.DEFAULT`.
+        types: `target_spec.supported_types`, names of `tf`.
+        operators: `target_spec.supported_ops`, names of `tf.lite.OpsSet`.
+        calibrated: whether activations are quantized with ranges from representative images.
+    """
+
+    title: str
+    optimized: bool = True
+    types: tuple[str, ...] = ()
+    operators: tuple[str, ...] = ()
+    calibrated: bool = False
+
+
+KINDS = {
+    "float32": QuantizationKind("float32", optimized=False),
+    "float16": QuantizationKind("float16", types=("float16",)),
+    "dynamic_range": QuantizationKind("dynamic range int8"),
+    "int8": QuantizationKind("fixed-point int8", operators=("TFLITE_BUILTINS_INT8",), calibrated=True),
+}
+"""By name. `float32` converts only; `float16` halves the weights; `dynamic_range` stores weights as int8 and computes
+activations in float; `int8` computes weights and activations in fixed point."""
