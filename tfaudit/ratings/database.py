@@ -107,7 +107,10 @@ class AnswerFile:
         """
         with self._one_line(), contextlib.ExitStack() as opened:
             if self.path.exists() or self.path.is_symlink():
-                database = opened.enter_context(contextlib.closing(self._connect(self._reading_mode())))
+                # Without write access to the directory SQLite cannot put its files beside this one, nor can a writer.
+                read_only = not os.access(self.path.parent, os.W_OK) and not self._beside("-wal").exists()
+                mode = "ro&immutable=1" if read_only else "rw"
+                database = opened.enter_context(contextlib.closing(self._connect(mode)))
                 database.execute("BEGIN")  # one snapshot, even if another process writes meanwhile
                 if not self._is_new(database):
                     if whole and database.execute("PRAGMA quick_check(1)").fetchall() != [("ok",)]:
@@ -143,11 +146,6 @@ class AnswerFile:
                 if database.in_transaction:
                     database.execute("ROLLBACK")
                 raise
-
-    def _reading_mode(self) -> str:
-        # Without write access to the directory SQLite cannot put its files beside this one, nor can any writer.
-        read_only = not os.access(self.path.parent, os.W_OK) and not self._beside("-wal").exists()
-        return "ro&immutable=1" if read_only else "rw"
 
     def _connect(self, mode: str) -> sqlite3.Connection:
         self._require_inside()
@@ -197,24 +195,21 @@ class AnswerFile:
         try:
             yield
         except (sqlite3.DatabaseError, UnicodeDecodeError, OSError) as problem:
-            reason = _reason(problem)
+            code = getattr(problem, "sqlite_errorcode", None)
+            reason = None
+            if isinstance(problem, OSError):
+                reason = _NO_ACCESS
+            elif code is not None:
+                reason = _REASONS.get(code & 0xFF)  # the higher bits hold details
+            elif isinstance(problem, UnicodeDecodeError | sqlite3.OperationalError):
+                reason = _DAMAGED  # raised by Python itself: text that is not UTF-8
             if reason is None:
-                raise
+                raise  # the file is not the cause
             state, expected = reason
             raise self._error(f"{state} ({one_line(problem)})", expected) from problem
 
     def _error(self, state: str, expected: str) -> InputError:
         return InputError("answers", f"{self.path}, {state}", expected)
-
-
-def _reason(problem: Exception) -> tuple[str, str] | None:
-    """Return the state of a file that cannot be used and what is expected; None if the file is not the cause."""
-    if isinstance(problem, OSError):
-        return _REASONS[sqlite3.SQLITE_CANTOPEN]
-    code = getattr(problem, "sqlite_errorcode", None)
-    if code is None:  # raised by Python itself: invalid text, or a wrong call
-        return _DAMAGED if isinstance(problem, UnicodeDecodeError | sqlite3.OperationalError) else None
-    return _REASONS.get(code & 0xFF)  # the higher bits hold details
 
 
 def _create(database: sqlite3.Connection) -> None:

@@ -43,7 +43,7 @@ class PopulationRates:
 
     def complete(self, columns: Sequence[int] | np.ndarray) -> np.ndarray:
         """Return `(M,)` booleans: which members were evaluated in all of these columns."""
-        return self.evaluated[:, columns].all(1)
+        return np.asarray(self.evaluated[:, columns].all(1))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -173,9 +173,11 @@ def matched_conditions(
     """
     for argument, conditions in (("baseline", baseline), ("compressed", compressed)):
         for condition in conditions:
-            if not _is_corruption_level(condition):
-                allowed = "pairs of a corruption and a severity from 1 to 5, or 0 for a set without severities"
-                raise InputError(argument, f"key {condition!r}", allowed)
+            match condition:
+                case (str(), int(severity)) if 0 <= severity <= 5:
+                    continue
+            allowed = "pairs of a corruption and a severity from 1 to 5, or 0 for a set without severities"
+            raise InputError(argument, f"key {condition!r}", allowed)
     if not baseline:
         raise InputError("baseline", "no conditions", "Predictions by corruption and severity")
     for argument, own, other in (("compressed", compressed, baseline), ("baseline", baseline, compressed)):
@@ -185,13 +187,6 @@ def matched_conditions(
     if mixed := [corruption for corruption, severity in baseline if not severity and corruption in graded]:
         raise InputError("baseline", f"{listed(mixed)} with a severity and without", "one of the two")
     return tuple(baseline)
-
-
-def _is_corruption_level(key: object) -> bool:
-    if not isinstance(key, tuple) or len(key) != 2:
-        return False
-    corruption, severity = key
-    return isinstance(corruption, str) and isinstance(severity, int) and 0 <= severity <= 5
 
 
 class _ImageSets:

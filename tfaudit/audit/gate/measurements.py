@@ -7,12 +7,13 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import special
 
 from tfaudit.audit.distortion.recall_distortion import distortion
 from tfaudit.audit.epoch_metrics import intensification
 from tfaudit.audit.exemplars import exemplars
-from tfaudit.audit.model_pair import PairComparison, compare
+from tfaudit.audit.model_pair import Overall, PairComparison, compare
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
 from tfaudit.stats.intervals import mean_interval
@@ -147,30 +148,24 @@ class PairMeasurements:
 
     def overall(self) -> Drops:
         """Return the drop of accuracy, tested by McNemar's test over all examples."""
-        whole = self.comparison.overall
-        return Drops(
-            names=("all examples",),
-            examples=np.array([whole.examples]),
-            drop=np.array([100 * (whole.lost - whole.won) / whole.examples]),
-            low=np.array([-100 * whole.high]),
-            high=np.array([-100 * whole.low]),
-            p=np.array([whole.p]),
-            detectable=100 * detectable_drop([whole.examples], [whole.won], alpha=self.alpha),
-            grain=np.zeros(1),
-        )
+        overall = self.comparison.overall
+        return self._drops(("all examples",), overall, overall.p, self.alpha)
 
     def classes(self) -> Drops:
         """Return the drop of each class's recall, tested by McNemar's test."""
-        pair = self.comparison
+        return self._drops(self.comparison.class_names, self.comparison, self.comparison.p_holm, self._level)
+
+    def _drops(self, names: tuple[str, ...], counts: PairComparison | Overall, p: ArrayLike, level: float) -> Drops:
+        examples, lost, won = (np.atleast_1d(count) for count in (counts.examples, counts.lost, counts.won))
         return Drops(
-            names=pair.class_names,
-            examples=pair.examples,
-            drop=_share(100 * (pair.lost - pair.won), pair.examples),
-            low=-100 * pair.high,
-            high=-100 * pair.low,
-            p=pair.p_holm,
-            detectable=100 * detectable_drop(pair.examples, pair.won, alpha=self._level),
-            grain=np.zeros(len(pair.examples)),
+            names=names,
+            examples=examples,
+            drop=np.divide(100 * (lost - won), examples, out=np.full(len(examples), np.nan), where=examples > 0),
+            low=np.atleast_1d(-100 * counts.high),
+            high=np.atleast_1d(-100 * counts.low),
+            p=np.atleast_1d(p),
+            detectable=100 * detectable_drop(examples, won, alpha=level),
+            grain=np.zeros(len(examples)),
         )
 
     @property
@@ -309,10 +304,7 @@ class PopulationMeasurements:
     def harmed(self, share: float) -> tuple[np.ndarray, np.ndarray]:
         """Return the classes with a lower centred recall and adjusted p <= alpha, [F] 2.2; the detectable drops."""
         after, before = self._recalls
-        test = self._test(
-            after - self.compressed.accuracy()[:, None],
-            before - self.baseline.accuracy()[:, None],
-        )
+        test = self._test(after - self.compressed.accuracy()[:, None], before - self.baseline.accuracy()[:, None])
         harmed = (adjust(test.p, "bh") <= self.alpha) & (test.difference < 0)
         return harmed, 100 * self._detectable(test, share)
 
@@ -356,7 +348,3 @@ class PopulationMeasurements:
         shrink = np.sqrt(now / members) / detectable_shift(1, freedom * (now - 1), alpha=level)
         shifts = drops.detectable[row] * shrink * detectable_shift(1, freedom * (members - 1), alpha=level)
         return next(iter(members[shifts <= limit].tolist()), 0)
-
-
-def _share(counts: np.ndarray, examples: np.ndarray) -> np.ndarray:
-    return np.divide(counts, examples, out=np.full(len(examples), np.nan), where=examples > 0)
