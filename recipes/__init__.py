@@ -1,1 +1,1 @@
-"""One file per study."""
+"""Recipes: one study per file."""

@@ -1,27 +1,27 @@
 """[P] 4.2: which structured pruning is sparse and fair at 98 % accuracy? AlexNet, MNIST, K = 6.
 
-Question ([P] 4.2): of the networks that keep 98 % accuracy, which are Pareto-optimal in sparsity (up) and unfairness,
-the largest recall less the smallest (down)? Channels of the input axis go by their l1, l2 or linf norm or at random, in
-20 rounds of 20 %, each rewound to the initialisation and trained for 30 epochs.
+Question ([P] 4.2): which networks with at least 98 % accuracy are Pareto-optimal in sparsity (maximised) and unfairness
+(minimised), the difference between the largest and the smallest recall? Input channels are pruned by their l1, l2 or
+linf norm or at random, in 20 rounds of 20 %; each round rewinds to the initialisation and trains for 30 epochs.
 
     tfaudit prepare mnist --from FOLDER    # MNIST's four IDX files
     tfaudit run alexnet_operating_points
 
-Cost: 486 members, 21,870,000 steps in all (486 trainings of 30 epochs). Estimated from FLOPs, a step being three
-forward passes: 450 hours on two cores at .11 TFLOP/s, and 5 hours on one GPU at 10 TFLOP/s, or 6 where a step takes no
-less than a millisecond.
+Cost: 486 members, 21,870,000 steps in all (486 trainings of 30 epochs). Estimated from FLOPs, with a step as three
+forward passes: 450 hours on two cores at .11 TFLOP/s, and 5 hours on one GPU at 10 TFLOP/s, or 6 if a step takes at
+least a millisecond.
 
-Published, [P] figures 3 and 4, points are means of six seeds: no one technique makes up the Pareto set. Who values
-fairness 100 times as much as sparsity takes a point at
+Published, [P] figures 3 and 4, whose points are means of six seeds: no single pruning method makes up the Pareto set.
+If fairness counts 100 times as much as sparsity, the best point is
 
     accuracy  sparsity
     >= 98 %     ~ 68 %    after five rounds (67.2 %)
 
-Not run here: needs a GPU.
+Not run here: it needs a GPU.
 
-Where [P] is silent: its AlexNet for images of 28 pixels is not printed; ours has 20,125,386 parameters
-(`tfaudit.models.alexnet`). The caption of figure 3a names rewinding, figure 4 no treatment: for fine-tuned networks
-too, add `treatment="finetune"`, as `paganini_grid` does.
+Where [P] is silent: it does not specify its AlexNet for images of 28 pixels; ours has 20,125,386 parameters
+(`tfaudit.models.alexnet`). The caption of figure 3a names rewinding, that of figure 4 no treatment; to include
+fine-tuned networks, add `treatment="finetune"`, as `paganini_grid` does.
 """
 
 from tfaudit.study.iterative import rounds

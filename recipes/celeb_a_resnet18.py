@@ -1,14 +1,14 @@
-"""[F] on CelebA: whose hair colour does a pruned ResNet-18 get wrong, and who are they? K = 30.
+"""[F] on CelebA: whose hair colour does a pruned ResNet-18 get wrong? K = 30.
 
-Question ([F] 2.4, 3.2): blond or not; are the images that compression changes its mind on (PIEs) those of small groups,
-such as blond men and the old? The other 39 attributes stay beside the predictions as groups. Members are pruned while
-they train, 10,000 steps of 256 images; quantized variants are made from the dense members.
+Question ([F] 2.4, 3.2): blond or not; are pruning identified exemplars (PIEs) mostly images of small groups, such as
+blond men and old people? The other 39 attributes are stored as groups. Members are pruned during training, in 10,000
+steps of 256 images; quantized variants are made from the dense members.
 
     python -c "import tensorflow_datasets as tfds; tfds.builder('celeb_a').download_and_prepare()"
     tfaudit run celeb_a_resnet18
 
-Cost: 330 members, 2,400,000 steps in all (240 trainings of 10,000 steps; 90 conversions). Estimated from FLOPs, a step
-being three forward passes: 14,000 hours on two cores at .11 TFLOP/s, and 150 hours on one GPU at 10 TFLOP/s.
+Cost: 330 members, 2,400,000 steps in all (240 trainings of 10,000 steps; 90 conversions). Estimated from FLOPs, with a
+step as three forward passes: 14,000 hours on two cores at .11 TFLOP/s, and 150 hours on one GPU at 10 TFLOP/s.
 
 Published, [F] table 4; PIEs of 19,962 images:
 
@@ -23,11 +23,12 @@ Published, [F] table 4; PIEs of 19,962 images:
     dynamic range int8  94.65    404
     fixed-point int8    94.65    414
 
-Not run here: needs CelebA and a GPU.
+Not run here: it needs CelebA and a GPU.
 
-Where [F] contradicts itself or is silent: the dense accuracy is 94.73 in 2.4 and 94.10 in 3.2. Image size, rate and
-decay are not given; we take whole images (218x178), the rule of the ImageNet code (.1 B/256, /10 after a third, two
-thirds and eight ninths, decay 1e-4) and its window of pruning as shares of the steps; images are mirrored only.
+Where [F] contradicts itself or is silent: the dense accuracy is 94.73 in 2.4 and 94.10 in 3.2. Image size, learning
+rate and weight decay are not given; we take whole images (218x178), the schedule of the ImageNet code (.1 B/256, /10
+after a third, two thirds and eight ninths, decay 1e-4) and its pruning window as shares of the steps. The only
+augmentation is mirroring.
 """
 
 from tfaudit.study.study import Study, Training

@@ -1,14 +1,14 @@
 """[R] on CIFAR-100: do ten times as many classes suffer more from pruning? ResNet-56, K = 30.
 
-Question ([R] 7.3): the harder the task, the sooner pruning drives recalls apart; compare with `cifar10_resnet_recall`
-and `mnist_lenet5_recall`. Members are pruned at one blow by magnitude (MP) and undecayed gradient (UP), the classifier
-spared, and trained on.
+Question ([R] 7.3): does pruning distort recall sooner on harder tasks? Compare with `cifar10_resnet_recall` and
+`mnist_lenet5_recall`. Members are pruned once by magnitude (MP) or undecayed gradient (UP), except for the classifier,
+and fine-tuned.
 
     python -c "import tensorflow_datasets as tfds; tfds.builder('cifar100').download_and_prepare()"
     tfaudit run cifar100_resnet56_recall
 
-Cost: 330 members, 4,857,600 steps in all (30 trainings of 60 epochs, 300 of 40). Estimated from FLOPs, a step being
-three forward passes: 1,200 hours on two cores at .11 TFLOP/s, and 13 hours on one GPU at 10 TFLOP/s.
+Cost: 330 members, 4,857,600 steps in all (30 trainings of 60 epochs, 300 of 40). Estimated from FLOPs, with a step
+as three forward passes: 1,200 hours on two cores at .11 TFLOP/s, and 13 hours on one GPU at 10 TFLOP/s.
 
 Published, [R] tables 10 and 11; dense accuracy .671 (MP), .670 (UP); variance of recall over classes, mean over
 members, by MP:
@@ -16,11 +16,11 @@ members, by MP:
     dense   ratio 2  ratio 4  ratio 10  ratio 20  ratio 50
     .0004     .0004    .0004     .0005     .0009     .0021
 
-Not run here: needs CIFAR-100 and a GPU.
+Not run here: it needs CIFAR-100 and a GPU.
 
 Where [R] contradicts itself: table 11's .0004 cannot be the variance of recall over 100 classes of 100 test images
-each: chance alone gives recall (1 - recall) / 100 = .002, five times as much, before classes differ at all. Expect
-values above .002. The schedules are those of `cifar10_resnet_recall`, which says where each comes from.
+each: recall (1 - recall) / 100 = .002, five times as much, is expected by chance even if all classes are alike. Expect
+values above .002. The schedules are those of `cifar10_resnet_recall`, which gives their sources.
 """
 
 from tfaudit.study.study import Study, Training

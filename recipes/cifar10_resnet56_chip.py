@@ -1,13 +1,13 @@
-"""[R] on CHIP: does pruning whole channels drive the recalls of a ResNet-56 apart? CIFAR-10, K = 15.
+"""[R] on CHIP: does pruning whole channels distort the recalls of a ResNet-56? CIFAR-10, K = 15.
 
-Question ([R] H, table 13): the filters whose feature maps the others could stand in for go at one blow, the same share
-of every convolution (Sui et al. 2021), and the network is trained on.
+Question ([R] H, table 13): does recall distortion also occur with CHIP (Sui et al. 2021)? It prunes once the filters
+whose feature maps depend most on the others, the same share of every convolution; then the network is fine-tuned.
 
     tfaudit prepare cifar10 --from FOLDER    # CIFAR-10's binary version
     tfaudit run cifar10_resnet56_chip
 
-Cost: 75 members, 1,161,600 steps in all (15 trainings of 60 epochs, 60 of 40). Estimated from FLOPs, a step being three
-forward passes: 280 hours on two cores at .11 TFLOP/s, and 3 hours on one GPU at 10 TFLOP/s.
+Cost: 75 members, 1,161,600 steps in all (15 trainings of 60 epochs, 60 of 40). Estimated from FLOPs, with a step as
+three forward passes: 280 hours on two cores at .11 TFLOP/s, and 3 hours on one GPU at 10 TFLOP/s.
 
 Published, [R] table 13:
 
@@ -18,12 +18,12 @@ Published, [R] table 13:
      8.27      .882             .985
     19.11      .824            1.494
 
-Not run here: needs a GPU.
+Not run here: it needs a GPU.
 
-Where [R] contradicts itself or is silent: pruned members are up to .048 better than the dense ones, so they were
-trained on for much longer than these had been; [R] does not tell for how long. Here all have the schedules of
-`cifar10_resnet_recall`. CHIP's authors choose the share of each layer by hand; here all layers have the same. A ratio
-counts the weights of the filters that go, not the inputs of the next layers that go with them.
+Where [R] contradicts itself or is silent: pruned members are up to .048 better than the dense ones, so their
+fine-tuning must have been much longer than the dense training; [R] does not say how long. Here all have the schedules
+of `cifar10_resnet_recall`. CHIP's authors choose the share of each layer by hand; here all layers have the same. A
+ratio counts the weights of the pruned filters, not the inputs of the following layers that become unused.
 """
 
 from tfaudit.study.study import Study, Training

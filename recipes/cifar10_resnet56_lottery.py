@@ -1,12 +1,13 @@
-"""[R] on lottery tickets: does rewinding spare the recalls? ResNet-56 on CIFAR-10, K = 10.
+"""[R] on lottery tickets: does rewinding avoid recall distortion? ResNet-56 on CIFAR-10, K = 10.
 
-Question ([R] H, table 12): 20 levels, each of which prunes to 1/1.25 of the parameters before, by magnitude over all
-kernels but the classifier, and trains what is left again from the weights it began with.
+Question ([R] H, table 12): does intensification stay low with iterative pruning and rewinding? Each of 20 levels leaves
+1/1.25 of the previous parameters, by magnitude over all kernels except the classifier, and retrains the remaining
+weights from their initial values.
 
     tfaudit prepare cifar10 --from FOLDER    # CIFAR-10's binary version
     tfaudit run cifar10_resnet56_lottery
 
-Cost: 210 members, 6,300,000 steps in all (210 trainings of 30,000 steps). Estimated from FLOPs, a step being three
+Cost: 210 members, 6,300,000 steps in all (210 trainings of 30,000 steps). Estimated from FLOPs, with a step as three
 forward passes: 1,500 hours on two cores at .11 TFLOP/s, and 17 hours on one GPU at 10 TFLOP/s.
 
 Published, [R] table 12:
@@ -24,11 +25,11 @@ Published, [R] table 12:
         9   7.45      .853       .982       20  86.74      .669      1.910
        10   9.31      .850       .980
 
-Not run here: needs a GPU.
+Not run here: it needs a GPU.
 
 Where [R] contradicts itself: members are "trained on the same setting" as the others, 60 epochs, but for 30,000 steps,
-which are 85 epochs of 45,000 images; we stretch that schedule to them. Their dense accuracy is .855, where table 10 has
-.893 for the same network.
+which are 85 epochs of 45,000 images; we stretch the schedule accordingly. The dense accuracy is .855 here and .893 for
+the same network in table 10.
 """
 
 from tfaudit.study.study import Study, Training
@@ -36,13 +37,13 @@ from tfaudit.study.variants import Pruned
 
 
 def tickets(levels: int) -> tuple[Pruned, ...]:
-    """Levels of pruning that follow one another: level n leaves 1/1.25^n of all parameters."""
-    found: list[Pruned] = []
+    """Return successive levels of pruning: level n leaves 1/1.25^n of all parameters."""
+    variants: list[Pruned] = []
     for level in range(1, levels + 1):
-        after = found[-1].key if found else "dense"
+        after = variants[-1].key if variants else "dense"
         ratio = round(1.25**level, 2)
-        found.append(Pruned(ratio=ratio, scope="global", treatment="rewind", spare=("logits",), after=after))
-    return tuple(found)
+        variants.append(Pruned(ratio=ratio, scope="global", treatment="rewind", spare=("logits",), after=after))
+    return tuple(variants)
 
 
 study = Study(

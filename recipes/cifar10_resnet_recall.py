@@ -1,18 +1,18 @@
-"""[R] on CIFAR-10: do MP, GP, UP and RP drive a ResNet-56's recalls apart alike? K = 30.
+"""[R] on CIFAR-10: do MP, GP, UP and RP distort the recalls of a ResNet-56 alike? K = 30.
 
-Question ([R] 6, 7.1, 7.2, 7.4): by magnitude (MP), gradient (GP), undecayed gradient (UP) and at random (RP), every
-member is pruned at one blow from one shared dense parent, the classifier spared, and trained on. Does intensification
-grow with the ratio, shrink with the depth, and differ between the methods?
+Question ([R] 6, 7.1, 7.2, 7.4): does intensification grow with the ratio, shrink with the depth, and differ between the
+methods? Members are pruned once from shared dense parents, by magnitude (MP), gradient (GP), undecayed gradient (UP) or
+at random (RP), except for the classifier, and fine-tuned.
 
     tfaudit prepare cifar10 --from FOLDER    # CIFAR-10's binary version
     tfaudit run cifar10_resnet_recall
     tfaudit run cifar10_resnet_recall --model resnet20 --out runs/cifar10_resnet20_recall
 
-The other depths, resnet20, resnet32, resnet44 and resnet110, are the last command's; [R] prunes those by MP and UP.
+The last command runs another depth, one of resnet20, resnet32, resnet44 and resnet110, for which [R] has MP and UP.
 
-Cost: 630 members, 9,081,600 steps in all (30 trainings of 60 epochs, 600 of 40). Estimated from FLOPs, a step being
-three forward passes: 2,200 hours on two cores at .11 TFLOP/s, and 24 hours on one GPU at 10 TFLOP/s; ResNet-20 takes a
-third of it, ResNet-110 twice as much. A GPU needs more where launches, not FLOPs, bound the step.
+Cost: 630 members, 9,081,600 steps in all (30 trainings of 60 epochs, 600 of 40). Estimated from FLOPs, with a step
+as three forward passes: 2,200 hours on two cores at .11 TFLOP/s, and 24 hours on one GPU at 10 TFLOP/s; a third of it
+for ResNet-20, twice as much for ResNet-110. A GPU takes longer if kernel launches, not FLOPs, bound the step.
 
 Published, [R] tables 10 and 11; dense accuracy, and variance of recall over classes, mean over members:
 
@@ -26,12 +26,12 @@ Published, [R] tables 10 and 11; dense accuracy, and variance of recall over cla
     ResNet-56 RP        .893  .0038    .1504    .1320     .1413     .1487     .2270
     ResNet-110 MP       .889  .0039    .0036    .0037     .0045     .0061     .0135
 
-Not run here: needs a GPU.
+Not run here: it needs a GPU.
 
-Where [R] contradicts itself or is silent: the dense accuracies differ between methods that are said to share their
-parents (.893, .896); here they do share them. The schedule, 10 epochs at .01, 20 at .1 and 10 each at .01, .001 and
-.0001, and 40 epochs of fine-tuning are those of the authors' code; the rates of the fine-tuning are ours. Crops and
-mirror images are ShrinkBench's, on which that code stands. Its gradients leave the decay out, which the text keeps:
+Where [R] contradicts itself or is silent: the dense accuracies differ (.893, .896) between methods that should share
+their parents; here they do share them. The schedule, 10 epochs at .01, 20 at .1 and 10 each at .01, .001 and .0001, and
+the 40 epochs of fine-tuning are those of the authors' code; the rates of the fine-tuning are ours. Crops and mirroring
+are those of ShrinkBench, which the code uses. The code's gradients omit the weight decay, the text's include it:
 `gradient="data"` is the code's GP. Appendix E adds the ratios 6 and 8.
 """
 

@@ -1,13 +1,14 @@
 """[F] on CIFAR-10: with few classes and much capacity, does a wide ResNet still forget? K = 30.
 
-Question ([F] 2.4, 3.1, table 5): are fewer classes hit where the task is easy for the network? Members are pruned while
-they train, 80,000 steps of 128 images, with crops and mirror images; quantized variants come from the dense members.
+Question ([F] 2.4, 3.1, table 5): are fewer classes affected if the task is easy for the network? Members are pruned
+during training, in 80,000 steps of 128 images with crops and mirroring; quantized variants are made from the dense
+members.
 
     tfaudit prepare cifar10 --from FOLDER    # CIFAR-10's binary version
     tfaudit run cifar10_wide_resnet
 
-Cost: 270 members, 14,400,000 steps in all (180 trainings of 80,000 steps; 90 conversions). Estimated from FLOPs, a step
-being three forward passes: 146,000 hours on two cores at .11 TFLOP/s, and 1,600 hours on one GPU at 10 TFLOP/s.
+Cost: 270 members, 14,400,000 steps in all (180 trainings of 80,000 steps; 90 conversions). Estimated from FLOPs, with a
+step as three forward passes: 146,000 hours on two cores at .11 TFLOP/s, and 1,600 hours on one GPU at 10 TFLOP/s.
 
 Published, [F] table 5; top-5 is 99.8 at every level:
 
@@ -18,12 +19,13 @@ Published, [F] table 5; top-5 is 99.8 at every level:
     magnitude 70 %  94.30              0             137
     magnitude 90 %  94.14              2             216
 
-Not run here: needs GPUs.
+Not run here: it needs GPUs.
 
 Where [F] contradicts itself or is silent: the dense accuracy is 94.35 in 2.4, 94.53 in table 5 and 94.89 in 3.2 and
-table 6. Depth and width are not given, nor rate, decay and window of pruning. We take WRN-28-10 with its authors'
+table 6. Depth, width, learning rate, weight decay and pruning window are not given. We take WRN-28-10 with its authors'
 schedule (Zagoruyko and Komodakis 2016: .1, /5 at epochs 60, 120 and 160, decay 5e-4), which reaches about 96; a smaller
-one is `model_options={"depth": 16, "widening": 4}`. Pruning has the window of the ImageNet code as shares of the steps.
+one is `model_options={"depth": 16, "widening": 4}`. The pruning window is that of the ImageNet code as shares of the
+steps.
 """
 
 from tfaudit.study.study import Study, Training

@@ -1,13 +1,13 @@
 """What does a small convnet on real digits forget? Two pruning levels, three quantizations, K = 10.
 
-The first study to run, and the one that `tfaudit view` shows to those who have none: the data (1,797 real digits of 8x8
-pixels) comes with scikit-learn, and the whole study takes about a minute on two cores. Its design is that of [F] 2.4 in
-small: K independently trained members per pruning level, quantized variants made from the dense members, Welch tests
-per class, pruning identified exemplars; and four corruptions at three severities.
+The first study to run: its data, 1,797 real digits of 8x8 pixels, comes with scikit-learn, and it takes about a minute
+on two cores. Its design is a small version of [F] 2.4: K independently trained members per pruning level, quantized
+variants made from the dense members, Welch's tests per class, pruning identified exemplars (PIEs); and four corruptions
+at three severities.
 
     tfaudit run digits
 
-Measured by that command on two cores (74 seconds); significant classes of 10, where chance alone gives .5:
+Measured by that command on two cores (74 seconds); significant classes of 10, of which .5 are expected by chance:
 
     variant             size kB  gzipped kB  top-1   top-5  signif.  Holm  BH  PIEs
     dense                  89.7        54.5  98.80  100.00        -     -   -     -

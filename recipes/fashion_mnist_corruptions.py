@@ -1,15 +1,15 @@
-"""[F] 4 on Fashion-MNIST: does compression cost a LeNet-5 more where images are corrupted? K = 5.
+"""[F] 4 on Fashion-MNIST: does compression cost a LeNet-5 more on corrupted images? K = 5.
 
-Question ([F] 4, D): compression hardly moves top-1 accuracy on clean images. Is it as harmless under noise, blur,
-weather and bad pictures, and which classes does it make brittle to which corruption? The 15 corruptions of
-ImageNet-C with CIFAR-C's constants, which are those of small images, at five severities.
+Question ([F] 4, D): compression hardly changes top-1 accuracy on clean images. Is it as harmless under noise, blur,
+weather and digital artefacts, and which classes become sensitive to which corruption? The corruptions are the 15 of
+ImageNet-C with the constants of CIFAR-C, which are for small images, at five severities.
 
     apt-get install dataset-fashion-mnist
     tfaudit prepare fashion_mnist --from /usr/share/datasets/fashion-mnist
     tfaudit run fashion_mnist_corruptions
 
-Cost: 20 members, 211,050 steps in all (15 trainings of 30 epochs), and 1,500 evaluations of 10,000 images: three
-quarters of an hour on two cores, a quarter of it the evaluations; on one GPU 10 minutes.
+Cost: 20 members, 211,050 steps in all (15 trainings of 30 epochs), and 1,500 evaluations of 10,000 images: 45
+minutes on two cores, a quarter of it for the evaluations; 10 minutes on one GPU.
 
 Published for ImageNet and a ResNet-50 pruned to 90 %, [F] table 3: brightness -7.73, impulse noise -40.11 % of top-1.
 
@@ -36,17 +36,17 @@ change relative to the dense population's; mCE is 1 for the dense population:
     mean                83.00           +0.36           -2.88             +0.02
     mCE                  1.00            0.99            1.13              1.00
 
-Pruning 90 % costs ten times as much under corruption as on clean images, most of it where brightness and contrast
-change; with five members it stays just short of proof (mean -2.39 points, -4.79 to +.01, p = .051; beyond the loss on
-clean images -2.15, p = .075), and no single corruption is significant after Holm. Pruning 50 % costs nothing that can
-be seen. Fixed-point int8 moves accuracy by .2 % at most, and yet 70 of its 150 cells of class and corruption are
-significant (BH; 5 after Holm), for its members are compared with the very networks that they are made from: Shirt,
-which loses 1.0 point of recall on clean images, loses .8 to 3.6 under every corruption, most under contrast, and
-T-shirt/top gains .6 to 4.3. Among the images that flip under corruption, PIEs of clean images are 6 to 7 times as
-frequent as among all.
+Pruning 90 % costs ten times as much under corruption as on clean images, mostly under changes of brightness and
+contrast. With five members this is just not significant (mean -2.39 points, -4.79 to +.01, p = .051; beyond the loss on
+clean images -2.15, p = .075), and no single corruption is significant after Holm. Pruning 50 % has no measurable cost.
+Fixed-point int8 changes accuracy by at most .2 %, yet 70 of its 150 combinations of class and corruption are
+significant (BH; 5 after Holm), since its members are paired with the networks that they are made from: Shirt, which
+loses 1.0 point of recall on clean images, loses .8 to 3.6 under every corruption, most under contrast, and T-shirt/top
+gains .6 to 4.3. Among the images that flip under corruption, PIEs of clean images are 6 to 7 times as frequent as among
+all images.
 
-Where [F] is silent: how many members it corrupts (5 and 50 are both named), and the frost of CIFAR-C needs photographs
-that cannot be shipped; here panes are drawn.
+Where [F] is silent or cannot be followed: it names both 5 and 50 members under corruption, and CIFAR-C's frost needs
+photographs that cannot be redistributed; here frosted panes are drawn.
 """
 
 from tfaudit.study.study import Study, Training

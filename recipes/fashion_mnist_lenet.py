@@ -1,7 +1,7 @@
 """[F]'s design on Fashion-MNIST: LeNet-5, five pruning levels and three quantizations, K = 30.
 
-Question ([F] 2.4, 3.1): which classes and images does compression sacrifice while top-1 accuracy hardly moves?
-LeNet-5 as [R] trains it (SGD .01 with Nesterov momentum .9, batch 128, 30 epochs), pruned gradually while it trains;
+Question ([F] 2.4, 3.1): which classes and images does compression harm while top-1 accuracy hardly changes? LeNet-5 is
+trained as in [R] (SGD .01 with Nesterov momentum .9, batch 128, 30 epochs) and pruned gradually during training;
 quantized variants are made from the dense members.
 
     apt-get install dataset-fashion-mnist
@@ -9,10 +9,10 @@ quantized variants are made from the dense members.
     tfaudit run fashion_mnist_lenet
 
 Cost: 180 trainings of 30 epochs (14,070 steps) and 90 conversions; two cores train two members at a time in about 100 s
-and convert one in 1.5 s, so about two and a half hours (estimated from the run below).
+and convert one in 1.5 s: about two and a half hours (estimated from the run below).
 
 Measured on the real 60,000 + 10,000 images, `tfaudit run fashion_mnist_lenet --population 4`; significant classes of
-10, where chance alone gives .5:
+10, of which .5 are expected by chance:
 
     variant             size kB  gzipped kB  top-1  top-5  signif.  Holm  BH  PIEs  by chance     p
     dense                   285         233  90.13  99.80        -     -   -     -          -     -
@@ -25,9 +25,9 @@ Measured on the real 60,000 + 10,000 images, `tfaudit run fashion_mnist_lenet --
     dynamic range int8     73.1        65.2  90.10  99.80        0     0   0    29         27   .12
     fixed-point int8       74.1        63.5  90.12  99.82        0     0   0    70         68   .25
 
-Pruned members are trained anew, quantized ones are made from the dense members. So most PIEs of the pruned variants are
-what any two populations of four disagree on: only 90 % sparsity has more than chance gives. Four pairs cannot bring the
-p of a quantized variant below .125.
+Pruned members are trained from scratch, quantized ones are made from the dense members. So most PIEs of the pruned
+variants are images on which any two populations of four disagree: only 90 % sparsity has significantly more than
+expected by chance. With four pairs, the p-value of a quantized variant cannot be below .125.
 """
 
 from tfaudit.study.study import Study, Training

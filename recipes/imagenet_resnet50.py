@@ -1,17 +1,17 @@
-"""[F] on ImageNet: which of 1,000 classes does a compressed ResNet-50 sacrifice? K = 30.
+"""[F] on ImageNet: which of 1,000 classes does compressing a ResNet-50 harm? K = 30.
 
-Question ([F] 2.4, 3.1, 3.2): top-1 accuracy hardly moves; which classes pay for it, and which images (PIEs)? Members
-are pruned while they train, each from its own initialisation; quantized variants are made from the dense members. As in
-the released code: batch 4096, Nesterov .9, rate .1 B/256, raised over 5 epochs, /10 at epochs 30, 60 and 80, decay 1e-4
-on kernels, label smoothing .1; every convolution is pruned between steps 5,000 and 8,000, every 500.
+Question ([F] 2.4, 3.1, 3.2): top-1 accuracy hardly changes; which classes and which images (PIEs) are affected? Members
+are pruned during training, each from its own initialisation; quantized variants are made from the dense members. As in
+the released code: batch 4096, Nesterov momentum .9, rate .1 B/256 after a warm-up of 5 epochs, /10 at epochs 30, 60 and
+80, decay 1e-4 on kernels, label smoothing .1; all convolutions are pruned between steps 5,000 and 8,000, every 500.
 
     python -c "import tensorflow_datasets as tfds; tfds.builder('imagenet2012').download_and_prepare()"
     tfaudit run imagenet_resnet50
 
 The first command needs ImageNet's two archives in TFDS's folder of manual downloads.
 
-Cost: 270 members, 5,760,000 steps in all (180 trainings of 32,000 steps; 90 conversions). Estimated from FLOPs, a step
-being three forward passes: 1.5 million hours on two cores at .11 TFLOP/s, and 16,000 hours on one GPU at 10 TFLOP/s.
+Cost: 270 members, 5,760,000 steps in all (180 trainings of 32,000 steps; 90 conversions). Estimated from FLOPs, with a
+step as three forward passes: 1.5 million hours on two cores at .11 TFLOP/s, and 16,000 hours on one GPU at 10 TFLOP/s.
 
 Published, [F] table 2: top-1 and top-5 accuracy, classes of 1,000 that change significantly, PIEs of 50,000 images:
 
@@ -25,10 +25,11 @@ Published, [F] table 2: top-1 and top-5 accuracy, classes of 1,000 that change s
     dynamic range int8  76.10  92.94      144  2,193
     fixed-point int8    76.46  93.16      119  2,093
 
-Not run here: needs ImageNet and GPUs. By chance alone 50 classes are significant at .05: 58 for float16 is no more.
+Not run here: it needs ImageNet and GPUs. 50 significant classes are expected by chance at .05, so float16's 58 are
+hardly more.
 
 Where [F] contradicts itself: its text says batch 1024 and "32,000 steps (approximately 90 epochs)", but these are 26
-epochs; of 4096, as the code has it, they are 102, and the rate falls as in 90. We follow the code. 10 % sparsity is in
+epochs; with 4096, as in the code, they are 102, and the rate falls as in 90. We follow the code. 10 % sparsity is in
 appendix B but in no table.
 """
 

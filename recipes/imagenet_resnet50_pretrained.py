@@ -1,22 +1,22 @@
-"""What does a trained ResNet-50 forget when it is compressed at one blow? Your weights, K = 1.
+"""What does a trained ResNet-50 forget after one-shot compression? Your weights, K = 1.
 
-Question ([F] 3.1, 3.2, 4 for those who have one model and no cluster): how many of its answers change where it is
-pruned by magnitude at 30, 50 and 70 % without retraining, the classifier spared, or quantized in three ways, and how
-many more under noise, blur, snow, brightness, contrast and JPEG? With one member every variant is compared with the
-dense model image by image: flips, exact McNemar tests, agreement.
+Question ([F] 3.1, 3.2, 4 with a single model and no cluster): how many predictions change if it is pruned by magnitude
+at 30, 50 and 70 % without retraining, except for the classifier, or quantized in three ways, and how many more under
+noise, blur, snow, brightness, contrast and JPEG? With one member, every variant is compared with the dense model image
+by image: flips, exact McNemar tests, agreement.
 
     tfaudit prepare imagenet_photographs --from FOLDER    # FOLDER/train/CLASS and FOLDER/test/CLASS
     tfaudit run imagenet_resnet50_pretrained --model resnet50.keras
 
-The file is `keras.applications.ResNet50().save("resnet50.keras")` or a model of your own with a layer `predictions`.
-Classes count in alphabetical order of their folders: name them by WordNet id, as ImageNet does, all 1,000 of them.
-The training part only calibrates fixed-point numbers, on 100 photographs; it needs one of every class.
+The file is `keras.applications.ResNet50().save("resnet50.keras")` or your own model with a layer `predictions`. Classes
+are numbered in the alphabetical order of their folders: name all 1,000 by WordNet id, as ImageNet does. The training
+set only calibrates fixed-point quantization, on 100 photographs; it needs one of every class.
 
-Cost: 7 members, 0 steps in all; minutes on two cores for 1,000 photographs, most of them Keras' predictions (44 s for
-each of the four Keras models); seconds on one GPU.
+Cost: 7 members, 0 steps in all; minutes on two cores for 1,000 photographs, mostly for the predictions of the four
+Keras models (44 s each); seconds on one GPU.
 
-Published for these weights, 50,000 validation images (Keras Applications): top-1 74.9, top-5 92.1. Pruned while it
-trains, [F] table 2, a ResNet-50 keeps more than at one blow:
+Published for these weights on 50,000 validation images (Keras Applications): top-1 74.9, top-5 92.1. Pruned during
+training, [F] table 2, a ResNet-50 loses less than with one-shot pruning:
 
     variant         top-1
     dense           76.68
@@ -24,8 +24,8 @@ trains, [F] table 2, a ResNet-50 keeps more than at one blow:
     magnitude 50 %  75.87
     magnitude 70 %  75.02
 
-Measured here by the commands above, on 1,000 ImageNet photographs, one of every class (likely training images, so no
-estimate of test accuracy; the same ones calibrated), about 8 minutes of one core:
+Measured here by the commands above on 1,000 ImageNet photographs, one of every class (probably training images, so not
+an estimate of test accuracy; also used for calibration), about 8 minutes of one core:
 
     variant             top-1  change (95 %)            lost  won  other  same %    MB
     dense               90.80                                                      103
@@ -36,8 +36,10 @@ estimate of test accuracy; the same ones calibrated), about 8 minutes of one cor
     dynamic range int8  90.40  -0.40 (-1.13, +0.20)        6    2      4    98.8    26
     fixed-point int8    90.40  -0.40 (-1.34, +0.48)       11    7      5    97.7  26.3
 
-Under corruption ([F] 4), the same photographs, mean over severities 1, 3 and 5; top-1 of the dense model, and change in
-points, * where the paired test over the images is significant after Holm; mCE is 1 for the dense model; 72 evaluations,
+Lost and won are negative and positive flips, other are changes from one wrong class to another.
+
+Under corruption ([F] 4), the same photographs, mean over severities 1, 3 and 5; top-1 of the dense model and change in
+points, * if the paired test over the images is significant after Holm; mCE is 1 for the dense model; 72 evaluations of
 41 s of one core each for a Keras model:
 
                        dense  magnitude 30 %  magnitude 50 %  fixed-point int8
@@ -51,11 +53,11 @@ points, * where the paired test over the images is significant after Holm; mCE i
     mean               53.08          -1.11           -8.67             -0.32
     mCE                 1.00           1.03            1.22              1.01
 
-Pruning 50 % costs more under corruption than on clean images, by 2.3 points in the mean (significant for snow,
-brightness and contrast); pruning 30 % costs less, by 1.2; int8 the same. Photographs that flip under corruption are
-PIEs of clean images twice as often as others.
+Pruning 50 % costs on average 2.3 points more under corruption than on clean images (significant for snow, brightness
+and contrast); pruning 30 % costs 1.2 points less, int8 the same. Photographs that flip under corruption are PIEs of
+clean images twice as often as others.
 
-Where [F] is silent: it never prunes without retraining; [R] does and trains on.
+Where [F] is silent: it never prunes without retraining; [R] prunes once, then fine-tunes.
 """
 
 from tfaudit.study.study import Study, Training

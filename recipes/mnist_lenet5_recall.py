@@ -1,33 +1,33 @@
-"""[R] on MNIST: does pruning a LeNet5 drive recalls apart where the task is easy? K = 30.
+"""[R] on MNIST: does pruning a LeNet5 distort recall on an easy task? K = 30.
 
-Question ([R] 6, 7.3): every member is pruned at one blow by magnitude, all kernels but the classifier ranked together,
-and trained on for 15 epochs; recall distortion sets in later than on harder data.
+Question ([R] 6, 7.3): does recall distortion set in later than on harder data? Members are pruned once by magnitude,
+with all kernels except the classifier ranked together, and fine-tuned for 15 epochs.
 
     tfaudit prepare mnist --from FOLDER    # MNIST's four IDX files
     tfaudit run mnist_lenet5_recall
 
-Cost: 180 members, 1,329,300 steps in all (30 trainings of 30 epochs, 150 of 15): about an hour on two cores, of which
-each does an epoch in 2.7 s; on one GPU, a millisecond a step, 25 minutes.
+Cost: 180 members, 1,329,300 steps in all (30 trainings of 30 epochs, 150 of 15): about an hour on two cores, 2.7 s
+per epoch and core; 25 minutes on one GPU at a millisecond per step.
 
 Published, [R] tables 10 and 11; dense accuracy .989; variance of recall over classes, mean over members:
 
     dense   ratio 2  ratio 4  ratio 10  ratio 20  ratio 50
     .0038     .0038    .0038     .0038     .0039     .0111
 
-Measured on MNIST by one member, `tfaudit run mnist_lenet5_recall --population 1`; variance with ddof 0:
+Measured on MNIST with one member, `tfaudit run mnist_lenet5_recall --population 1`; variance with ddof 0:
 
                dense  ratio 2  ratio 4  ratio 10  ratio 20  ratio 50
     accuracy   .9894    .9895    .9900     .9887     .9802     .2987
     variance  .00002   .00002   .00001    .00002    .00007     .1136
     slope           -     .17      .24       .14       .92       124
 
-At ratio 50, 158 of 60,630 weights are left beside the biases and the classifier; fine-tuning did not bring this one
-back. One member has no interval; not run here with 30.
+At ratio 50, 158 of 60,630 weights remain besides the biases and the classifier; fine-tuning did not recover this
+network. One member has no confidence interval; not run here with 30.
 
 Where [R] contradicts itself or is silent: at accuracy .989 the variance of ten recalls is at most about .0011 (one
-class .89, the others 1), so table 11's .0038 cannot be one. Size of the kernels and momentum of its "adaptation of
-LeNet5" are not told: 5x5 and Nesterov's .9 reproduce its accuracy on Fashion-MNIST (`fashion_mnist_lenet5_recall`).
-A tenth of the training images chooses the epoch.
+class .89, the others 1), so table 11's .0038 cannot be such a variance. Kernel size and momentum of its "adaptation of
+LeNet5" are not given: 5x5 and Nesterov momentum .9 reproduce its accuracy on Fashion-MNIST
+(`fashion_mnist_lenet5_recall`). A tenth of the training images is held out for choosing the epoch.
 """
 
 from tfaudit.study.study import Study, Training

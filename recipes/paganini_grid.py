@@ -1,18 +1,19 @@
-"""[P]'s grid: which of 7 pruning techniques, fine-tuned or rewound, is fairest to classes? K = 6.
+"""[P]'s grid: which of 7 pruning methods, fine-tuned or rewound, is fairest to classes? K = 6.
 
-Question ([P] 3): what explains a class's accuracy after pruning, its size, its entropy, the technique, the treatment?
-20 rounds each prune 20 % of what is left and train for 30 epochs, on from the weights or again from the initialisation.
+Question ([P] 3): what explains a class's accuracy after pruning: its size, its entropy, the pruning method, the
+treatment? Each of 20 rounds prunes 20 % of the remaining weights and trains for 30 epochs, either from the current
+weights or from their initial values.
 
     tfaudit prepare mnist --from FOLDER    # MNIST's four IDX files
     tfaudit run paganini_grid
     tfaudit run paganini_grid --model vgg11 --dataset kmnist --out runs/paganini_vgg11_kmnist
 
-A study is one model on one data set. The last command is one of the others: models lenet_p, alexnet_small, vgg11 and
+A study is one model on one data set. The last command runs another one: models are lenet_p, alexnet_small, vgg11 and
 resnet18_small; data sets mnist, fashion_mnist, qmnist, kmnist, emnist/byclass, cifar10, cifar100 and svhn_cropped.
 
-Cost: 1,686 members, 75,870,000 steps in all (1,686 trainings of 30 epochs). LeNet takes about 84 s a training and core
-here, so 20 hours on two cores; on one GPU, a millisecond a step, 21 hours. The other models by their FLOPs: AlexNet 200
-times as many, VGG11 800, ResNet-18 2,300.
+Cost: 1,686 members, 75,870,000 steps in all (1,686 trainings of 30 epochs). LeNet takes about 84 s per training and
+core, so 20 hours on two cores; 21 hours on one GPU at a millisecond per step. The other models have more FLOPs: AlexNet
+200 times as many, VGG11 800, ResNet-18 2,300.
 
 Published: the paper regresses the class accuracies of 120,906 models (949,298 rows). Of its coefficients, D:
 
@@ -23,21 +24,21 @@ Published: the paper regresses the class accuracies of 120,906 models (949,298 r
     l1 structured              .4721    exp(sparsity) x accuracy before -.1907
     random structured          .4925    accuracy before x its quartile   .0261
 
-`tfaudit report` fits the same model to whatever is in a study. Not run here: takes a day.
+`tfaudit report` fits the same model to any study. Not run here: it takes a day.
 
-Where [P] contradicts itself or is silent: 20 rounds of 20 % leave 1.15 % of the weights, but the "~98.6 %" of 4.1 is
-what 19 leave; all 20 are here. Digits, too, are cropped at random and mirrored (E); we follow that, with 4 pixels of
-padding. "Structured along the input axis" is `axis=-2`: the slices of a kernel that one input channel goes through.
+Where [P] contradicts itself or is silent: 20 rounds of 20 % leave 1.15 % of the weights, but the "~98.6 %" of 4.1 are
+reached after 19; here are all 20. Even digits are cropped at random and mirrored (E); we follow that, with 4 pixels of
+padding. "Structured along the input axis" is `axis=-2`: the slices of a kernel that process one input channel.
 """
 
 from tfaudit.study.iterative import rounds
 from tfaudit.study.study import Study, Training
 
-TECHNIQUES = (
+METHODS = (
     {"method": "magnitude"},
     {"method": "magnitude", "scope": "global"},
     {"method": "random"},
-    *({"method": method, "granularity": "channel", "axis": -2} for method in ("l1", "l2", "linf", "random")),
+    *({"method": norm, "granularity": "channel", "axis": -2} for norm in ("l1", "l2", "linf", "random")),
 )
 
 study = Study(
@@ -55,9 +56,9 @@ study = Study(
     ),
     variants=tuple(
         variant
-        for technique in TECHNIQUES
+        for method in METHODS
         for treatment in ("finetune", "rewind")
-        for variant in rounds(20, 0.2, treatment=treatment, **technique)
+        for variant in rounds(20, 0.2, treatment=treatment, **method)
     ),
     population=6,
     smoke_options={"width": 0.5},

@@ -1,18 +1,18 @@
-"""[P] 4.1 as the paper does it: whose handwriting do 20 rounds of lottery tickets forget? K = 6.
+"""[P] 4.1 as published: whose handwriting do 20 rounds of lottery tickets forget? K = 6.
 
-Question ([P] 4.1, C): writers of the census (series hsf0) and high-school students (hsf4) seem to lose alike; who among
-them loses most, and does the tilt of the hand explain it? All kernels are ranked together; each round prunes 20 % of
-what is left, rewinds the rest to the initialisation and trains 30 epochs. `qmnist_writers` is the same question in ten
-minutes, with gradual pruning.
+Question ([P] 4.1, C): census employees (series hsf0) and high-school students (hsf4) seem to lose alike; which writers
+lose most, and does the tilt of their handwriting explain it? All kernels are ranked together; each round prunes 20 % of
+the remaining weights, rewinds the others to the initialisation and trains for 30 epochs. `qmnist_writers` asks the same
+question in ten minutes, with gradual pruning.
 
     tfaudit prepare qmnist --from FOLDER    # MNIST's four IDX files and QMNIST's labels
     tfaudit run qmnist_case_study
 
-Cost: 126 members, 5,670,000 steps in all (126 trainings of 30 epochs): about 84 s a training and core, so an hour and a
-half on two cores; on one GPU, a millisecond a step, as long.
+Cost: 126 members, 5,670,000 steps in all (126 trainings of 30 epochs): about 84 s per training and core, so an hour and
+a half on two cores; as long on one GPU at a millisecond per step.
 
-Published, [P] 4.1 and table 1; accuracy over six replicates; lines of a writer's accuracy on the absolute tilt, one
-replicate:
+Published, [P] 4.1 and table 1; accuracy over six replicates; regression of a writer's accuracy on the absolute tilt t,
+one replicate:
 
     sparsity  accuracy    hsf0            hsf1            hsf4
        0 %       97 %     .988 - .025 t   .983 - .008 t   .974 - .084 t
@@ -22,10 +22,10 @@ Writer 469 falls from 100 % to 47.7 %.
 
 Not run here in full.
 
-Where [P] contradicts itself: 20 rounds leave 1.15 % of the kernels' weights, but its 98.6 % and about 800 weights are
-what 19 leave (1.44 %, 862): compare the last but one. Its text says that digits are mirrored in training (E), which
-fits its 97 % before pruning; without it this LeNet reaches 98.75 %. Its test set has 60,000 digits; the prepared one
-has the first 10,000, which are MNIST's, of 297 writers and none of hsf1.
+Where [P] contradicts itself: 20 rounds leave 1.15 % of the kernels' weights, but its 98.6 % and about 800 weights
+correspond to 19 (1.44 %, 862): compare the last round but one. Its text says that digits are mirrored in training (E),
+which fits its 97 % before pruning; without mirroring this LeNet reaches 98.75 %. Its test set has 60,000 digits; the
+prepared one has the first 10,000, which are MNIST's, by 297 writers and none of hsf1.
 """
 
 from tfaudit.study.iterative import rounds

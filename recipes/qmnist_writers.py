@@ -1,14 +1,14 @@
 """[P] 4.1: whose handwriting does a LeNet of 800 weights forget? Dense against 98.6 % pruned, K = 6.
 
-Question ([P] 4.1): the average hides whom pruning hurts. QMNIST knows who wrote each of MNIST's digits: employees of
-the census (series hsf0) or high-school students (hsf4), 297 writers in the test set.
-LeNet as [P] has it (3x3 kernels, SGD .01, batch 32), all kernels ranked together, pruned gradually while it trains and
-for 10 epochs; [P] prunes in 20 rounds of 30 epochs and rewinds, which loses far more (97 % to 78 %).
+Question ([P] 4.1): whom does pruning harm behind the average? QMNIST names the writer of each of MNIST's digits: census
+employees (series hsf0) or high-school students (hsf4), 297 writers in the test set. The LeNet is [P]'s (3x3 kernels,
+SGD .01, batch 32), with all kernels ranked together, pruned gradually during 10 epochs of training; [P] prunes in 20
+rounds of 30 epochs and rewinds, which loses far more (97 % to 78 %).
 
     tfaudit prepare qmnist --from FOLDER    # MNIST's four IDX files and QMNIST's labels
     tfaudit run qmnist_writers
 
-Cost: 12 trainings of 10 epochs (18,750 steps), about 35 s each with one thread.
+Cost: 12 trainings of 10 epochs (18,750 steps), about 35 s each on one thread.
 
 Measured on MNIST's 60,000 + 10,000 digits:
 
@@ -20,8 +20,8 @@ Measured on MNIST's 60,000 + 10,000 digits:
     hsf0, employees   4,999      99.38     98.92    -.45     .0025  favoured
     hsf4, students    5,001      98.12     97.11   -1.00     .0025  harmed
 
-Students lose more than twice as much. They wrote 50 % of the digits and 76 % of the PIEs (p < .0001). Writers who lean
-their digits lose more in both series: accuracy changes by -.025 (hsf0, p = .004) and -.048 (hsf4, p = .03) per unit of
+Students lose more than twice as much. They wrote 50 % of the digits and 76 % of the PIEs (p < .0001). Writers with
+tilted digits lose more in both series: accuracy changes by -.025 (hsf0, p = .004) and -.048 (hsf4, p = .03) per unit of
 absolute tilt. Writer 2596 falls from 94 % to 82 %.
 """
 
