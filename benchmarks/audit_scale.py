@@ -1,18 +1,17 @@
-"""The audit at ImageNet's size, beside a loop of pandas and SciPy and beside fairlearn.
+"""The audit at ImageNet's size, compared with a loop of pandas and SciPy and with fairlearn.
 
     pip install fairlearn
     python benchmarks/audit_scale.py [--store DIR] [--charts DIR] [--members 30] [--images 50000] [--classes 1000]
 
-A study is simulated (see `simulated_study.py`): a dense population and 8 variants, their top-5 answers and
-probabilities, written into a real store. Everything is measured on one core.
+The study is simulated (see `simulated_study.py`): top-5 predictions of a dense population and 8 variants, written into
+a real store. Everything is measured on one core.
 
-1. A fresh process opens the store, makes the full class and PIE audit, every file read and checked against its
-   checksum, and keeps what it finds. Goal: below 5 s and below 1.5 GB. The same process then counts 1,000 permutations
-   of one comparison, and another one audits all 8 with their permutations. Goal: 60 s.
-2. Two peers do the work of one comparison on the same arrays, in full: a loop over classes with pandas and
-   `scipy.stats.ttest_ind`, with `DataFrame.mode` for the PIEs, against the same results of tfaudit; and fairlearn's
-   MetricFrame with scikit-learn's `accuracy_score` per class, one per member, against `Predictions.recall`. What they
-   find must be equal, or no figure is printed. Goal: 50 times as fast.
+1. A new process opens the store, audits all classes and PIEs, with every file read and its checksum verified, and
+   caches the results. Goal: below 5 s and below 1.5 GB. The same process then counts 1,000 permutations of one
+   comparison, and another process audits all 8 variants with their permutations. Goal: 60 s.
+2. Two alternatives do one comparison on the same arrays: a loop over classes with pandas and `scipy.stats.ttest_ind`,
+   with `DataFrame.mode` for the PIEs; and fairlearn's MetricFrame with scikit-learn's `accuracy_score` per class and
+   member, compared with `Predictions.recall`. If their results differ, no figure is printed. Goal: 50 times as fast.
 3. Seconds of one comparison and of its permutations (3 members have 20 in all) while members, images or classes grow;
    the exponents are the slopes over the three largest sizes in log-log axes.
 """
@@ -48,7 +47,7 @@ PERMUTATIONS = 1000
 
 
 def seconds(work: Callable[[], Any], at_most: int = 3) -> tuple[float, Any]:
-    """The best of up to three times, and the result; what takes long is done once."""
+    """Return the best of up to three times, and the result; long work is done once."""
     times = []
     while not times or (len(times) < at_most and sum(times) < 5):
         start = time.perf_counter()
@@ -58,53 +57,53 @@ def seconds(work: Callable[[], Any], at_most: int = 3) -> tuple[float, Any]:
 
 
 def measured(directory: str, task: str) -> dict[str, float]:
-    """Runs one task of `alone` in a fresh process on one core."""
+    """Run a task of `alone` in a new process on one core."""
     command = [sys.executable, __file__, "--store", directory, "--alone", task]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     return json.loads(done.stdout)
 
 
 def alone(directory: Path, task: str) -> None:
-    """Prints seconds and peak megabytes of a task as JSON."""
-    shutil.rmtree(directory / "audit", ignore_errors=True)  # what an earlier audit has kept
+    """Print seconds and peak megabytes of a task as JSON."""
+    shutil.rmtree(directory / "audit", ignore_errors=True)  # results that an earlier audit cached
     start, busy = time.perf_counter(), time.process_time()
     store = open_store(directory)
     audit = StudyAudit.read(store, permutations=PERMUTATIONS if task == "all" else 0).summary
-    found = {"audit": time.perf_counter() - start, "cpu": time.process_time() - busy}
-    found |= {"megabytes": peak(), "variants": len(audit.exemplars)}
+    figures = {"audit": time.perf_counter() - start, "cpu": time.process_time() - busy}
+    figures |= {"megabytes": peak(), "variants": len(audit.exemplars)}
     if task == "audit":
         both = store.predictions("dense"), store.predictions(PRUNED.key)
-        found["chance"] = seconds(lambda: chance(*both, permutations=PERMUTATIONS), at_most=1)[0]
-        found["chance_megabytes"] = peak()
-    print(json.dumps(found))
+        figures["chance"] = seconds(lambda: chance(*both, permutations=PERMUTATIONS), at_most=1)[0]
+        figures["chance_megabytes"] = peak()
+    print(json.dumps(figures))
 
 
 def peak() -> float:
-    """Megabytes of resident memory, so far at most."""
+    """Return the peak of resident memory in megabytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def ours(before: Predictions, after: Predictions) -> tuple[np.ndarray, np.ndarray]:
-    """p-values of the classes and positions of the PIEs: the whole audit of one comparison."""
+    """Return p-values of the classes and positions of the PIEs: the whole audit of one comparison."""
     before, after = fresh(before), fresh(after)
     return class_impact(before, after).test.p, exemplars(before, after).index
 
 
 def fresh(population: Predictions) -> Predictions:
-    """The same answers, of which nothing has been worked out yet."""
+    """Return the same predictions without cached results."""
     return Predictions(
         population.labels, population.ranked, population.probabilities, class_names=population.class_names
     )
 
 
 def loop(before: Predictions, after: Predictions) -> tuple[np.ndarray, np.ndarray]:
-    """The same, as one would write it down with pandas and SciPy."""
+    """Return the same as `ours`, written with pandas and SciPy."""
     tables, modes = [], []
     for population in (before, after):
-        answers = pd.DataFrame(population.top1.T)
-        right = answers.eq(population.labels, axis=0)
+        top1 = pd.DataFrame(population.top1.T)
+        right = top1.eq(population.labels, axis=0)
         tables.append((population.labels, right, right.mean()))
-        modes.append(answers.mode(axis=1)[0])
+        modes.append(top1.mode(axis=1)[0])
     p = []
     for c in range(before.num_classes):
         first, second = (right[labels == c].mean() - accuracy for labels, right, accuracy in tables)
@@ -113,7 +112,7 @@ def loop(before: Predictions, after: Predictions) -> tuple[np.ndarray, np.ndarra
 
 
 def fairlearn_recall(populations: list[Predictions]) -> np.ndarray:
-    """Recall per member and class by MetricFrame."""
+    """Return recall per member and class by MetricFrame."""
     try:
         from fairlearn.metrics import MetricFrame
     except ImportError:
@@ -125,30 +124,30 @@ def fairlearn_recall(populations: list[Predictions]) -> np.ndarray:
             MetricFrame(
                 metrics=accuracy_score,
                 y_true=population.labels,
-                y_pred=answers,
+                y_pred=top1,
                 sensitive_features=population.labels,
             ).by_group.to_numpy()
             for population in populations
-            for answers in population.top1
+            for top1 in population.top1
         ]
     )
 
 
 def compare(before: Predictions, after: Predictions) -> None:
-    """Prints both ratios."""
+    """Print both ratios."""
     own, (p, pies) = seconds(lambda: ours(before, after))
     other, (their_p, their_pies) = seconds(lambda: loop(before, after), at_most=1)
     np.testing.assert_allclose(p, their_p, rtol=1e-6)
     np.testing.assert_array_equal(pies, their_pies)
     print(f"one comparison: {own:.3f} s, pandas and SciPy {other:.1f} s, ratio {other / own:.0f}, goal 50")
-    own, recall = seconds(lambda: np.concatenate([fresh(each).recall() for each in (before, after)]))
+    own, recall = seconds(lambda: np.concatenate([fresh(population).recall() for population in (before, after)]))
     other, theirs = seconds(lambda: fairlearn_recall([before, after]), at_most=1)
     np.testing.assert_allclose(recall, theirs)
     print(f"recall per class and member: {own:.3f} s, fairlearn {other:.1f} s, ratio {other / own:.0f}, goal 50")
 
 
 def scaling(members: int, images: int, classes: int) -> pd.DataFrame:
-    """Seconds by `size` while one of `what` (members, images, classes) grows to twice the study's."""
+    """Return seconds by `size` while one of `what` (members, images, classes) grows to twice the study's."""
     rows = []
     for what, full in (("members", members), ("images", images), ("classes", classes)):
         for size in (full // 8, full // 4, full // 2, full, 2 * full):
@@ -164,7 +163,7 @@ def scaling(members: int, images: int, classes: int) -> pd.DataFrame:
 
 
 def exponents(table: pd.DataFrame) -> pd.Series:
-    """Slopes over the three largest sizes, in log-log axes."""
+    """Return the slopes over the three largest sizes in log-log axes."""
     return pd.Series(
         {
             key: np.polyfit(*np.log(rows[["size", "seconds"]].tail(3).T.to_numpy()), 1)[0]
@@ -174,7 +173,7 @@ def exponents(table: pd.DataFrame) -> pd.Series:
 
 
 def draw(table: pd.DataFrame, folder: Path) -> Path:
-    """One panel per size that grows."""
+    """Draw one panel per size that grows and return the path of the chart."""
     import altair as alt
     import vl_convert
 
@@ -194,16 +193,16 @@ def draw(table: pd.DataFrame, folder: Path) -> Path:
     )
     chart = lines.facet(column=alt.Column("what:N", title=None, sort=None)).resolve_scale(x="independent")
     folder.mkdir(parents=True, exist_ok=True)
-    place = folder / "audit_scale.png"
-    place.write_bytes(vl_convert.vegalite_to_png(chart.to_dict(), scale=2))
-    return place
+    path = folder / "audit_scale.png"
+    path.write_bytes(vl_convert.vegalite_to_png(chart.to_dict(), scale=2))
+    return path
 
 
 def main() -> None:
-    """Prints the figures."""
+    """Print the figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--store", type=Path, help="folder of the study; made if it is not there")
-    parser.add_argument("--charts", type=Path, help="measure the scaling, too, and draw it into this folder")
+    parser.add_argument("--store", type=Path, help="folder of the study; created if missing")
+    parser.add_argument("--charts", type=Path, help="also measure the scaling and draw it into this folder")
     parser.add_argument("--members", type=int, default=30)
     parser.add_argument("--images", type=int, default=50_000)
     parser.add_argument("--classes", type=int, default=1000)
@@ -213,10 +212,10 @@ def main() -> None:
         alone(options.store, options.alone)
         return
     with tempfile.TemporaryDirectory() as temporary:
-        place = options.store or Path(temporary)
-        store = make_store(place, options.members, options.images, options.classes)
-        first, second = measured(str(place), "audit"), measured(str(place), "all")
-        shown = "{audit:.2f} s, {cpu:.2f} of them computing, {megabytes:.0f} MB; goals {} s and 1500 MB"
+        directory = options.store or Path(temporary)
+        store = make_store(directory, options.members, options.images, options.classes)
+        first, second = measured(str(directory), "audit"), measured(str(directory), "all")
+        shown = "{audit:.2f} s, {cpu:.2f} of them CPU time, {megabytes:.0f} MB; goals {} s and 1500 MB"
         print("audit of {variants} variants:".format(**first), shown.format(5, **first))
         print("with permutations of all:", shown.format(60, **second))
         print(f"{PERMUTATIONS:,} permutations of one: {first['chance']:.2f} s, {first['chance_megabytes']:.0f} MB")

@@ -1,19 +1,19 @@
-"""Images per second per corruption, one core: `tfaudit.corrupt` beside imagecorruptions and TensorFlow Datasets.
+"""Images per second and corruption on one core: `tfaudit.corrupt`, imagecorruptions and TensorFlow Datasets.
 
     pip install --no-deps imagecorruptions
     python benchmarks/corruptions.py [--edges 224 32] [--seconds 0.5] [--textures DIR]
 
-The same photographs of scikit-image at each edge, ImageNet-C's constants, all five severities in turn, ours and the
-peers' alternating. imagecorruptions and TensorFlow Datasets take one image at a time; of each only what still runs is
-timed (`-` stands for what does not: a removed NumPy or scikit-image name, ImageMagick, a fixed size of 224 pixels).
-TensorFlow Datasets' frost needs ImageNet-C's pictures: `--textures` names their folder; both peers read a picture from
-its file for every image, and ours takes it from memory. For fog TensorFlow Datasets makes a map of 512 x 512 pixels
-whatever the image, ours one as large as the image needs. Goal: in the geometric mean at least 5 times as fast as the
-faster of the two, and none slower.
+All implementations get the same photographs of scikit-image at each edge, with ImageNet-C's constants and all five
+severities in turn, and alternate. imagecorruptions and TensorFlow Datasets take one image at a time; corruptions that
+no longer run are shown as `-` (they need removed names of NumPy or scikit-image, ImageMagick, or 224 pixels). The frost
+of TensorFlow Datasets needs ImageNet-C's pictures, whose folder `--textures` names; the other two read a picture from
+its file for every image, ours from memory. For fog, TensorFlow Datasets always computes a map of 512 x 512 pixels, ours
+is as large as the image needs. Goal: a geometric mean of at least 5 times the speed of the faster of the two, and no
+corruption slower.
 
-Measured with `python benchmarks/corruptions.py --textures frost` on one core of an AMD EPYC: 9.0x at 224 pixels (the
-least pixelate, 1.3x) and 8.0x at 32 (pixelate, 1.5x); without frost and glass blur, where the peers read files and
-loop in Python, 6.2x and 5.4x.
+Measured with `python benchmarks/corruptions.py --textures frost` on one core of an AMD EPYC: 9.0x at 224 pixels (least:
+pixelate, 1.3x) and 8.0x at 32 (pixelate, 1.5x); without frost and glass blur, for which the others read files and loop
+in Python, 6.2x and 5.4x.
 """
 
 import argparse
@@ -40,35 +40,35 @@ Batch = Callable[[int], object]
 
 
 def photographs(edge: int) -> np.ndarray:
-    """Six photographs, uint8 `(6, edge, edge, 3)`."""
+    """Return six photographs, uint8 `(6, edge, edge, 3)`."""
     sources = (data.astronaut(), data.chelsea(), data.coffee(), data.rocket(), data.retina(), data.hubble_deep_field())
-    return np.stack([cv2.resize(each, (edge, edge), interpolation=cv2.INTER_AREA) for each in sources])
+    return np.stack([cv2.resize(source, (edge, edge), interpolation=cv2.INTER_AREA) for source in sources])
 
 
 def peers(textures: Path | None) -> dict[str, Callable[[str, np.ndarray, int], object]]:
-    """The other implementations: of a name, an image and a severity."""
-    found: dict[str, Callable[[str, np.ndarray, int], object]] = {}
+    """Return the other implementations, as functions of a name, an image and a severity."""
+    functions: dict[str, Callable[[str, np.ndarray, int], object]] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from tensorflow_datasets.image_classification import corruptions as tfds
 
         if textures:
             tfds.FROST_FILENAMES[:] = sorted(map(str, textures.glob("frost*")))
-        found["TFDS"] = lambda name, image, severity: getattr(tfds, name)(image, severity)
+        functions["TFDS"] = lambda name, image, severity: getattr(tfds, name)(image, severity)
         try:
             from imagecorruptions import corruptions
         except ImportError as problem:
             print(f"imagecorruptions is left out: {problem}")
         else:
-            # What its own `corrupt` does around the function; that refuses images below 32 pixels.
-            found["imagecorruptions"] = lambda name, image, severity: np.uint8(
+            # The same as its `corrupt`, which rejects images below 32 pixels.
+            functions["imagecorruptions"] = lambda name, image, severity: np.uint8(
                 getattr(corruptions, name)(Image.fromarray(image), severity)
             )
-    return found
+    return functions
 
 
 def rate(batch: Batch, images: int, seconds: float) -> float:
-    """Images per second: the median over rounds through all severities."""
+    """Return images per second: the median over rounds of all severities."""
     rounds, end = [], time.perf_counter() + seconds
     while not rounds or time.perf_counter() < end:
         begin = time.perf_counter()
@@ -88,7 +88,7 @@ def compare(edge: int, others: dict[str, Callable[[str, np.ndarray, int], object
         def ours(severity: int, name: str = name) -> object:
             return corrupt(images, name, severity, scale="imagenet")
 
-        for severity in SEVERITIES:  # tables are made once
+        for severity in SEVERITIES:  # tables are computed once
             ours(severity)
         rates = {"tfaudit": rate(ours, len(images), seconds)}
         for peer, function in others.items():
@@ -100,7 +100,7 @@ def compare(edge: int, others: dict[str, Callable[[str, np.ndarray, int], object
 
             try:
                 function(name, images[0], 1)
-            except Exception:  # whatever it is, the peer does not run here
+            except Exception:  # the corruption does not run here, for whatever reason
                 continue
             rates[peer] = rate(theirs, len(images), seconds)
         line = f"{name:18}{rates['tfaudit']:10.0f}" + "".join(
@@ -116,10 +116,10 @@ def compare(edge: int, others: dict[str, Callable[[str, np.ndarray, int], object
 
 
 def main() -> None:
-    """Time every size."""
+    """Time all corruptions at every size."""
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--edges", type=int, nargs="+", default=[224, 32])
-    arguments.add_argument("--seconds", type=float, default=0.5, help="of each implementation and corruption")
+    arguments.add_argument("--seconds", type=float, default=0.5, help="seconds per implementation and corruption")
     arguments.add_argument("--textures", type=Path, help="folder of ImageNet-C's frost pictures")
     chosen = arguments.parse_args()
     cv2.setNumThreads(1)

@@ -1,9 +1,9 @@
-"""How long does `import tfaudit` take, beside `import tensorflow_model_optimization`?
+"""Time of `import tfaudit`, compared with `import tensorflow_model_optimization`.
 
-Fresh processes in turn, so that both see the same machine; the time is that of the import statement alone, without the
-start of the interpreter. Goal: below 0.2 s, and no TensorFlow.
+    python benchmarks/import_time.py [--rounds 7]
 
-Run: `python benchmarks/import_time.py [--rounds 7]`
+The two take turns in new processes, under the same load. The time is that of the import statement, without the start of
+the interpreter. Goal: below 0.2 s, without TensorFlow.
 """
 
 import argparse
@@ -16,7 +16,7 @@ GOAL_SECONDS = 0.2
 
 
 def import_seconds(module: str) -> tuple[float, bool]:
-    """Seconds that the import takes in a fresh process, and whether it brought TensorFlow."""
+    """Return the seconds of the import in a new process, and whether it imported TensorFlow."""
     program = (
         "import sys, time; start = time.perf_counter()\n"
         f"import {module}\n"
@@ -28,25 +28,25 @@ def import_seconds(module: str) -> tuple[float, bool]:
 
 
 def main() -> int:
-    """Prints the medians and their ratio; 1 if the goal is missed."""
+    """Print the medians and their ratio; return 1 if the goal is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=7, help="fresh processes per module")
+    parser.add_argument("--rounds", type=int, default=7, help="number of new processes per module")
     rounds = parser.parse_args().rounds
-    for module in MODULES:  # the first read of the files from disk does not count
+    for module in MODULES:  # the first reading of the files from disk does not count
         import_seconds(module)
     times: dict[str, list[float]] = {module: [] for module in MODULES}
-    brought = dict.fromkeys(MODULES, False)
+    imports_tensorflow = dict.fromkeys(MODULES, False)
     for _ in range(rounds):
         for module in MODULES:
             seconds, tensorflow = import_seconds(module)
             times[module].append(seconds)
-            brought[module] |= tensorflow
+            imports_tensorflow[module] |= tensorflow
     medians = {module: statistics.median(times[module]) for module in MODULES}
     for module in MODULES:
-        print(f"import {module}: {medians[module]:.4f} s{' (with TensorFlow)' if brought[module] else ''}")
+        print(f"import {module}: {medians[module]:.4f} s{' (with TensorFlow)' if imports_tensorflow[module] else ''}")
     ours, theirs = (medians[module] for module in MODULES)
     print(f"ratio: {theirs / ours:.0f} times as fast; goal < {GOAL_SECONDS} s and no TensorFlow")
-    return int(ours >= GOAL_SECONDS or brought["tfaudit"])
+    return int(ours >= GOAL_SECONDS or imports_tensorflow["tfaudit"])
 
 
 if __name__ == "__main__":

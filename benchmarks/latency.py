@@ -1,12 +1,12 @@
-"""What compression buys on this machine: bytes, work and latency of LeNet and ResNet-20, dense, pruned and quantized.
+"""Effect of compression on this machine: bytes, FLOPs and latency of LeNet and ResNet-20, dense, pruned and quantized.
 
     python benchmarks/latency.py [--repeats 50] [--sparsity 0.9]
 
-Peer of every row is the dense float32 flatbuffer of the same network, timed in the same rounds, on one thread, in
-batches of 1 and 32. Weights are random, since time does not depend on them: pruned ones are zeroed one by one (by
-magnitude), or in blocks of four along the input channels, the shape of zeros that TensorFlow Lite's sparse format
-stores best. `sparse` stores kernels without their zeros (`quantize(..., sparse=True)`). What LiteRT does
-not run is told instead of measured. The machine should have nothing else to do.
+Each row is compared with the dense float32 flatbuffer of the same network, timed in the same rounds, on one thread, in
+batches of 1 and 32. Weights are random, since time does not depend on them; pruning zeroes single weights (by
+magnitude), or blocks of four along the input channels, which TensorFlow Lite's sparse format stores best. `sparse`
+stores kernels without their zeros (`quantize(..., sparse=True)`). Variants that LiteRT cannot run are listed instead of
+measured. The machine should be idle.
 """
 
 import argparse
@@ -37,7 +37,7 @@ COLUMNS = {
 
 
 def zero_blocks(model: keras.Model, sparsity: float, block: int = 4) -> None:
-    """Zeroes whole blocks of weights along the input channels, at random."""
+    """Zero random blocks of weights along the input channels."""
     draws = np.random.default_rng(0)
     for weight in model.weights:
         if weight.name == "kernel" and weight.shape[-2] >= block:
@@ -47,7 +47,7 @@ def zero_blocks(model: keras.Model, sparsity: float, block: int = 4) -> None:
 
 
 def variants(network: str, sparsity: float) -> tuple[dict[str, bytes], list[str]]:
-    """Flatbuffers by name, the dense one first, and what could not be made."""
+    """Return flatbuffers by name, the dense one first, and the reasons why others could not be made."""
     keras.utils.set_random_seed(0)
     models = {"dense": build_model(network, NETWORKS[network], 10)}
     for name in ("pruned", "blocks"):
@@ -56,31 +56,31 @@ def variants(network: str, sparsity: float) -> tuple[dict[str, bytes], list[str]
     tfaudit.prune(models["pruned"], sparsity)
     zero_blocks(models["blocks"], sparsity)
     images = np.random.default_rng(0).integers(0, 256, (100, *NETWORKS[network]), "uint8")
-    made, refused = {}, []
+    flatbuffers, failures = {}, []
     for name, kind, sparse in VARIANTS:
         label = f"{name} {kind}{' sparse' * sparse}"
         try:
-            made[label] = tfaudit.quantize(models[name], kind, representative=images, sparse=sparse)
+            flatbuffers[label] = tfaudit.quantize(models[name], kind, representative=images, sparse=sparse)
         except ConversionError as error:
-            refused.append(f"{label}: {str(error).split(';')[0]}")
-    return made, refused
+            failures.append(f"{label}: {str(error).split(';')[0]}")
+    return flatbuffers, failures
 
 
 def ratios(table: pd.DataFrame) -> pd.DataFrame:
-    """Every figure over that of the first row."""
+    """Return every figure divided by that of the first row."""
     figures = table.set_index("variant")[list(COLUMNS)]
     return (figures / figures.iloc[0]).rename(columns=COLUMNS)
 
 
 def main() -> None:
-    """Prints a table per network."""
+    """Print a table per network."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=50)
     parser.add_argument("--sparsity", type=float, default=0.9)
     options = parser.parse_args()
     for network in NETWORKS:
-        made, refused = variants(network, options.sparsity)
-        table = measure_variants(made, repeats=options.repeats)
+        flatbuffers, failures = variants(network, options.sparsity)
+        table = measure_variants(flatbuffers, repeats=options.repeats)
         first = table.iloc[0]
         print(
             f"\n{network}, kernels {options.sparsity:.0%} zero, dense float32: {first['bytes']:,} bytes, "
@@ -88,7 +88,7 @@ def main() -> None:
             f"{first['latency_32_ms']:.3f} ms for 32; ratios to it:"
         )
         print(ratios(table).to_string(float_format=lambda value: f"{value:.2f}"))
-        print(*refused, sep="\n")
+        print(*failures, sep="\n")
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
-"""A mask update of a ResNet-50: `tfaudit`'s ranking beside TF-MOT's full sort, in one process.
+"""Time of a mask update of a ResNet-50: `tfaudit`'s ranking compared with TF-MOT's full sort, in one process.
 
     python benchmarks/mask_update.py [--rounds 5] [--sparsity 0.9]
 
-The 25.5 million weights of the 54 kernels of `keras.applications.ResNet50`, initialised at random; how long it takes
-to find out which stay, compiled by `tf.function`. TF-MOT ranks each kernel by itself with `tf.math.top_k` over all its
-weights (`pruning_impl.Pruning._update_mask`, called here); it has no global scope, so beside ours stands what it would
-do with all weights as one kernel. The two take turns. Printed are the median milliseconds, their ratio, and how many
-weights the masks differ in (TF-MOT keeps all that tie with the last one). The goal is a ratio of 5.
+An update finds the weights to keep among the 25.5 million of the 54 kernels of `keras.applications.ResNet50`,
+initialised at random, compiled by `tf.function`. TF-MOT ranks each kernel separately with `tf.math.top_k` over all its
+weights (`pruning_impl.Pruning._update_mask`, called here). It has no global scope; for the comparison it gets all
+weights as one kernel. The two take turns. The benchmark prints the median milliseconds, their ratio, and in how many
+weights the masks differ (TF-MOT keeps all weights that tie with the last one). Goal: a ratio of 5.
 """
 
 import argparse
@@ -31,7 +31,7 @@ Update = Callable[[], list[tf.Tensor]]
 
 
 def updates(kernels: list[tf.Tensor], sparsity: float, scope: str) -> tuple[Update, Update]:
-    """Our update and TF-MOT's."""
+    """Return our update and TF-MOT's."""
     level = tf.constant(sparsity, tf.float32)
     theirs = pruning_impl.Pruning(lambda: 0, [], lambda step: (True, level), (1, 1), "AVG")
 
@@ -49,7 +49,7 @@ def updates(kernels: list[tf.Tensor], sparsity: float, scope: str) -> tuple[Upda
 
 
 def seconds(update: Update) -> float:
-    """How long one update takes."""
+    """Return the seconds of one update."""
     begin = time.perf_counter()
     update()[-1].numpy()
     return time.perf_counter() - begin
@@ -64,12 +64,14 @@ def main() -> None:
     keras.utils.set_random_seed(0)
     model = keras.applications.ResNet50(weights=None)
     kernels = [tf.convert_to_tensor(kernel) for kernel in find_kernels(model).values()]
-    print(f"{sum(int(tf.size(each)) for each in kernels):,} weights in {len(kernels)} kernels, {chosen.rounds} rounds")
+    print(
+        f"{sum(int(tf.size(kernel)) for kernel in kernels):,} weights in {len(kernels)} kernels, {chosen.rounds} rounds"
+    )
     for scope in ("layer", "global"):
         pair = updates(kernels, chosen.sparsity, scope)
         ours, theirs = (np.concatenate([np.ravel(mask) for mask in update()]).astype(bool) for update in pair)
         times = [[seconds(update) for update in pair] for _ in range(chosen.rounds)]
-        one, other = (1000 * statistics.median(each) for each in zip(*times, strict=True))
+        one, other = (1000 * statistics.median(column) for column in zip(*times, strict=True))
         differ = np.count_nonzero(ours != theirs)
         print(
             f"  {scope:6}  tfaudit {one:7.0f} ms   TF-MOT {other:7.0f} ms   = {other / one:.1f}x   differ in {differ}"

@@ -1,11 +1,11 @@
-"""Members per minute: the local engine with two workers over a plain sequential loop of `fit`.
+"""Members per minute: the local engine with two workers compared with a sequential loop of `fit`.
 
     python benchmarks/members_per_minute.py [MEMBERS] [ROUNDS]
 
-Peer: the loop that one would write with Keras alone. It builds, compiles, fits and predicts one model after another in
-one process, which TensorFlow gives all cores, and stores nothing. Both train the dense members of the `digits` recipe
-on the same data with the same steps, rounds of both alternate, each round in fresh processes, so that importing
-TensorFlow counts for both. The engine also saves every model, its history and its predictions.
+The loop is what one would write with Keras alone: it builds, compiles, fits and predicts one model after another in one
+process with all cores, and stores nothing. Both train the dense members of the `digits` recipe on the same data with
+the same number of steps. Rounds alternate, each in new processes, so importing TensorFlow counts for both. The engine
+also saves every model, its history and its predictions.
 """
 
 import dataclasses
@@ -40,26 +40,26 @@ for seed in range(int(sys.argv[1])):
 
 
 def engine(members: int) -> float:
-    """Seconds of the engine with two workers."""
+    """Return the seconds of the engine with two workers."""
     study: Study = dataclasses.replace(digits, variants=(), population=members)
     with tempfile.TemporaryDirectory() as directory:
         start = time.perf_counter()
         store = run(study, directory, workers=2)
         seconds = time.perf_counter() - start
         if store.failures():
-            raise SystemExit("members failed; no figure")
+            raise SystemExit("members failed: no figure")
     return seconds
 
 
 def loop(members: int) -> float:
-    """Seconds of the plain loop."""
+    """Return the seconds of the plain loop."""
     start = time.perf_counter()
     subprocess.run([sys.executable, "-c", LOOP, str(members)], check=True, stderr=subprocess.DEVNULL)
     return time.perf_counter() - start
 
 
 def main(members: int = 16, rounds: int = 3) -> None:
-    """Prints the ratio."""
+    """Print the ratio."""
     times = [(engine(members), loop(members)) for _ in range(rounds)]
     ours, peers = (statistics.median(column) for column in zip(*times, strict=True))
     print(f"engine, 2 workers: {60 * members / ours:.1f} members per minute (median of {rounds} rounds)")

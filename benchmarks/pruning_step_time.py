@@ -1,16 +1,14 @@
-"""What pruning costs a training step: `fit` with `tfaudit.Pruning` over plain `fit`, beside TF-MOT's wrapper.
+"""Cost of pruning per training step: `fit` with `tfaudit.Pruning` over plain `fit`, compared with TF-MOT's wrapper.
 
     python benchmarks/pruning_step_time.py [--rounds 80] [--nets lenet resnet20] [--clock wall]
 
-Two networks: LeNet (5x5 kernels, 61,706 parameters) on 28x28 images and ResNet-20 on 32x32, random data, batches of
-128. Four fits take turns in short rounds, every other round in reverse, so that what else the machine does meets them
-alike: Keras 3 plain and with `Pruning`, tf_keras plain and with TF-MOT's `prune_low_magnitude`, both with the same
-schedule. The masks are updated every fourth round: once in 100 steps of LeNet, TF-MOT's default, once in 20 of
-ResNet-20.
+Two networks: LeNet (5x5 kernels, 61,706 parameters) on 28x28 images and ResNet-20 on 32x32, with random data in batches
+of 128. Four fits take turns in short rounds, every other round in reverse, so other load affects them alike: plain
+Keras 3 and with `Pruning`, plain tf_keras and with TF-MOT's `prune_low_magnitude`, both with the same schedule. Masks
+are updated every fourth round: once in 100 steps of LeNet, TF-MOT's default, and once in 20 of ResNet-20.
 
-Printed are the median milliseconds of a step and the median over the rounds of the ratio pruned / plain of one round.
-The goal for `Pruning` is 1.03. `--clock cpu` counts the seconds of the process on all cores, which other work on the
-machine disturbs less.
+The benchmark prints the median milliseconds of a step and the median over the rounds of the ratio pruned / plain. Goal
+for `Pruning`: 1.03. `--clock cpu` counts the process's CPU seconds on all cores, which other load affects less.
 """
 
 import argparse
@@ -35,7 +33,7 @@ FOREVER = 10**9
 
 
 def lenet(api: Any) -> Any:
-    """LeNet-5 as [R] trains it."""
+    """Return LeNet-5 as in [R]."""
     layers = api.layers
     inputs = api.Input((28, 28, 1))
     x = layers.Conv2D(6, 5, padding="same", activation="relu")(inputs)
@@ -46,7 +44,7 @@ def lenet(api: Any) -> Any:
 
 
 def resnet20(api: Any) -> Any:
-    """ResNet-20 with strided 1x1 shortcuts."""
+    """Return ResNet-20 with strided 1x1 shortcuts."""
     layers = api.layers
 
     def conv(x: Any, filters: int, size: int = 3, strides: int = 1) -> Any:
@@ -62,9 +60,9 @@ def resnet20(api: Any) -> Any:
 
 
 def fits(net: Callable[[Any], Any], steps: int, now: Callable[[], float]) -> dict[str, Callable[[], float]]:
-    """The four fits, by name: each runs `steps` steps and returns the milliseconds of one."""
+    """Return the four fits by name: each runs `steps` steps and returns the milliseconds of one."""
     schedule = schedules.constant(0.9, begin=steps // 2, end=FOREVER, frequency=4 * steps)
-    made = {
+    parts = {
         "Keras 3": (keras, net(keras), []),
         "tfaudit.Pruning": (keras, net(keras), [Pruning(schedule)]),
         "tf_keras": (tf_keras, net(tf_keras), []),
@@ -91,11 +89,11 @@ def fits(net: Callable[[Any], Any], steps: int, now: Callable[[], float]) -> dic
 
         return run
 
-    return {name: fit(*parts) for name, parts in made.items()}
+    return {name: fit(*arguments) for name, arguments in parts.items()}
 
 
 class Clock:
-    """Times an epoch from its second step to its end: a fit's own preparation is no step time."""
+    """Times an epoch from its second step to its end, without the preparation of `fit`."""
 
     def __init__(self, api: Any, now: Callable[[], float]) -> None:
         clock = self
@@ -110,14 +108,14 @@ class Clock:
         self.callback = Timer()
 
     def milliseconds(self, steps: int) -> float:
-        """Per step."""
+        """Return the milliseconds per step."""
         return 1000 * (self.end - self.begin) / (steps - 1)
 
 
 def main() -> None:
     """Run the rounds and print the table."""
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--rounds", type=int, default=80, help="of LeNet; half as many of ResNet-20")
+    arguments.add_argument("--rounds", type=int, default=80, help="rounds of LeNet; ResNet-20 has half as many")
     arguments.add_argument("--nets", nargs="+", choices=["lenet", "resnet20"], default=["lenet", "resnet20"])
     arguments.add_argument("--clock", choices=["wall", "cpu"], default="wall")
     chosen = arguments.parse_args()
@@ -127,12 +125,12 @@ def main() -> None:
         runs = fits(net, steps, now)
         for run in runs.values():
             run()  # traces
-        orders = (list(runs), list(reversed(runs)))  # what comes first in a round must not gain or lose by it
+        orders = (list(runs), list(reversed(runs)))  # the position within a round must not matter
         rounds = [{name: runs[name]() for name in orders[i % 2]} for i in range(count)]
         print(f"{net.__name__}, {steps} steps of {BATCH} images, median of {count} rounds, {chosen.clock} time")
         for pruned, plain in (("tfaudit.Pruning", "Keras 3"), ("TF-MOT", "tf_keras")):
-            ratio = statistics.median(each[pruned] / each[plain] for each in rounds)
-            one, other = (statistics.median(each[name] for each in rounds) for name in (pruned, plain))
+            ratio = statistics.median(times[pruned] / times[plain] for times in rounds)
+            one, other = (statistics.median(times[name] for times in rounds) for name in (pruned, plain))
             print(f"  {pruned:16} {one:7.2f} ms   over plain {plain:9} {other:7.2f} ms   = {ratio:.3f}", flush=True)
 
 

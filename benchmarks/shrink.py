@@ -1,15 +1,15 @@
-"""What it buys to take pruned channels out: `tfaudit.shrink` beside the same model with its channels only zeroed.
+"""Effect of removing pruned channels: `tfaudit.shrink` compared with the same model with zeroed channels.
 
     python benchmarks/shrink.py [--nets lenet resnet50] [--rounds 60] [--side 224]
 
-A share of the channels of ResNet-50 and of LeNet goes, those with the lowest L1 norm of their kernels: of the two
-inner convolutions of each of ResNet-50's bottlenecks (the ends are joined by `Add`), and of every layer of LeNet but
-the logits. Weights are random, biases and batch normalisation too, so that every silent channel still emits a constant.
+A share of the channels of ResNet-50 and LeNet is pruned, those with the lowest L1 norm of their kernels: in the two
+inner convolutions of each of ResNet-50's bottlenecks (the ends are joined by `Add`), and in every layer of LeNet except
+the logits. Weights, biases and batch normalisation are random, so every pruned channel still outputs a constant.
 
-Printed per model, dense, masked and shrunk: parameters, bytes of the `.keras` file, as it is and gzipped, bytes of the
-float32 flatbuffer, its milliseconds for one image on one thread (the median; the models take turns, in the other order
-every other round) and the median over the rounds of the ratio masked / shrunk of one round; and by how much
-the outputs of masked and shrunk differ at most, in Keras and in LiteRT, as a share of the largest output.
+For the dense, the masked and the shrunk model, the benchmark prints parameters, bytes of the `.keras` file, plain and
+gzipped, bytes of the float32 flatbuffer, its milliseconds for one image on one thread (median; the models take turns,
+in reverse every other round) and the median over the rounds of the ratio masked / shrunk; and the largest difference
+between the outputs of masked and shrunk, in Keras and in LiteRT, as a share of the largest output.
 
 Measured on two shared cores, masked / shrunk at 50 % and 75 % of the channels:
 
@@ -37,12 +37,12 @@ __all__ = ["main"]
 
 
 def lenet(side: int) -> tuple[keras.Model, list[str]]:
-    """LeNet-5 as [R] trains it, on 28x28 whatever `side` is, and the layers to prune."""
+    """Return LeNet-5 as in [R], on 28x28 whatever `side` is, and the layers to prune."""
     return build_model("lenet_r", (28, 28, 1), 10), ["conv1", "conv2", "dense1", "dense2"]
 
 
 def resnet50(side: int) -> tuple[keras.Model, list[str]]:
-    """ResNet-50 and the inner convolutions of its bottlenecks."""
+    """Return ResNet-50 and the inner convolutions of its bottlenecks."""
     model = keras.applications.ResNet50(weights=None, input_shape=(side, side, 3))
     return model, [layer.name for layer in model.layers if layer.name.endswith(("_1_conv", "_2_conv"))]
 
@@ -51,7 +51,7 @@ NETS = {"lenet": lenet, "resnet50": resnet50}
 
 
 def prepared(net: str, side: int) -> tuple[keras.Model, list[str]]:
-    """A network with random biases and normalisation, as training would leave them."""
+    """Return a network with random biases and normalisation, as after training, and the layers to prune."""
     keras.utils.set_random_seed(0)
     rng = np.random.default_rng(0)
     model, names = NETS[net](side)
@@ -72,7 +72,7 @@ def silence(model: keras.Model, names: list[str], share: float) -> None:
 
 
 def file_bytes(model: keras.Model) -> tuple[int, int]:
-    """Of the saved model, as it is and gzipped."""
+    """Return the bytes of the saved model, plain and gzipped."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.keras"
         model.save(path)
@@ -80,38 +80,38 @@ def file_bytes(model: keras.Model) -> tuple[int, int]:
     return len(content), len(gzip.compress(content, 6))
 
 
-def answerer(content: bytes) -> Callable[[np.ndarray], np.ndarray]:
-    """LiteRT on one thread."""
+def runner(content: bytes) -> Callable[[np.ndarray], np.ndarray]:
+    """Return a function that runs a flatbuffer in LiteRT on one thread."""
     interpreter = Interpreter(model_content=content, num_threads=1)
     interpreter.allocate_tensors()
     (start,), (end,) = interpreter.get_input_details(), interpreter.get_output_details()
 
-    def answer(image: np.ndarray) -> np.ndarray:
+    def run(image: np.ndarray) -> np.ndarray:
         interpreter.set_tensor(start["index"], image)
         interpreter.invoke()
         return interpreter.get_tensor(end["index"])
 
-    return answer
+    return run
 
 
-def raced(answers: dict[str, Callable], image: np.ndarray, rounds: int) -> list[dict[str, float]]:
-    """Milliseconds of every model in every round."""
+def race(runners: dict[str, Callable], image: np.ndarray, rounds: int) -> list[dict[str, float]]:
+    """Return the milliseconds of every model in every round."""
     times = []
     for number in range(rounds + 3):
-        order = list(answers) if number % 2 else list(reversed(answers))
+        order = list(runners) if number % 2 else list(reversed(runners))
         times.append({})
         for name in order:
             begin = time.perf_counter()
-            answers[name](image)
+            runners[name](image)
             times[-1][name] = 1000 * (time.perf_counter() - begin)
-    return times[3:]  # without the first, which warm up
+    return times[3:]  # without the warm-up
 
 
 def main() -> None:
     """Shrink, race and print."""
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--nets", nargs="+", choices=list(NETS), default=list(NETS))
-    arguments.add_argument("--rounds", type=int, default=60, help="of ResNet-50; ten times as many of LeNet")
+    arguments.add_argument("--rounds", type=int, default=60, help="rounds of ResNet-50; LeNet has ten times as many")
     arguments.add_argument("--side", type=int, default=224, help="pixels of ResNet-50's images")
     chosen = arguments.parse_args()
     for net in chosen.nets:
@@ -120,7 +120,7 @@ def main() -> None:
 
 
 def compare(net: str, share: float, rounds: int, side: int) -> None:
-    """One network at one share of channels."""
+    """Compare the models of one network at one share of channels."""
     model, names = prepared(net, side)
     contents = {"dense": quantize(model, "float32")}
     sizes = {"dense": (model.count_params(), *file_bytes(model))}
@@ -133,27 +133,27 @@ def compare(net: str, share: float, rounds: int, side: int) -> None:
         sizes[name] = (one.count_params(), *file_bytes(one))
     image = np.random.default_rng(1).uniform(0, 255 if net == "lenet" else 1, (1, *model.input_shape[1:]))
     image = image.astype(np.float32)
-    answers = {name: answerer(content) for name, content in contents.items()}
-    kept = differences(model, shrunk.model, image), differences(answers["masked"], answers["shrunk"], image)
-    times = raced(answers, image, rounds)
+    runners = {name: runner(content) for name, content in contents.items()}
+    largest = differences(model, shrunk.model, image), differences(runners["masked"], runners["shrunk"], image)
+    times = race(runners, image, rounds)
     print(f"\n{net}, {share:.0%} of the channels of {len(names)} layers, shrunk in {seconds:.1f} s, {rounds} rounds")
     print(f"  {'':8}{'parameters':>12}{'.keras':>13}{'gzipped':>13}{'.tflite':>13}{'ms':>9}")
     for name, (parameters, *file) in sizes.items():
-        median = statistics.median(each[name] for each in times)
+        median = statistics.median(milliseconds[name] for milliseconds in times)
         print(f"  {name:8}{parameters:12,}{file[0]:13,}{file[1]:13,}{len(contents[name]):13,}{median:9.3f}")
     ratios = [before / after for before, after in zip(sizes["masked"], sizes["shrunk"], strict=True)]
     ratios += [
         len(contents["masked"]) / len(contents["shrunk"]),
-        statistics.median(each["masked"] / each["shrunk"] for each in times),
+        statistics.median(milliseconds["masked"] / milliseconds["shrunk"] for milliseconds in times),
     ]
     print(
         "  ratio   " + "".join(f"{ratio:{width}.2f}" for ratio, width in zip(ratios, (12, 13, 13, 13, 9), strict=True))
     )
-    print(f"  outputs differ by {kept[0]:.1e} in Keras, {kept[1]:.1e} in LiteRT", flush=True)
+    print(f"  outputs differ by {largest[0]:.1e} in Keras, {largest[1]:.1e} in LiteRT", flush=True)
 
 
 def differences(one: Callable, other: Callable, image: np.ndarray) -> float:
-    """Largest difference of the answers, as a share of the largest answer."""
+    """Return the largest difference of the outputs as a share of the largest output."""
     first, second = np.asarray(one(image)), np.asarray(other(image))
     return float(np.abs(first - second).max() / np.abs(first).max())
 

@@ -1,10 +1,10 @@
-"""A study of ImageNet's size without its images: what members might answer, and a real store of it.
+"""A simulated study of ImageNet's size, without images: predictions of its members, in a real store.
 
-Every image has ten classes that a model might take it for, its own among them, and evidence for each that all members
-share: `spread` makes images easy or hard. A member adds noise of its own. With the figures below a member has a top-1
-accuracy of .77 and two members differ on 16 % of the images, as two trainings of a ResNet-50 do. Compression adds to
-the noise, and takes evidence from the images of every tenth class. Quantized members have their dense parent's noise
-and a little more.
+Every image has ten candidate classes, its own among them, and evidence for each that all members share; the spread of
+the evidence makes images easy or hard. Each member adds its own noise. With the constants below a member has a top-1
+accuracy of .77, and two members differ on 16 % of the images, as two trainings of a ResNet-50 do. Compression increases
+the noise, and reduces the evidence of the images of every tenth class. Quantized members have their dense parent's
+noise and a little more.
 """
 
 import dataclasses
@@ -32,7 +32,7 @@ CANDIDATES, RANKS, OWN, SPREAD, NOISE = 10, 5, 5.2, 2.6, 0.8
 
 @dataclasses.dataclass(frozen=True)
 class World:
-    """The images: `labels` `(N,)`, and per image ten `candidates` `(N, 10)`, its class first, with their `evidence`."""
+    """The images: `labels` `(N,)`, ten `candidates` `(N, 10)` per image, its class first, and their `evidence`."""
 
     labels: np.ndarray
     candidates: np.ndarray
@@ -40,17 +40,17 @@ class World:
 
     @classmethod
     def make(cls, examples: int, classes: int) -> "World":
-        """Images of equally frequent classes; the same for the same arguments."""
+        """Return images of equally frequent classes, the same for the same arguments."""
         rng = np.random.default_rng(0)
         labels = (np.arange(examples) % classes).astype(np.uint16)
-        others = np.argsort(rng.random((64, classes - 1)), axis=1)[:, : CANDIDATES - 1] + 1  # distinct steps away
+        others = np.argsort(rng.random((64, classes - 1)), axis=1)[:, : CANDIDATES - 1] + 1  # distinct offsets
         steps = others[rng.integers(0, len(others), examples)]
         candidates = np.c_[labels, (labels[:, None] + steps) % classes].astype(np.uint16)
         evidence = rng.normal(0, SPREAD, candidates.shape) - 0.25 * np.arange(candidates.shape[1])
         evidence[:, 0] += OWN
         return cls(labels, candidates, evidence.astype(np.float32))
 
-    def answer(self, variant: Variant, member: int) -> RankedClasses:
+    def predict(self, variant: Variant, member: int) -> RankedClasses:
         """Return one member's predictions, `(N, 5)`."""
         effect = EFFECT.get(variant.key, 0.0)
 
@@ -68,14 +68,14 @@ class World:
         return RankedClasses(np.take_along_axis(self.candidates, best, 1), np.take_along_axis(shares, best, 1))
 
     def population(self, variant: Variant, members: int) -> Predictions:
-        """K members, not stored."""
-        ranked = [self.answer(variant, member) for member in range(members)]
+        """Return the predictions of K members, not stored."""
+        ranked = [self.predict(variant, member) for member in range(members)]
         names = tuple(map(str, range(int(self.candidates.max()) + 1)))
         return Predictions.from_ranked(self.labels, ranked, class_names=names)
 
 
 def make_store(directory: Path, members: int, examples: int, classes: int) -> Store:
-    """Writes the study, or takes up the one that is there."""
+    """Write the study, or open the one that exists."""
     if (directory / "study.json").exists():
         return open_store(directory)
     world = World.make(examples, classes)
@@ -93,7 +93,7 @@ def make_store(directory: Path, members: int, examples: int, classes: int) -> St
     store.save_examples("test", world.labels, ids, [f"class {c}" for c in range(classes)], [b""] * examples)
     for variant in study.all_variants:
         for member in range(members):
-            content = prediction_bytes(world.answer(variant, member))
+            content = prediction_bytes(world.predict(variant, member))
             files = {store.prediction_path(variant.key, member): content}
             store.save_member(variant.key, member, files, {"bytes": len(content), "gzipped_bytes": len(content)})
     return store

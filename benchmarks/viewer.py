@@ -1,17 +1,17 @@
-"""How long the viewer takes on a study of ImageNet's size, in a real browser, beside audits that nobody keeps.
+"""Response times of the viewer on a study of ImageNet's size, in a real browser, compared with audits without a cache.
 
     pip install playwright   # and Debian's chromium
     python benchmarks/viewer.py [--store DIR] [--members 30] [--images 50000] [--classes 1000]
 
-A study is simulated (see `simulated_study.py`): a dense population and 8 variants. `tfaudit view` serves it, Chromium
-opens it.
+The study is simulated (see `simulated_study.py`): a dense population and 8 variants. `tfaudit view` serves it and
+Chromium opens it.
 
-1. The first visit ever, when nothing is audited yet: seconds until something is painted, and until the table is there.
-2. A new server on the study that has been audited: seconds from the request until the table is there, three times, the
-   median. Goal 3 s. Beside it the peer: the audit alone, read from the predictions and computed anew, as every new
-   session of a viewer without kept audits would have to; the ratio is printed.
-3. Clicks: seconds from the click until the page is drawn anew, taken in the browser. Each page is opened for the first
-   time on a new server; of other clicks the worst of three counts. Goal 1 s.
+1. The very first visit, without cached audits: seconds until something is painted and until the table is shown.
+2. A new server with cached audits: seconds from the request until the table is shown, median of three. Goal: 3 s. For
+   comparison, the time of the audit alone, computed from the predictions, as every new session of a viewer without a
+   cache would have to.
+3. Clicks: seconds from the click until the page is redrawn, measured in the browser. Each page is opened for the first
+   time on a new server; of other clicks the slowest of three counts. Goal: 1 s.
 """
 
 import argparse
@@ -40,7 +40,7 @@ DONE = "[data-testid=stApp][data-test-script-state=notRunning]"
 
 @contextlib.contextmanager
 def served(directory: Path) -> Iterator[str]:
-    """A viewer of the study; gives its URL."""
+    """Serve a study in the viewer; the context is its URL."""
     with socket.socket() as probe:
         probe.bind(("localhost", 0))
         port = probe.getsockname()[1]
@@ -59,7 +59,7 @@ def served(directory: Path) -> Iterator[str]:
 
 
 def drawn(page: Page) -> None:
-    """Waits until Streamlit has run the page and the browser has painted it."""
+    """Wait until Streamlit has run the page and the browser has painted it."""
     page.wait_for_selector(DONE, timeout=300_000)
     page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
@@ -74,37 +74,37 @@ WATCH = """() => {
       requestAnimationFrame(() => requestAnimationFrame(() => { window.done = performance.now(); }));
   }).observe(app, {attributes: true, attributeFilter: ['data-test-script-state']});
 }"""
-"""Takes the times in the page itself: what watches it from outside looks every half second."""
+"""Measures in the page itself, since Playwright polls only every half second."""
 
 
 def click_seconds(page: Page, click: Callable[[], None]) -> float:
-    """From the last click or key until the page is drawn anew."""
+    """Return the seconds from the last click or key until the page is redrawn."""
     page.evaluate(WATCH)
     click()
     page.wait_for_function("window.done > window.clicked", timeout=60_000)
-    page.wait_for_timeout(300)  # would it run once more?
+    page.wait_for_timeout(300)  # in case it runs again
     drawn(page)
     return page.evaluate("(window.done - window.clicked) / 1000")
 
 
 def first_visit(url: str, page: Page) -> tuple[float, float]:
-    """Seconds until the first word is there, and until the table is."""
+    """Return the seconds until the first text and until the table is shown."""
     start = time.perf_counter()
     page.goto(url)
-    words = "document.querySelector('[data-testid=stMain]')?.innerText.trim()"
-    page.wait_for_function(words, timeout=60_000)
+    text = "document.querySelector('[data-testid=stMain]')?.innerText.trim()"
+    page.wait_for_function(text, timeout=60_000)
     painted = time.perf_counter() - start
     page.get_by_test_id("stDataFrame").first.wait_for(timeout=600_000)
     return painted, time.perf_counter() - start
 
 
 def pick(page: Page, label: str) -> Callable[[], None]:
-    """Clicks one of the buttons of a choice."""
+    """Return a click on an option of a choice."""
     return lambda: page.get_by_test_id("stMain").get_by_role("radio", name=label, exact=True).first.click()
 
 
 def choose(page: Page, label: str, option: str) -> Callable[[], None]:
-    """Types into a list, and then takes what is found."""
+    """Return typing into a list and choosing the option that it finds."""
 
     def act() -> None:
         box = page.get_by_test_id("stMain").get_by_role("combobox", name=label).first
@@ -116,12 +116,12 @@ def choose(page: Page, label: str, option: str) -> Callable[[], None]:
 
 
 def turn(page: Page, number: int) -> Callable[[], None]:
-    """Turns to a page of the gallery."""
+    """Return a click on a page of the gallery."""
     return lambda: page.get_by_test_id("stMain").get_by_role("button", name=f"Page {number}", exact=True).first.click()
 
 
 def push(page: Page, label: str) -> Callable[[], None]:
-    """Moves a slider by one step to the right."""
+    """Return moving a slider by one step to the right."""
 
     def act() -> None:
         slider = page.get_by_role("slider", name=label).first
@@ -132,7 +132,7 @@ def push(page: Page, label: str) -> Callable[[], None]:
 
 
 def clicks(page: Page, url: str) -> Iterator[tuple[str, float]]:
-    """Each kind of click, and its seconds."""
+    """Yield every kind of click and its seconds."""
     todo = {
         "": [("another variant", [pick(page, f"magnitude {p} %") for p in (30, 50, 70)])],
         "classes": [
@@ -164,9 +164,9 @@ def clicks(page: Page, url: str) -> Iterator[tuple[str, float]]:
 
 
 def main() -> None:
-    """Prints the figures."""
+    """Print the figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--store", type=Path, help="folder of the study; made if it is not there")
+    parser.add_argument("--store", type=Path, help="folder of the study; created if missing")
     parser.add_argument("--members", type=int, default=30)
     parser.add_argument("--images", type=int, default=50_000)
     parser.add_argument("--classes", type=int, default=1000)
@@ -182,19 +182,19 @@ def main() -> None:
         shutil.rmtree(directory / "audit", ignore_errors=True)
         with served(directory) as url:
             painted, whole = first_visit(url, new_page())
-            print(f"first visit ever: {painted:.1f} s to the first words, {whole:.1f} s to the table")
-        kept, anew = [], []
+            print(f"first visit: {painted:.1f} s to the first text, {whole:.1f} s to the table")
+        cached, computed = [], []
         for _ in range(3):
             with served(directory) as url:
-                kept.append(first_visit(url, new_page())[1])
+                cached.append(first_visit(url, new_page())[1])
             shutil.move(directory / "audit", directory / "audit.away")
             start = time.perf_counter()
             StudyAudit.read(open_store(directory)).summary.frame()
-            anew.append(time.perf_counter() - start)
+            computed.append(time.perf_counter() - start)
             shutil.rmtree(directory / "audit")
             shutil.move(directory / "audit.away", directory / "audit")
-        first, peer = statistics.median(kept), statistics.median(anew)
-        print(f"a new server and visitor: {first:.2f} s to the table, goal 3; the audit made anew: {peer:.1f} s")
+        first, peer = statistics.median(cached), statistics.median(computed)
+        print(f"a new server and visitor: {first:.2f} s to the table, goal 3; the audit without a cache: {peer:.1f} s")
         with served(directory) as url:
             page = new_page()
             first_visit(url, page)
