@@ -49,7 +49,7 @@ def test_members_that_fail_are_named_and_the_exit_code_is_1(tmp_path):
     done = tfaudit("run", "mine.py", cwd=tmp_path)
     assert done.returncode == 1
     assert "member magnitude-0.5-layers=nope/000 failed" in done.stderr
-    assert "1 member failed; the same command tries it again" in done.stderr
+    assert "1 member failed; run the same command again to retry" in done.stderr
     assert "Traceback" not in done.stdout + done.stderr
     assert "Traceback" in json.dumps(list(open_store(tmp_path / "runs/mine").failures().values()))
 
@@ -58,11 +58,11 @@ def test_members_that_fail_are_named_and_the_exit_code_is_1(tmp_path):
     ("arguments", "words"),
     [
         (("run", "nope"), "recipe: got 'nope', expected alexnet_operating_points, "),
-        (("run", "nope.py"), "recipe: nope.py is not a file"),
+        (("run", "nope.py"), "recipe: got nope.py, which does not exist, expected a Python file"),
         (("run", "digits", "--workers", "0"), "workers: got 0, expected 1 or more"),
         (("run", "digits", "--population", "0"), "population: got 0, expected 1 or more"),
         (("run", "digits", "--out", "taken"), "directory: got taken, which cannot be written"),
-        (("run", "mnist_corrupted/fog"), "recipe: 'mnist_corrupted/fog', allowed are"),
+        (("run", "mnist_corrupted/fog"), "recipe: got 'mnist_corrupted/fog', expected alexnet"),
         (("report", "."), "holds no study"),
         (("view", "."), "holds no study"),
         (("prepare", "mnist", "--from", "nowhere"), "nowhere"),
@@ -81,8 +81,8 @@ def test_bad_input_is_one_line_and_exit_code_2(tmp_path, arguments, words):
 @pytest.mark.parametrize(
     ("source", "words"),
     [
-        ("study = 3", "defines no `study = tfaudit.Study(...)`"),
-        ("", "defines no `study"),
+        ("study = 3", "without a study, expected a file that defines `study = tfaudit.Study(...)`"),
+        ("", "without a study, expected"),
         ("from tfaudit import Training\nTraining(steps=0)", "1 or more"),
     ],
 )

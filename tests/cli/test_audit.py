@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from tests.builders.populations import population
 from tfaudit import InputError, open_store
 from tfaudit.audit.summary import summary
-from tfaudit.cli.audit import files_of, spread, variants_of
+from tfaudit.cli.audit import files_of, repeat_options, variants_of
 from tfaudit.cli.console import app
 
 
@@ -144,14 +144,14 @@ def test_a_file_whose_name_looks_like_a_glob():
 
 
 @given(st.lists(st.tuples(st.sampled_from(["--baseline", "--compressed", "--alpha"]), st.sampled_from(["x", "y.npy"]))))
-def test_words_that_need_no_spreading_stay(pairs):
+def test_words_that_need_no_repeated_option_stay(pairs):
     words = [word for pair in pairs for word in pair]
-    assert list(spread(words)) == words
+    assert list(repeat_options(words)) == words
 
 
 def test_a_name_holds_until_the_next():
     named = ["--compressed", "b=b0.npy", "b1.npy", "c=c0.npy", "c1.npy"]
-    found = list(spread([*named, "--compressed", "d0.npy", "d1.npy", "--out", "b=x"]))
+    found = list(repeat_options([*named, "--compressed", "d0.npy", "d1.npy", "--out", "b=x"]))
     assert found[1::2] == ["b=b0.npy", "b=b1.npy", "c=c0.npy", "c=c1.npy", "d0.npy", "d1.npy", "b=x"]
     assert found[::2] == ["--compressed"] * 6 + ["--out"]
 
@@ -159,16 +159,34 @@ def test_a_name_holds_until_the_next():
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--baseline", "no*.npy", "--compressed", "b0.npy"], "baseline: no*.npy matches no file"),
-        (["--baseline", "a0.npy", "--compressed", "q=no.npy"], "compressed: no.npy matches no file"),
-        (["--baseline", "a0.npy", "a?.npy", "--compressed", "b0.npy"], "baseline: a0.npy is given twice"),
+        (
+            ["--baseline", "no*.npy", "--compressed", "b0.npy"],
+            "baseline: got no*.npy, which matches no file, expected files that exist",
+        ),
+        (
+            ["--baseline", "a0.npy", "--compressed", "q=no.npy"],
+            "compressed: got no.npy, which matches no file, expected files that exist",
+        ),
+        (
+            ["--baseline", "a0.npy", "a?.npy", "--compressed", "b0.npy"],
+            "baseline: got a0.npy twice, expected each file once",
+        ),
         (
             ["--baseline", "a0.npy", "--compressed", "b0.npy", "--alpha", "2"],
             "alpha: got 2.0, expected a level in (0, 1)",
         ),
-        (["--baseline", "a0.npy", "--compressed", "b0.npy", "--permutations", "-1"], "permutations: -1"),
-        (["--baseline", "a0.npy", "--compressed", "b0.npy", "--groups", "g.csv"], "groups: are kept in a study"),
-        (["--baseline", "a0.npy", "--compressed", "y.txt"], "compressed: y.txt matches no file"),
+        (
+            ["--baseline", "a0.npy", "--compressed", "b0.npy", "--permutations", "-1"],
+            "permutations: got -1, expected 0 or more",
+        ),
+        (
+            ["--baseline", "a0.npy", "--compressed", "b0.npy", "--groups", "g.csv"],
+            "groups: got g.csv, expected --out DIR as well",
+        ),
+        (
+            ["--baseline", "a0.npy", "--compressed", "y.txt"],
+            "compressed: got y.txt, which matches no file, expected files that exist",
+        ),
     ],
 )
 def test_bad_input_is_one_line(words, message):

@@ -14,7 +14,7 @@ from tfaudit import open_store, quantize
 from tfaudit.audit.model_pair import compare
 from tfaudit.cli import main
 from tfaudit.cli.console import out
-from tfaudit.cli.models import read_models
+from tfaudit.cli.model_predictions import predict_models
 from tfaudit.predictions import Predictions
 
 
@@ -107,7 +107,7 @@ def test_flatbuffer_folder_and_arrays_agree_and_equal_stems_stay_apart(run):
     assert len(models) == 2
     assert models[0].split()[1:8] == models[1].split()[1:8]
     assert models == [line for line in by_folder.splitlines() if line.startswith(("noisy ", "noisy-2 "))]
-    assert "Images are scaled to 8 pixels and cut to the middle square" in by_folder
+    assert "Images are scaled to 8 pixels and cropped to the central square" in by_folder
 
 
 def test_names_of_classes_may_be_a_json_list_as_for_audit(run, place):
@@ -136,7 +136,7 @@ def test_out_writes_a_study_with_its_report(run, place):
 
 
 def read(place, compressed="noisy.keras", data="digits.npz", **options):
-    return read_models(place / "dense.keras", [place / compressed], str(place / data), console=out, **options)
+    return predict_models(place / "dense.keras", [place / compressed], str(place / data), console=out, **options)
 
 
 def test_what_gate_gets(place):
@@ -166,27 +166,33 @@ def test_the_batch_size_changes_nothing(place, size):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"baseline": "nope.keras"}, "model: got nope.keras, which does not exist"),
+        ({"baseline": "nope.keras"}, "model: got nope.keras, which does not exist, expected an existing file"),
         ({"baseline": "names.txt"}, "model: got 'names.txt', expected a .keras or .tflite file"),
-        ({"compressed": ("seven.keras",)}, "seven.keras: gives 7 classes, the data have 10; --classes FILE"),
-        ({"compressed": ("larger.keras",)}, "larger.keras: takes images of 16 x 16 x 1, they are 8 x 8 x 1; --image-s"),
+        (
+            {"compressed": ("seven.keras",)},
+            "seven.keras: got a model of 7 classes, expected 10 as in the data, or --classes FILE",
+        ),
+        (
+            {"compressed": ("larger.keras",)},
+            "larger.keras: got images of 8 x 8 x 1, expected images of 16 x 16 x 1; --image-size 16",
+        ),
         ({"compressed": ("nan.keras",)}, "nan.keras: model: got scores of NaN or infinity"),
-        ({"data": "colour.npz"}, "dense.keras: takes images of 8 x 8 x 1, they are 8 x 8 x 3"),
-        ({"data": "eleven.npz"}, "labels: class 10 occurs, the models give 0 to 9"),
-        ({"data": "some"}, "dense.keras: gives 10 classes, the data have 2; --classes FILE"),
+        ({"data": "colour.npz"}, "dense.keras: got images of 8 x 8 x 3, expected images of 8 x 8 x 1"),
+        ({"data": "eleven.npz"}, "labels: got 10, expected 0 to 9, the classes of the models"),
+        ({"data": "some"}, "dense.keras: got a model of 10 classes, expected 2 as in the data, or --classes FILE"),
         ({"data": "broken"}, "tfaudit: broken/x/0.png: got an undecodable image"),
         ({"data": "nowhere.npz"}, "nowhere.npz: got an unreadable file"),
         ({"data": "no_such_set"}, "no_such_set"),
         ({"flags": ("--preprocess", "magic")}, "preprocess: got 'magic', expected one of none, unit, tf, caffe, torch"),
         (
             {"flags": ("--preprocess", "caffe")},
-            "preprocess: got 'caffe', expected none, unit or tf, for the images are not",
+            "preprocess: got 'caffe', expected none, unit or tf, because the images are not",
         ),
         ({"flags": ("--classes", "nope.txt")}, "nope.txt: got an unreadable file (No such file or directory)"),
         ({"flags": ("--alpha", "5")}, "alpha: got 5.0, expected a level in (0, 1)"),
         ({"flags": ("--batch-size", "0")}, "batch_size: got 0, expected 1 or more"),
         ({"flags": ("--image-size", "9")}, "image_size: got 9, expected none, as arrays are not scaled"),
-        ({"flags": ("--csv", "names.txt/x.csv")}, "csv: names.txt/x.csv cannot be written"),
+        ({"flags": ("--csv", "names.txt/x.csv")}, "csv: got names.txt/x.csv, which cannot be written"),
     ],
 )
 def test_what_does_not_fit_is_one_line_and_exit_code_2(run, options, words):

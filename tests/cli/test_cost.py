@@ -43,4 +43,4 @@ def test_the_figures_of_a_study_are_printed_and_kept(store, monkeypatch, capsys)
 def test_members_without_a_model_are_named(store, monkeypatch, capsys):
     (store.directory / "members/float32/001/model.tflite").unlink()
     assert run(monkeypatch, store.directory) == 2
-    assert "members/float32/001 holds no model" in capsys.readouterr().err
+    assert "members/float32/001, which holds no model" in capsys.readouterr().err

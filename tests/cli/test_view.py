@@ -36,7 +36,7 @@ def test_a_port_that_cannot_be_had_is_one_line(tmp_path, port):
         other.listen()
         done = view(tmp_path, "--port", other.getsockname()[1] if port == "taken" else port)
     assert done.returncode == 2
-    assert done.stderr.startswith("tfaudit: port: ")
+    assert done.stderr.startswith("tfaudit: port: got ")
     assert len(done.stderr.strip().splitlines()) == 1
 
 
@@ -69,7 +69,7 @@ def test_without_a_directory_the_digits_study_is_made_once(monkeypatch, commands
     main_view(monkeypatch, code=130)
     main_view(monkeypatch)
     assert made == [("digits", Path("runs/digits"))] * 2
-    assert "runs/digits is made for you first" in capsys.readouterr().err
+    assert "making runs/digits first" in capsys.readouterr().err
     main_view(monkeypatch)
     assert len(made) == 2
     assert [command[-1] for command in commands] == ["runs/digits"] * 2
@@ -91,5 +91,5 @@ def test_an_address_that_is_not_ours_is_one_line(tmp_path, address):
     make_study(tmp_path)
     done = view(tmp_path, "--address", address)
     assert done.returncode == 2
-    assert done.stderr.startswith(f"tfaudit: address: {address!r} is ")
+    assert done.stderr.startswith(f"tfaudit: address: got {address!r}, expected localhost, 0.0.0.0 or")
     assert len(done.stderr.strip().splitlines()) == 1

@@ -188,7 +188,7 @@ def test_ctrl_c_ends_the_run_and_its_workers(tmp_path):
     process.send_signal(signal.SIGINT)
     _, words = process.communicate(timeout=20)
     assert process.returncode == 130
-    assert words.strip() == "tfaudit: interrupted; the same command goes on from here"
+    assert words.strip() == "tfaudit: interrupted; run the same command again to resume"
     assert not any(worker.is_running() for worker in workers)
 
 

@@ -174,7 +174,7 @@ def test_the_command_line_tells_what_it_evaluates_and_what_failed(trained, tmp_p
         "\n", " "
     )
     assert "condition fog-5 failed: RuntimeError: dense/001" in found.output
-    assert "2 conditions failed; the same command tries them again" in found.output
+    assert "2 conditions failed; run the same command again to retry" in found.output
     assert found.exit_code == 1
 
 

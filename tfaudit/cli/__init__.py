@@ -1,6 +1,6 @@
 """The `tfaudit` command, one file per subcommand.
 
-Exit codes: 0 well, 1 some members failed or a gate is shut, 2 bad input or no judgement, 130 interrupted.
+Exit codes: 0 success, 1 some members failed or a gate is shut, 2 bad input or no decision, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ __all__ = ["audit", "compare", "cost", "gate", "main", "prepare", "recipes", "re
 
 
 def main() -> None:
-    """Runs the command line; bad input is one line and exit code 2, never a traceback."""
+    """Run the command line. Bad input is one line and exit code 2, never a traceback."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     try:
         app()
-    except InputError as problem:
-        err.print(f"tfaudit: {problem}", markup=False, soft_wrap=True)
+    except InputError as error:
+        err.print(f"tfaudit: {error}", markup=False, soft_wrap=True)
         sys.exit(2)

@@ -1,4 +1,4 @@
-"""`tfaudit audit`: predictions of any framework, from files."""
+"""`tfaudit audit`: audit files of predictions that any framework has made."""
 
 from __future__ import annotations
 
@@ -6,45 +6,42 @@ import glob
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand
 
-from tfaudit.cli.console import app, out
+from tfaudit.cli.console import Alpha, IdColumn, Permutations, StudyOut, app, out
 from tfaudit.errors import InputError, require
 
-if TYPE_CHECKING:
-    from tfaudit.predictions import Predictions
+__all__ = ["MultiwordCommand", "audit", "files_of", "repeat_options", "variants_of"]
 
-__all__ = ["Spreading", "audit", "files_of", "spread", "variants_of"]
-
-MANY = ("--baseline", "--compressed")
+MULTIWORD_OPTIONS = ("--baseline", "--compressed")
 """Options that take all words up to the next option."""
 
 HELP = (
-    "Audits predictions that any framework has made, without TensorFlow.",
+    "Audit predictions that any framework has made. TensorFlow is not needed.",
     "tfaudit audit --labels y.npy --baseline dense*.npy --compressed int8='q*.npy' pruned='p*.npy'",
     "A file holds scores (logits or probabilities) or top-1 classes. Arrays (.npy, .npz): floats of shape "
     "(examples, classes) or (members, examples, classes), or integers, (examples,) or (members, examples). Tables "
-    "(.csv, .parquet): a column per class, or a column `prediction`; for many members a column `member`.",
-    "Example ids (a column `id`, in .npz an array `ids`) are joined: all files have them, or none. Members pair in the "
-    "order of their files, where 2 comes before 10. One model against one is compared image by image.",
+    "(.csv, .parquet): a column per class, or a column `prediction`; for several members also a column `member`.",
+    "Files are joined by example ids (a column `id`, in .npz an array `ids`): all files have them, or none. Members "
+    "are numbered in the natural order of their files: 2 before 10. One model against one is compared image by image.",
 )
 
 
-def spread(words: Sequence[str]) -> Iterator[str]:
-    """Repeats an option of `MANY` before each further word, as a shell leaves them that has expanded `--baseline a*`.
+def repeat_options(words: Sequence[str]) -> Iterator[str]:
+    """Repeat an option of `MULTIWORD_OPTIONS` before each of its words: a shell expands `--baseline a*` to many words.
 
     Example:
-        >>> list(spread(["--baseline", "a0", "a1", "--compressed", "int8=b0", "b1", "--out", "d"]))
+        >>> list(repeat_options(["--baseline", "a0", "a1", "--compressed", "int8=b0", "b1", "--out", "d"]))
         ['--baseline', 'a0', '--baseline', 'a1', '--compressed', 'int8=b0', '--compressed', 'int8=b1', '--out', 'd']
     """
-    option, name, values = "", "", 0  # the one that takes words, NAME= of its last word, words it has taken
+    option, name, values = "", "", 0  # the current option, NAME= of its last word, number of its words
     for word in words:
         if word.startswith("-"):
             head, _, value = word.partition("=")
-            option, values = head if head in MANY else "", int(bool(value))
+            option, values = head if head in MULTIWORD_OPTIONS else "", int(bool(value))
             name = _name(value)
             yield word
             continue
@@ -59,61 +56,62 @@ def spread(words: Sequence[str]) -> Iterator[str]:
         yield word
 
 
-class Spreading(TyperCommand):
-    """A command whose options of `MANY` take several words."""
+class MultiwordCommand(TyperCommand):
+    """A command whose `MULTIWORD_OPTIONS` take several words."""
 
     def parse_args(self, context: Any, words: list[str]) -> list[str]:
-        """Spreads the words first."""
-        return super().parse_args(context, list(spread(words)))
+        """Parse the words after repeating the options."""
+        return super().parse_args(context, list(repeat_options(words)))
 
 
-@app.command(cls=Spreading, help="\n\n".join(HELP))
+@app.command(cls=MultiwordCommand, help="\n\n".join(HELP))
 def audit(
     labels: Annotated[Path, typer.Option(help="True classes: .npy, .npz, or .csv or .parquet with a column `label`.")],
     baseline: Annotated[
-        list[str], typer.Option(help="Predictions of the uncompressed models: files or a glob. A file may hold many.")
+        list[str],
+        typer.Option(help="Predictions of the uncompressed models: files or globs. A file may hold several members."),
     ],
     compressed: Annotated[
         list[str],
-        typer.Option(help="Predictions of the compressed ones; NAME=FILES for several variants, each with its name."),
+        typer.Option(help="Predictions of the compressed models: FILES, or NAME=FILES for each of several variants."),
     ],
-    classes: Annotated[Path | None, typer.Option(help="Class names in order: one a line, or a JSON list.")] = None,
-    id_column: Annotated[
-        str | None, typer.Option("--id", help="Column of the example ids; else `example`, `example_id` or `id`.")
-    ] = None,
+    classes: Annotated[Path | None, typer.Option(help="Class names in order: one per line, or a JSON list.")] = None,
+    id_column: IdColumn = None,
     groups: Annotated[
-        Path | None, typer.Option(help="Table of what the examples belong to, such as writer; kept with --out.")
+        Path | None, typer.Option(help="Table of the groups of the examples, such as their writers; needs --out.")
     ] = None,
     paired: Annotated[
-        bool, typer.Option(help="Each compressed model was made from the baseline in its place, not trained anew.")
+        bool,
+        typer.Option(help="Each compressed model was made from the baseline of its number, not trained from scratch."),
     ] = False,
-    alpha: Annotated[float, typer.Option(help="Level of the tests; intervals are at 1 - alpha.")] = 0.05,
-    permutations: Annotated[
-        int, typer.Option(help="Members are reassigned at random so often to see what chance gives; 0 for not.")
-    ] = 1000,
-    directory: Annotated[Path | None, typer.Option("--out", help="Write a study with its report.html here.")] = None,
-    name: Annotated[str | None, typer.Option(help="Of the study; the directory's by default.")] = None,
+    alpha: Alpha = 0.05,
+    permutations: Permutations = 1000,
+    directory: StudyOut = None,
+    name: Annotated[str | None, typer.Option(help="Name of the study; by default that of the directory.")] = None,
 ) -> None:
-    """Audits predictions that any framework has made."""
+    """Audit predictions that any framework has made."""
     import pandas as pd
 
+    from tfaudit.audit.model_pair import compare
     from tfaudit.audit.summary import summary
     from tfaudit.readers.prediction_files import read_groups, read_populations
+    from tfaudit.report.pair_tables import pair_tables
     from tfaudit.report.tables import terminal_table
 
     require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
     require(permutations >= 0, "permutations", permutations, "0 or more")
     if groups and not directory:
-        raise InputError("groups: are kept in a study; give --out DIR")
+        raise InputError("groups", str(groups), "--out DIR as well: groups are stored in a study")
     variants = variants_of(compressed)
     files = {"": files_of(baseline, "baseline"), **variants}
     populations = read_populations(labels, files, classes=classes, id_name=id_column)
     columns = read_groups(groups, labels, id_name=id_column) if groups else None
     reference = populations.pop("")
-    pairs = [*populations] if paired else []
+    derived = [*populations] if paired else []
     single = all(population.num_members == 1 for population in (reference, *populations.values()))
     if single:
-        _compare(reference, populations, alpha)
+        pairs = {name: compare(reference, population, alpha=alpha) for name, population in populations.items()}
+        out.print(pair_tables(pairs, alpha=alpha))
     if directory:
         from tfaudit.analysis.study_audit import StudyAudit
         from tfaudit.cli.report import show
@@ -121,21 +119,21 @@ def audit(
 
         title = name or directory.absolute().name
         store = import_predictions(
-            directory, reference, populations, name=title, dataset=labels.name, paired=pairs, groups=columns
+            directory, reference, populations, name=title, dataset=labels.name, paired=derived, groups=columns
         )
         show(StudyAudit.read(store, alpha=alpha, permutations=permutations), table=not single)
     elif not single:
         everything = {"": reference, **populations}  # no variant can have the name ""
         titles = pd.DataFrame({"title": "baseline"}, index=[""])
-        found = summary(everything, titles, baseline="", alpha=alpha, permutations=permutations, paired=pairs)
-        out.print(terminal_table(found))
+        result = summary(everything, titles, baseline="", alpha=alpha, permutations=permutations, paired=derived)
+        out.print(terminal_table(result))
 
 
 def variants_of(words: Sequence[str]) -> dict[str, list[Path]]:
-    """Files by name of the variant; those without a name are the variant "compressed".
+    """Return the files of each variant by name; files without a name belong to the variant "compressed".
 
     Raises:
-        InputError: nothing matches.
+        InputError: a pattern matches no file.
     """
     variants: dict[str, list[str]] = {}
     for word in words:
@@ -145,20 +143,20 @@ def variants_of(words: Sequence[str]) -> dict[str, list[Path]]:
 
 
 def files_of(patterns: Sequence[str], option: str) -> list[Path]:
-    """The files that globs name, those of one glob in natural order: 2 before 10.
+    """Return the files that match globs, those of one glob in natural order: 2 before 10.
 
     Raises:
-        InputError: one matches nothing, or a file is named twice.
+        InputError: a glob matches no file, or a file is named twice.
     """
     files: list[Path] = []
     for pattern in patterns:
-        found = [pattern] if Path(pattern).is_file() else sorted(glob.glob(pattern, recursive=True), key=_natural)  # noqa: PTH207
-        if not found:
-            raise InputError(f"{option}: {pattern} matches no file")
-        files += map(Path, found)
+        matches = [pattern] if Path(pattern).is_file() else sorted(glob.glob(pattern, recursive=True), key=_natural)  # noqa: PTH207
+        if not matches:
+            raise InputError(option, f"{pattern}, which matches no file", "files that exist")
+        files += map(Path, matches)
     twice = [file for file in files if files.count(file) > 1]
     if twice:
-        raise InputError(f"{option}: {twice[0]} is given twice; a member counts once")
+        raise InputError(option, f"{twice[0]} twice", "each file once")
     return files
 
 
@@ -167,14 +165,6 @@ def _natural(path: str) -> list[tuple[int, str]]:
 
 
 def _name(word: str) -> str:
-    """What stands before `=`, unless the word is a file or pattern that holds one itself."""
+    """Return the name before `=`; empty if the word itself is a file or a glob."""
     name, equals, _ = word.partition("=")
     return name if equals and "/" not in name and not glob.glob(word, recursive=True) else ""  # noqa: PTH207
-
-
-def _compare(reference: Predictions, populations: dict[str, Predictions], alpha: float) -> None:
-    from tfaudit.audit.model_pair import compare
-    from tfaudit.report.pair_tables import pair_tables
-
-    pairs = {name: compare(reference, each, alpha=alpha) for name, each in populations.items()}
-    out.print(pair_tables(pairs, alpha=alpha))

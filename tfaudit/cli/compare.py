@@ -1,4 +1,4 @@
-"""`tfaudit compare`: one model against compressed ones, image by image, on data of the user's own."""
+"""`tfaudit compare`: compare model files image by image, on the user's own data."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tfaudit.cli.console import app, err, out
-from tfaudit.errors import InputError
+from tfaudit.cli.console import Alpha, StudyOut, app, err, out
+from tfaudit.errors import InputError, require
 
 if TYPE_CHECKING:
     from tfaudit.audit.model_pair import PairComparison
-    from tfaudit.cli.models import ModelPredictions
+    from tfaudit.cli.model_predictions import ModelPredictions
 
 __all__ = ["compare"]
 
@@ -20,36 +20,40 @@ __all__ = ["compare"]
 @app.command()
 def compare(
     baseline: Annotated[Path, typer.Option(help="The uncompressed model, .keras or .tflite.")],
-    compressed: Annotated[list[Path], typer.Option(help="A compressed one; may be given several times.")],
-    data: Annotated[str, typer.Option(help="Name of a data set, folder with one folder of images per class, or .npz.")],
+    compressed: Annotated[list[Path], typer.Option(help="A compressed model; the option can be repeated.")],
+    data: Annotated[
+        str, typer.Option(help="Name of a data set, a folder with one folder of images per class, or an .npz file.")
+    ],
     split: Annotated[str, typer.Option(help="Split of a data set, or of a folder that has splits.")] = "test",
     image_size: Annotated[
-        int | None, typer.Option(help="Scale the shorter side to so many pixels, keep the middle square.")
+        int | None, typer.Option(help="Scale the shorter side to this many pixels and crop the central square.")
     ] = None,
     crop: Annotated[
-        int | None, typer.Option(help="Cut out the middle square of so many pixels, after any scaling.")
+        int | None, typer.Option(help="Crop the central square of this many pixels, after any scaling.")
     ] = None,
     preprocess: Annotated[
-        str, typer.Option(help="none (the model rescales), unit (pixels in [0, 1]), or tf, caffe, torch as in Keras.")
+        str,
+        typer.Option(
+            help="none (the model rescales pixels), unit (pixels in [0, 1]), or tf, caffe, torch as in Keras."
+        ),
     ] = "none",
     classes: Annotated[
-        Path | None, typer.Option(help="Class names in the order of the outputs: one a line, or a JSON list.")
+        Path | None, typer.Option(help="Class names in the order of the outputs: one per line, or a JSON list.")
     ] = None,
-    batch_size: Annotated[int, typer.Option(help="Images per step.")] = 32,
-    alpha: Annotated[float, typer.Option(help="Level of the tests; intervals are at 1 - alpha.")] = 0.05,
-    limit: Annotated[int | None, typer.Option(help="At most so many images.")] = None,
-    directory: Annotated[Path | None, typer.Option("--out", help="Write a study with its report.html here.")] = None,
+    batch_size: Annotated[int, typer.Option(help="Images per batch.")] = 32,
+    alpha: Alpha = 0.05,
+    limit: Annotated[int | None, typer.Option(help="At most this many images.")] = None,
+    directory: StudyOut = None,
     csv: Annotated[Path | None, typer.Option(help="Write the table of all classes here.")] = None,
 ) -> None:
-    """Shows what compressed models lose: overall, per class, per image."""
+    """Show what compressed models lose: overall, per class and per image."""
     from tfaudit.audit.model_pair import compare as compare_pair
-    from tfaudit.cli.models import read_models
-    from tfaudit.errors import require
+    from tfaudit.cli.model_predictions import predict_models
     from tfaudit.report.pair_tables import pair_tables
 
     require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
     try:
-        found = read_models(
+        models = predict_models(
             baseline,
             compressed,
             data,
@@ -66,12 +70,14 @@ def compare(
     except KeyboardInterrupt:
         err.print("tfaudit: interrupted")
         raise typer.Exit(130) from None
-    pairs = {name: compare_pair(found.baseline, each, alpha=alpha) for name, each in found.compressed.items()}
-    out.print(pair_tables(pairs, alpha=alpha, sizes=found.bytes, notes=found.notes))
+    pairs = {
+        name: compare_pair(models.baseline, predictions, alpha=alpha) for name, predictions in models.compressed.items()
+    }
+    out.print(pair_tables(pairs, alpha=alpha, sizes=models.bytes, notes=models.notes))
     if csv:
         _write_csv(csv, pairs)
     if directory:
-        _write_study(directory, found, baseline, data, alpha)
+        _write_study(directory, models, baseline, data, alpha)
 
 
 def _write_csv(path: Path, pairs: dict[str, PairComparison]) -> None:
@@ -83,11 +89,11 @@ def _write_csv(path: Path, pairs: dict[str, PairComparison]) -> None:
     try:
         write_whole(path, table[["model", *table.columns[:-1]]].to_csv(index=False).encode())
     except OSError as error:
-        raise InputError(f"csv: {path} cannot be written ({error.strerror})") from None
+        raise InputError("csv", f"{path}, which cannot be written ({error.strerror})", "a writable path") from None
     out.print(f"classes: {path}", soft_wrap=True)
 
 
-def _write_study(directory: Path, found: ModelPredictions, baseline: Path, data: str, alpha: float) -> None:
+def _write_study(directory: Path, models: ModelPredictions, baseline: Path, data: str, alpha: float) -> None:
     import pandas as pd
 
     from tfaudit.analysis.study_audit import StudyAudit
@@ -96,14 +102,14 @@ def _write_study(directory: Path, found: ModelPredictions, baseline: Path, data:
 
     store = import_predictions(
         directory,
-        found.baseline,
-        found.compressed,
+        models.baseline,
+        models.compressed,
         name=baseline.stem,
         model=baseline.name,
         dataset=data,
-        images=found.thumbnails,
-        facts=pd.DataFrame({"bytes": found.bytes}),
-        paired=list(found.compressed),
+        images=models.thumbnails,
+        facts=pd.DataFrame({"bytes": models.bytes}),
+        paired=list(models.compressed),
     )
     out.print()
     show(StudyAudit.read(store, alpha=alpha), table=False)

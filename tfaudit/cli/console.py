@@ -1,4 +1,4 @@
-"""What the subcommands share: the application they register with, the two streams they print to."""
+"""The Typer application, its two output streams, and the arguments that several subcommands share."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-__all__ = ["Directory", "app", "err", "out"]
+__all__ = ["Alpha", "Directory", "IdColumn", "Permutations", "StudyOut", "app", "err", "out"]
 
 app = typer.Typer(
-    help="Compress Keras 3 models and audit, class by class and image by image, what they forgot.",
+    help="Compress Keras 3 models and audit, class by class and image by image, what they forget.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -19,4 +19,12 @@ app = typer.Typer(
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
 
-Directory = Annotated[Path, typer.Argument(help="Directory of a study, as `tfaudit run` made it.")]
+Directory = Annotated[Path, typer.Argument(help="Directory of a study that `tfaudit run` made.")]
+Alpha = Annotated[float, typer.Option(help="Significance level; confidence intervals have level 1 - alpha.")]
+IdColumn = Annotated[
+    str | None, typer.Option("--id", help="Column of the example ids; by default `example`, `example_id` or `id`.")
+]
+Permutations = Annotated[
+    int, typer.Option(help="Random reassignments of members in permutation tests; 0 for no such tests.")
+]
+StudyOut = Annotated[Path | None, typer.Option("--out", help="Write a study with its report.html here.")]

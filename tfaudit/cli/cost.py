@@ -1,4 +1,4 @@
-"""`tfaudit cost`: what models cost on this machine, one beside the other."""
+"""`tfaudit cost`: measure what models cost on this machine."""
 
 from __future__ import annotations
 
@@ -25,14 +25,15 @@ __all__ = ["cost"]
 def cost(
     targets: Annotated[
         list[Path],
-        typer.Argument(help="Directory of a study, or model files, .keras and .tflite; the first is the peer."),
+        typer.Argument(help="Directory of a study, or .keras and .tflite files, the first of which is the baseline."),
     ],
-    repeats: Annotated[int, typer.Option(help="Rounds in which each model has its turn; 0 measures no latency.")] = 30,
+    repeats: Annotated[int, typer.Option(help="Rounds of the latency measurement; 0 for none.")] = 30,
     threads: Annotated[int, typer.Option(help="Threads of LiteRT.")] = 1,
 ) -> None:
-    """Parameters, zeros, operations, bytes and TensorFlow Lite latency, timed in turns; run it on a quiet machine.
+    """Measure parameters, zeros, operations, bytes and LiteRT latency. Run it on an otherwise idle machine.
 
-    Of a study the first member of every variant is measured, and the figures go into its reports.
+    The models are timed in turns. In a study the first member of every variant is measured, and its reports show the
+    results.
     """
     from tfaudit.compress.cost import measure_variants
     from tfaudit.quiet import captured_output
@@ -42,27 +43,25 @@ def cost(
     models = _of_study(store) if store else _of_files(targets)
     with captured_output():
         table = measure_variants(models, repeats=repeats, threads=threads)
-    out.print(_shown(table.assign(variant=[store.study.titles[key] for key in table["variant"]]) if store else table))
+    out.print(_table(table.assign(variant=[store.study.titles[key] for key in table["variant"]]) if store else table))
     if store:
         store.save_table("costs", table)
-        out.print(f"stored in {store.directory}; `tfaudit report` shows it", soft_wrap=True)
+        out.print(f"stored in {store.directory}; `tfaudit report` shows the costs", soft_wrap=True)
 
 
 def _of_study(store: Store) -> dict[str, Path]:
-    """The model of the first complete member of every variant."""
-    found = {}
+    """Return the model file of the first complete member of every variant."""
+    models = {}
     for key in store.variants:
         first = store.members(key)[0]
         places = [store.directory / store.member_path(key, first, f"model.{kind}") for kind in ("keras", "tflite")]
         files = [path for path in places if path.is_file()]
         if not files:
-            raise InputError(
-                f"targets: {places[0].parent} holds no model; predictions that were made elsewhere have no costs"
-            )
-        found[key] = files[0]
-    if not found:
-        raise InputError(f"targets: {store.directory} has no complete member yet")
-    return found
+            raise InputError("targets", f"{places[0].parent}, which holds no model", "members with their models")
+        models[key] = files[0]
+    if not models:
+        raise InputError("targets", f"{store.directory} without a complete member", "one or more; see `tfaudit run`")
+    return models
 
 
 def _of_files(targets: list[Path]) -> dict[str, Path]:
@@ -70,7 +69,7 @@ def _of_files(targets: list[Path]) -> dict[str, Path]:
     return {path.stem if names.count(path.stem) == 1 else str(path): path for path in targets}
 
 
-def _shown(costs: pd.DataFrame) -> Table:
+def _table(costs: pd.DataFrame) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=0)
     headings = ("model", "weights", "zeros, %", "Mflops", "kB", "gzip, kB", "ms", "of, first", "ms, x 32")
     for i, heading in enumerate(headings):

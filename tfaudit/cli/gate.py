@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tfaudit.audit.gate.limits import QUANTITIES, Limits
-from tfaudit.cli.audit import Spreading
+from tfaudit.cli.audit import MultiwordCommand
 from tfaudit.cli.console import app, out
 from tfaudit.errors import InputError
 
@@ -130,7 +130,7 @@ def _with_a_flag_per_limit() -> inspect.Signature:
 
 
 gate.__signature__ = _with_a_flag_per_limit()  # type: ignore[attr-defined]  # typer makes its options from it
-app.command(cls=Spreading)(gate)
+app.command(cls=MultiwordCommand)(gate)
 
 
 def _read_limits(config: Path | None, flags: dict[str, float | None]) -> Limits:

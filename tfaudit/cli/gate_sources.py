@@ -112,17 +112,17 @@ def from_models(baseline: Sequence[str], compressed: Sequence[str], data: str, *
         baseline: one file.
         compressed: files.
         data: data set, folder or `.npz`.
-        **options: of `tfaudit.cli.models.read_models`.
+        **options: of `tfaudit.cli.model_predictions.predict_models`.
 
     Raises:
-        InputError: several baselines, or as `read_models`.
+        InputError: several baselines, or as `predict_models`.
     """
-    from tfaudit.cli.models import read_models
+    from tfaudit.cli.model_predictions import predict_models
 
     if len(baseline) != 1:
         raise InputError("baseline", f"{len(baseline)} files", "one model")
     try:
-        models = read_models(Path(baseline[0]), [Path(word) for word in compressed], data, console=out, **options)
+        models = predict_models(Path(baseline[0]), [Path(word) for word in compressed], data, console=out, **options)
     except KeyboardInterrupt:
         err.print("tfaudit: interrupted")
         raise typer.Exit(130) from None

@@ -1,4 +1,4 @@
-"""`tfaudit prepare`: local files become a prepared data set."""
+"""`tfaudit prepare`: prepare a data set from local files."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ __all__ = ["prepare"]
 
 @app.command()
 def prepare(
-    name: Annotated[str, typer.Argument(help="Data set: fashion_mnist, mnist, cifar10, or your name for a folder.")],
+    name: Annotated[str, typer.Argument(help="Data set: fashion_mnist, mnist, cifar10, or a name for a folder.")],
     source: Annotated[Path, typer.Option("--from", help="Folder of IDX files, CIFAR's .bin files, or class folders.")],
     data_dir: Annotated[
-        Path | None, typer.Option(help="Where prepared sets lie; TFDS's own folder by default.")
+        Path | None, typer.Option(help="Directory of prepared data sets; by default that of TFDS.")
     ] = None,
 ) -> None:
-    """Lays local files down as a prepared TensorFlow Datasets set, which loads without a network."""
+    """Prepare a TensorFlow Datasets data set from local files. It then loads without a network."""
     from rich.progress import Progress
 
     from tfaudit.datasets.prepare import prepare as prepare_set

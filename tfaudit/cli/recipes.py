@@ -1,4 +1,4 @@
-"""`tfaudit list`, and recipes by name."""
+"""`tfaudit list`: list the recipes; recipes by name."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["list_recipes", "recipe_study"]
 
 @app.command("list")
 def list_recipes() -> None:
-    """Lists the recipes: one study each."""
+    """List the recipes, one study each."""
     table = Table(box=None, show_header=False, pad_edge=False)
     for name in _recipes():
         doc = importlib.import_module(f"tfaudit.recipes.{name}").__doc__ or name
@@ -32,15 +32,19 @@ def _recipes() -> list[str]:
 
 
 def recipe_study(recipe: str) -> Study:
-    """The study of a recipe's name or of a Python file."""
+    """Return the study of a recipe, or of a Python file that defines one.
+
+    Raises:
+        InputError: no such recipe or file, or one without a study.
+    """
     if recipe.endswith(".py"):
         if not Path(recipe).is_file():
-            raise InputError(f"recipe: {recipe} is not a file")
+            raise InputError("recipe", f"{recipe}, which does not exist", "a Python file")
         study = runpy.run_path(recipe).get("study")
     else:
         if recipe not in _recipes():
             raise InputError("recipe", repr(recipe), f"{', '.join(_recipes())}, or the path of a Python file")
         study = importlib.import_module(f"tfaudit.recipes.{recipe}").study
     if not isinstance(study, Study):
-        raise InputError(f"recipe: {recipe} defines no `study = tfaudit.Study(...)`")
+        raise InputError("recipe", f"{recipe} without a study", "a file that defines `study = tfaudit.Study(...)`")
     return study

@@ -1,4 +1,4 @@
-"""`tfaudit run`: a study from its recipe to its report."""
+"""`tfaudit run`: run a study from its recipe to its report."""
 
 from __future__ import annotations
 
@@ -21,13 +21,15 @@ def run(
     directory: Annotated[
         Path | None, typer.Option("--out", help="Directory of the study; runs/RECIPE by default.")
     ] = None,
-    population: Annotated[int | None, typer.Option(help="Members per variant, in place of the recipe's.")] = None,
+    population: Annotated[int | None, typer.Option(help="Members per variant; by default the recipe's.")] = None,
     workers: Annotated[int | None, typer.Option(help="Worker processes; one per core by default.")] = None,
-    dataset: Annotated[str | None, typer.Option(help="Data set, in place of the recipe's.")] = None,
-    model: Annotated[str | None, typer.Option(help="Model or .keras file, in place of the recipe's.")] = None,
-    smoke: Annotated[bool, typer.Option("--smoke", help="Two members, a few steps: does it run at all?")] = False,
+    dataset: Annotated[str | None, typer.Option(help="Data set; by default the recipe's.")] = None,
+    model: Annotated[str | None, typer.Option(help="Model or .keras file; by default the recipe's.")] = None,
+    smoke: Annotated[
+        bool, typer.Option("--smoke", help="Run two members for a few steps, as a test of the recipe.")
+    ] = False,
 ) -> None:
-    """Trains a population, compresses it, corrupts its test set and audits what it forgot. Can be interrupted."""
+    """Train and compress a population, evaluate it and audit what it forgets. An interrupted run can be resumed."""
     import dataclasses
 
     from tfaudit.analysis.study_audit import StudyAudit
@@ -37,29 +39,29 @@ def run(
 
     study = recipe_study(recipe)
     if model is not None and model.endswith(".keras"):
-        model = str(Path(model).absolute())  # workers and later runs must find it
+        model = str(Path(model).absolute())  # workers and later runs may have another working directory
     study = dataclasses.replace(study, dataset=dataset or study.dataset, model=model or study.model)
     if smoke:
         study = study.smoke()
         if not is_available(study.dataset):
-            err.print(f"{study.dataset} is not here: made-up images of its form stand for it")
+            err.print(f"{study.dataset} is not available: synthetic images of the same shape replace it")
             study = dataclasses.replace(study, dataset=f"mock:{study.dataset}")
     if population is not None:
         study = dataclasses.replace(study, population=population)
-    place = directory or Path("runs") / (study.name + "-smoke" * smoke)
+    directory = directory or Path("runs") / (study.name + "-smoke" * smoke)
     try:
-        store = run_study(study, place, workers=workers, progress=progress_for(out))
+        store = run_study(study, directory, workers=workers, progress=progress_for(out))
     except KeyboardInterrupt:
-        err.print("tfaudit: interrupted; the same command goes on from here")
+        err.print("tfaudit: interrupted; run the same command again to resume")
         raise typer.Exit(130) from None
     failures = {f"member {variant}/{member:03d}": text for (variant, member), text in store.failures().items()}
     failures |= {f"condition {split}": text for split, text in store.evaluations.failures().items()}
     if "dense" in store.variants:
         show(StudyAudit.read(store))
-    for what, traceback in failures.items():
-        err.print(f"{what} failed: {traceback.strip().splitlines()[-1]}", markup=False, style="red", soft_wrap=True)
+    for job, traceback in failures.items():
+        err.print(f"{job} failed: {traceback.strip().splitlines()[-1]}", markup=False, style="red", soft_wrap=True)
     if failures:
-        kinds = Counter(what.partition(" ")[0] for what in failures)
+        kinds = Counter(job.partition(" ")[0] for job in failures)
         counted = " and ".join(f"{count} {kind}{'s' * (count > 1)}" for kind, count in kinds.items())
-        err.print(f"{counted} failed; the same command tries {'them' if len(failures) > 1 else 'it'} again")
+        err.print(f"{counted} failed; run the same command again to retry")
         raise typer.Exit(1)

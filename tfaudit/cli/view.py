@@ -1,4 +1,4 @@
-"""`tfaudit view`: the viewer of a study, or of a folder of studies."""
+"""`tfaudit view`: open the viewer of a study, or of a folder of studies."""
 
 from __future__ import annotations
 
@@ -21,21 +21,23 @@ __all__ = ["view"]
 FIRST_PORT = 8501
 
 BUNDLED = "digits"
-"""The recipe whose study is shown to those who have none; its images come with tfaudit's dependencies."""
+"""Recipe of the study that is shown by default; its images come with scikit-learn."""
 
 
 @app.command()
 def view(
     directory: Annotated[
         Path | None,
-        typer.Argument(help="Directory of a study, or a folder of such; runs/digits by default, made if need be."),
+        typer.Argument(
+            help="Directory of a study, or of several; by default runs/digits, which is made if it is missing."
+        ),
     ] = None,
-    port: Annotated[int | None, typer.Option(help="Port; by default the first free one from 8501.")] = None,
+    port: Annotated[int | None, typer.Option(help="Port; by default the first free port from 8501.")] = None,
     address: Annotated[
-        str, typer.Option(help="Whom to serve: this machine alone, or 0.0.0.0 for everybody who reaches it.")
+        str, typer.Option(help="Address to serve: localhost for this machine only, 0.0.0.0 for the network.")
     ] = "localhost",
 ) -> None:
-    """Opens the viewer of a study in the browser."""
+    """Open the viewer of a study in the browser."""
     from tfaudit.store.store import find_studies
 
     if directory is None:
@@ -44,49 +46,50 @@ def view(
             _make(directory)
     find_studies(directory)
     if port is None:
-        port = next(each for each in itertools.count(FIRST_PORT) if _is_free(address, each))
+        port = next(candidate for candidate in itertools.count(FIRST_PORT) if _is_free(address, candidate))
     elif not _is_free(address, port):
-        raise InputError(f"port: {port} is taken, or this user may not open it; another one, or none for a free one")
+        raise InputError("port", f"{port}, which is taken or not permitted", "another port, or none for a free one")
     viewer = Path(importlib.import_module("tfaudit.app").__path__[0]) / "viewer.py"
     options = {
         "server.port": port,
         "server.address": address,
         "server.showEmailPrompt": "false",
         "server.fileWatcherType": "none",
-        "browser.gatherUsageStats": "false",  # predictions and images are nobody else's business
+        "browser.gatherUsageStats": "false",  # predictions and images are private
         "client.toolbarMode": "minimal",
-        "global.disableWidgetStateDuplicationWarning": "true",  # a click in a chart sets what a widget also may
+        "global.disableWidgetStateDuplicationWarning": "true",  # a click in a chart sets the value of a widget
         "theme.light.primaryColor": "#8e4585",
         "theme.dark.primaryColor": "#c983c0",
     }
     flags = [f"--{name}={value}" for name, value in options.items()]
     command = [sys.executable, "-P", "-m", "tfaudit.app", "run", str(viewer), *flags, "--", str(directory)]
     out.file.flush()
-    # -P: modules come from where they are installed, not from the folder in which somebody stands.
-    os.execv(sys.executable, command)  # Streamlit in our place: it alone is interrupted, or ended from outside
+    # -P: modules come from where they are installed, not from the working directory.
+    os.execv(sys.executable, command)  # Streamlit replaces this process and so receives its signals
 
 
 def _make(directory: Path) -> None:
-    """Runs the bundled study, with its progress; an interrupted run goes on where it was."""
+    """Run the bundled study, or resume it."""
     from tfaudit.cli.run import run
 
-    err.print(f"no directory given: {directory} is made for you first, about a minute's work")
+    err.print(f"no directory: making {directory} first, which takes about a minute")
     run(BUNDLED, directory)
 
 
 def _is_free(address: str, port: int) -> bool:
     if not 0 < port < 65536:
         raise InputError("port", str(port), "1 to 65535")
+    unknown = InputError("address", repr(address), "localhost, 0.0.0.0 or an address of this machine")
     try:
         family, kind, protocol, _, place = socket.getaddrinfo(address or "-", port, type=socket.SOCK_STREAM)[0]
     except OSError:
-        raise InputError(f"address: {address!r} is not known here; localhost, 0.0.0.0 or one of this machine") from None
+        raise unknown from None
     with socket.socket(family, kind, protocol) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(place)
-        except OSError as problem:
-            if problem.errno == errno.EADDRNOTAVAIL:
-                raise InputError(f"address: {address!r} is none of this machine's") from None
+        except OSError as error:
+            if error.errno == errno.EADDRNOTAVAIL:
+                raise unknown from None
             return False
     return True

@@ -1,0 +1,255 @@
+"""Predictions of model files on the user's own images, for `tfaudit compare` and `tfaudit gate`."""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import dataclasses
+import itertools
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfaudit.analysis.stored_images import png_of
+from tfaudit.compress.model_files import image_shape, read_model
+from tfaudit.errors import InputError, require
+from tfaudit.models.pretrained import PREPROCESSING
+from tfaudit.predictions import Predictions
+from tfaudit.stats.ranking import RankedClasses
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from tfaudit.datasets.labelled_images import LabelledImages
+
+__all__ = ["ModelPredictions", "predict_models"]
+
+THUMBNAIL = 224
+"""Pixels of the longer side of a thumbnail."""
+
+RESERVED = ("baseline", "dense")
+"""Names that a compressed model cannot have."""
+
+Preprocess = Callable[[np.ndarray], np.ndarray]
+"""Prepares a batch of images for the models."""
+
+
+@dataclasses.dataclass(frozen=True)
+class ModelPredictions:
+    """Predictions of model files for the same labelled images.
+
+    Attributes:
+        baseline: predictions of the uncompressed model, one member.
+        compressed: predictions of each compressed model by its file's stem, made unique; one member each.
+        bytes: size of each model file by name, the baseline's under "baseline".
+        thumbnails: PNGs of at most 224 pixels, one per example; empty by default.
+        notes: facts that a reader needs to know, one sentence each.
+    """
+
+    baseline: Predictions
+    compressed: dict[str, Predictions]
+    bytes: dict[str, int]
+    thumbnails: list[builtins.bytes]
+    notes: tuple[str, ...]
+
+
+def predict_models(
+    baseline: Path,
+    compressed: Sequence[Path],
+    data: str,
+    *,
+    split: str = "test",
+    image_size: int | None = None,
+    crop: int | None = None,
+    preprocess: str = "none",
+    classes: Path | None = None,
+    batch_size: int = 32,
+    limit: int | None = None,
+    console: Console,
+    thumbnails: bool = False,
+) -> ModelPredictions:
+    """Run every model on the same images, which are read batch by batch, once per model.
+
+    Args:
+        baseline: the uncompressed model, a `.keras` or `.tflite` file.
+        compressed: one or more compressed models.
+        data: name of a data set, a folder of images per class, or an `.npz` file; see `labelled_images`.
+        split: of a data set or of a folder with splits.
+        image_size: pixels to which the shorter side is scaled; without `crop` the central square is kept. By default
+            images from a folder are scaled to the size that the models take.
+        crop: pixels of the central square that is cropped after any scaling.
+        preprocess: how the models expect pixels, as in `tfaudit.models.pretrained`.
+        classes: file of class names, one per line or a JSON list, in the order of the models' outputs; for data that
+            hold only some of the classes or sort them differently.
+        batch_size: images per batch.
+        limit: at most this many images.
+        console: where progress is shown if it is a terminal.
+        thumbnails: whether to make thumbnails.
+
+    Raises:
+        InputError: a file that cannot be read, or images, labels and models that do not match.
+    """
+    from tfaudit.datasets.labelled_images import labelled_images
+    from tfaudit.readers.classes import read_class_names
+
+    require(preprocess in PREPROCESSING, "preprocess", preprocess, f"one of {', '.join(PREPROCESSING)}")
+    require(batch_size >= 1, "batch_size", batch_size, "1 or more")
+    require(len(compressed) > 0, "compressed", list(compressed), "one model or more")
+    models = [_ModelFile.read(path) for path in (baseline, *compressed)]
+    notes = []
+    if Path(data).expanduser().is_dir() and image_size is None and crop is None:
+        squares = [model.image_shape[0] for model in models if model.is_square]
+        image_size = next((side for side in squares if side is not None), None)
+        if image_size is not None:
+            notes.append(
+                f"Images are scaled to {image_size} pixels and cropped to the central square, as the models take them; "
+                "--image-size and --crop override this."
+            )
+    channels = models[0].image_shape[-1]
+    images = labelled_images(
+        data, split=split, image_size=image_size, crop=crop, channels=1 if channels == 1 else 3, limit=limit
+    )
+    if classes is not None:
+        images = images.named(read_class_names(classes))
+    prepare = _preprocessing(preprocess, images.image_shape[-1])
+    images = _matched(models, images, prepare)
+    predictions = [_predictions(model, images, prepare, batch_size, console) for model in models]
+    names = _unique([path.stem for path in compressed])
+    pngs = [_png(image) for batch in images.batches(batch_size) for image in batch] if thumbnails else []
+    return ModelPredictions(
+        baseline=predictions[0],
+        compressed=dict(zip(names, predictions[1:], strict=True)),
+        bytes={name: model.path.stat().st_size for name, model in zip(("baseline", *names), models, strict=True)},
+        thumbnails=pngs,
+        notes=tuple(notes),
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class _ModelFile:
+    """A model that was read from a file. Errors about the model name the file.
+
+    Attributes:
+        path: its `.keras` or `.tflite` file.
+        model: the Keras model, or the bytes of the flatbuffer.
+        image_shape: `(H, W, channels)` that the model takes; None for an open side.
+    """
+
+    path: Path
+    model: Any
+    image_shape: tuple[int | None, ...]
+
+    @classmethod
+    def read(cls, path: Path) -> _ModelFile:
+        """Read the file; a flatbuffer needs no TensorFlow."""
+        with _naming(path):
+            model = read_model(path)
+            return cls(path, model, image_shape(model))
+
+    @property
+    def is_square(self) -> bool:
+        """Whether the model takes square images."""
+        return len(self.image_shape) == 3 and self.image_shape[0] == self.image_shape[1]
+
+    def require_shape(self, shape: tuple[int, ...]) -> None:
+        """Raise unless the model takes images of this shape."""
+        expected = self.image_shape
+        if len(expected) == len(shape) and all(side in (None, got) for side, got in zip(expected, shape, strict=True)):
+            return
+        sides = " x ".join("any" if side is None else str(side) for side in expected)
+        scalable = self.is_square and expected[:2] != shape[:2]
+        hint = f"; --image-size {expected[0]} scales images of a folder or data set" if scalable else ""
+        raise InputError(str(self.path), f"images of {' x '.join(map(str, shape))}", f"images of {sides}{hint}")
+
+    def predict(self, batches: Iterable[np.ndarray], *, k: int) -> RankedClasses:
+        """Return the k most probable classes as `tfaudit.predict` does, on all cores."""
+        from tfaudit.compress.litert.inference import predict
+
+        with _naming(self.path):
+            return predict(self.model, batches, k=k, threads=os.cpu_count() or 1)
+
+
+@contextlib.contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Name the file in errors about its model or the model's input; an unreadable image names itself."""
+    try:
+        yield
+    except InputError as error:
+        if error.argument in ("model", "images") and str(path) not in str(error):
+            raise InputError(f"{path}: {error.argument}", error.got, error.expected) from None
+        raise
+
+
+def _preprocessing(mode: str, channels: int | None) -> Preprocess:
+    """Return the preprocessing of a batch of images `(B, H, W, channels)`."""
+    grey_modes = "none, unit or tf, because the images are not RGB"
+    require(channels == 3 or mode not in ("caffe", "torch"), "preprocess", mode, grey_modes)
+    if mode == "none":
+        return lambda batch: batch
+    if mode == "unit":
+        return lambda batch: batch.astype(np.float32) / 255
+    from keras.applications.imagenet_utils import preprocess_input
+
+    return lambda batch: preprocess_input(batch.astype(np.float32), data_format="channels_last", mode=mode)
+
+
+def _matched(models: Sequence[_ModelFile], images: LabelledImages, prepare: Preprocess) -> LabelledImages:
+    """Check that shapes and classes match, with one image through every model, and name every output of the models."""
+    first = next(iter(images.batches(1)))
+    for model in models:
+        model.require_shape(first.shape[1:])
+        outputs = model.predict([prepare(first)], k=sys.maxsize)[0].shape[1]
+        if images.class_names is None:
+            images = images.named([str(i) for i in range(outputs)])
+        elif outputs != len(images.class_names):
+            raise InputError(
+                str(model.path),
+                f"a model of {outputs} classes",
+                f"{len(images.class_names)} as in the data, or --classes FILE with the model's class names",
+            )
+    names = images.class_names or ()
+    largest = images.labels.max()
+    require(largest < len(names), "labels", int(largest), f"0 to {len(names) - 1}, the classes of the models")
+    return images
+
+
+def _predictions(
+    model: _ModelFile, images: LabelledImages, prepare: Preprocess, batch_size: int, console: Console
+) -> Predictions:
+    from rich.progress import Progress
+
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(model.path.name, total=len(images.labels))
+
+        def batches() -> Iterator[np.ndarray]:
+            for batch in images.batches(batch_size):
+                yield prepare(batch)
+                bar.advance(task, len(batch))
+
+        classes, probabilities = model.predict(batches(), k=5)
+    return Predictions(
+        images.labels,
+        classes[None],
+        probabilities[None],
+        class_names=images.class_names,
+        example_ids=images.example_ids,
+    )
+
+
+def _unique(stems: Sequence[str]) -> list[str]:
+    names: list[str] = []
+    for stem in stems:
+        candidates = itertools.chain([stem], (f"{stem}-{i}" for i in itertools.count(2)))
+        names.append(next(name for name in candidates if name not in (*RESERVED, *names)))
+    return names
+
+
+def _png(image: np.ndarray) -> bytes:
+    if image.dtype != np.uint8:  # floats may have any range
+        low, high = float(image.min()), float(image.max())
+        image = ((image - low) * (255 / max(high - low, 1e-12))).astype(np.uint8)
+    return png_of(image[..., :3], THUMBNAIL)
