@@ -49,11 +49,11 @@ def small_cifar(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def lay_metadata(tmp_path: Path) -> Callable[..., Path]:
-    """Writes what TFDS keeps about a prepared set, without its examples: `tfds.testing.mock_data` gives those."""
+def write_metadata(tmp_path: Path) -> Callable[..., Path]:
+    """Writes the metadata of a prepared data set without its examples, which `tfds.testing.mock_data` provides."""
     import tensorflow_datasets as tfds
 
-    def lay(name: str, **splits: int) -> Path:
+    def write(name: str, **splits: int) -> Path:
         builder = tfds.builder(name, data_dir=tmp_path / "mock")
         infos = [
             tfds.core.SplitInfo(
@@ -71,4 +71,4 @@ def lay_metadata(tmp_path: Path) -> Callable[..., Path]:
         builder.info.write_to_directory(builder.data_dir)
         return tmp_path / "mock"
 
-    return lay
+    return write

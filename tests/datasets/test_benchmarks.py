@@ -51,12 +51,12 @@ def test_the_sets_are_numbered_as_their_parents(name):
     assert split_to_test(name) == split
     mock = f"mock:{name}"
     parent = catalogue_entry(name).parent
-    found = loaded(mock, parent)
+    benchmark = loaded(mock, parent)
     assert benchmark_condition(mock).dataset == mock
-    np.testing.assert_array_equal(found.labels, load_dataset(mock, split).labels)
-    assert found.dataset.image_shape == TRAINED[parent][1]
-    assert found.dataset.num_examples == len(set(found.dataset.example_ids)) == MOCK_EXAMPLES
-    assert found.classes is None if allowed is None else found.classes.tolist() == list(range(allowed))
+    np.testing.assert_array_equal(benchmark.labels, load_dataset(mock, split).labels)
+    assert benchmark.dataset.image_shape == TRAINED[parent][1]
+    assert benchmark.dataset.num_examples == len(set(benchmark.dataset.example_ids)) == MOCK_EXAMPLES
+    assert benchmark.classes is None if allowed is None else benchmark.classes.tolist() == list(range(allowed))
 
 
 @pytest.mark.parametrize("name", ["imagenet_a", "imagenet_r", "imagenet_v2", "imagenet2012_corrupted"])
@@ -76,40 +76,40 @@ def test_the_classes_that_may_be_answered_are_those_of_the_whole_set():
 def test_a_model_of_folders_by_wordnet_id_takes_the_set_by_names():
     """In another order, and with classes of its own."""
     names = ("aeroplane", *reversed(IMAGENET))
-    found = load_benchmark("mock:imagenet_a", TrainedModel("photographs", names, (32, 32, 3), image_size=32))
-    assert found.labels.tolist()[:3] == [1000, 999, 998]
-    assert found.classes.tolist() == list(range(993, 1001))
+    benchmark = load_benchmark("mock:imagenet_a", TrainedModel("photographs", names, (32, 32, 3), image_size=32))
+    assert benchmark.labels.tolist()[:3] == [1000, 999, 998]
+    assert benchmark.classes.tolist() == list(range(993, 1001))
 
 
 def test_classes_of_a_set_with_fewer_of_them_are_all_that_may_be_answered():
     names = ("blank", *"9876543210")
-    found = load_benchmark("mock:mnist_corrupted/fog", TrainedModel("folder", names, (28, 28, 1)))
-    assert found.labels.tolist()[:3] == [10, 9, 8]
-    assert found.classes.tolist() == list(range(1, 11))
+    benchmark = load_benchmark("mock:mnist_corrupted/fog", TrainedModel("folder", names, (28, 28, 1)))
+    assert benchmark.labels.tolist()[:3] == [10, 9, 8]
+    assert benchmark.classes.tolist() == list(range(1, 11))
 
 
 def test_images_of_the_models_shape_are_not_scaled():
     """ImageNet-C was cut to 224 pixels when it was made."""
     as_they_are = load_dataset("mock:imagenet2012_corrupted/fog_3", "validation").images
     model = TrainedModel("imagenet2012", IMAGENET, (224, 224, 3), image_size=256, crop=224)
-    found = load_benchmark("mock:imagenet2012_corrupted/fog_3", model)
-    np.testing.assert_array_equal(found.dataset.images, as_they_are)
+    benchmark = load_benchmark("mock:imagenet2012_corrupted/fog_3", model)
+    np.testing.assert_array_equal(benchmark.dataset.images, as_they_are)
     cut = load_benchmark("mock:imagenet_v2/topimages", model, limit=2)
     assert cut.dataset.image_shape == (224, 224, 3)
 
 
 def test_all_configurations_that_are_here():
-    found = expand_wildcards(["imagenet_a", "mock:mnist_corrupted/*", "mock:mnist_corrupted/fog"])
-    assert len(found) == 1 + 16
-    assert found[1] == "mock:mnist_corrupted/identity"
+    names = expand_wildcards(["imagenet_a", "mock:mnist_corrupted/*", "mock:mnist_corrupted/fog"])
+    assert len(names) == 1 + 16
+    assert names[1] == "mock:mnist_corrupted/identity"
     assert len(expand_wildcards(["mock:cifar10_corrupted/*"])) == 19 * 5
     assert all(
         benchmark_condition(name).severity in range(1, 6) for name in expand_wildcards(["mock:cifar10_corrupted/*"])
     )
 
 
-def test_only_configurations_that_are_prepared_count(lay_metadata, monkeypatch):
-    folder = lay_metadata("mnist_corrupted/fog", test=12)
+def test_only_configurations_that_are_prepared_count(write_metadata, monkeypatch):
+    folder = write_metadata("mnist_corrupted/fog", test=12)
     monkeypatch.setenv("TFDS_DATA_DIR", str(folder))
     assert expand_wildcards(["mnist_corrupted/*"]) == ("mnist_corrupted/fog",)
     with pytest.raises(InputError, match=r"'cifar10_corrupted/\*', with none of its 95 configurations prepared in"):

@@ -15,7 +15,7 @@ def draw(path, level, size=(12, 10), mode="RGB"):
     Image.new(mode, size, level if mode == "L" else (level, 0, 255 - level)).save(path)
 
 
-def lay(root, splits=("train", "test"), count=3, **options):
+def write_images(root, splits=("train", "test"), count=3, **options):
     for split in splits:
         for label, name in enumerate(("cat", "dog")):
             for i in range(count):
@@ -24,7 +24,7 @@ def lay(root, splits=("train", "test"), count=3, **options):
 
 
 def test_splits_as_the_folders_give_them(tmp_path):
-    lay(tmp_path / "in", splits=("train", "test", "extra"))
+    write_images(tmp_path / "in", splits=("train", "test", "extra"))
     (tmp_path / "in" / "train" / "cat" / "notes.txt").write_text("passed over")
     prepare("pets", tmp_path / "in", data_dir=tmp_path / "d")
     for split in ("train", "test", "extra"):
@@ -48,13 +48,13 @@ def test_one_layer_sets_a_fifth_aside(tmp_path):
 
 
 def test_grey_images_have_one_channel(tmp_path):
-    lay(tmp_path / "in", mode="L")
+    write_images(tmp_path / "in", mode="L")
     prepare("grey", tmp_path / "in", data_dir=tmp_path / "d")
     assert load_dataset("grey", "test", data_dir=tmp_path / "d").image_shape == (10, 12, 1)
 
 
 def test_sizes_may_vary(tmp_path):
-    root = lay(tmp_path / "in")
+    root = write_images(tmp_path / "in")
     draw(root / "train" / "cat" / "wide.jpg", 5, size=(40, 10))
     draw(root / "train" / "dog" / "grey.jpeg", 5, size=(9, 30), mode="L")
     prepare("pets", root, data_dir=tmp_path / "d")
@@ -66,14 +66,14 @@ def test_sizes_may_vary(tmp_path):
 
 
 def test_a_class_without_images(tmp_path):
-    root = lay(tmp_path / "in")
+    root = write_images(tmp_path / "in")
     (root / "train" / "emu").mkdir()
     with pytest.raises(InputError, match=r"emu: got no image, expected files \.jpg"):
         prepare("pets", root, data_dir=tmp_path / "d")
 
 
 def test_a_class_that_training_lacks(tmp_path):
-    root = lay(tmp_path / "in")
+    root = write_images(tmp_path / "in")
     draw(root / "test" / "emu" / "1.png", 5)
     with pytest.raises(InputError, match="in/test: got classes emu, expected classes that 'train' has too"):
         prepare("pets", root, data_dir=tmp_path / "d")
@@ -106,7 +106,7 @@ def webp() -> bytes:
 
 @pytest.mark.parametrize("content", [b"", b"no image", webp()], ids=["empty", "text", "other format"])
 def test_an_image_that_cannot_be_decoded(tmp_path, content):
-    root = lay(tmp_path / "in")
+    root = write_images(tmp_path / "in")
     (root / "test" / "dog" / "bad.jpg").write_bytes(content)
     with pytest.raises(InputError, match=r"dog/bad.jpg: got an undecodable image"):
         prepare("pets", root, data_dir=tmp_path / "d")
@@ -114,7 +114,7 @@ def test_an_image_that_cannot_be_decoded(tmp_path, content):
 
 
 def test_a_truncated_image(tmp_path):
-    root = lay(tmp_path / "in", size=(64, 64))
+    root = write_images(tmp_path / "in", size=(64, 64))
     path = root / "test" / "dog" / "0.png"
     path.write_bytes(path.read_bytes()[:60])
     with pytest.raises(InputError, match=r"dog/0.png: got an undecodable image"):

@@ -13,8 +13,8 @@ from tfaudit.datasets.pipeline import training_batches
 from tfaudit.errors import InputError
 
 
-def test_cifar10_by_its_tfds_structure(lay_metadata):
-    folder = lay_metadata("cifar10", train=20, test=10)
+def test_cifar10_by_its_tfds_structure(write_metadata):
+    folder = write_metadata("cifar10", train=20, test=10)
     with tfds.testing.mock_data(num_examples=20, data_dir=str(folder)):
         train = load_dataset("cifar10", "train", data_dir=folder)
     assert (train.num_examples, train.image_shape, train.num_classes) == (20, (32, 32, 3), 10)
@@ -23,17 +23,17 @@ def test_cifar10_by_its_tfds_structure(lay_metadata):
     assert train.labels.shape == train.example_ids.shape == (20,)
 
 
-def test_configurations_go_by_a_slash(lay_metadata):
-    folder = lay_metadata("mnist_corrupted/fog", test=7)
+def test_configurations_go_by_a_slash(write_metadata):
+    folder = write_metadata("mnist_corrupted/fog", test=7)
     with tfds.testing.mock_data(num_examples=7, data_dir=str(folder)):
         fog = load_dataset("mnist_corrupted/fog", "test", data_dir=folder)
     assert (fog.name, fog.images.shape) == ("mnist_corrupted/fog", (7, 28, 28, 1))
     assert fog.example_ids[0] == "mnist_corrupted-test.tfrecord-00000-of-00001__0"
 
 
-def test_imagenet_streams_and_takes_one_size(lay_metadata, monkeypatch):
+def test_imagenet_streams_and_takes_one_size(write_metadata, monkeypatch):
     monkeypatch.setattr(loading, "IN_MEMORY_BYTES", 0)
-    folder = lay_metadata("imagenet2012", validation=12)
+    folder = write_metadata("imagenet2012", validation=12)
     with tfds.testing.mock_data(num_examples=12, data_dir=str(folder)):
         asis = load_dataset("imagenet2012", "validation", data_dir=folder)
         assert (asis.image_shape, asis.in_memory, asis.num_classes) == ((None, None, 3), False, 1000)
@@ -86,15 +86,15 @@ def test_names_that_cannot_be_loaded(tmp_path, name, message):
     assert "\n" not in str(error.value)
 
 
-def test_a_missing_split_lists_the_others(lay_metadata):
-    folder = lay_metadata("mnist", train=5, test=5)
+def test_a_missing_split_lists_the_others(write_metadata):
+    folder = write_metadata("mnist", train=5, test=5)
     for split in ("validation", "test[:x%]", "test[:50%", ""):
         with pytest.raises(InputError, match=r"split: got .*, expected one of 'test', 'train' of 'mnist'"):
             load_dataset("mnist", split, data_dir=folder)
 
 
-def test_a_set_that_lost_examples_is_refused(lay_metadata):
-    folder = lay_metadata("mnist", train=5)
+def test_a_set_that_lost_examples_is_refused(write_metadata):
+    folder = write_metadata("mnist", train=5)
     with (
         tfds.testing.mock_data(num_examples=3, data_dir=str(folder)),
         pytest.raises(InputError, match="with 3 examples, expected 5, as its description says"),

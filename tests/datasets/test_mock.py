@@ -74,7 +74,7 @@ def test_splits_differ_and_can_be_sliced():
 
 
 def test_a_mock_is_the_same_in_every_process():
-    """As found in another process and on another day; PNG keeps every bit of NumPy's generator."""
+    """As in another process and on another day; PNG keeps every bit of NumPy's generator."""
     assert zlib.crc32(mock("cifar100").images.tobytes()) == 1_246_447_403
 
 

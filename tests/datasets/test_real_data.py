@@ -12,14 +12,14 @@ pytestmark = pytest.mark.data
 
 @pytest.fixture(scope="session")
 def prepared(real_data, tmp_path_factory):
-    """Lays a set down where no test has yet."""
+    """Prepares a data set in an empty folder."""
     folder = tmp_path_factory.mktemp("tfds")
 
-    def lay(name):
+    def prepared_folder(name):
         prepare(name, real_data / name, data_dir=folder)
         return folder
 
-    return lay
+    return prepared_folder
 
 
 @pytest.mark.slow

@@ -59,11 +59,11 @@ def table(scores, columns=NAMES):
     return pd.DataFrame(scores, columns=list(columns)).assign(id=ids())
 
 
-def same(found, expected, *, probabilities=True):
-    np.testing.assert_array_equal(found.labels, expected.labels)
-    np.testing.assert_array_equal(found.ranked[..., : expected.ranked.shape[2]], expected.ranked)
+def require_same(actual, expected, *, probabilities=True):
+    np.testing.assert_array_equal(actual.labels, expected.labels)
+    np.testing.assert_array_equal(actual.ranked[..., : expected.ranked.shape[2]], expected.ranked)
     if probabilities:
-        np.testing.assert_allclose(found.probabilities, expected.probabilities, rtol=1e-5)
+        np.testing.assert_allclose(actual.probabilities, expected.probabilities, rtol=1e-5)
 
 
 def test_arrays_in_every_form_are_the_same_predictions(write, labels, scores):
@@ -80,14 +80,14 @@ def test_arrays_in_every_form_are_the_same_predictions(write, labels, scores):
         y_npy=labels, y_npz={"labels": labels}, floats_npy=labels.astype(float), y_csv=f"label\n{_lines(labels)}"
     ):
         for files in forms:
-            same(read_predictions(truth, files), expected)
+            require_same(read_predictions(truth, files), expected)
     assert read_predictions(truth, forms[0]).class_names == ("0", "1", "2", "3")
     assert read_predictions(truth, forms[0], k=2).ranked.shape == (MEMBERS, EXAMPLES, 2)
 
 
 def test_logits_are_put_through_softmax(write, labels, scores):
     truth, files = write(y_npy=labels), write(z_npy=np.log(scores) + 7)
-    same(read_predictions(truth[0], files), Predictions.from_scores(labels, scores))
+    require_same(read_predictions(truth[0], files), Predictions.from_scores(labels, scores))
 
 
 def test_top1_in_every_form_is_the_same_predictions(write, labels, scores):
@@ -102,10 +102,10 @@ def test_top1_in_every_form_is_the_same_predictions(write, labels, scores):
         write(t_npz={"top1": top1.astype(float)}),
         write(a_csv=f"prediction\n{_lines(top1[0])}", b_csv=f"class\n{_lines(top1[1] * 1.0)}", c_npy=top1[2]),
     ):
-        found = read_predictions(truth, files)
-        same(found, expected, probabilities=False)
-        assert found.probabilities is None
-        assert found.members == (0, 1, 2)
+        predictions = read_predictions(truth, files)
+        require_same(predictions, expected, probabilities=False)
+        assert predictions.probabilities is None
+        assert predictions.members == (0, 1, 2)
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
@@ -118,31 +118,31 @@ def test_tables_are_joined_by_id_and_columns_by_name(write, labels, scores, rng,
     files = write(**{f"m{i}_{suffix}": member for i, member in enumerate(members)})
     (classes,) = write(names_txt="\n".join(NAMES) + "\n")
     (truth_file,) = write(**{f"y_{suffix}": truth})
-    found = read_predictions(truth_file, files, classes=classes)
-    same(found, Predictions.from_scores(labels, scores))
-    assert found.class_names == tuple(NAMES)
-    assert found.example_ids.tolist() == ids().tolist()
+    predictions = read_predictions(truth_file, files, classes=classes)
+    require_same(predictions, Predictions.from_scores(labels, scores))
+    assert predictions.class_names == tuple(NAMES)
+    assert predictions.example_ids.tolist() == ids().tolist()
     without = read_predictions(truth_file, files)  # the first file's columns give the order
     assert set(without.class_names) == set(NAMES)
-    np.testing.assert_allclose(without.accuracy(), found.accuracy())
+    np.testing.assert_allclose(without.accuracy(), predictions.accuracy())
 
 
 def test_many_members_in_one_table(write, labels, scores):
-    rows = pd.concat([table(each).assign(member=10 + i) for i, each in enumerate(scores)]).sample(
+    rows = pd.concat([table(member).assign(member=10 + i) for i, member in enumerate(scores)]).sample(
         frac=1, random_state=0
     )
     (truth,) = write(y_parquet=pd.DataFrame({"label": labels, "id": ids()}))
-    found = read_predictions(truth, write(all_csv=rows), k=4)
-    order = [found.members.index(10 + i) for i in range(MEMBERS)]
-    np.testing.assert_array_equal(found.ranked[order], Predictions.from_scores(labels, scores).ranked)
+    predictions = read_predictions(truth, write(all_csv=rows), k=4)
+    order = [predictions.members.index(10 + i) for i in range(MEMBERS)]
+    np.testing.assert_array_equal(predictions.ranked[order], Predictions.from_scores(labels, scores).ranked)
 
 
 def test_ids_are_text_with_their_zeros_and_any_column(write, labels):
     rows = pd.DataFrame({"file": [f"{i:03d}" for i in range(EXAMPLES)], "prediction": labels})
     truth, file = write(y_csv=rows.rename(columns={"prediction": "label"}), p_csv=rows[::-1])
-    found = read_predictions(truth, [file], id_name="file")
-    assert found.accuracy() == [1]
-    assert found.example_ids[3] == "003"
+    predictions = read_predictions(truth, [file], id_name="file")
+    assert predictions.accuracy() == [1]
+    assert predictions.example_ids[3] == "003"
     with pytest.raises(InputError, match=r"p.csv: got columns file, prediction, expected a column 'name'"):
         read_predictions(*write(y_csv=rows.assign(name=rows["file"], label=0)), [file], id_name="name")
 
@@ -152,7 +152,7 @@ def test_ids_of_arrays(write, labels, scores):
     truth, file = write(
         y_npz={"labels": labels, "ids": np.arange(EXAMPLES)}, p_npz={"scores": scores[:, order], "ids": order}
     )
-    same(read_predictions(truth, [file]), Predictions.from_scores(labels, scores))
+    require_same(read_predictions(truth, [file]), Predictions.from_scores(labels, scores))
 
 
 def test_text_that_looks_missing_is_a_class_and_quotes_hold_commas(write):
@@ -162,14 +162,14 @@ def test_text_that_looks_missing_is_a_class_and_quotes_hold_commas(write):
     ):
         read_predictions(truth, [file])
     (classes,) = write(c_json=json.dumps(["nan", "NA", "None", "a, b"]))
-    found = read_predictions(truth, [file], classes=classes)
-    assert (found.labels.tolist(), found.top1.tolist()) == ([1, 2, 3], [[2, 0, 3]])
+    predictions = read_predictions(truth, [file], classes=classes)
+    assert (predictions.labels.tolist(), predictions.top1.tolist()) == ([1, 2, 3], [[2, 0, 3]])
 
 
 def test_all_populations_have_the_same_classes(write):
     truth, a, b = write(y_npy=np.array([0, 1]), a_npy=np.array([0, 7]), b_npy=np.array([0, 1]))
-    found = read_populations(truth, {"a": [a], "b": [b]})
-    assert found["a"].num_classes == found["b"].num_classes == 8
+    populations = read_populations(truth, {"a": [a], "b": [b]})
+    assert populations["a"].num_classes == populations["b"].num_classes == 8
 
 
 def test_groups_are_joined_and_may_know_more_examples(write):

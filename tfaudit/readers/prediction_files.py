@@ -172,12 +172,12 @@ def _population(
 
 def _ranked(source: PredictionSource, names: tuple[str, ...], k: int) -> RankedClasses:
     try:
-        classes, probabilities = rank_scores(source.scores(column_order(source, names)), k=k)
+        ranked = rank_scores(source.scores(column_order(source, names)), k=k)
     except InputError as problem:
         if problem.argument != "scores":  # the error names the file already
             raise
         raise InputError(source.where, problem.got, problem.expected) from None
-    return RankedClasses(classes, np.asarray(probabilities, np.float32))
+    return ranked._replace(probabilities=np.asarray(ranked.probabilities, np.float32))
 
 
 def _members(source: PredictionSource) -> list[tuple[str | int | None, np.ndarray]]:
@@ -195,7 +195,9 @@ def _member_rows(truth: Labels, source: PredictionSource, rows: np.ndarray, memb
     positions = _matching_rows(truth.ids, ids, where, reference=str(truth.path), counts=(len(truth.values), len(rows)))
     if ids is not None and len(rows) > len(positions):
         unknown = ids[np.delete(np.arange(len(rows)), positions)]
-        raise InputError(where, f"{len(unknown)} unknown examples: {listed(unknown, 3)}", f"examples of {truth.path}")
+        raise InputError(
+            where, f"{len(unknown)} unknown examples: {listed(unknown.tolist(), 3)}", f"examples of {truth.path}"
+        )
     return positions
 
 
@@ -232,11 +234,15 @@ def _matching_rows(
     positions = pd.Index(ids).get_indexer(pd.Index(wanted))
     if (positions < 0).any():
         missing = wanted[positions < 0]
-        raise InputError(where, f"no rows for {len(missing)} examples: {listed(missing, 3)}", f"those of {reference}")
+        raise InputError(
+            where, f"no rows for {len(missing)} examples: {listed(missing.tolist(), 3)}", f"those of {reference}"
+        )
     return positions
 
 
 def _require_distinct(ids: np.ndarray, where: str) -> None:
     repeated = ids[pd.Index(ids).duplicated()]
     if len(repeated):
-        raise InputError(where, f"{len(repeated)} repeated ids: {listed(np.unique(repeated), 3)}", "distinct ids")
+        raise InputError(
+            where, f"{len(repeated)} repeated ids: {listed(np.unique(repeated).tolist(), 3)}", "distinct ids"
+        )

@@ -22,7 +22,7 @@ def test_the_same_draws_give_the_pixels_of_the_reference(small_photographs, seve
     affine = cv2.getAffineTransform(points, points + rng.uniform(-shift, shift, (3, 2)).astype(np.float32))
     moved = cv2.warpAffine(image.astype(float), affine, (width, height), borderMode=cv2.BORDER_REFLECT_101)
     noise = rng.random((2, height, width), np.float32) * 2.0 - 1
-    right, down = (gaussian(each, sigma, mode="reflect", truncate=3) * strength for each in noise)
+    right, down = (gaussian(field, sigma, mode="reflect", truncate=3) * strength for field in noise)
     rows, columns = np.indices(shape)
     expected = [
         map_coordinates(moved[..., c], (rows + down, columns + right), order=1, mode="reflect") for c in range(3)
@@ -39,7 +39,7 @@ def test_cifars_displacements_grow_with_the_image(small_photographs):
     small, large = (np.stack([cv2.resize(small_photographs[0], (e, e))] * 40) for e in (32, 64))
     for severity in (1, 5):
         far = [
-            np.abs(corrupt(each, "elastic_transform", severity, scale="cifar") - each.astype(float)).mean()
-            for each in (small, large)
+            np.abs(corrupt(images, "elastic_transform", severity, scale="cifar") - images.astype(float)).mean()
+            for images in (small, large)
         ]
         assert far[1] == pytest.approx(far[0], rel=0.25)

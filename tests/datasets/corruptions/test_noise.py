@@ -19,23 +19,23 @@ def test_shot_noise_is_poisson(value, severity, scale, photons):
     shares = stats.poisson.pmf(counts, value / 255 * photons)
     levels = np.rint(np.minimum(counts / photons, 1) * 255).astype(int)
     expected = np.bincount(levels, shares, minlength=256) * 4 * PIXELS
-    found = np.bincount(noisy("shot_noise", value, severity, scale), minlength=256)
+    drawn = np.bincount(noisy("shot_noise", value, severity, scale), minlength=256)
     common = expected > 20
-    assert found[~common].sum() <= expected[~common].sum() + 6 * np.sqrt(expected[~common].sum() + 1)
-    assert (np.abs(found - expected)[common] <= 5 * np.sqrt(expected[common])).all()
+    assert drawn[~common].sum() <= expected[~common].sum() + 6 * np.sqrt(expected[~common].sum() + 1)
+    assert (np.abs(drawn - expected)[common] <= 5 * np.sqrt(expected[common])).all()
 
 
 def test_gaussian_noise_is_normal_rounded_and_clipped():
     edges = np.concatenate([[-np.inf], np.arange(255) + 0.5, [np.inf]])
     expected = np.diff(stats.norm.cdf(edges, 100, 0.08 * 255)) * 4 * PIXELS
-    found = np.bincount(noisy("gaussian_noise", 100), minlength=256)
+    drawn = np.bincount(noisy("gaussian_noise", 100), minlength=256)
     common = expected > 20
-    assert (np.abs(found - expected)[common] <= 5 * np.sqrt(expected[common])).all()
+    assert (np.abs(drawn - expected)[common] <= 5 * np.sqrt(expected[common])).all()
 
 
 def test_impulses_are_half_black_half_white():
-    found = np.bincount(noisy("impulse_noise", 100, 5), minlength=256) / (4 * PIXELS)
-    np.testing.assert_allclose(found[[0, 100, 255]], [0.135, 0.73, 0.135], atol=0.004)
+    shares = np.bincount(noisy("impulse_noise", 100, 5), minlength=256) / (4 * PIXELS)
+    np.testing.assert_allclose(shares[[0, 100, 255]], [0.135, 0.73, 0.135], atol=0.004)
 
 
 def test_speckle_grows_with_the_pixel():

@@ -39,51 +39,45 @@ def _single(*values: float) -> tuple[Constants, ...]:
 
 
 CORRUPTIONS: dict[str, Corruption] = {
-    "gaussian_noise": Corruption(
-        "noise",  # standard deviation, as a share of the pixel range
-        imagenet=_single(0.08, 0.12, 0.18, 0.26, 0.38),
-        cifar=_single(0.04, 0.06, 0.08, 0.09, 0.10),
-    ),
-    "shot_noise": Corruption(
-        "noise",  # photons at full brightness
-        imagenet=_single(60, 25, 12, 5, 3),
-        cifar=_single(500, 250, 100, 75, 50),
-    ),
-    "impulse_noise": Corruption(
-        "noise",  # share of the values
-        imagenet=_single(0.03, 0.06, 0.09, 0.17, 0.27),
-        cifar=_single(0.01, 0.02, 0.03, 0.05, 0.07),
-    ),
+    # standard deviation, as a share of the pixel range
+    "gaussian_noise": Corruption("noise", _single(0.08, 0.12, 0.18, 0.26, 0.38), _single(0.04, 0.06, 0.08, 0.09, 0.10)),
+    # photons at full brightness
+    "shot_noise": Corruption("noise", _single(60, 25, 12, 5, 3), _single(500, 250, 100, 75, 50)),
+    # share of the values
+    "impulse_noise": Corruption("noise", _single(0.03, 0.06, 0.09, 0.17, 0.27), _single(0.01, 0.02, 0.03, 0.05, 0.07)),
+    # radius, sigma of the antialiasing
     "defocus_blur": Corruption(
-        "blur",  # radius, sigma of the antialiasing
-        imagenet=((3, 0.1), (4, 0.5), (6, 0.5), (8, 0.5), (10, 0.5)),
-        cifar=((0.3, 0.4), (0.4, 0.5), (0.5, 0.6), (1, 0.2), (1.5, 0.1)),
+        "blur",
+        ((3, 0.1), (4, 0.5), (6, 0.5), (8, 0.5), (10, 0.5)),
+        ((0.3, 0.4), (0.4, 0.5), (0.5, 0.6), (1, 0.2), (1.5, 0.1)),
     ),
+    # sigma, largest displacement, rounds
     "glass_blur": Corruption(
-        "blur",  # sigma, largest displacement, rounds
-        imagenet=((0.7, 1, 2), (0.9, 2, 1), (1, 2, 3), (1.1, 3, 2), (1.5, 4, 2)),
-        cifar=((0.05, 1, 1), (0.25, 1, 1), (0.4, 1, 1), (0.25, 1, 2), (0.4, 1, 2)),
+        "blur",
+        ((0.7, 1, 2), (0.9, 2, 1), (1, 2, 3), (1.1, 3, 2), (1.5, 4, 2)),
+        ((0.05, 1, 1), (0.25, 1, 1), (0.4, 1, 1), (0.25, 1, 2), (0.4, 1, 2)),
     ),
+    # radius, sigma
     "motion_blur": Corruption(
-        "blur",  # radius, sigma
-        imagenet=((10, 3), (15, 5), (15, 8), (15, 12), (20, 15)),
-        cifar=((6, 1), (6, 1.5), (6, 2), (8, 2), (9, 2.5)),
+        "blur", ((10, 3), (15, 5), (15, 8), (15, 12), (20, 15)), ((6, 1), (6, 1.5), (6, 2), (8, 2), (9, 2.5))
     ),
+    # zoom factors: upper bound, excluded, and step
     "zoom_blur": Corruption(
-        "blur",  # zoom factors: upper bound, excluded, and step
-        imagenet=((1.11, 0.01), (1.16, 0.01), (1.21, 0.02), (1.26, 0.02), (1.31, 0.03)),
-        cifar=((1.06, 0.01), (1.11, 0.01), (1.16, 0.01), (1.21, 0.01), (1.26, 0.01)),
+        "blur",
+        ((1.11, 0.01), (1.16, 0.01), (1.21, 0.02), (1.26, 0.02), (1.31, 0.03)),
+        ((1.06, 0.01), (1.11, 0.01), (1.16, 0.01), (1.21, 0.01), (1.26, 0.01)),
     ),
+    # mean and deviation of the noise, zoom, threshold, radius and sigma of the streaks, weight of the image
     "snow": Corruption(
-        "weather",  # mean and deviation of the noise, zoom, threshold, radius and sigma of the streaks, image weight
-        imagenet=(
+        "weather",
+        (
             (0.1, 0.3, 3, 0.5, 10, 4, 0.8),
             (0.2, 0.3, 2, 0.5, 12, 4, 0.7),
             (0.55, 0.3, 4, 0.9, 12, 8, 0.7),
             (0.55, 0.3, 4.5, 0.85, 12, 8, 0.65),
             (0.55, 0.3, 2.5, 0.85, 12, 12, 0.55),
         ),
-        cifar=(
+        (
             (0.1, 0.2, 1, 0.6, 8, 3, 0.95),
             (0.1, 0.2, 1, 0.5, 10, 4, 0.9),
             (0.15, 0.3, 1.75, 0.55, 10, 4, 0.9),
@@ -91,37 +85,34 @@ CORRUPTIONS: dict[str, Corruption] = {
             (0.3, 0.3, 1.25, 0.65, 14, 12, 0.8),
         ),
     ),
+    # weights of the image and of the frost, scale of the texture
     "frost": Corruption(
-        "weather",  # weights of the image and of the frost, scale of the texture
-        imagenet=((1, 0.4, 1), (0.8, 0.6, 1), (0.7, 0.7, 1), (0.65, 0.7, 1), (0.6, 0.75, 1)),
-        cifar=((1, 0.2, 0.2), (1, 0.3, 0.2), (0.9, 0.4, 0.2), (0.85, 0.4, 0.2), (0.75, 0.45, 0.2)),
+        "weather",
+        ((1, 0.4, 1), (0.8, 0.6, 1), (0.7, 0.7, 1), (0.65, 0.7, 1), (0.6, 0.75, 1)),
+        ((1, 0.2, 0.2), (1, 0.3, 0.2), (0.9, 0.4, 0.2), (0.85, 0.4, 0.2), (0.75, 0.45, 0.2)),
         textured=True,
     ),
+    # density, decay of the fractal's roughness
     "fog": Corruption(
-        "weather",  # density, decay of the fractal's roughness
-        imagenet=((1.5, 2), (2.0, 2), (2.5, 1.7), (2.5, 1.5), (3.0, 1.4)),
-        cifar=((0.2, 3), (0.5, 3), (0.75, 2.5), (1, 2), (1.5, 1.75)),
+        "weather",
+        ((1.5, 2), (2.0, 2), (2.5, 1.7), (2.5, 1.5), (3.0, 1.4)),
+        ((0.2, 3), (0.5, 3), (0.75, 2.5), (1, 2), (1.5, 1.75)),
     ),
-    "brightness": Corruption(
-        "colour",  # added to HSV's value
-        imagenet=_single(0.1, 0.2, 0.3, 0.4, 0.5),
-        cifar=_single(0.05, 0.1, 0.15, 0.2, 0.3),
-    ),
-    "contrast": Corruption(
-        "colour",  # factor
-        imagenet=_single(0.4, 0.3, 0.2, 0.1, 0.05),
-        cifar=_single(0.75, 0.5, 0.4, 0.3, 0.15),
-    ),
+    # added to HSV's value
+    "brightness": Corruption("colour", _single(0.1, 0.2, 0.3, 0.4, 0.5), _single(0.05, 0.1, 0.15, 0.2, 0.3)),
+    # factor
+    "contrast": Corruption("colour", _single(0.4, 0.3, 0.2, 0.1, 0.05), _single(0.75, 0.5, 0.4, 0.3, 0.15)),
+    # strength, sigma, shift of the corners in pixels
     "elastic_transform": Corruption(
-        "digital",  # strength, sigma, shift of the corners in pixels
-        imagenet=(
+        "digital",
+        (
             (244 * 2, 244 * 0.7, 244 * 0.1),
             (244 * 2, 244 * 0.08, 244 * 0.2),
             (244 * 0.05, 244 * 0.01, 244 * 0.02),
             (244 * 0.07, 244 * 0.01, 244 * 0.02),
             (244 * 0.12, 244 * 0.01, 244 * 0.02),
         ),
-        cifar=(
+        (
             (32 * 0, 32 * 0, 32 * 0.08),
             (32 * 0.05, 32 * 0.2, 32 * 0.07),
             (32 * 0.08, 32 * 0.06, 32 * 0.06),
@@ -130,37 +121,25 @@ CORRUPTIONS: dict[str, Corruption] = {
         ),
         cifar_edge=32,
     ),
-    "pixelate": Corruption(
-        "digital",  # share of the edge that remains
-        imagenet=_single(0.6, 0.5, 0.4, 0.3, 0.25),
-        cifar=_single(0.95, 0.9, 0.85, 0.75, 0.65),
-    ),
-    "jpeg_compression": Corruption(
-        "digital",  # quality
-        imagenet=_single(25, 18, 15, 10, 7),
-        cifar=_single(80, 65, 58, 50, 40),
-    ),
-    # The benchmark's four extra corruptions.
-    "speckle_noise": Corruption(
-        "noise",  # standard deviation, as a share of the pixel's value
-        imagenet=_single(0.15, 0.2, 0.35, 0.45, 0.6),
-        cifar=_single(0.06, 0.1, 0.12, 0.16, 0.2),
-    ),
-    "gaussian_blur": Corruption(
-        "blur",  # sigma
-        imagenet=_single(1, 2, 3, 4, 6),
-        cifar=_single(0.4, 0.6, 0.7, 0.8, 1),
-    ),
+    # share of the edge that remains
+    "pixelate": Corruption("digital", _single(0.6, 0.5, 0.4, 0.3, 0.25), _single(0.95, 0.9, 0.85, 0.75, 0.65)),
+    # quality
+    "jpeg_compression": Corruption("digital", _single(25, 18, 15, 10, 7), _single(80, 65, 58, 50, 40)),
+    # The benchmark's four extra corruptions. Standard deviation, as a share of the pixel's value
+    "speckle_noise": Corruption("noise", _single(0.15, 0.2, 0.35, 0.45, 0.6), _single(0.06, 0.1, 0.12, 0.16, 0.2)),
+    # sigma
+    "gaussian_blur": Corruption("blur", _single(1, 2, 3, 4, 6), _single(0.4, 0.6, 0.7, 0.8, 1)),
+    # mean, deviation and sigma of the noise, threshold, strength of water or sigma of mud, 1 for mud
     "spatter": Corruption(
-        "weather",  # mean, deviation and sigma of the noise, threshold, strength of water or sigma of mud, 1 for mud
-        imagenet=(
+        "weather",
+        (
             (0.65, 0.3, 4, 0.69, 0.6, 0),
             (0.65, 0.3, 3, 0.68, 0.6, 0),
             (0.65, 0.3, 2, 0.68, 0.5, 0),
             (0.65, 0.3, 1, 0.65, 1.5, 1),
             (0.67, 0.4, 1, 0.65, 1.5, 1),
         ),
-        cifar=(
+        (
             (0.62, 0.1, 0.7, 0.7, 0.5, 0),
             (0.65, 0.1, 0.8, 0.7, 0.5, 0),
             (0.65, 0.3, 1, 0.69, 0.5, 0),
@@ -168,10 +147,11 @@ CORRUPTIONS: dict[str, Corruption] = {
             (0.65, 0.1, 0.5, 0.68, 0.6, 1),
         ),
     ),
+    # factor of HSV's saturation, added to it
     "saturate": Corruption(
-        "colour",  # factor of HSV's saturation, added to it
-        imagenet=((0.3, 0), (0.1, 0), (2, 0), (5, 0.1), (20, 0.2)),
-        cifar=((0.3, 0), (0.1, 0), (1.5, 0), (2, 0.1), (2.5, 0.2)),
+        "colour",
+        ((0.3, 0), (0.1, 0), (2, 0), (5, 0.1), (20, 0.2)),
+        ((0.3, 0), (0.1, 0), (1.5, 0), (2, 0.1), (2.5, 0.2)),
     ),
 }
 """Every corruption by its name: the benchmark's 15, then its 4 extra ones.
