@@ -56,7 +56,7 @@ def gate(
     json: Annotated[Path | None, typer.Option(help="Write the whole verdict as JSON here.")] = None,
     **flags: float | None,
 ) -> None:
-    """Check compressed models against limits on what they may lose: exit code 0 pass, 1 fail, 2 cannot judge.
+    """Check compressed models against limits: exit code 0 pass, 1 fail, 2 cannot judge.
 
     A drop fails beyond its limit if chance does not explain it, and passes within it if the data would have shown a
     drop as large as the limit. Otherwise the gate says how much more data it takes; in JUnit XML that is an error.
