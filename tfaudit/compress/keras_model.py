@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from typing import cast
+from typing import Any, cast
 
 import keras
 import numpy as np
@@ -46,7 +46,7 @@ def require_keras_model(model: object, expected: str = "a Keras 3 model") -> ker
     return model
 
 
-def check_model(model: object) -> keras.Model:
+def check_model(model: Any) -> keras.Model:
     """Return the model itself if it is a built Keras 3 model with one input and one output.
 
     Raises:

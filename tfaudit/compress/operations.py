@@ -134,24 +134,14 @@ def _size(tensor: Any) -> int:
     return math.prod(tensor.shape.as_list())
 
 
-def _convolution(operation: Any) -> int:
-    kernel = operation.inputs[1].shape.as_list()  # (sides, channels of a group, filters)
-    return _size(operation.outputs[0]) * math.prod(kernel[:-1])
-
-
-def _depthwise(operation: Any) -> int:
-    kernel = operation.inputs[1].shape.as_list()  # (height, width, channels, multiplier)
-    return _size(operation.outputs[0]) * kernel[0] * kernel[1]
-
-
-def _transposed(operation: Any) -> int:
-    kernel = operation.inputs[
-        1
-    ].shape.as_list()  # (sides, filters, channels); every input is multiplied with all of them
-    return _size(operation.inputs[2]) * math.prod(kernel[:-1])
+def _kernel_size(operation: Any, end: int) -> int:
+    """Return the product of the sides of the kernel before `end`."""
+    return math.prod(operation.inputs[1].shape.as_list()[:end])
 
 
 def _matrices(transposed: str) -> Callable[[Any], int]:
+    """Return a function that counts a matrix product whose first factor may be `transposed`."""
+
     def macs(operation: Any) -> int:
         inner = operation.inputs[0].shape.as_list()[-2 if operation.get_attr(transposed) else -1]
         return _size(operation.outputs[0]) * inner
@@ -172,11 +162,14 @@ def _einsum(operation: Any) -> int:
 
 
 _MACS: dict[str, Callable[[Any], int]] = {
-    "Conv2D": _convolution,
-    "Conv3D": _convolution,
-    "DepthwiseConv2dNative": _depthwise,
-    "Conv2DBackpropInput": _transposed,
-    "Conv3DBackpropInputV2": _transposed,
+    # kernel: (sides, channels of a group, filters)
+    "Conv2D": lambda operation: _size(operation.outputs[0]) * _kernel_size(operation, -1),
+    "Conv3D": lambda operation: _size(operation.outputs[0]) * _kernel_size(operation, -1),
+    # kernel: (height, width, channels, multiplier)
+    "DepthwiseConv2dNative": lambda operation: _size(operation.outputs[0]) * _kernel_size(operation, 2),
+    # kernel: (sides, filters, channels); every input is multiplied with all of them
+    "Conv2DBackpropInput": lambda operation: _size(operation.inputs[2]) * _kernel_size(operation, -1),
+    "Conv3DBackpropInputV2": lambda operation: _size(operation.inputs[2]) * _kernel_size(operation, -1),
     "MatMul": _matrices("transpose_a"),
     "BatchMatMulV2": _matrices("adj_x"),
     "BatchMatMulV3": _matrices("adj_x"),

@@ -1,13 +1,9 @@
 """AlexNet (Krizhevsky 2014), as in torchvision and in a form for small images."""
 
-from __future__ import annotations
+import keras
+from keras import layers
 
-from typing import TYPE_CHECKING
-
-from tfaudit.models.width import scaled_width
-
-if TYPE_CHECKING:
-    import keras
+from tfaudit.models.blocks import scaled_width
 
 __all__ = ["alexnet"]
 
@@ -27,8 +23,6 @@ def alexnet(images: keras.KerasTensor, *, small: bool = False, width: float = 1.
         small: whether to build the form for small images.
         width: multiple of the published filters and units.
     """
-    from keras import layers
-
     kernels = (3, 3, 3, 3, 3) if small else (11, 5, 3, 3, 3)
     strides = (2 if small else 4, 1, 1, 1, 1)
     x = images

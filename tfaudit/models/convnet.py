@@ -1,14 +1,11 @@
 """A small convolutional network that trains on the embedded digits in seconds."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from tfaudit.models.width import scaled_width
+import keras
+from keras import layers
 
-if TYPE_CHECKING:
-    import keras
+from tfaudit.models.blocks import scaled_width
 
 __all__ = ["digits_convnet"]
 
@@ -24,8 +21,6 @@ def digits_convnet(
         units: units of the dense layer.
         width: multiple of both.
     """
-    from keras import layers
-
     x = images
     for i, count in enumerate(filters, start=1):
         x = layers.Conv2D(scaled_width(count, width), 3, padding="same", activation="relu", name=f"conv{i}")(x)

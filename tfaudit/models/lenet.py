@@ -1,13 +1,9 @@
 """LeNet-5, in the versions of two papers."""
 
-from __future__ import annotations
+import keras
+from keras import layers
 
-from typing import TYPE_CHECKING
-
-from tfaudit.models.width import scaled_width
-
-if TYPE_CHECKING:
-    import keras
+from tfaudit.models.blocks import scaled_width
 
 __all__ = ["lenet_p", "lenet_r"]
 
@@ -23,8 +19,6 @@ def lenet_p(images: keras.KerasTensor, *, width: float = 1.0) -> keras.KerasTens
 
 
 def _lenet(images: keras.KerasTensor, kernel: int, padding: str, width: float) -> keras.KerasTensor:
-    from keras import layers
-
     x = layers.Conv2D(scaled_width(6, width), kernel, padding=padding, activation="relu", name="conv1")(images)
     x = layers.MaxPooling2D(name="pool1")(x)
     x = layers.Conv2D(scaled_width(16, width), kernel, activation="relu", name="conv2")(x)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tfaudit.compress.model_files import load_keras
 from tfaudit.errors import InputError, require
@@ -19,6 +19,19 @@ MEANS, DEVIATIONS = (123.675, 116.28, 103.53), (58.395, 57.12, 57.375)
 
 CAFFE_MEANS = (103.939, 116.779, 123.68)
 """Of blue, green and red, as in the Caffe networks."""
+
+PREPROCESSING: dict[str, tuple[Any, Any] | None] = {
+    "none": None,
+    "unit": (1 / 255, 0.0),
+    "tf": (1 / 127.5, -1.0),
+    "caffe": (1.0, [-mean for mean in CAFFE_MEANS]),
+    "torch": (
+        [1 / deviation for deviation in DEVIATIONS],
+        [-mean / deviation for mean, deviation in zip(MEANS, DEVIATIONS, strict=True)],
+    ),
+}
+"""Scale and offset of pixels by name; all but "none" and "unit" as `keras.applications.imagenet_utils`. "caffe" also
+reverses the channels."""
 
 
 def load_pretrained(path: str | Path, input_shape: Sequence[int | None], preprocess: str = "none") -> keras.Model:
@@ -46,47 +59,9 @@ def load_pretrained(path: str | Path, input_shape: Sequence[int | None], preproc
         raise InputError(
             "model", f"{place}, which takes images {shape}", f"{tuple(input_shape)}, those of the data set"
         )
-    images = keras.Input(tuple(input_shape), name="images")
-    return keras.Model(images, inner(PREPROCESSING[preprocess](images)), name=f"{inner.name}_on_pixels")
-
-
-def _none(images: keras.KerasTensor) -> keras.KerasTensor:
-    return images
-
-
-def _unit(images: keras.KerasTensor) -> keras.KerasTensor:
-    from keras import layers
-
-    return layers.Rescaling(1 / 255, name="unit")(images)
-
-
-def _tf(images: keras.KerasTensor) -> keras.KerasTensor:
-    from keras import layers
-
-    return layers.Rescaling(1 / 127.5, -1, name="tf")(images)
-
-
-def _caffe(images: keras.KerasTensor) -> keras.KerasTensor:
-    from keras import layers
-
-    # Slices and a concatenation can be quantized; TensorFlow Lite has no fixed-point reversal.
-    bgr = layers.Concatenate(name="bgr")([images[..., 2:3], images[..., 1:2], images[..., 0:1]])
-    return layers.Rescaling(1.0, [-mean for mean in CAFFE_MEANS], name="caffe")(bgr)
-
-
-def _torch(images: keras.KerasTensor) -> keras.KerasTensor:
-    from keras import layers
-
-    scales = [1 / deviation for deviation in DEVIATIONS]
-    offsets = [-mean / deviation for mean, deviation in zip(MEANS, DEVIATIONS, strict=True)]
-    return layers.Rescaling(scales, offsets, name="torch")(images)
-
-
-PREPROCESSING: dict[str, Callable[[keras.KerasTensor], keras.KerasTensor]] = {
-    "none": _none,
-    "unit": _unit,
-    "tf": _tf,
-    "caffe": _caffe,
-    "torch": _torch,
-}
-"""By name; all but "none" and "unit" as in `keras.applications.imagenet_utils.preprocess_input`."""
+    images = scaled = keras.Input(tuple(input_shape), name="images")
+    if preprocess == "caffe":  # Slices and a concatenation can be quantized; TensorFlow Lite has no integer reversal.
+        scaled = keras.layers.Concatenate(name="bgr")([images[..., 2:3], images[..., 1:2], images[..., 0:1]])
+    if rescaling := PREPROCESSING[preprocess]:
+        scaled = keras.layers.Rescaling(*rescaling, name=preprocess)(scaled)
+    return keras.Model(images, inner(scaled), name=f"{inner.name}_on_pixels")

@@ -1,13 +1,12 @@
 """Registry of architectures: models by name, from pixels 0..255 to logits."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import keras
 import numpy as np
 
 from tfaudit.errors import InputError, require
@@ -18,9 +17,6 @@ from tfaudit.models.resnet import resnet
 from tfaudit.models.resnet_imagenet import resnet18, resnet50
 from tfaudit.models.vgg import vgg11
 from tfaudit.models.wide_resnet import wide_resnet
-
-if TYPE_CHECKING:
-    import keras
 
 __all__ = ["build_model", "model_names"]
 
@@ -107,8 +103,6 @@ def build_model(
     allowed = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.name not in fixed]
     for option in options:
         require(option in allowed, "options", option, f"options of {name!r}: {', '.join(allowed)}")
-
-    import keras
 
     scale, offset = _rescaling(mean, std, channels=shape[2])
     images = keras.Input(shape, name="images")

@@ -1,15 +1,11 @@
 """Residual networks for CIFAR (He et al. 2016, section 4.2)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from tfaudit.models.convolution import batch_norm, convolution
-from tfaudit.models.width import scaled_width
+import keras
+from keras import layers
 
-if TYPE_CHECKING:
-    import keras
+from tfaudit.models.blocks import batch_norm, convolution, scaled_width
 
 __all__ = ["resnet"]
 
@@ -31,8 +27,6 @@ def resnet(
         width: multiple of the published filters.
         blocks: number of blocks of each stage instead of n, for trials.
     """
-    from keras import layers
-
     widths = [scaled_width(filters, width) for filters in WIDTHS]
     counts = blocks or [(depth - 2) // 6] * len(WIDTHS)
     x = layers.ReLU(name="relu1")(_conv_bn(images, widths[0], stride=1, name="conv1"))
@@ -44,9 +38,6 @@ def resnet(
 
 
 def _block(x: keras.KerasTensor, filters: int, stride: int, name: str) -> keras.KerasTensor:
-    import keras
-    from keras import layers
-
     y = layers.ReLU(name=f"{name}_relu1")(_conv_bn(x, filters, stride, name=f"{name}_conv1"))
     y = _conv_bn(y, filters, stride=1, name=f"{name}_conv2")
     if stride > 1:

@@ -1,21 +1,17 @@
 """Residual networks for ImageNet (He et al. 2016, section 4.1)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
-from tfaudit.models.convolution import batch_norm, convolution
-from tfaudit.models.width import scaled_width
+import keras
+from keras import layers
 
-if TYPE_CHECKING:
-    import keras
+from tfaudit.models.blocks import batch_norm, convolution, scaled_width
 
 __all__ = ["resnet18", "resnet50"]
 
 WIDTHS = (64, 128, 256, 512)
 
-Block = Callable[["keras.KerasTensor", int, int, str], "keras.KerasTensor"]
+Block = Callable[[keras.KerasTensor, int, int, str], keras.KerasTensor]
 
 
 def resnet18(
@@ -54,8 +50,6 @@ def resnet50(
 def _stages(
     images: keras.KerasTensor, block: Block, counts: Sequence[int], small: bool, width: float
 ) -> keras.KerasTensor:
-    from keras import layers
-
     widths = [scaled_width(filters, width) for filters in WIDTHS]
     x = _conv_bn(images, widths[0], 3 if small else 7, 1 if small else 2, name="conv1")
     x = layers.ReLU(name="relu1")(x)
@@ -69,15 +63,11 @@ def _stages(
 
 
 def _basic_block(x: keras.KerasTensor, filters: int, stride: int, name: str) -> keras.KerasTensor:
-    from keras import layers
-
     y = layers.ReLU(name=f"{name}_relu1")(_conv_bn(x, filters, 3, stride, name=f"{name}_conv1"))
     return _add(x, _conv_bn(y, filters, 3, name=f"{name}_conv2", gamma="zeros"), stride, name, "relu2")
 
 
 def _bottleneck_block(x: keras.KerasTensor, filters: int, stride: int, name: str) -> keras.KerasTensor:
-    from keras import layers
-
     y = layers.ReLU(name=f"{name}_relu1")(_conv_bn(x, filters, 1, name=f"{name}_conv1"))
     y = layers.ReLU(name=f"{name}_relu2")(_conv_bn(y, filters, 3, stride, name=f"{name}_conv2"))
     return _add(x, _conv_bn(y, 4 * filters, 1, name=f"{name}_conv3", gamma="zeros"), stride, name, "relu3")
@@ -88,8 +78,6 @@ def _add(x: keras.KerasTensor, y: keras.KerasTensor, stride: int, name: str, rel
 
     The last BatchNorm of a block starts with gamma 0, so each block starts as its shortcut.
     """
-    from keras import layers
-
     if stride > 1 or x.shape[-1] != y.shape[-1]:
         x = _conv_bn(x, y.shape[-1], 1, stride, name=f"{name}_shortcut")
     return layers.ReLU(name=f"{name}_{relu}")(layers.Add(name=f"{name}_add")([x, y]))

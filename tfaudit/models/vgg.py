@@ -1,13 +1,9 @@
 """VGG-11 (Simonyan and Zisserman 2015, configuration A)."""
 
-from __future__ import annotations
+import keras
+from keras import layers
 
-from typing import TYPE_CHECKING
-
-from tfaudit.models.width import scaled_width
-
-if TYPE_CHECKING:
-    import keras
+from tfaudit.models.blocks import scaled_width
 
 __all__ = ["vgg11"]
 
@@ -25,8 +21,6 @@ def vgg11(images: keras.KerasTensor, *, width: float = 1.0) -> keras.KerasTensor
         images: normalised images `(B, H, W, C)`.
         width: multiple of the published filters and units.
     """
-    from keras import layers
-
     x, number = images, 0
     for stage, widths in enumerate(STAGES, start=1):
         for filters in widths:

@@ -1,15 +1,10 @@
 """Wide residual networks (Zagoruyko and Komodakis 2016)."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import keras
+from keras import layers
 
 from tfaudit.errors import require
-from tfaudit.models.convolution import batch_norm, convolution
-from tfaudit.models.width import scaled_width
-
-if TYPE_CHECKING:
-    import keras
+from tfaudit.models.blocks import batch_norm, convolution, scaled_width
 
 __all__ = ["wide_resnet"]
 
@@ -33,8 +28,6 @@ def wide_resnet(
     Raises:
         InputError: no such depth or widening.
     """
-    from keras import layers
-
     require(depth >= 10 and (depth - 4) % 6 == 0, "depth", depth, "6 n + 4, such as 10, 16, 22 or 28")
     require(widening >= 1, "widening", widening, "1 or more")
     x = _conv(images, scaled_width(WIDTHS[0], width), name="conv1")
@@ -46,8 +39,6 @@ def wide_resnet(
 
 
 def _block(x: keras.KerasTensor, filters: int, stride: int, name: str) -> keras.KerasTensor:
-    from keras import layers
-
     active = _active(x, name=f"{name}_conv1")
     y = _conv(active, filters, stride=stride, name=f"{name}_conv1")
     y = _conv(_active(y, name=f"{name}_conv2"), filters, name=f"{name}_conv2")
@@ -57,8 +48,6 @@ def _block(x: keras.KerasTensor, filters: int, stride: int, name: str) -> keras.
 
 
 def _active(x: keras.KerasTensor, name: str) -> keras.KerasTensor:
-    from keras import layers
-
     return layers.ReLU(name=f"{name}_relu")(batch_norm(x, name=f"{name}_bn"))
 
 

@@ -74,7 +74,7 @@ def test_solids_and_attention_too():
     inputs = keras.Input((5, 8))
     attention = keras.Model(inputs, layers.MultiHeadAttention(2, 3)(inputs, inputs))
     for model in (solid, attention):
-        assert read_flatbuffer(quantize(model, "float32")).products.flops == keras_operations(model).flops
+        assert read_flatbuffer(quantize(model, "float32")).operations.flops == keras_operations(model).flops
 
 
 def test_bytes_that_are_no_flatbuffer():

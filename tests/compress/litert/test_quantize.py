@@ -155,8 +155,8 @@ def test_a_failure_shows_the_chatter_in_the_exception(capfd):
     message = str(caught.value)
     assert message.startswith("kind 'float32': TensorFlow Lite cannot convert 'odd'")
     assert "Betainc" in message
-    assert "What the converter printed:\n" in message
-    assert message.rpartition("What the converter printed:\n")[2].strip()
+    assert "Output of the converter:\n" in message
+    assert message.rpartition("Output of the converter:\n")[2].strip()
     assert capfd.readouterr() == ("", "")
 
 
@@ -214,6 +214,6 @@ def test_the_tolerance_has_room_for_rounding_only(model):
     assert np.abs(flatbuffer(IMAGES) - expected).max() < module.TOLERANCE / 100 * np.abs(expected).max()
 
 
-def test_the_readme_lists_every_kind():
-    readme = (Path(__file__).parents[3] / "README.md").read_text()
-    assert all(f"`{kind}`" in readme for kind in module.KINDS)
+def test_the_documentation_lists_every_kind():
+    documentation = (Path(__file__).parents[3] / "docs" / "shipping.md").read_text()
+    assert all(f"`{kind}`" in documentation for kind in module.KINDS)

@@ -51,7 +51,7 @@ def test_masks_may_be_replaced_between_fits_and_the_model_is_free_afterwards():
     assert all((kernel.numpy() != 0).all() for kernel in find_kernels(model).values())
 
 
-def test_a_model_that_was_trained_before_heeds_the_masks():
+def test_a_model_that_was_trained_before_obeys_the_masks():
     model = small_model()
     fit(model)
     masks = prune(model, 0.5)

@@ -64,7 +64,7 @@ def test_members_share_one_trace(schedule):
     assert model.traces == dense == traces + 1
     compiled(model)
     reset(model, start)
-    fit(model, pruning)  # compiled anew: must trace anew
+    fit(model, pruning)  # compiled again: must trace again
     assert model.traces > dense
     assert zeros(model) == zeros_at(0.8)
 

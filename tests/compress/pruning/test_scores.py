@@ -5,7 +5,7 @@ import pytest
 
 from tfaudit.compress.pruning.scores import GRANULARITIES, draws_for, magnitude, score_inputs
 
-README = Path(__file__).parents[3] / "README.md"
+DOCUMENTATION = Path(__file__).parents[3] / "docs" / "pruning.md"
 
 
 @pytest.mark.parametrize("method", GRANULARITIES["weight"])
@@ -32,8 +32,8 @@ def test_draws_depend_on_seed_and_position_alone():
     assert ((first >= 0) & (first < 1)).all()
 
 
-def test_the_readme_lists_every_method():
-    rows = [line for line in README.read_text().splitlines() if line.startswith("| `")]
+def test_the_documentation_lists_every_method():
+    rows = [line for line in DOCUMENTATION.read_text().splitlines() if line.startswith("| `")]
     for granularity, methods in GRANULARITIES.items():
         listed = " ".join(row for row in rows if f"{granularity}s" in row.split("|")[2])
         assert all(f"`{method}`" in listed for method in methods)

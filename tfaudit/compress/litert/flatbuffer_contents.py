@@ -156,40 +156,20 @@ def _size(tensor: Any) -> int:
     return 1 if tensor.shape is None else math.prod(map(int, tensor.shape))
 
 
-def _convolution(operands: list[list[int]], result: list[int], _: Any) -> int:
-    return math.prod(result) * math.prod(operands[1][1:])  # (filters, height, width, channels of a group)
-
-
-def _depthwise(operands: list[list[int]], result: list[int], _: Any) -> int:
-    return math.prod(result) * math.prod(operands[1][1:3])  # (1, height, width, channels of the result)
-
-
-def _solid(operands: list[list[int]], result: list[int], _: Any) -> int:
-    return math.prod(result) * math.prod(operands[1][:-1])  # (depth, height, width, channels, filters)
-
-
-def _transposed(operands: list[list[int]], result: list[int], _: Any) -> int:
-    return math.prod(operands[2]) * math.prod(
-        operands[1][:-1]
-    )  # channels last; every input is multiplied with the rest
-
-
-def _fully_connected(operands: list[list[int]], result: list[int], _: Any) -> int:
-    return math.prod(result) * operands[1][-1]
-
-
-def _matrices(operands: list[list[int]], result: list[int], operator: Any) -> int:
-    return math.prod(result) * operands[0][-2 if operator.builtinOptions.adjX else -1]
-
-
 _MACS: dict[str, Callable[[list[list[int]], list[int], Any], int]] = {
-    "CONV_2D": _convolution,
-    "DEPTHWISE_CONV_2D": _depthwise,
-    "CONV_3D": _solid,
-    "TRANSPOSE_CONV": _transposed,
-    "CONV_3D_TRANSPOSE": _transposed,
-    "FULLY_CONNECTED": _fully_connected,
-    "BATCH_MATMUL": _matrices,
+    # kernel: (filters, height, width, channels of a group)
+    "CONV_2D": lambda operands, result, _: math.prod(result) * math.prod(operands[1][1:]),
+    # kernel: (1, height, width, channels of the result)
+    "DEPTHWISE_CONV_2D": lambda operands, result, _: math.prod(result) * math.prod(operands[1][1:3]),
+    # kernel: (depth, height, width, channels, filters)
+    "CONV_3D": lambda operands, result, _: math.prod(result) * math.prod(operands[1][:-1]),
+    # kernel: channels last; every input is multiplied with the rest
+    "TRANSPOSE_CONV": lambda operands, result, _: math.prod(operands[2]) * math.prod(operands[1][:-1]),
+    "CONV_3D_TRANSPOSE": lambda operands, result, _: math.prod(operands[2]) * math.prod(operands[1][:-1]),
+    "FULLY_CONNECTED": lambda operands, result, _: math.prod(result) * operands[1][-1],
+    "BATCH_MATMUL": lambda operands, result, operator: (
+        math.prod(result) * operands[0][-2 if operator.builtinOptions.adjX else -1]
+    ),
 }
 _OPAQUE = {
     *("CUSTOM", "CALL", "IF", "WHILE", "STABLEHLO_COMPOSITE", "STABLEHLO_CONVOLUTION", "STABLEHLO_DOT_GENERAL"),

@@ -137,18 +137,10 @@ def _calls(timer: timeit.Timer) -> int:
 
 def _table(times: pd.DataFrame) -> pd.DataFrame:
     """Return a row per model from milliseconds by round (rows) and model (columns)."""
-    ratios = times.div(times.iloc[:, 0], axis=0)
-    quartiles = {"q25": 0.25, "median": 0.5, "q75": 0.75}
-    ms, ratio = (table.quantile(list(quartiles.values())).set_axis(quartiles, axis=0).T for table in (times, ratios))
-    return pd.DataFrame(
-        {
-            "model": list(times.columns),
-            "latency_ms": ms["median"].to_numpy(),
-            "q25_ms": ms["q25"].to_numpy(),
-            "q75_ms": ms["q75"].to_numpy(),
-            "least_ms": times.min().to_numpy(),
-            "ratio": ratio["median"].to_numpy(),
-            "ratio_q25": ratio["q25"].to_numpy(),
-            "ratio_q75": ratio["q75"].to_numpy(),
-        }
-    )
+    columns: dict[str, pd.Series] = {}
+    for table, (low, median, high) in (
+        (times, ("q25_ms", "latency_ms", "q75_ms")),
+        (times.div(times.iloc[:, 0], axis=0), ("ratio_q25", "ratio", "ratio_q75")),
+    ):
+        columns |= {name: table.quantile(level) for name, level in ((low, 0.25), (median, 0.5), (high, 0.75))}
+    return pd.DataFrame({**columns, "least_ms": times.min()}).rename_axis("model").reset_index()

@@ -1,13 +1,29 @@
-"""Convolutions of residual networks: without bias, with equal padding on all sides."""
+"""Building blocks of architectures: scaled widths, and convolutions of residual networks."""
 
-from __future__ import annotations
+import keras
+from keras import layers
 
-from typing import TYPE_CHECKING
+from tfaudit.errors import require
 
-if TYPE_CHECKING:
-    import keras
+__all__ = ["batch_norm", "convolution", "scaled_width"]
 
-__all__ = ["batch_norm", "convolution"]
+
+def scaled_width(units: int, width: float) -> int:
+    """Return the filters or units of a layer at a multiple of the published width; at least 1.
+
+    Args:
+        units: published number of filters or units.
+        width: multiple; 1.0 as published, less for trials.
+
+    Raises:
+        InputError: `width` is not positive.
+
+    Example:
+        >>> scaled_width(64, 0.125), scaled_width(6, 0.01)
+        (8, 1)
+    """
+    require(0 < width < float("inf"), "width", width, "a positive number, 1.0 as published")
+    return max(round(units * width), 1)
 
 
 def convolution(
@@ -18,8 +34,6 @@ def convolution(
     With "same" padding, TensorFlow centres strided kernels one pixel away from those of PyTorch, Caffe and He et al.,
     and from the pixels that a strided shortcut selects.
     """
-    from keras import layers
-
     padding = "same"
     if stride > 1 and kernel > 1:
         x, padding = layers.ZeroPadding2D(kernel // 2, name=f"{name}_pad")(x), "valid"
@@ -28,6 +42,4 @@ def convolution(
 
 def batch_norm(x: keras.KerasTensor, *, name: str, gamma: str = "ones") -> keras.KerasTensor:
     """Apply batch normalisation with momentum 0.9 and epsilon 1e-5, as in the residual networks of all papers."""
-    from keras import layers
-
     return layers.BatchNormalization(momentum=0.9, epsilon=1e-5, gamma_initializer=gamma, name=name)(x)
