@@ -1,4 +1,4 @@
-"""What compression buys, in a report: counted always, timed where `tfaudit cost` was run."""
+"""The section on costs: counted always, timed where `tfaudit cost` was run."""
 
 import pandas as pd
 
@@ -25,7 +25,7 @@ def test_measured_figures_stand_beside_the_accuracy(tmp_path):
     shown = cells(table)
     assert shown["variant"] == ("dense", "magnitude 90 %", "fixed-point int8")
     assert shown["zeros"] == ("0", "90", "2")
-    assert shown["effective"] == ("2", "0.2", "2")
+    assert shown["effective Mflops"] == ("2", "0.2", "2")
     assert shown["of dense"] == ("1.00", "0.75", "0.50")
     assert [figure.name for figure in section.figures] == ["costs"]
     assert not section.notes

@@ -26,7 +26,7 @@ def test_harm():
 def test_nothing_changes():
     line = said(population(1), population(1))
     assert line.accuracy.startswith("Mean top-1 accuracy stays within 0.05 points")
-    assert line.classes == "There is no evidence that any of 5 classes fares differently from the rest."
+    assert line.classes == "There is no evidence that any of 5 classes changes differently from the rest."
     assert line.images == "No image changes its modal label."
 
 
@@ -45,8 +45,8 @@ def test_images_beyond_chance():
     )
     null = chance(before, population(3)).pies
     assert said(before, population(3)).images == (
-        f"{null.observed} images change their modal label ({null.observed / 2:.1f}\u00a0%), no more than chance gives: "
-        f"{null.mean:.3g} would if compression did nothing (p\u00a0= {null.p:.2g})."
+        f"{null.observed} images change their modal label ({null.observed / 2:.1f}\u00a0%), no more than "
+        f"expected by chance: {null.mean:.3g} would if compression did nothing (p\u00a0= {null.p:.2g})."
     )
     few = [population(i, members=2, hurt=[3] * i) for i in range(2)]
     assert said(*few).images.endswith("would by chance, and there are too few members to tell the two apart.")
@@ -69,7 +69,7 @@ def test_no_more_than_chance():
         counts = summary({"dense": before, "int8": after}).impacts["int8"].summary()
         if 0 < counts["significant"] <= 2 and not counts["significant_holm"]:
             break
-    assert "no more than chance" in said(before, after).classes
+    assert "no more than by chance" in said(before, after).classes
 
 
 def test_single_members():

@@ -108,4 +108,4 @@ def test_single_members(tmp_path):
 
 def test_baseline_alone(tmp_path):
     store = make_study(tmp_path, members=1, missing={("int8", 0), ("magnitude-0.9", 0)})
-    assert "nothing to compare yet" in write_report(StudyAudit.read(store)).read_text()
+    assert "there is nothing to compare" in write_report(StudyAudit.read(store)).read_text()

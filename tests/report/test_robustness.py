@@ -58,13 +58,13 @@ def test_figures_are_those_of_the_audit(corrupted):
     means = cells(section.tables[0])
     assert means["variant"] == ("magnitude 90 %", "fixed-point int8")
     assert means["mCE, %"][0] == f"{100 * found.summary()['mce']:.1f}"
-    assert means["excess"][0].replace("−", "-") == f"{found.summary()['excess_pp']:+.2f}"
+    assert means["excess, pp"][0].replace("−", "-") == f"{found.summary()['excess_pp']:+.2f}"
     relative = cells(section.tables[1])
     assert relative["corruption"] == ("fog", "gaussian_noise", "imagenet_a", "all corruptions")
     ours = found.frame().query("k == 1")["relative_change"]
     assert relative["magnitude 90 %, top-1"][:3] == tuple(f"{100 * x:+.2f}".replace("-", "−") for x in ours)
     quantized = audited(store, "int8").summary()
-    assert means["p"] == tuple(f"{each['excess_p']:.2g}" for each in (found.summary(), quantized))
+    assert means["p of excess"] == tuple(f"{each['excess_p']:.2g}" for each in (found.summary(), quantized))
     assert "Members of fixed-point int8 are tested in pairs" in section.notes[0]
     by_severity = cells(section.tables[3])
     assert by_severity["condition"] == ("fog 1", "fog 3", "gaussian_noise 1", "gaussian_noise 3", "imagenet_a")
@@ -125,7 +125,7 @@ def test_what_is_missing_is_said(tmp_path):
         tmp_path, variants=variants, corruptions=("fog",), severities=(1, 3, 5), without=gone, corrupted_members=3
     )
     notes = section_of(store).notes
-    assert "Left out, for not every variant was evaluated there: fog 1, fog 3." in notes
+    assert "Left out, because not every variant was evaluated there: fog 1, fog 3." in notes
     assert "dense: 3 of 4 members were evaluated." in notes
     everything = [("magnitude-0.5", f"fog {severity}") for severity in (1, 3, 5)]
     store = corrupted_study(tmp_path / "b", variants=variants, corruptions=("fog",), without=everything)

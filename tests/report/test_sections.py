@@ -9,20 +9,21 @@ from scipy import stats
 
 from tests.builders.sections import cells, sections_of
 from tests.builders.studies import WRITERS, make_study
+from tfaudit.analysis.audits import AUDITS, Audit
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import StudyData
 from tfaudit.audit.chance import chance
 from tfaudit.audit.distortion.recall_distortion import distortion
-from tfaudit.audit.exemplars import exemplars
+from tfaudit.audit.exemplars import Exemplars, exemplars
 from tfaudit.audit.groups import groups
 from tfaudit.audit.model_pair import compare
 from tfaudit.audit.survey.questions import QUESTIONS
 from tfaudit.audit.survey.sample import survey_sample
 from tfaudit.ratings.answers import open_answers
+from tfaudit.report.columns import text_columns
 from tfaudit.report.html import write_report
 from tfaudit.report.references import SOURCES
 from tfaudit.report.sections.order import study_sections
-from tfaudit.report.sections.section import column
 from tfaudit.study.variants import Pruned
 
 
@@ -35,25 +36,25 @@ def test_a_population_without_more(store):
     expected = distortion(store.predictions("dense"), store.predictions("int8")).alpha.mean()
     assert rows["variant"] == ("magnitude 90 %", "fixed-point int8")
     assert rows["slope"][1] == f"{expected:.3f}"
-    assert "Members of magnitude 90 % were trained on their own" in found["distortion"].notes[0]
+    assert "Members of magnitude 90 % were trained independently" in found["distortion"].notes[0]
     assert cells(found["operating-points"].tables[0])["variant"] == ("dense", "magnitude 90 %", "fixed-point int8")
 
 
 def test_single_models_are_compared_pair_by_pair(tmp_path):
     store = make_study(tmp_path, members=1)
     found = sections_of(store)
-    rows = cells(found["pairs"].tables[0])
+    rows = cells(found["model-pair"].tables[0])
     pair = compare(store.predictions("dense"), store.predictions("magnitude-0.9")).summary()
     assert rows["lost"][0] == str(pair["negative_flips"])
     assert rows["p"][0] == f"{pair['p']:.2g}"
-    assert [figure.name for figure in found["pairs"].figures] == ["pair-magnitude-0.9", "pair-int8"]
+    assert [figure.name for figure in found["model-pair"].figures] == ["pair-magnitude-0.9", "pair-int8"]
     assert [figure.name for figure in found["distortion"].figures] == ["accuracy-slope", "balances"]
 
 
 def test_groups_and_individuals(tmp_path):
     store = make_study(tmp_path, groups=WRITERS)
     found = sections_of(store)
-    assert {"groups", "attributes", "properties"} <= set(found)
+    assert {"groups", "attributes", "trends"} <= set(found)
     table = cells(found["groups"].tables[0])
     expected = groups(store.predictions("dense"), store.predictions("magnitude-0.9"), WRITERS["series"]).frame()
     assert table["series"] == ("employee", "student")
@@ -93,7 +94,7 @@ def test_ratios_from_shared_parents_make_the_tables_of_recall_distortion(tmp_pat
     expected = stats.ttest_rel(alphas[keys[1]], alphas[keys[3]]).pvalue
     assert cells(apart)["10"] == (f"{expected:.2g}",)
     assert list(cells(variance)) == ["method", "before", "2", "10"]
-    assert not any("trained on their own" in note for note in found.notes)
+    assert not any("trained independently" in note for note in found.notes)
 
 
 def test_three_sparsities_make_factors(tmp_path):
@@ -146,8 +147,8 @@ def test_every_section_says_what_it_shows_and_cites_its_source(everything):
     study_audit, sections = everything
     assert len(sections) == 7
     for section in sections:
-        assert section.says.endswith((".", "?"))
-        assert section.says.count(". ") == 0
+        assert section.question.endswith("?")
+        assert section.question.count(". ") == 0
         assert set(re.findall(r"\[([A-Z]+)\]", section.source)) & SOURCES.keys()
     text = write_report(study_audit).read_text()
     assert all(f'id="{section.key}"' in text for section in sections)
@@ -160,7 +161,29 @@ def test_figures_and_ids_are_unique(everything):
     assert len(set(names)) == len(names)
 
 
-def test_cells_are_as_people_read_them():
-    frame = pd.DataFrame({"name": ["a", None], "value": [-1.25, np.nan]})
-    assert column(frame, "value", "v", "+.1f").cells == ("−1.2", "–")
-    assert column(frame, "name", "n").cells == ("a", "–")
+def test_cells_show_minus_signs_and_dashes():
+    frame = pd.DataFrame({"class": ["a", None], "difference_pp": [-1.25, np.nan], "pareto": [True, False]})
+    shown = text_columns(frame)
+    assert [column.cells for column in shown] == [("a", "–"), ("−1.25", "–"), ("yes", "no")]
+    assert [column.heading for column in shown] == ["class", "change, pp", "Pareto set"]
+    assert [column.numeric for column in shown] == [False, True, False]
+
+
+def test_an_audit_with_a_question_alone_has_a_section(tmp_path, monkeypatch):
+    store = make_study(tmp_path)
+    audit = Audit(
+        name="difficulty",
+        result=Exemplars,
+        compute=lambda data, key: exemplars(data.baseline, data.populations[key]),
+        title="Difficulty",
+        question="How hard are the exemplars?",
+        source="[F] 3.1",
+    )
+    monkeypatch.setitem(AUDITS, "difficulty", audit)
+    section = sections_of(store)["difficulty"]
+    assert (section.title, section.question, section.source) == (audit.title, audit.question, audit.source)
+    assert [figure.name for figure in section.figures] == ["difficulty-magnitude-0.9", "difficulty-int8"]
+    assert [table.title for table in section.tables] == ["magnitude 90 %", "fixed-point int8"]
+    expected = exemplars(store.predictions("dense"), store.predictions("int8")).frame()
+    assert cells(section.tables[1])["true class"] == tuple(expected["label"])
+    assert 'id="difficulty"' in write_report(StudyAudit.read(store, permutations=50)).read_text()

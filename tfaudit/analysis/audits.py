@@ -173,8 +173,8 @@ AUDITS: Mapping[str, Audit] = {
             applies=lambda data, key: key != BASELINE and data.shares_members(key),
             title="Recall distortion",
             question=(
-                "Does compression drive the recalls of the classes apart or together: is the slope of the recall balances "
-                "after compression on those before above 1 or below 1?"
+                "Does compression drive the recalls of the classes apart or together: is the slope of the recall "
+                "balances after compression on those before above 1 or below 1?"
             ),
             source="[R] 5 and 6",
         ),
@@ -210,8 +210,8 @@ AUDITS: Mapping[str, Audit] = {
             depends_on=lambda data, key: data.groups_fingerprint,
             title="Properties of the images",
             question=(
-                "How does accuracy depend on the tilt and the ink of a digit, and does compression hurt one kind of image "
-                "more: do the fitted lines before and after diverge?"
+                "How does accuracy depend on the tilt and the ink of a digit, and does compression hurt one kind of "
+                "image more: do the fitted lines before and after diverge?"
             ),
             source="[P] 4.1 and C",
         ),
@@ -228,8 +228,8 @@ AUDITS: Mapping[str, Audit] = {
             ],
             title="Robustness",
             question=(
-                "What does compression cost on corrupted images or images from elsewhere, which corruptions and classes pay, "
-                "and is it more than compression costs on clean images?"
+                "What does compression cost on corrupted images or images from elsewhere, which corruptions and "
+                "classes pay, and is it more than compression costs on clean images?"
             ),
             source="[F] 4 and D, [HD]",
         ),

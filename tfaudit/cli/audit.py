@@ -96,7 +96,7 @@ def audit(
     from tfaudit.audit.summary import summary
     from tfaudit.readers.prediction_files import read_groups, read_populations
     from tfaudit.report.pair_tables import pair_tables
-    from tfaudit.report.tables import terminal_table
+    from tfaudit.report.summary_table import terminal_table
 
     require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
     require(permutations >= 0, "permutations", permutations, "0 or more")

@@ -55,7 +55,7 @@ def report(
 def show(study_audit: StudyAudit, *, table: bool = True) -> None:
     """Prepare the audits, print the table if `table`, and write the report."""
     from tfaudit.report.html import write_report
-    from tfaudit.report.tables import terminal_table
+    from tfaudit.report.summary_table import terminal_table
 
     with err.status("Auditing") as status:
         study_audit.prepare(lambda share, message: status.update(message))

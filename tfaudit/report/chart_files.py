@@ -19,21 +19,21 @@ __all__ = ["save_charts", "study_charts"]
 
 
 def study_charts(audit: Summary) -> dict[str, Drawing]:
-    """The charts of a study by file name: `accuracy`, `difficulty` and `class-impact-VARIANT`."""
+    """Return the charts of the main table by file name: `accuracy`, `difficulty` and `class-impact-VARIANT`."""
     charts: dict[str, Drawing] = {"accuracy": audit.chart()}
     titles = audit.table.set_index("variant")["title"]
     if audit.exemplars:
-        tables = [found.difficulty.assign(title=titles[key]) for key, found in audit.exemplars.items()]
+        tables = [exemplars.difficulty.assign(title=titles[key]) for key, exemplars in audit.exemplars.items()]
         charts["difficulty"] = difficulty_chart(pd.concat(tables, ignore_index=True))
     return charts | {f"class-impact-{key}": impact.chart() for key, impact in audit.impacts.items()}
 
 
 def save_charts(study_audit: StudyAudit, folder: str | Path, formats: Sequence[str] = FORMS) -> list[Path]:
-    """Writes every chart of a study in every format; returns the files.
+    """Write every chart of a study in every format and return the files.
 
     Args:
         study_audit: of the study.
-        folder: where to; made if need be.
+        folder: for the files; created if it does not exist.
         formats: any of "png", "svg", "pdf".
 
     Raises:
@@ -50,6 +50,7 @@ def save_charts(study_audit: StudyAudit, folder: str | Path, formats: Sequence[s
             try:
                 study_audit.data.store.write(str(file), chart_bytes(chart, form))
             except OSError as problem:
-                raise InputError(f"folder: {file} cannot be written ({problem.strerror})") from None
+                got = f"{file}, which cannot be written ({problem.strerror})"
+                raise InputError("folder", got, "a folder that can be written") from None
             files.append(file)
     return files

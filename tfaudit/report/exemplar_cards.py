@@ -1,4 +1,4 @@
-"""Cards of exemplars: the image, what it is, what the populations say."""
+"""Cards of exemplars: the image, its class, the modal label of each population."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class Card:
         label: true class.
         before: modal label of the baseline population.
         after: modal label of the compressed population.
-        before_share: share of the baseline's votes for its mode.
-        after_share: share of the compressed population's votes for its mode.
-        source: the image as a data URI; empty where none is stored.
-        tiny: is the image so small that its pixels should stay crisp when enlarged?
+        before_share: share of the baseline members that predict their modal label.
+        after_share: share of the compressed members that predict their modal label.
+        source: the image as a data URI; empty if no image is stored.
+        tiny: whether the image is enlarged without smoothing.
     """
 
     example: str
@@ -38,7 +38,7 @@ class Card:
 
 
 def by_decisiveness(pies: pd.DataFrame) -> pd.DataFrame:
-    """The most decisive exemplars first: those where both populations are surest of their different answers.
+    """Sort exemplars, those first where each population agrees most on its own label.
 
     Args:
         pies: rows of an `Exemplars`' frame.
@@ -47,11 +47,11 @@ def by_decisiveness(pies: pd.DataFrame) -> pd.DataFrame:
 
 
 def cards(pies: pd.DataFrame, images: Iterable[bytes]) -> list[Card]:
-    """A card for each exemplar.
+    """Return a card for each exemplar.
 
     Args:
         pies: rows of an `Exemplars`' frame.
-        images: PNG bytes, one per row; empty where none is stored.
+        images: PNG bytes, one per row; empty if no image is stored.
     """
     return [
         Card(

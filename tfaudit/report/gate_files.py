@@ -1,4 +1,4 @@
-"""Verdicts of a gate for machines: JUnit XML, which CI systems show test by test, and JSON."""
+"""Verdicts of a gate as files: JUnit XML for CI systems, and JSON."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from tfaudit.audit.gate.gate import Verdict
 __all__ = ["json_verdicts", "junit_verdicts"]
 
 FORMAT = 1
-"""Of the JSON; it rises when a reader of older files would misread a newer one."""
+"""Version of the JSON format; a change that older readers would misread increments it."""
 
 _ELEMENTS = {FAIL: "failure", CANNOT_JUDGE: "error"}
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def json_verdicts(verdicts: Mapping[str, Verdict]) -> bytes:
-    """All that the verdicts hold, as UTF-8 JSON; what is no number is null.
+    """Return the verdicts as UTF-8 JSON, with null instead of NaN.
 
-    Keys: `format`, `verdicts`, and of each by its variant what `Verdict.summary` gives.
+    Keys: `format`, and `verdicts` with the `Verdict.summary` of each variant.
 
     Args:
         verdicts: by variant.
@@ -36,10 +36,10 @@ def json_verdicts(verdicts: Mapping[str, Verdict]) -> bytes:
 
 
 def junit_verdicts(verdicts: Mapping[str, Verdict]) -> bytes:
-    """One test suite per variant, one test case per check, as Jenkins and GitLab read them.
+    """Return one test suite per variant and one test case per check, as Jenkins and GitLab read them.
 
-    A check that fails holds a `failure`, one that cannot be judged an `error`: CI systems show `skipped` as green, and
-    no judgement is no leave to ship. Characters that XML 1.0 does not allow are dropped.
+    A failed check contains a `failure`, a check that cannot be judged an `error`, because CI systems show `skipped`
+    as passed. Characters that XML 1.0 forbids are dropped.
 
     Args:
         verdicts: by variant.

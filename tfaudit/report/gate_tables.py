@@ -1,4 +1,4 @@
-"""A verdict for the terminal: every check, the gravest first, and the classes that shut the gate."""
+"""A verdict for the terminal: every check, failures first, and the classes that do not pass."""
 
 from __future__ import annotations
 
@@ -22,26 +22,27 @@ _MARKS = {FAIL: "FAIL", CANNOT_JUDGE: "CANNOT JUDGE", PASS: "pass"}
 
 
 def verdict_table(name: str, verdict: Verdict) -> RenderableType:
-    """The checks of one variant with their sentences where they do not pass, and the worst ten classes.
+    """Return the checks of one variant, the sentences of those that do not pass, and the ten worst classes.
 
-    `p` is after Holm, `found from` the smallest drop that would probably be found in a class of so many examples.
+    In the table of classes, `p` is after Holm's correction; `detectable` is the smallest drop that the test would
+    probably detect in a class of this size.
 
     Args:
         name: of the variant.
-        verdict: of it.
+        verdict: of the variant.
     """
     head = Text.assemble((printable(name), "bold"), ": ", (_MARKS[verdict.outcome], _STYLES[verdict.outcome]))
     parts: list[RenderableType] = [head, _checks(verdict)]
-    wrong = [row for row in verdict.frame().to_dict("records") if row["outcome"] != PASS]
-    if wrong:
-        parts += [Text(), *(Text(f"- {printable(row['sentence'])}") for row in wrong)]
-    if any(row["check"] == "worst_class_drop_pp" for row in wrong):
+    failing = [row for row in verdict.frame().to_dict("records") if row["outcome"] != PASS]
+    if failing:
+        parts += [Text(), *(Text(f"- {printable(row['sentence'])}") for row in failing)]
+    if any(row["check"] == "worst_class_drop_pp" for row in failing):
         parts += [Text(), _classes(verdict)]
     return Group(*parts)
 
 
 def printable(text: str) -> str:
-    """The text without characters that would steer a terminal.
+    """Replace characters that would control a terminal.
 
     Example:
         >>> printable("cat" + chr(27) + "[31m")
@@ -63,8 +64,8 @@ def _checks(verdict: Verdict) -> Table:
 def _classes(verdict: Verdict) -> Table:
     rows = verdict.classes[verdict.classes["outcome"] != PASS]
     gravity = rows["outcome"].map(OUTCOMES.index)
-    order = rows.assign(gravity=gravity, fall=-rows["drop_pp"]).sort_values(["gravity", "fall"], kind="stable")
-    table = _table("", "class", "examples", "drop, pp", "interval", "p", "found from")
+    order = rows.assign(gravity=gravity, rise=-rows["drop_pp"]).sort_values(["gravity", "rise"], kind="stable")
+    table = _table("", "class", "examples", "drop, pp", "interval", "p", "detectable")
     for row in order.head(SHOWN).to_dict("records"):
         unknown = math.isnan(row["drop_pp"])
         table.add_row(

@@ -1,4 +1,4 @@
-"""What a study found, in plain sentences: only what the figures carry."""
+"""The results of a study in sentences that claim no more than the figures support."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["Headline", "headlines"]
 
 @dataclasses.dataclass(frozen=True)
 class Headline:
-    """What one variant does.
+    """The results of one variant.
 
     Attributes:
         variant: key.
-        title: name of the variant.
+        title: of the variant.
         accuracy: the change of mean top-1 accuracy.
-        classes: which classes pay for it, beyond the overall change; empty where it was not tested.
-        images: how many images change their modal label, and whether that is more than chance gives.
+        classes: the classes that are harmed or favoured; empty if no class was tested.
+        images: how many images change their modal label, compared with the number expected by chance.
     """
 
     variant: str
@@ -32,7 +32,7 @@ class Headline:
 
 
 def headlines(audit: Summary) -> list[Headline]:
-    """One headline per compressed variant."""
+    """Return one headline per compressed variant."""
     rows = {row["variant"]: row for row in audit.frame().to_dict("records")}
     dense = rows[audit.baseline]["top1"]
     return [
@@ -41,9 +41,9 @@ def headlines(audit: Summary) -> list[Headline]:
             title=rows[key]["title"],
             accuracy=_accuracy(100 * rows[key]["top1"], 100 * dense),
             classes=_classes(audit, key),
-            images=_images(found, audit.chances.get(key)),
+            images=_images(exemplars, audit.chances.get(key)),
         )
-        for key, found in audit.exemplars.items()
+        for key, exemplars in audit.exemplars.items()
     ]
 
 
@@ -60,32 +60,31 @@ def _classes(audit: Summary, key: str) -> str:
         return ""
     counts = audit.impacts[key].summary()
     if not counts["significant"]:
-        return f"There is no evidence that any of {counts['tested']} classes fares differently from the rest."
+        return f"There is no evidence that any of {counts['tested']} classes changes differently from the rest."
     chance = f"{counts['expected_by_chance']:.2g} of {counts['tested']} would differ by chance alone"
     if counts["significant"] <= counts["expected_by_chance"] and not counts["significant_holm"]:
-        return (
-            f"{counts['significant']} of {counts['tested']} classes test as significant, no more than chance: {chance}."
-        )
-    sides = " and ".join(
-        f"{counts[side]} {'is' if counts[side] == 1 else 'are'} {side} ({_named(audit.impacts[key], side)})"
-        for side in ("harmed", "favoured")
-        if counts[side]
+        count = f"{counts['significant']} of {counts['tested']} classes"
+        return f"{count} test as significant, no more than by chance: {chance}."
+    directions = " and ".join(
+        f"{counts[name]} {'is' if counts[name] == 1 else 'are'} {name} ({_most_affected(audit.impacts[key], name)})"
+        for name in ("harmed", "favoured")
+        if counts[name]
     )
     holm = counts["significant_holm"]
-    stands = "none remains" if not holm else f"{holm} {'remains' if holm == 1 else 'remain'}"
-    return f"Of {counts['tested']} classes, {sides} ({chance}; {stands} after Holm's correction)."
+    remains = "none remains" if not holm else f"{holm} {'remains' if holm == 1 else 'remain'}"
+    return f"Of {counts['tested']} classes, {directions} ({chance}; {remains} after Holm's correction)."
 
 
-def _named(impact: ClassImpact, side: str, at_most: int = 3) -> str:
-    """The classes of one direction, the most affected first."""
-    frame = impact.frame().query("direction == @side")
+def _most_affected(impact: ClassImpact, direction: str, at_most: int = 3) -> str:
+    """Return the classes of one direction, the most affected first."""
+    frame = impact.frame().query("direction == @direction")
     order = frame["normalised_pp"].abs().sort_values(ascending=False, kind="stable").index
     names = list(frame.loc[order, "class"])
     return ", ".join(names[:at_most]) + (", …" if len(names) > at_most else "")
 
 
-def _images(found: Exemplars, chance: Chance | None) -> str:
-    counts = found.summary()
+def _images(exemplars: Exemplars, chance: Chance | None) -> str:
+    counts = exemplars.summary()
     if not counts["pies"]:
         return "No image changes its modal label."
     subject = "1 image changes its" if counts["pies"] == 1 else f"{counts['pies']:,} images change their"
@@ -98,5 +97,5 @@ def _images(found: Exemplars, chance: Chance | None) -> str:
     if null.smallest_p > chance.alpha:
         return f"{changes}; {expected} would by chance, and there are too few members to tell the two apart."
     if null.p > chance.alpha:
-        return f"{changes}, no more than chance gives: {expected} would if compression did nothing ({p})."
+        return f"{changes}, no more than expected by chance: {expected} would if compression did nothing ({p})."
     return f"{changes}; {expected} would by chance ({p})."

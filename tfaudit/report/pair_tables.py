@@ -1,4 +1,4 @@
-"""What compressed models change against one baseline model, for the terminal."""
+"""Compressed models against one baseline model, for the terminal."""
 
 from __future__ import annotations
 
@@ -12,14 +12,17 @@ from rich.table import Table
 from rich.text import Text
 
 from tfaudit.audit.model_pair import PairComparison
+from tfaudit.report.columns import column
 
 __all__ = ["pair_tables"]
 
 SHOWN = 8
 """Classes printed per model."""
 
+FLIPS = ("negative_flips", "positive_flips", "wrong_to_other_wrong", "btc", "agreement")
+
 LEGEND = """
-BTC: % of right answers that stay right; same: % of images with the same answer;
+BTC: % of right predictions that stay right; same: % of images with the same prediction;
 p: McNemar's exact test; BH: after the correction of Benjamini and Hochberg"""
 
 
@@ -35,59 +38,51 @@ def pair_tables(
     Args:
         pairs: by name of the compressed model, each against the same baseline.
         alpha: level of the tests.
-        sizes: bytes of the model files by name, the baseline's as "baseline", where they are known.
-        notes: what a reader has to know, beside the notes of the comparisons.
+        sizes: bytes of the model files by name, the baseline's as "baseline", if known.
+        notes: printed before the notes of the comparisons.
     """
-    counts = {name: pair.summary() for name, pair in pairs.items()}
-    first = next(iter(counts.values()))
+    summaries = {name: pair.summary() for name, pair in pairs.items()}
+    first = next(iter(summaries.values()))
     parts: list[RenderableType] = [
         Text(f"{first['examples']:,} images of {first['tested']:,} classes\n"),
-        _overall_table(counts, alpha, sizes),
+        _overall_table(summaries, alpha, sizes),
         Text(LEGEND),
     ]
     for name, pair in pairs.items():
-        each = counts[name]
+        summary = summaries[name]
         parts.append(
             Text(
-                f"\n{name}: p overall {_p(each['p'])}; p <= {alpha:g} in {each['significant']:,} of {each['tested']:,} "
-                f"classes (BH: {each['significant_bh']:,})"
+                f"\n{name}: p overall {_p(summary['p'])}; p <= {alpha:g} in {summary['significant']:,} of "
+                f"{summary['tested']:,} classes (BH: {summary['significant_bh']:,})"
             )
         )
         rows = _changed_most(pair)
         if len(rows):
             parts += [Text(), _class_table(rows)]
-    known = dict.fromkeys((*notes, *(note for pair in pairs.values() for note in pair.notes)))
-    if known:
-        parts.append(Text("\n" + "\n".join(known)))
+    all_notes = dict.fromkeys((*notes, *(note for pair in pairs.values() for note in pair.notes)))
+    if all_notes:
+        parts.append(Text("\n" + "\n".join(all_notes)))
     return Group(*parts)
 
 
-def _overall_table(
-    counts: Mapping[str, Mapping[str, Any]], alpha: float, sizes: Mapping[str, int] | None = None
-) -> Table:
-    """One line per model: accuracy, what it lost and won, how far it agrees with the baseline, size where known."""
-    table = _table("model", "top-1", f"change, points ({100 * (1 - alpha):g} %)", "lost", "won", "other", "BTC", "same")
-    if sizes:
-        table.add_column("MB", justify="right", no_wrap=True)
-    first = next(iter(counts.values()))
-    table.add_row("baseline", f"{100 * first['accuracy_before']:.2f}", *[""] * 6, *_megabytes(sizes, "baseline"))
-    for name, each in counts.items():
+def _overall_table(summaries: Mapping[str, Mapping[str, Any]], alpha: float, sizes: Mapping[str, int] | None) -> Table:
+    """Return one line per model: accuracy, flips, agreement with the baseline, and size if known."""
+    change = f"change, pp ({100 * (1 - alpha):g} %)"
+    flips = [column(name).heading for name in FLIPS]
+    table = _table("model", "top-1", change, *flips, *["MB"] * bool(sizes))
+    first = next(iter(summaries.values()))
+    blank = [""] * (1 + len(flips))
+    table.add_row("baseline", _text("accuracy_before", first), *blank, *_megabytes(sizes, "baseline"))
+    for name, summary in summaries.items():
+        flips = [_text(column_name, summary) for column_name in FLIPS]
         table.add_row(
-            Text(name),
-            f"{100 * each['accuracy_after']:.2f}",
-            f"{each['difference_pp']:+.2f} ({each['low_pp']:+.2f}, {each['high_pp']:+.2f})",
-            f"{each['negative_flips']:,}",
-            f"{each['positive_flips']:,}",
-            f"{each['wrong_to_other_wrong']:,}",
-            f"{100 * each['btc']:.1f}",
-            f"{100 * each['agreement']:.1f}",
-            *_megabytes(sizes, name),
+            Text(name), _text("accuracy_after", summary), _change(summary, 2), *flips, *_megabytes(sizes, name)
         )
     return table
 
 
 def _changed_most(pair: PairComparison) -> pd.DataFrame:
-    """The classes that changed beyond what p = 1 explains: smallest p first, of equals the largest change; eight."""
+    """Return the classes with p < 1 that changed most: of smallest p, then of largest change."""
     rows = pair.frame()
     rows = rows[rows["p"] < 1]
     rows = rows.assign(size=-rows["difference_pp"].abs())
@@ -95,28 +90,31 @@ def _changed_most(pair: PairComparison) -> pd.DataFrame:
 
 
 def _class_table(rows: pd.DataFrame) -> Table:
-    """One line per class."""
-    table = _table("class", "images", "recall", "change, points", "lost", "won", "p", "BH")
+    """Return one line per class."""
+    table = _table("class", "images", "recall", "change, pp", "lost", "won", "p", "BH")
     for row in rows.to_dict("records"):
-        table.add_row(
-            Text(row["class"]),
-            f"{row['examples']:,}",
-            f"{100 * row['recall_before']:.1f}",
-            f"{row['difference_pp']:+.1f} ({row['low_pp']:+.1f}, {row['high_pp']:+.1f})",
-            f"{row['lost']:,}",
-            f"{row['won']:,}",
-            _p(row["p"]),
-            _p(row["p_bh"]),
-        )
+        figures = [_text(name, row) for name in ("examples", "recall_before")]
+        flips = [_text(name, row) for name in ("lost", "won")]
+        table.add_row(Text(row["class"]), *figures, _change(row, 1), *flips, _p(row["p"]), _p(row["p_bh"]))
     return table
 
 
-def _table(name: str, *figures: str) -> Table:
+def _table(name: str, *headings: str) -> Table:
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=0)
     table.add_column(name, overflow="ellipsis", no_wrap=True, min_width=8, max_width=24)
-    for heading in figures:
+    for heading in headings:
         table.add_column(heading, justify="right", no_wrap=True)
     return table
+
+
+def _text(name: str, row: Mapping[Any, Any]) -> str:
+    return column(name).text(row[name])
+
+
+def _change(row: Mapping[Any, Any], digits: int) -> str:
+    """Return the change with its confidence interval."""
+    change, low, high = (f"{row[name]:+.{digits}f}" for name in ("difference_pp", "low_pp", "high_pp"))
+    return f"{change} ({low}, {high})"
 
 
 def _p(p: float) -> str:

@@ -1,4 +1,4 @@
-"""The works that reports cite, by the keys that stand in brackets."""
+"""The works that reports cite, by the keys in brackets."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ HD D. Hendrycks, T. Dietterich. Benchmarking Neural Network Robustness to Common
 K J. L. Fleiss. Measuring nominal scale agreement among many raters. Psychological Bulletin 76, 1971.
 """.strip().splitlines()
 )
-"""In the order in which reports list them."""
+"""By key, in the order of the reports' lists."""
 
 
 def cited(texts: Iterable[str]) -> dict[str, str]:
-    """The sources whose keys occur in the texts.
+    """Return the sources whose keys occur in the texts.
 
     Raises:
         KeyError: a key without a source.

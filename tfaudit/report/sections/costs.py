@@ -1,4 +1,4 @@
-"""What compression buys."""
+"""Costs: weights, operations, bytes, latency."""
 
 from __future__ import annotations
 
@@ -6,56 +6,39 @@ import pandas as pd
 
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.charts.costs import cost_chart
-from tfaudit.report.sections.section import Figure, Section, Table, column
+from tfaudit.report.sections.section import Figure, ReportTable, Section
 
 __all__ = ["costs_section"]
 
-COUNTED = ("parameters", "zeros", "flops", "effective_flops", "bytes", "gzipped_bytes")
+OPERATIONS = ("parameters", "zeros", "flops", "effective_flops")
+BYTES = ("bytes", "gzipped_bytes")
+LATENCIES = ("latency_1_ms", "latency_1_ratio", "latency_32_ms")
 
 
 def costs_section(study_audit: StudyAudit) -> Section | None:
-    """Parameters, zeros, operations and bytes, means over the members; latency where `tfaudit cost` measured it."""
+    """Return means over the members, and latency where `tfaudit cost` measured it; None where nothing was counted."""
+    data = study_audit.data
     table = pd.DataFrame(
-        {"variant": key, "title": title, **study_audit.data.means(key, COUNTED)}
-        for key, title in study_audit.data.titles.items()
+        {"variant": key, "title": title, **data.means(key, OPERATIONS + BYTES)} for key, title in data.titles.items()
     )
-    measured = study_audit.data.store.table("costs")
+    measured = data.store.table("costs")
     if measured is not None:
-        latency = [str(name) for name in measured if str(name).startswith("latency")]
-        first = measured.set_index("variant").reindex(table["variant"]).reset_index(drop=True)
-        table = table.fillna(first[list(COUNTED[:4])]).assign(**{name: first[name] for name in latency})
+        latencies = [str(name) for name in measured if str(name).startswith("latency")]
+        by_variant = measured.set_index("variant").reindex(table["variant"]).reset_index(drop=True)
+        table = table.fillna(by_variant[list(OPERATIONS)]).assign(**{name: by_variant[name] for name in latencies})
     elif table["flops"].isna().all():
         return None
-    accuracy = study_audit.summary.table.set_index("variant")["top1"]
-    table["accuracy"] = table["variant"].map(accuracy)
-    timed = "latency_1_ms" in table and table["latency_1_ms"].notna().any()
-    columns = [
-        column(table, "title", "variant"),
-        column(table, "accuracy", "top-1", ".2f", scale=100, meaning="mean accuracy, %"),
-        column(table, "parameters", "parameters", ",.0f"),
-        column(table, "zeros", "zeros", ",.0f", meaning="among the weights of kernels"),
-        column(table, "flops", "Mflops", ",.4g", scale=1e-6, meaning="operations for one image"),
-        column(
-            table, "effective_flops", "effective", ",.4g", scale=1e-6, meaning="without those that a zero makes idle"
-        ),
-        column(table, "bytes", "kB", ",.4g", scale=1e-3, meaning="of the file"),
-        column(table, "gzipped_bytes", "gzipped", ",.4g", scale=1e-3),
-    ]
-    if timed:
-        columns += [
-            column(table, "latency_1_ms", "ms", ".3g", meaning="median latency of one image, one thread, this machine"),
-            column(table, "latency_1_ratio", "of dense", ".2f", meaning="median ratio, measured in turns"),
-            column(table, "latency_32_ms", "ms, 32", ".3g", meaning="of 32 images"),
-        ]
+    table["accuracy"] = table["variant"].map(study_audit.summary.table.set_index("variant")["top1"])
+    timed = "latency_1_ms" in table and bool(table["latency_1_ms"].notna().any())
+    chart = [Figure("costs", cost_chart(table), "Latency with quartiles, and accuracy, of every variant.")] * timed
+    names = ("title", "accuracy", *OPERATIONS, *BYTES, *LATENCIES * timed)
     return Section(
         "costs",
-        "What compression buys",
-        "The other side of every trade-off: weights, operations, bytes and, where it was measured, the time that "
-        "TensorFlow Lite takes on this machine.",
+        "Costs",
+        "What does compression save in weights, operations, bytes and, where it was measured, latency of TensorFlow "
+        "Lite on this machine?",
         "[F] A",
-        (Figure("costs", cost_chart(table), "Latency with quartiles, and accuracy, of every variant."),)
-        if timed
-        else (),
-        (Table("Costs", tuple(columns)),),
-        () if timed else (f"Latency was not measured; `tfaudit cost {study_audit.data.store.directory.name}` does.",),
+        tuple(chart),
+        (ReportTable.of("Costs", table, names, "costs"),),
+        () if timed else (f"Latency was not measured; `tfaudit cost {data.store.directory.name}` measures it.",),
     )

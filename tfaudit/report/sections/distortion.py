@@ -1,4 +1,4 @@
-"""Do the classes drift apart?"""
+"""Recall distortion: slopes of the recall balances."""
 
 from __future__ import annotations
 
@@ -14,76 +14,85 @@ from tfaudit.audit.distortion.slope_tests import slope_tests
 from tfaudit.audit.distortion.slopes import balance_frame, pooled_frame, slope_frame, slope_intervals
 from tfaudit.charts.distortion import balance_chart
 from tfaudit.charts.slopes import interval_chart, slope_chart, tradeoff_chart
-from tfaudit.report.sections.section import Figure, Section, Table, column, grid
+from tfaudit.report.sections.section import Figure, ReportTable, Section, crosstab, notes_of
 from tfaudit.study.variants import Pruned
 
-__all__ = ["BY", "SAYS", "distortion_notes", "distortion_section", "distortions", "places", "slope_questions"]
-
-SAYS = (
-    "Whether the recalls of the classes drift apart (slope above 1) or together (below 1) when a model is compressed: "
-    "the slope of each class's recall balance after compression on the one before."
-)
+__all__ = ["BY", "distortion_notes", "distortion_section", "distortions", "method_levels", "slope_questions"]
 
 BY = ("method", "level")
-Place: TypeAlias = tuple[str, float | str]
-"""Method and level of a variant: numbers for pruning, names for all else."""
+MethodLevel: TypeAlias = tuple[str, float | str]
+"""Method and level of a variant: the level is a number for pruning and a name otherwise."""
+
+SLOPE = ("title", "members", "alpha", "low", "high", "slope_between_dense")
+RECALL = ("accuracy_before", "accuracy_after", "variance_before", "variance_after")
 
 
 def distortion_section(study_audit: StudyAudit) -> Section | None:
-    """Slopes of the normalised recall balances of every variant whose members carry the numbers of dense ones."""
-    by_key, there = distortions(study_audit), places(study_audit)
+    """Return the slopes of the recall balances of every variant whose members share the numbers of dense ones."""
+    by_key, levels = distortions(study_audit), method_levels(study_audit)
     if not by_key:
         return None
-    found = {there[key]: each for key, each in by_key.items()}
-    slopes = slope_frame(found, by=BY)
+    by_level = {levels[key]: distortion for key, distortion in by_key.items()}
+    slopes = slope_frame(by_level, by=BY)
     intervals = slope_intervals(slopes, alpha=study_audit.data.alpha)
-    return Section(
+    titles = {level: study_audit.data.titles[key] for key, level in levels.items()}
+    return Section.of_audit(
         "distortion",
-        "Recall distortion",
-        SAYS,
-        "[R] 5 and 6",
-        _figures(found, slopes, intervals),
+        _figures(by_level, slopes, intervals),
         (
-            _table(found, intervals, {place: study_audit.data.titles[key] for key, place in there.items()}),
-            *(grid(*question) for question in slope_questions(study_audit, slopes)),
+            _slope_table(by_level, intervals, titles),
+            *(crosstab(*question) for question in slope_questions(study_audit, slopes)),
         ),
         distortion_notes(study_audit, by_key),
     )
 
 
 def distortions(study_audit: StudyAudit) -> dict[str, Distortion]:
-    """The audit of every variant that has slopes, by key."""
-    found = {
-        key: study_audit.distortion(key)
-        for key in study_audit.data.compressed_keys
-        if study_audit.data.shares_members(key)
-    }
-    return {key: each for key, each in found.items() if each.alpha.size and pd.notna(each.alpha).any()}
+    """Return the audit of every variant that has slopes, by key."""
+    data = study_audit.data
+    results = {key: study_audit.distortion(key) for key in data.compressed_keys if data.shares_members(key)}
+    return {key: result for key, result in results.items() if result.alpha.size and pd.notna(result.alpha).any()}
 
 
-def places(study_audit: StudyAudit) -> dict[str, Place]:
-    """Where each variant stands among the methods and their levels, by key."""
-    found: dict[str, Place] = {}
-    for key in study_audit.data.compressed_keys:
-        variant = study_audit.data.study.variant(key)
+def method_levels(study_audit: StudyAudit) -> dict[str, MethodLevel]:
+    """Return the method and the level of every compressed variant, by key."""
+    data = study_audit.data
+    levels: dict[str, MethodLevel] = {}
+    for key in data.compressed_keys:
+        variant = data.study.variant(key)
         if isinstance(variant, Pruned):
-            found[key] = variant.pruning_method(*study_audit.data.study.varied_settings), variant.level
+            levels[key] = variant.pruning_method(*data.study.varied_settings), variant.level
         else:
-            found[key] = variant.family, study_audit.data.titles[key]
-    return found
+            levels[key] = variant.family, data.titles[key]
+    return levels
 
 
-def distortion_notes(study_audit: StudyAudit, found: Mapping[str, Distortion]) -> tuple[str, ...]:
-    """What a reader has to know of these audits."""
-    return tuple(dict.fromkeys((*_apart(study_audit), *(note for each in found.values() for note in each.notes))))
+def distortion_notes(study_audit: StudyAudit, results: Mapping[str, Distortion]) -> tuple[str, ...]:
+    """Return the notes of these audits, and one on variants without dense parents."""
+    data = study_audit.data
+    titles = [data.titles[key] for key in data.compressed_keys if data.study.variant(key).parent is None]
+    notes = notes_of(results.values())
+    if not titles or data.study.training is None:
+        return notes
+    unpaired = (
+        f"Members of {', '.join(titles)} were trained independently and are paired with dense members by number, which "
+        "alone pulls the slope below 1. Compare it with “two dense”, the slope of one dense model on another."
+    )
+    return tuple(dict.fromkeys((unpaired, *notes)))
 
 
-def _figures(found: Mapping[Place, Distortion], slopes: pd.DataFrame, intervals: pd.DataFrame) -> tuple[Figure, ...]:
-    one = len({method for method, _ in found}) == 1
-    named = {(level if one else f"{method} {level}"): each for (method, level), each in found.items()}
-    figures = [
+def _figures(
+    by_level: Mapping[MethodLevel, Distortion], slopes: pd.DataFrame, intervals: pd.DataFrame
+) -> tuple[Figure, ...]:
+    one_method = len({method for method, _ in by_level}) == 1
+    named = {(level if one_method else f"{method} {level}"): result for (method, level), result in by_level.items()}
+    spread = (
         Figure("slopes", slope_chart(slopes, intervals), "A box and a dot per model for every variant.", "Slopes"),
         Figure("slope-intervals", interval_chart(intervals), "Mean slope with its interval.", "Mean slopes"),
+    )
+    several = slopes.groupby([*BY]).size().max() > 1
+    return (
+        *(spread if several else ()),
         Figure(
             "accuracy-slope",
             tradeoff_chart(level_table(slopes)),
@@ -96,82 +105,46 @@ def _figures(found: Mapping[Place, Distortion], slopes: pd.DataFrame, intervals:
             "A point per class and member: normalised recall balance after against before.",
             "Balances after and before",
         ),
+    )
+
+
+def _slope_table(
+    by_level: Mapping[MethodLevel, Distortion], intervals: pd.DataFrame, titles: Mapping[MethodLevel, str]
+) -> ReportTable:
+    summaries = [
+        {"title": titles[level], **dict(zip(BY, level, strict=True)), **result.summary()}
+        for level, result in by_level.items()
     ]
-    single = slopes.groupby(["method", "level"]).size().max() == 1
-    return tuple(figure for figure in figures if not (single and figure.name in ("slopes", "slope-intervals")))
-
-
-def _table(found: Mapping[Place, Distortion], intervals: pd.DataFrame, titles: Mapping[Place, str]) -> Table:
-    rows = pd.DataFrame(
-        [
-            {"title": titles[place], **dict(zip(BY, place, strict=True)), **each.summary()}
-            for place, each in found.items()
-        ]
-    )
-    rows = rows.merge(intervals[[*BY, "low", "high"]], on=[*BY])
-    return Table(
-        "Slopes and variance of recall",
-        (
-            column(rows, "title", "variant"),
-            column(rows, "members", "members"),
-            column(rows, "alpha", "slope", ".3f", meaning="mean over the members"),
-            column(rows, "low", "from", ".3f", meaning="interval of the mean; those of a family hold together"),
-            column(rows, "high", "to", ".3f", meaning="upper end"),
-            column(rows, "slope_between_dense", "two dense", ".3f", meaning="slope of one dense model on another"),
-            column(rows, "accuracy_before", "top-1 before, %", ".2f", scale=100),
-            column(rows, "accuracy_after", "after, %", ".2f", scale=100),
-            column(rows, "variance_before", "variance before", ".5f", meaning="over the classes"),
-            column(rows, "variance_after", "after", ".5f", meaning="over the classes"),
-        ),
-    )
+    rows = pd.DataFrame(summaries).merge(intervals[[*BY, "low", "high"]], on=[*BY])
+    return ReportTable.of("Slopes and variance of recall", rows, SLOPE + RECALL, "slopes")
 
 
 def slope_questions(study_audit: StudyAudit, slopes: pd.DataFrame) -> tuple[tuple[str, pd.DataFrame, str], ...]:
-    """[R] 7: does the slope grow with the level, and do methods differ at a level? For pruned variants.
+    """Answer the questions of [R] 7 for pruned variants: does the slope grow with the level, do methods differ?
 
     Args:
         study_audit: of the study.
         slopes: of all its variants, by method and level.
 
     Returns:
-        For each question its words, the answers, and the format of their numbers.
+        For each question its words, a table of the answers, and the format of their numbers.
     """
     pruned = slopes[slopes["level"].map(lambda level: not isinstance(level, str))]
     if pruned.empty:
         return ()
-    paired = all(
-        study_audit.data.study.variant(key).parent
-        for key in study_audit.data.compressed_keys
-        if isinstance(study_audit.data.study.variant(key), Pruned)
-    )
+    variants = [study_audit.data.study.variant(key) for key in study_audit.data.compressed_keys]
+    paired = all(variant.parent for variant in variants if isinstance(variant, Pruned))
     kind = "paired" if paired else "independent"
-    found = []
+    questions = []
     if pruned.groupby("method")["level"].nunique().max() > 1:
         rising = slope_tests(pruned, "level", paired=paired, alternative="less")
         if rising["p"].notna().any():
-            title = (
-                f"Does the slope grow from one level to the next? p, {kind}, one-sided, Bonferroni by column ([R] 1-4)"
-            )
-            found.append((title, p_table(rising, columns="method"), ".2g"))
+            title = f"Does the slope grow from one level to the next? p, {kind}, one-sided"
+            questions.append((f"{title}, Bonferroni by column ([R] 1-4)", p_table(rising, columns="method"), ".2g"))
     if pruned["method"].nunique() > 1:
-        apart = slope_tests(pruned, "method", paired=paired, pairs="all")
-        if apart["p"].notna().any():
-            title = f"Do methods differ at a level? p, {kind}, two-sided, Bonferroni by column ([R] table 8)"
-            found.append((title, p_table(apart, columns="level"), ".2g"))
-    found.append(("Variance of recall over the classes ([R] table 11)", variance_table(pruned), ".4f"))
-    return tuple(found)
-
-
-def _apart(study_audit: StudyAudit) -> list[str]:
-    """Which variants have no dense parent."""
-    names = [
-        study_audit.data.titles[key]
-        for key in study_audit.data.compressed_keys
-        if study_audit.data.study.variant(key).parent is None
-    ]
-    if not names or study_audit.data.study.training is None:
-        return []
-    return [
-        f"Members of {', '.join(names)} were trained on their own and are paired with dense members by number, which "
-        "alone pulls the slope below 1. Compare it with “two dense”, the slope of one dense model on another."
-    ]
+        between = slope_tests(pruned, "method", paired=paired, pairs="all")
+        if between["p"].notna().any():
+            title = f"Do methods differ at a level? p, {kind}, two-sided"
+            questions.append((f"{title}, Bonferroni by column ([R] table 8)", p_table(between, columns="level"), ".2g"))
+    questions.append(("Variance of recall over the classes ([R] table 11)", variance_table(pruned), ".4f"))
+    return tuple(questions)

@@ -1,44 +1,51 @@
-"""Which sections a report has beyond the main table, in their order."""
+"""The sections of a report after its main table, in order."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
+from tfaudit.analysis.audits import AUDITS
 from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.report.sections.attributes import attributes_section
+from tfaudit.report.sections.audit import audit_section
 from tfaudit.report.sections.chance import chance_section
 from tfaudit.report.sections.costs import costs_section
 from tfaudit.report.sections.distortion import distortion_section
 from tfaudit.report.sections.factors import factors_section
-from tfaudit.report.sections.groups import attributes_section, groups_section
+from tfaudit.report.sections.groups import groups_section
+from tfaudit.report.sections.model_pair import model_pair_section
 from tfaudit.report.sections.operating_points import operating_points_section
-from tfaudit.report.sections.pairs import pairs_section
-from tfaudit.report.sections.properties import properties_section
 from tfaudit.report.sections.robustness import robustness_section
 from tfaudit.report.sections.section import Section
 from tfaudit.report.sections.survey import survey_section
+from tfaudit.report.sections.trends import trends_section
 
 __all__ = ["SECTIONS", "study_sections"]
 
-SECTIONS: tuple[Callable[[StudyAudit], Section | None], ...] = (
-    pairs_section,
-    chance_section,
-    distortion_section,
-    groups_section,
-    attributes_section,
-    properties_section,
-    robustness_section,
-    costs_section,
-    operating_points_section,
-    factors_section,
-    survey_section,
-)
-"""Each makes its section, or None where the study holds no data for it."""
+SECTIONS: Mapping[str, Callable[[StudyAudit], Section | None]] = {
+    "model_pair": model_pair_section,
+    "chance": chance_section,
+    "distortion": distortion_section,
+    "groups": groups_section,
+    "attributes": attributes_section,
+    "trends": trends_section,
+    "robustness": robustness_section,
+    "costs": costs_section,
+    "operating_points": operating_points_section,
+    "factors": factors_section,
+    "survey": survey_section,
+}
+"""By name of the audit. Each returns its section, or None where the study has no data for it."""
 
 
 def study_sections(study_audit: StudyAudit) -> tuple[Section, ...]:
-    """All sections that the data allows.
+    """Return all sections that the data allow; an audit with a question and no entry in `SECTIONS` comes last.
 
     Raises:
-        InputError: damaged files, or groups and answers that do not fit the study.
+        InputError: damaged files, or groups or answers that do not fit the study.
     """
-    return tuple(section for make in SECTIONS if (section := make(study_audit)) is not None)
+    sections = [make(study_audit) for make in SECTIONS.values()]
+    sections += [
+        audit_section(study_audit, name) for name, audit in AUDITS.items() if audit.question and name not in SECTIONS
+    ]
+    return tuple(section for section in sections if section is not None)

@@ -1,4 +1,4 @@
-"""What compression costs under corruption."""
+"""Robustness: the cost of compression under corruption."""
 
 from __future__ import annotations
 
@@ -12,137 +12,158 @@ from tfaudit.audit.corruption.robustness import Robustness, robustness_table
 from tfaudit.charts.class_corruptions import class_corruption_chart, largest_change
 from tfaudit.charts.corruptions import relative_change_chart, severity_chart
 from tfaudit.errors import listed
-from tfaudit.report.sections.corruption_tables import cells_table, corruptions_table, flips_table, means_table
-from tfaudit.report.sections.section import Figure, Section, Table, grid
+from tfaudit.report.sections.section import Figure, ReportTable, Section, crosstab, notes_of
 
-__all__ = ["SAYS", "robustness_levels", "robustness_notes", "robustness_section"]
+__all__ = ["robustness_levels", "robustness_notes", "robustness_section"]
 
-SAYS = (
-    "What compression costs where images are corrupted or from elsewhere, which corruptions and classes pay, and "
-    "whether it is more than compression costs on clean images."
-)
+CELLS = 40
+"""Rows of the table of classes by corruption: those of smallest p."""
+
+CHANGE = ("accuracy_before", "accuracy_after", "difference_pp", "low_pp", "high_pp")
+EXCESS = ("excess_pp", "excess_low_pp", "excess_high_pp")
+MEAN = ("title", *CHANGE, "p", "clean_difference_pp", *EXCESS, "excess_p", "mce", "mce_low", "mce_high", "relative_mce")
+CORRECTED = ("p", "p_holm", "p_bh")
+CELL = ("class", "corruption", "title", "recall_before", "recall_after", "normalised_pp", "clean_normalised_pp")
+FLIP = ("condition", "title", "flips", "pies", "pie_share", "flip_pie_share", "ratio", "pie_flip_share", "test")
 
 
 def robustness_section(study_audit: StudyAudit) -> Section | None:
-    """Every variant that was evaluated under the study's conditions, against the baseline."""
-    found = robustness_levels(study_audit)
-    if not found:
+    """Return every variant that was evaluated under the study's conditions, against the baseline."""
+    results = robustness_levels(study_audit)
+    if not results:
         return None
-    titled = {study_audit.data.titles[key]: each for key, each in found.items()}
-    return Section(
+    titled = {study_audit.data.titles[key]: result for key, result in results.items()}
+    return Section.of_audit(
         "robustness",
-        "Robustness",
-        SAYS,
-        "[F] 4 and D, [HD]",
-        tuple(_figures(study_audit, found, titled)),
+        tuple(_figures(study_audit, results, titled)),
         tuple(_tables(study_audit, titled)),
-        robustness_notes(study_audit, found),
+        robustness_notes(study_audit, results),
         study_audit.most_lost_image(),
     )
 
 
 def robustness_levels(study_audit: StudyAudit) -> dict[str, Robustness]:
-    """The audit of every variant that was evaluated under conditions, by key; none where there is no condition."""
-    return (
-        {key: study_audit.robustness(key) for key in study_audit.data.corrupted_keys}
-        if study_audit.data.conditions
-        else {}
-    )
+    """Return the audit of every variant that was evaluated under conditions, by key; {} without conditions."""
+    data = study_audit.data
+    return {key: study_audit.robustness(key) for key in data.corrupted_keys} if data.conditions else {}
 
 
-def robustness_notes(study_audit: StudyAudit, found: Mapping[str, Robustness]) -> tuple[str, ...]:
-    """What a reader has to know of these audits, and of what is missing."""
-    told = dict.fromkeys(note for each in found.values() for note in each.notes)
-    return (*_missing(study_audit), *_pairs(study_audit), *told)
+def robustness_notes(study_audit: StudyAudit, results: Mapping[str, Robustness]) -> tuple[str, ...]:
+    """Return the notes of these audits, and of planned evaluations that are missing."""
+    return (*_missing(study_audit), *_pairs(study_audit), *notes_of(results.values()))
 
 
 def _pairs(study_audit: StudyAudit) -> list[str]:
-    made = [study_audit.data.titles[key] for key in study_audit.data.corrupted_keys if study_audit.data.is_paired(key)]
-    if not made or len(study_audit.data.members[BASELINE]) == 1:
+    data = study_audit.data
+    paired = [data.titles[key] for key in data.corrupted_keys if data.is_paired(key)]
+    if not paired or len(data.members[BASELINE]) == 1:
         return []
-    return [f"Members of {listed(made)} are tested in pairs with the baseline's members that they are made from."]
+    return [f"Members of {listed(paired)} are tested in pairs with the baseline's members that they are made from."]
+
+
+def _missing(study_audit: StudyAudit) -> Iterator[str]:
+    """Yield what the study plans and does not contain."""
+    data = study_audit.data
+    study, evaluated, conditions = data.study, data.corrupted_keys, data.conditions
+    planned = data.compressed_keys if study.corrupted_variants is None else study.corrupted_variants
+    absent = [data.titles[key] for key in data.compressed_keys if key not in evaluated and key in planned]
+    if absent:
+        yield f"Not evaluated under corruption: {listed(absent)}."
+    omitted = [condition.title for condition in study.conditions if condition not in conditions]
+    if omitted:
+        yield f"Left out, because not every variant was evaluated there: {listed(omitted)}."
+    expected = min(study.corrupted_members or study.population, study.population)
+    for key in (BASELINE, *evaluated):
+        counts = [len(data.evaluated_members(key, condition)) for condition in conditions]
+        members = len(data.members[key])
+        incomplete = sum(count < min(expected, members) for count in counts)
+        if incomplete:
+            title = data.titles[key]
+            yield f"{title}: fewer than {expected} members under {incomplete} of {len(conditions)} conditions."
+        elif min(counts) < members:
+            yield f"{data.titles[key]}: {min(counts)} of {members} members were evaluated."
 
 
 def _figures(
-    study_audit: StudyAudit, found: Mapping[str, Robustness], titled: dict[str, Robustness]
+    study_audit: StudyAudit, results: Mapping[str, Robustness], titled: Mapping[str, Robustness]
 ) -> Iterator[Figure]:
-    first = next(iter(found.values()))
+    titles = study_audit.data.titles
+    first = next(iter(results.values()))
     for k in first.overall["k"]:
         yield Figure(
             f"robustness-relative-top{k}",
-            relative_change_chart({title: each.changes() for title, each in titled.items()}, k=k),
+            relative_change_chart({title: result.changes() for title, result in titled.items()}, k=k),
             f"Change of top-{k} accuracy per corruption, relative to the baseline's, with intervals.",
             f"Relative change, top-{k}",
         )
     if (first.severities["severity"] > 0).any():
+        curves = {title: result.curves() for title, result in titled.items()}
         yield Figure(
             "robustness-severity",
-            severity_chart(
-                {title: each.curves() for title, each in titled.items()}, baseline=study_audit.data.titles[BASELINE]
-            ),
+            severity_chart(curves, baseline=titles[BASELINE]),
             "Accuracy over severity, a panel per corruption, a line per variant.",
             "Accuracy over severity",
         )
-    reach = max(
-        largest_change(each.classes, each.tested_change) for each in found.values()
-    )  # one scale for all variants
-    for key, each in found.items():
-        if each.classes["difference_pp"].notna().any():
+    # All variants share one scale.
+    reach = max(largest_change(result.classes, result.tested_change) for result in results.values())
+    for key, result in results.items():
+        if result.classes["difference_pp"].notna().any():
             yield Figure(
                 f"robustness-classes-{key}",
-                class_corruption_chart(each.classes, each.alpha, change=each.tested_change, reach=reach),
+                class_corruption_chart(result.classes, result.alpha, change=result.tested_change, reach=reach),
                 "Change of recall by class and corruption; a dot where it is significant.",
-                f"{study_audit.data.titles[key]}: classes by corruption",
+                f"{titles[key]}: classes by corruption",
             )
 
 
-def _tables(study_audit: StudyAudit, titled: dict[str, Robustness]) -> Iterator[Table]:
+def _tables(study_audit: StudyAudit, titled: Mapping[str, Robustness]) -> Iterator[ReportTable]:
+    intervals = f"with {study_audit.data.level} confidence intervals"
     first = next(iter(titled.values()))
     if first.overall["accuracy_before"].notna().all():
-        yield means_table(titled, study_audit.data.level)
+        means = pd.DataFrame([{"title": title, **result.summary()} for title, result in titled.items()])
+        title = f"Means over severities and corruptions, top-1, {intervals}"
+        yield ReportTable.of(title, means, MEAN, "robustness")
     relative = robustness_table(titled).dropna(how="all")
     relative.columns = pd.Index([", ".join(names) for names in relative.columns])
-    yield grid("Relative change of accuracy, % of the baseline's ([F] table 3)", relative, "+.2f")
-    yield corruptions_table(titled, study_audit.data.level)
-    yield _severities(titled, study_audit.data.titles[BASELINE])
-    yield from cells_table(titled)
-    yield from flips_table(titled)
+    yield crosstab("Relative change of accuracy, % of the baseline's ([F] table 3)", relative, "+.2f")
+
+    rows = _stacked({title: result.frame() for title, result in titled.items()})
+    rows["rank"] = rows["k"].map(lambda k: f"top-{k}")
+    flips = ("lost", "won") if rows["lost"].notna().any() else ()
+    names = ("corruption", "title", "rank", *CHANGE, "relative_change", *flips, "test", *CORRECTED, *EXCESS)
+    title = f"Corruptions, means over severities, {intervals}"
+    yield ReportTable.of(title, rows, (*names, "excess_p_holm"), "corruptions", folded=True)
+
+    yield _severity_table(titled, study_audit.data.titles[BASELINE])
+    yield from _cell_table(_stacked({title: result.class_frame() for title, result in titled.items()}))
+    rows = _stacked({title: result.flip_frame() for title, result in titled.items()})
+    if not rows.empty:
+        severities = rows["severity"].map(lambda severity: f" {severity}" if severity else "")
+        title = "PIEs among the images whose modal label differs between baseline and variant under corruption"
+        rows["condition"] = rows["corruption"] + severities
+        yield ReportTable.of(title, rows, (*FLIP, "p", "p_holm"), "flips", folded=True)
 
 
-def _severities(titled: dict[str, Robustness], baseline: str) -> Table:
-    tables = {title: each.severities.query("k == 1") for title, each in titled.items()}
-    first = next(iter(tables.values()))
-    accuracies = {
-        baseline: first["accuracy_before"],
-        **{title: each["accuracy_after"] for title, each in tables.items()},
-    }
-    names = first["corruption"] + first["severity"].map(lambda severity: f" {severity}" if severity else "")
-    wide = 100 * pd.DataFrame({title: each.to_numpy() for title, each in accuracies.items()}, index=names)
-    table = grid("Top-1 accuracy by severity, %", wide.rename_axis(index="condition"), ".2f")
-    return Table(table.title, table.columns, folded=True)
+def _severity_table(titled: Mapping[str, Robustness], baseline: str) -> ReportTable:
+    """Return top-1 accuracy, a row per condition and a column per variant."""
+    top1 = {title: result.severities.query("k == 1") for title, result in titled.items()}
+    first = next(iter(top1.values()))
+    columns = {baseline: first["accuracy_before"], **{title: rows["accuracy_after"] for title, rows in top1.items()}}
+    conditions = first["corruption"] + first["severity"].map(lambda severity: f" {severity}" if severity else "")
+    percent = 100 * pd.DataFrame({title: column.to_numpy() for title, column in columns.items()}, index=conditions)
+    return crosstab("Top-1 accuracy by severity, %", percent.rename_axis(index="condition"), ".2f", folded=True)
 
 
-def _missing(study_audit: StudyAudit) -> Iterator[str]:
-    """What was asked for and is not there."""
-    study, variants, conditions = study_audit.data.study, study_audit.data.corrupted_keys, study_audit.data.conditions
-    asked = study.corrupted_variants
-    absent = [
-        study_audit.data.titles[key]
-        for key in study_audit.data.compressed_keys
-        if key not in variants and (asked is None or key in asked)
-    ]
-    if absent:
-        yield f"Not evaluated under corruption: {listed(absent)}."
-    gone = [condition.title for condition in study.conditions if condition not in conditions]
-    if gone:
-        yield f"Left out, for not every variant was evaluated there: {listed(gone)}."
-    expected = min(study.corrupted_members or study.population, study.population)
-    for key in (BASELINE, *variants):
-        counts = [len(study_audit.data.evaluated_members(key, condition)) for condition in conditions]
-        members = len(study_audit.data.members[key])
-        few = sum(count < min(expected, members) for count in counts)
-        if few:
-            title = study_audit.data.titles[key]
-            yield f"{title}: fewer than {expected} members under {few} of {len(conditions)} conditions."
-        elif min(counts) < members:
-            yield f"{study_audit.data.titles[key]}: {min(counts)} of {members} members were evaluated."
+def _cell_table(rows: pd.DataFrame) -> Iterator[ReportTable]:
+    """Yield the classes by corruption that changed most: those of smallest p."""
+    tested = rows.dropna(subset=["p"])
+    if tested.empty:
+        return
+    shown = tested.assign(size=-tested["normalised_pp"].abs()).sort_values(["p", "size"], kind="stable").head(CELLS)
+    some = f"the {CELLS} of smallest p of {len(tested):,}" if len(tested) > CELLS else f"{len(tested):,}"
+    yield ReportTable.of(f"Classes by corruption, {some}", shown, (*CELL, *CORRECTED), "cells", folded=True)
+
+
+def _stacked(frames: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Return the frames of all variants below each other, with their titles."""
+    return pd.concat([frame.assign(title=title) for title, frame in frames.items()], ignore_index=True)

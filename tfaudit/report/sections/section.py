@@ -1,28 +1,30 @@
-"""What a section of a report is: one sentence, figures, tables."""
+"""A section of a report: one question, figures, tables, notes."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Hashable
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 
+from tfaudit.analysis.audits import AUDITS
 from tfaudit.analysis.image_strip import ImageStrip
 from tfaudit.charts.style import Drawing
-from tfaudit.report.tables import Column
+from tfaudit.report.columns import Column, TextColumn, text_columns
 
-__all__ = ["Figure", "Section", "Table", "column", "grid"]
+__all__ = ["Figure", "ReportTable", "Section", "chart_per_variant", "crosstab", "notes_of"]
 
 
 @dataclasses.dataclass(frozen=True)
 class Figure:
-    """A chart.
+    """A chart in a report.
 
     Attributes:
         name: of its file.
         chart: to draw.
-        description: what it shows, for those who do not see it.
-        title: above it; empty where the section has just one.
+        description: alternative text.
+        title: above it; empty where the section has a single figure.
     """
 
     name: str
@@ -32,18 +34,32 @@ class Figure:
 
 
 @dataclasses.dataclass(frozen=True)
-class Table:
-    """Figures under headings; the first column names the rows.
+class ReportTable:
+    """A table in a report, as text; its first column names the rows.
 
     Attributes:
-        title: above it; also what a screen reader announces.
+        title: above it, and its label for screen readers.
         columns: at least one, equally long.
-        folded: is it shown on demand only?
+        folded: whether it is hidden until a reader opens it.
     """
 
     title: str
-    columns: tuple[Column, ...]
+    columns: tuple[TextColumn, ...]
     folded: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        title: str,
+        frame: pd.DataFrame,
+        names: Sequence[str] = (),
+        table: str = "",
+        *,
+        headings: Mapping[str, str] | None = None,
+        folded: bool = False,
+    ) -> ReportTable:
+        """Return columns of a frame as a table; `text_columns` explains `names`, `table` and `headings`."""
+        return cls(title, text_columns(frame, names, table, headings), folded)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,62 +69,63 @@ class Section:
     Attributes:
         key: anchor in the page.
         title: heading.
-        says: in one sentence what it shows.
-        source: where the method is from, such as "[R] 5".
+        question: what the section answers, in one sentence.
+        source: of the method, such as "[R] 5".
         figures: charts.
         tables: tables.
-        notes: what a reader has to know, one sentence each.
+        notes: one sentence each.
         strip: one image under corruption, or None.
     """
 
     key: str
     title: str
-    says: str
+    question: str
     source: str
     figures: tuple[Figure, ...] = ()
-    tables: tuple[Table, ...] = ()
+    tables: tuple[ReportTable, ...] = ()
     notes: tuple[str, ...] = ()
     strip: ImageStrip | None = None
 
+    @classmethod
+    def of_audit(cls, name: str, *contents: Any) -> Section:
+        """Return a section with the title, the question and the source of a row of `AUDITS`.
 
-def column(
-    frame: pd.DataFrame, name: Hashable, heading: str, form: str = "", *, scale: float = 1, meaning: str = ""
-) -> Column:
-    """One column of a frame as people read it: a dash where nothing is known, a true minus sign.
+        Args:
+            name: of the audit.
+            *contents: figures, tables, notes and strip.
+        """
+        audit = AUDITS[name]
+        return cls(name.replace("_", "-"), audit.title, audit.question, audit.source, *contents)
+
+
+def chart_per_variant(
+    name: str, results: Mapping[str, Any], titles: Mapping[str, str], description: str
+) -> tuple[Figure, ...]:
+    """Return the chart of each variant's result.
 
     Args:
-        frame: of the rows.
-        name: of its column.
-        heading: for people.
-        form: format specification; text stays as it is.
-        scale: what numbers are multiplied with.
-        meaning: what the heading means, in a few words.
-
-    Example:
-        >>> column(pd.DataFrame({"drop": [-0.051, None]}), "drop", "drop, points", "+.1f", scale=100).cells
-        ('−5.1', '–')
+        name: of the files, before the key of the variant.
+        results: by key of the variant.
+        titles: by key of the variant.
+        description: alternative text.
     """
-
-    def cell(value: object) -> str:
-        if pd.isna(value):  # type: ignore[call-overload]
-            return "–"
-        if isinstance(value, str) or not form:
-            return str(value)
-        return format(scale * value, form).replace("-", "−")  # type: ignore[operator]
-
-    return Column(heading, meaning, tuple(map(cell, frame[name])))
+    return tuple(Figure(f"{name}-{key}", result.chart(), description, titles[key]) for key, result in results.items())
 
 
-def grid(title: str, frame: pd.DataFrame, form: str) -> Table:
-    """A frame of numbers as a table, its index down and its columns across.
+def notes_of(results: Iterable[Any]) -> tuple[str, ...]:
+    """Return the notes of the results that have any, each note once."""
+    return tuple(dict.fromkeys(note for result in results for note in getattr(result, "notes", ())))
+
+
+def crosstab(title: str, frame: pd.DataFrame, form: str, *, folded: bool = False) -> ReportTable:
+    """Return a frame of numbers of one kind as a table, its index as the first column.
 
     Example:
-        >>> one = grid("p", pd.DataFrame({10: [0.5]}, index=pd.Index(["2 vs 4"], name="pair")), ".2f")
-        >>> [(column.heading, column.cells) for column in one.columns]
+        >>> table = crosstab("p", pd.DataFrame({10: [0.5]}, index=pd.Index(["2 vs 4"], name="pair")), ".2f")
+        >>> [(column.heading, column.cells) for column in table.columns]
         [('pair', ('2 vs 4',)), ('10', ('0.50',))]
     """
-    flat = frame.reset_index()
-    down = [name for name in flat if name in frame.index.names]
-    rows = flat.assign(**{"": flat[down].astype(str).agg(", ".join, axis=1)})
-    first = column(rows, "", ", ".join(map(str, down)))
-    return Table(title, (first, *(column(rows, name, str(name), form) for name in frame)))
+    index = frame.index.to_frame(index=False)
+    rows = TextColumn(", ".join(map(str, index)), "", tuple(index.astype(str).agg(", ".join, axis=1)), numeric=False)
+    numbers = [TextColumn(str(name), "", tuple(map(Column("", form).text, frame[name]))) for name in frame]
+    return ReportTable(title, (rows, *numbers), folded)

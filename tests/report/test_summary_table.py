@@ -11,7 +11,7 @@ from tests.builders.populations import population
 from tests.builders.studies import make_study
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audit.summary import summary
-from tfaudit.report.tables import columns, html_table, terminal_table
+from tfaudit.report.summary_table import html_table, summary_columns, terminal_table
 
 
 def printed(audit, width=80):
@@ -54,7 +54,7 @@ def test_members_that_differ(tmp_path):
 
 
 def test_unknown_figures_are_dashes():
-    shown = {column.heading: column.cells for column in columns(summary({"dense": population(1)}))}
+    shown = {column.heading: column.cells for column in summary_columns(summary({"dense": population(1)})).values()}
     assert shown["size, B"] == shown["signif."] == shown["PIEs"] == shown["p of PIEs"] == ("–",)
 
 
@@ -65,7 +65,7 @@ def test_unknown_figures_are_dashes():
 def test_sizes_share_a_unit(size, heading, text):
     facts = pd.DataFrame({"bytes": {"dense": float(size), "half": size / 4}})
     audit = summary({"dense": population(1), "half": population(2)}, facts)
-    shown = {column.heading: column.cells for column in columns(audit)}
+    shown = {column.heading: column.cells for column in summary_columns(audit).values()}
     assert shown[heading] == (text, f"{float(text) / 4:.3g}" if size != 25_636_712 else "6.41")
 
 

@@ -1,0 +1,38 @@
+"""The section of an audit that needs no section of its own."""
+
+from __future__ import annotations
+
+from tfaudit.analysis.audits import AUDITS
+from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.report.sections.section import Figure, ReportTable, Section, notes_of
+
+__all__ = ["audit_section"]
+
+ROWS = 40
+"""Longer tables are folded."""
+
+
+def audit_section(study_audit: StudyAudit, name: str) -> Section | None:
+    """Return a chart and a table per variant, or None where the study allows the audit of no variant.
+
+    The columns of the table are those of the result's `frame`, shown as the catalogue of columns says.
+
+    Args:
+        study_audit: of the study.
+        name: of a row of `AUDITS`, whose results have `.chart()` and `.frame()`, and may have `notes`.
+    """
+    audit, data = AUDITS[name], study_audit.data
+    results = {
+        (key, *map(str, arguments.values())): study_audit.result(name, key, **arguments)
+        for key in data.titles
+        if audit.applies(data, key)
+        for arguments in audit.arguments(data, key)
+    }
+    if not results:
+        return None
+    figures, tables = [], []
+    for (key, *arguments), result in results.items():
+        title, frame = ", ".join([data.titles[key], *arguments]), result.frame()
+        figures.append(Figure("-".join([name, key, *arguments]), result.chart(), f"{audit.title}: {title}.", title))
+        tables.append(ReportTable.of(title, frame, table=name, folded=len(frame) > ROWS))
+    return Section.of_audit(name, tuple(figures), tuple(tables), notes_of(results.values()))

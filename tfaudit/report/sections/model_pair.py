@@ -1,0 +1,50 @@
+"""Single models against the baseline."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.audit.model_pair import PairComparison
+from tfaudit.report.sections.section import ReportTable, Section, chart_per_variant, notes_of
+
+__all__ = ["model_pair_section"]
+
+CLASS_LIMIT = 40
+"""Rows of a variant's table: the changed classes of smallest p."""
+
+CLASS = ("class", "examples", "recall_before", "recall_after", "difference_pp", "low_pp", "high_pp", "lost", "won")
+OVERALL = ("title", "accuracy_before", "accuracy_after", "difference_pp", "low_pp", "high_pp", "p")
+FLIPS = ("negative_flips", "positive_flips", "wrong_to_other_wrong", "btc", "bec", "kappa")
+
+
+def model_pair_section(study_audit: StudyAudit) -> Section | None:
+    """Return what was lost and won on the same images, where the baseline and variants are one model each."""
+    data = study_audit.data
+    pairs = {key: study_audit.model_pair(key) for key in data.compressed_keys if data.is_single(key)}
+    if not pairs:
+        return None
+    overall = pd.DataFrame([{"title": data.titles[key], **pair.summary()} for key, pair in pairs.items()])
+    title = f"All images, with {data.level} confidence intervals"
+    tables = [
+        ReportTable.of(title, overall, OVERALL + FLIPS, "pairs"),
+        *(_class_table(pair, data.titles[key]) for key, pair in pairs.items()),
+    ]
+    description = "Share of each class's images lost and won, with the change of recall and its interval."
+    return Section.of_audit(
+        "model_pair",
+        chart_per_variant("pair", pairs, data.titles, description),
+        tuple(table for table in tables if table),
+        notes_of(pairs.values()),
+    )
+
+
+def _class_table(pair: PairComparison, title: str) -> ReportTable | None:
+    frame = pair.frame()
+    changed = frame[frame["lost"] + frame["won"] > 0].sort_values(["p", "difference_pp"], kind="stable")
+    if changed.empty:
+        return None
+    shown = changed.head(CLASS_LIMIT)
+    some = f"the {len(shown)} of smallest p" if len(shown) < len(changed) else f"{len(changed)}"
+    title = f"{title}: classes that changed, {some} of {len(pair.class_names)}"
+    return ReportTable.of(title, shown, (*CLASS, "p", "p_bh"), "pairs", folded=True)

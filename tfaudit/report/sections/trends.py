@@ -1,0 +1,47 @@
+"""Accuracy against properties of the images."""
+
+from __future__ import annotations
+
+from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.audit.trends import Trends
+from tfaudit.report.sections.section import Figure, ReportTable, Section, notes_of
+
+__all__ = ["trends_section"]
+
+
+def trends_section(study_audit: StudyAudit) -> Section | None:
+    """Return accuracy against tilt and ink of small grey images, where the data name groups or individuals."""
+    data = study_audit.data
+    if not len(data.groups.columns):
+        return None
+    results = {(key, i): result for key in data.compressed_keys for i, result in enumerate(study_audit.trends(key))}
+    if not results:
+        return None
+    figures = [
+        figure
+        for (key, i), result in results.items()
+        for figure in _figures(result, f"property-{i}-{key}", data.titles[key], data.individuals is not None)
+    ]
+    tables = tuple(_table(result, data.titles[key]) for (key, _), result in results.items())
+    return Section.of_audit("trends", tuple(figures), tables, notes_of(results.values()))
+
+
+def _figures(result: Trends, name: str, title: str, individuals: bool) -> list[Figure]:
+    title = f"{title}: {result.property}"
+    description = f"Accuracy against {result.property}, before and after, with fitted lines."
+    figures = [Figure(name, result.chart(), description, title)]
+    if individuals:
+        description = f"Accuracy of every individual after against before, coloured by {result.property}."
+        figures.append(Figure(f"{name}-individuals", result.scatter(), description, f"{title}, by individual"))
+    return figures
+
+
+def _table(result: Trends, title: str) -> ReportTable:
+    return ReportTable.of(
+        f"{title}: slopes on {result.property}",
+        result.frame(),
+        ("group", "measure", "units", "slope", "slope_low", "slope_high", "p"),
+        "trends",
+        headings={"group": result.column},
+        folded=True,
+    )
