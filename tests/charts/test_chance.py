@@ -25,7 +25,7 @@ def test_bars_and_lines_hold_what_was_found():
     for (title, bars, line), row in zip(panels(FOUND), FOUND.frame().to_dict("records"), strict=True):
         assert sum(bar["share"] for bar in bars) == pytest.approx(1)
         assert line == [{"observed": row["observed"]}]
-        assert title.startswith(f"{row['count']}: {row['observed']} found, {row['expected']:.3g} by chance, p ")
+        assert title.startswith(f"{row['count']}: {row['observed']} observed, {row['expected']:.3g} by chance, p ")
 
 
 def test_many_values_share_bars():

@@ -149,7 +149,7 @@ def test_the_true_class_is_green_also_where_nobody_answers_it():
     assert (spec["domain"][0], spec["range"][0]) == ("z", GREEN)
     assert (spec["domain"][-1], spec["range"][-1]) == (OTHERS, GREY)
     shown = table_of(votes_chart(table, "z"))
-    assert shown.loc[shown["answer"] == OTHERS, "percent"].tolist() == pytest.approx([20])
+    assert shown.loc[shown["prediction"] == OTHERS, "percent"].tolist() == pytest.approx([20])
 
 
 def test_counts_without_figures_by_chance_have_no_band():

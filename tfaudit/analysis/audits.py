@@ -173,8 +173,8 @@ AUDITS: Mapping[str, Audit] = {
             applies=lambda data, key: key != BASELINE and data.shares_members(key),
             title="Recall distortion",
             question=(
-                "Does compression drive the recalls of the classes apart or together: is the slope of the recall "
-                "balances after compression on those before above 1 or below 1?"
+                "Does compression drive the recalls of the classes apart (slope above 1) or together (slope below 1), "
+                "where the slope is that of the recall balances after compression on those before?"
             ),
             source="[R] 5 and 6",
         ),

@@ -11,17 +11,16 @@ __all__ = ["accuracy_chart"]
 
 
 def accuracy_chart(accuracies: pd.DataFrame) -> Drawing:
-    """[F] table 1: one line per variant, one dot per member, a bar at the mean.
+    """Draw [F] table 1: one line per variant, one dot per member, a bar at the mean.
 
-    The lines share one scale unless the differences between variants would squeeze every population into a dot that
-    is not one already.
+    The lines share one scale, unless variants differ so much that the members of one would collapse into a dot.
 
     Args:
-        accuracies: of a `Summary`; top-1 is drawn.
+        accuracies: of a `Summary`; only top-1 is drawn.
     """
     top1 = accuracies[accuracies["k"] == 1].assign(percent=lambda rows: 100 * rows["accuracy"])
     order = list(dict.fromkeys(top1["title"]))
-    axis = alt.Axis(tickCount=5, format=".6~g")  # of a lone value the ticks would have six decimals
+    axis = alt.Axis(tickCount=5, format=".6~g")  # else a single value has ticks with six decimals
     x = alt.X("percent:Q", title="top-1 accuracy, %", scale=alt.Scale(zero=False, nice=True), axis=axis)
     tooltip = ["title", "member", alt.Tooltip("percent:Q", format=".2f")]
     spans = top1.groupby("title")["percent"].agg(lambda values: values.max() - values.min())
@@ -37,6 +36,6 @@ def accuracy_chart(accuracies: pd.DataFrame) -> Drawing:
     row = alt.Row("title:N", sort=order, title=None, header=alt.Header(labelAngle=0, labelAlign="left", labelLimit=150))
     return (
         alt.layer(dots, means, data=top1)
-        .facet(row=row, spacing=6, title="top-1 accuracy, %; every line has its own scale")
+        .facet(row=row, spacing=6, title="top-1 accuracy, %; each line has its own scale")
         .resolve_scale(x="independent")
     )

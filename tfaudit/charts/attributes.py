@@ -1,4 +1,4 @@
-"""On which attributes exemplars over-index."""
+"""Attributes that exemplars have more often than other examples."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from tfaudit.charts.style import AMBER, GREEN, GREY, PLUM, WIDTH, Drawing, row_a
 __all__ = ["over_indexing_chart"]
 
 SHOWN = 40
-"""At most so many rows, those of the smallest p."""
+"""Rows at most, those of smallest p."""
 
 
 def over_indexing_chart(table: pd.DataFrame, alpha: float) -> Drawing:
-    """Share of PIEs and of other examples with each attribute; the name carries their ratio, amber is significant.
+    """Draw the share of PIEs and of other examples with each attribute, amber where they differ significantly.
 
     Args:
         table: of an `Attributes` or a `Survey`.
-        alpha: level of the tests, adjusted after Holm.
+        alpha: level of the tests after Holm's correction.
     """
     shown = (
         table.sort_values("p", kind="stable").head(SHOWN).sort_values("ratio", ascending=False, kind="stable").copy()
@@ -26,7 +26,7 @@ def over_indexing_chart(table: pd.DataFrame, alpha: float) -> Drawing:
     value = shown["value"] if "value" in shown else pd.Series("yes", shown.index)
     shown["name"] = shown["attribute"].where(value == "yes", shown["attribute"] + ": " + value)
     shown["pie"], shown["non_pie"] = 100 * shown["share_pie"], 100 * shown["share_non_pie"]
-    # The ratio stands in the name because axis labels take the colour of the page, which marks of text do not.
+    # The ratio is part of the name because axis labels take the colour of the page, and text marks do not.
     shown["name"] += shown["ratio"].map(lambda ratio: "" if pd.isna(ratio) else f", {ratio:.2f} ×")
     shown["link"] = (shown["p_holm"] <= alpha).map({True: "significant", False: "no evidence"})
     y = row_axis(shown["name"], limit=208)

@@ -1,4 +1,4 @@
-"""What chance gives, and what was found."""
+"""Counts expected by chance, and the observed ones."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from tfaudit.charts.style import GREY, PLUM, WIDTH, Drawing
 
 __all__ = ["chance_chart"]
 
-BINS = 40  # where more values than that occur
+BINS = 40
+"""Bars at most; wider ones hold several values."""
 
 
 def chance_chart(frame: pd.DataFrame, distribution: pd.DataFrame) -> Drawing:
-    """One panel per count: a histogram over the permutations in grey, the observed count as a plum line.
+    """Draw a panel per count: a grey histogram over the permutations, a plum line at the observed count.
 
     Args:
         frame: of a `Chance`.
@@ -29,9 +30,9 @@ def _panel(row: dict, distribution: pd.DataFrame) -> Drawing:
     bars = null.assign(start=null["value"] // step * step).groupby("start", as_index=False)["share"].sum()
     bars["low"], bars["high"] = bars["start"] - 0.5, bars["start"] + step - 0.5
     bars["percent"] = 100 * bars["share"]
-    found = pd.DataFrame({"observed": [row["observed"]]})
+    observed = pd.DataFrame({"observed": [row["observed"]]})
     heading = (
-        f"{row['count']}: {row['observed']:,} found, {row['expected']:,.3g} by chance, "
+        f"{row['count']}: {row['observed']:,} observed, {row['expected']:,.3g} by chance, "
         f"p {'=' if row['p'] >= 0.001 else '<'} {max(row['p'], 0.001):.2g}"
     )
     axis = alt.Axis(tickMinStep=1, tickCount=6, labelOverlap=True, grid=False)
@@ -47,5 +48,5 @@ def _panel(row: dict, distribution: pd.DataFrame) -> Drawing:
             tooltip=[alt.Tooltip("start:Q", title="from"), alt.Tooltip("percent:Q", format=".1f")],
         )
     )
-    line = alt.Chart(found).mark_rule(color=PLUM, strokeWidth=2.5).encode(x="observed:Q", tooltip=["observed:Q"])
+    line = alt.Chart(observed).mark_rule(color=PLUM, strokeWidth=2.5).encode(x="observed:Q", tooltip=["observed:Q"])
     return alt.layer(histogram, line).properties(width=WIDTH, height=110, title=heading)

@@ -1,32 +1,33 @@
-"""Which classes become brittle to which corruption."""
+"""Change of recall by class and corruption."""
 
 from __future__ import annotations
 
 import altair as alt
 import pandas as pd
 
-from tfaudit.charts.style import GREEN, PLUM, Drawing
+from tfaudit.charts.style import GREEN, INK, PALE, PLUM, Drawing, distinct_names
 
 __all__ = ["class_corruption_chart", "largest_change", "told_apart"]
 
 SHOWN = 30
 """Classes at most in half a page."""
 
-WIDEST = 300  # pixels that the cells may take
+WIDEST = 300
+"""Pixels of all cells of a row."""
 
 
 def class_corruption_chart(
     cells: pd.DataFrame, alpha: float, *, change: str = "normalised_pp", reach: float | None = None, most: int = SHOWN
 ) -> Drawing:
-    """Heat map of the change of recall, plum where a class falls behind; a dot marks significant cells.
+    """Draw a heat map of the change of recall, plum where a class falls behind; a dot marks significant cells.
 
-    Significant is p <= alpha after Benjamini and Hochberg over all cells, also those that are not shown.
+    A cell is significant if p <= alpha after Benjamini and Hochberg's correction over all cells, shown or not.
 
     Args:
         cells: `class_frame` of a `Robustness`.
         alpha: level of the tests.
-        change: column of the change that was tested: "normalised_pp", or "difference_pp" of one model against one.
-        reach: change at the ends of the scale, percentage points; the largest one by default.
+        change: column of the tested change: "normalised_pp", or "difference_pp" for one model against one.
+        reach: change at the ends of the scale, percentage points; by default the largest.
         most: classes at most, those whose recall changes most under any corruption.
     """
     what = "normalised change of recall, points" if change == "normalised_pp" else "change of recall, points"
@@ -55,19 +56,19 @@ def class_corruption_chart(
         color=alt.Color(
             "value:Q",
             title=what,
-            scale=alt.Scale(domain=[-reach, 0, reach], range=[PLUM, "#e8e8ea", GREEN], interpolate="rgb"),
+            scale=alt.Scale(domain=[-reach, 0, reach], range=[PLUM, PALE, GREEN], interpolate="rgb"),
             legend=alt.Legend(orient="top", gradientLength=180, titleLimit=260),
         )
     )
-    dots = base.transform_filter(f"datum.p_bh <= {alpha}").mark_circle(size=22, color="#26282e", opacity=1)
+    dots = base.transform_filter(f"datum.p_bh <= {alpha}").mark_circle(size=22, color=INK, opacity=1)
     chart = alt.layer(boxes, dots)
     if len(largest) > most:
-        return chart.properties(title=f"the {most} classes of the largest change, of {len(largest):,}")
+        return chart.properties(title=f"the {most} classes of largest change, of {len(largest):,}")
     return chart
 
 
 def largest_change(cells: pd.DataFrame, change: str = "normalised_pp") -> float:
-    """Return the largest change that is drawn, in percentage points; 1 where nothing changes.
+    """Return the largest absolute change in percentage points; 1 if nothing changes.
 
     Args:
         cells: `class_frame` of a `Robustness`.
@@ -82,7 +83,7 @@ def largest_change(cells: pd.DataFrame, change: str = "normalised_pp") -> float:
 
 
 def told_apart(cells: pd.DataFrame) -> pd.Series:
-    """The class of every cell by a name that no other class bears: one that occurs twice gets its position.
+    """Return the class of every cell under a distinct name: of a repeated one with its position.
 
     Args:
         cells: `class_frame` of a `Robustness`.
@@ -91,6 +92,6 @@ def told_apart(cells: pd.DataFrame) -> pd.Series:
         >>> told_apart(pd.DataFrame({"corruption": ["fog"] * 3, "class": ["crane", "dog", "crane"]})).to_list()
         ['crane (0)', 'dog', 'crane (2)']
     """
-    twice = cells.duplicated(["corruption", "class"], keep=False)
-    position = cells.groupby("corruption", sort=False).cumcount().astype(str)
-    return cells["class"].where(~twice, cells["class"] + " (" + position + ")")
+    return cells.groupby("corruption", sort=False)["class"].transform(
+        lambda classes: distinct_names(classes.reset_index(drop=True)).to_numpy()
+    )

@@ -1,4 +1,4 @@
-"""Recall of one class at every level."""
+"""Recall of one class in every member of every variant."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ __all__ = ["class_recall_chart"]
 
 
 def class_recall_chart(recalls: pd.DataFrame) -> Drawing:
-    """One line per variant, one dot per member, a bar at the mean; dashed, the mean of the first variant.
+    """Draw one line per variant, one dot per member, a bar at the mean; a dashed line at the mean of the first variant.
 
     Args:
-        recalls: rows of `title`, `member` and `recall`, a share; the baseline's first. Titles differ.
+        recalls: rows of `title`, `member` and `recall`, a share; the baseline's first. Titles are distinct.
     """
     known = recalls.dropna(subset=["recall"]).assign(percent=lambda rows: 100 * rows["recall"])
     titles = known["title"].drop_duplicates()

@@ -1,4 +1,4 @@
-"""Charts of classes in which a reader chooses: a range of them, or one."""
+"""Charts in which a reader selects classes: a range, or one."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ __all__ = ["CLASS", "RANGE", "class_choice_chart", "range_choice_chart"]
 RANGE, CLASS = "range", "chosen"
 """Names of the charts' parameters."""
 
-COLUMNS = 2  # of the legend, so that it fits a telephone
+COLUMNS = 2
+"""Of the legend, so that it fits a phone."""
 HEIGHT, STEP = 280, 18
-"""Pixels: of the overview, into which the viewer fits legend and title, and of a line."""
+"""Pixels: of the overview with legend and title, and of a line."""
 
 
 def range_choice_chart(ranked: pd.DataFrame, order: str, chosen: tuple[float, float] | None = None) -> Drawing:
-    """All classes side by side; dragging over them chooses a range of ranks, in the parameter `RANGE`.
+    """Draw all classes side by side; dragging selects a range of ranks, in the parameter `RANGE`.
 
     Args:
         ranked: of `ranked_classes`.
         order: what they are sorted by, for the title of the axis.
-        chosen: the range at first.
+        chosen: the initial range.
     """
     mark = alt.BrushConfig(fill=AMBER, fillOpacity=0.18, stroke=AMBER, strokeOpacity=0.8)
     brush = alt.selection_interval(
@@ -34,11 +35,11 @@ def range_choice_chart(ranked: pd.DataFrame, order: str, chosen: tuple[float, fl
 
 
 def class_choice_chart(ranked: pd.DataFrame, chosen: int | None = None) -> Drawing:
-    """A line per class; a click anywhere on it chooses the class: its `position`, in the parameter `CLASS`.
+    """Draw a line per class; a click on it selects the class: its `position`, in the parameter `CLASS`.
 
     Args:
         ranked: rows of `ranked_classes`.
-        chosen: position of the class that stands out.
+        chosen: position of the highlighted class.
     """
     click = alt.selection_point(name=CLASS, fields=["position"], on="click", clear=False)
     colour = alt.when(alt.datum.position == (-1 if chosen is None else chosen)).then(alt.value(AMBER))

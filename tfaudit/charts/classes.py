@@ -1,24 +1,26 @@
-"""What compression does to the classes."""
+"""Change of recall per class."""
 
 from __future__ import annotations
 
 import altair as alt
 import pandas as pd
 
-from tfaudit.charts.style import GREEN, GREY, PLUM, WIDTH, Drawing, row_axis, tooltips_of
+from tfaudit.charts.style import GREEN, GREY, PLUM, WIDTH, Drawing, distinct_names, row_axis, tooltips_of
 
 __all__ = ["ALL_NAMED", "all_classes", "class_impact_chart", "class_tooltip", "named_classes", "ranked_classes"]
 
 SIGNIFICANT, UNDECIDED, NORMALISED = "significant change", "no evidence", "normalised change"
 ALL_NAMED = 40
-"""Up to so many classes each one has a line and a name."""
-EXTREMES = 12  # beyond that: so many of each end
+"""Classes at most of which each has a line and a name."""
+
+EXTREMES = 12
+"""Named classes at each end if there are more."""
 
 
 def class_impact_chart(frame: pd.DataFrame) -> Drawing:
-    """[F] figure 2, lying down so that names can be read: bars are absolute differences, points normalised ones.
+    """Draw [F] figure 2 with horizontal bars: bars are absolute differences, points normalised ones.
 
-    Beyond 40 classes an overview of all of them stands above the 12 lowest and the 12 highest normalised differences.
+    More than 40 classes have an overview of all above the 12 lowest and the 12 highest normalised differences.
 
     Args:
         frame: of a `ClassImpact`.
@@ -32,15 +34,14 @@ def class_impact_chart(frame: pd.DataFrame) -> Drawing:
 
 
 def ranked_classes(frame: pd.DataFrame, by: str = "normalised_pp", *, ascending: bool = True) -> pd.DataFrame:
-    """The classes that were tested in an order, as the charts of classes take them.
+    """Sort the tested classes for the charts of classes.
 
-    Further columns: `kind`, whether the change is significant; `name`, which tells classes of one name apart;
-    `position`, the class; `rank` from 1.
+    Adds `kind` (whether the change is significant), `name` (distinct), `position` (of the class) and `rank` (from 1).
 
     Args:
         frame: of a `ClassImpact`.
         by: its column to sort by.
-        ascending: the lowest first?
+        ascending: whether the lowest come first.
 
     Example:
         >>> frame = pd.DataFrame({"class": ["cat", "owl", "owl"], "p": [.2, .01, None], "normalised_pp": [1, -2, None],
@@ -52,8 +53,7 @@ def ranked_classes(frame: pd.DataFrame, by: str = "normalised_pp", *, ascending:
     """
     shown = frame.dropna(subset=["p"]).copy()
     shown["kind"] = shown["direction"].map(lambda direction: UNDECIDED if direction == "no evidence" else SIGNIFICANT)
-    repeated = shown["class"].duplicated(keep=False)
-    shown["name"] = shown["class"].where(~repeated, shown["class"] + " (" + shown.index.astype(str) + ")")
+    shown["name"] = distinct_names(shown["class"])
     shown["position"] = shown.index
     shown = shown.sort_values(by, ascending=ascending, kind="stable").reset_index(drop=True)
     shown["rank"] = shown.index + 1
@@ -70,7 +70,7 @@ def _colours(columns: int) -> alt.Color:
 
 
 def class_tooltip() -> list[alt.Tooltip]:
-    """What is told of a class when it is pointed at."""
+    """Return the tooltip of a class."""
     points = ["difference_pp", "normalised_pp", "normalised_low_pp", "normalised_high_pp"]
     return [
         alt.Tooltip("class:N"),
@@ -82,7 +82,7 @@ def class_tooltip() -> list[alt.Tooltip]:
 
 
 def named_classes(ranked: pd.DataFrame, *, columns: int = 3) -> alt.LayerChart | alt.FacetChart:
-    """A line per class with its name, in the order of the rows.
+    """Draw a line per class with its name, in the order of the rows.
 
     Args:
         ranked: rows of `ranked_classes`.
@@ -108,24 +108,24 @@ def named_classes(ranked: pd.DataFrame, *, columns: int = 3) -> alt.LayerChart |
 def all_classes(
     ranked: pd.DataFrame, order: str = "normalised difference", *, columns: int = 3
 ) -> alt.LayerChart | alt.FacetChart:
-    """All classes side by side, too many to be named.
+    """Draw all classes side by side, without names.
 
-    A browser is given what the chart shows and no more: with a thousand classes each column costs it time.
+    The data hold only what the chart shows: with a thousand classes each column costs the browser time.
 
     Args:
         ranked: of `ranked_classes`.
         order: what they are sorted by, for the title of the axis.
         columns: of the legend.
     """
-    told = ["class", "difference_pp", "normalised_pp", "p"]
-    base = alt.Chart(ranked[["rank", "kind", *told]], width=WIDTH + 100, height=150)
+    pointed_at = ["class", "difference_pp", "normalised_pp", "p"]
+    base = alt.Chart(ranked[["rank", "kind", *pointed_at]], width=WIDTH + 100, height=150)
     x = alt.X("rank:Q", title=f"classes, by {order}", scale=alt.Scale(nice=False), axis=alt.Axis(grid=False))
     bars = base.mark_rule(strokeWidth=max(0.6, 0.7 * WIDTH / len(ranked))).encode(
         x=x,
         y=alt.Y("difference_pp:Q", title="change of recall, points"),
         y2=alt.datum(0),
         color=_colours(columns),
-        tooltip=tooltips_of(class_tooltip(), told),
+        tooltip=tooltips_of(class_tooltip(), pointed_at),
     )
     points = base.mark_circle(size=6, opacity=0.9).encode(x=x, y="normalised_pp:Q", color=alt.ColorDatum(NORMALISED))
     return alt.layer(bars, points)

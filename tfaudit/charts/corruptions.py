@@ -1,32 +1,29 @@
-"""Accuracy under corruption: relative change per corruption and level, and accuracy over severity."""
+"""Accuracy under corruption: relative change per corruption and variant, and accuracy over severity."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 import altair as alt
 import pandas as pd
 
-from tfaudit.charts.style import AMBER, BLUE, GREEN, PLUM, WIDTH, Drawing
+from tfaudit.charts.style import HUES, SLATE, WIDTH, Drawing
 
 __all__ = ["relative_change_chart", "severity_chart"]
 
-HUES = [BLUE, AMBER, GREEN, PLUM, "#c2604f", "#2f9bb3", "#8a8f2c", "#7a6bd1", "#b0764a", "#d1679f"]
-SLATE = "#7d8492"
-"""Of the uncompressed models."""
-
 COLUMNS = 3
+"""Panels side by side."""
 
 
 def relative_change_chart(levels: Mapping[str, pd.DataFrame], *, k: int = 1, mean: str = "all corruptions") -> Drawing:
-    """[F] figures 4 and 7: change of top-k accuracy relative to the baseline's under the same corruption.
+    """Draw [F] figures 4 and 7: change of top-k accuracy relative to the baseline's under the same corruption.
 
-    A dot per corruption and level with its interval, corruptions by their deepest fall; the mean over them last.
+    A dot per corruption and variant with its interval, corruptions by their largest fall; the mean over them last.
 
     Args:
         levels: `Robustness.changes` by title, in the order of the legend.
         k: 1 or 5.
-        mean: what the rows of the mean over all corruptions are called; they stand last.
+        mean: name of the rows of the mean over all corruptions.
     """
     tables = [changes.assign(level=title) for title, changes in levels.items()]
     shown = pd.concat(tables, ignore_index=True).query("k == @k").dropna(subset=["relative_change"])
@@ -70,16 +67,16 @@ def severity_chart(
     corruptions: Collection[str] | None = None,
     side: int = 98,
 ) -> Drawing:
-    """Mean top-k accuracy over severity, a panel per corruption that has severities, a line per level.
+    """Draw mean top-k accuracy over severity, a panel per corruption that has severities, a line per variant.
 
-    Severity 0 is the clean images, where they were given.
+    Severity 0 is the clean images, if the curves contain them.
 
     Args:
         levels: `Robustness.curves` by title, in the order of the legend, against the same baseline.
         baseline: title of the uncompressed population.
         k: 1 or 5.
-        corruptions: which to draw; by default all.
-        side: pixels across a panel, where there are several.
+        corruptions: to draw; all by default.
+        side: pixels of the width of each of several panels.
     """
     parts = []
     for i, (title, curves) in enumerate(levels.items()):
@@ -106,8 +103,8 @@ def severity_chart(
     return alt.layer(lines, points, data=shown).facet(facet=facet, columns=COLUMNS, spacing=12)
 
 
-def _levels(titles: list[str], hues: list[str]) -> alt.Color:
-    scale = alt.Scale(domain=titles, range=hues[: len(titles)])
+def _levels(titles: Sequence[str], hues: Sequence[str]) -> alt.Color:
+    scale = alt.Scale(domain=titles, range=list(hues[: len(titles)]))
     if len(titles) > len(hues):
         scale = alt.Scale(domain=titles, scheme="turbo")
     return alt.Color(

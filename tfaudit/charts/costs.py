@@ -1,4 +1,4 @@
-"""Time against accuracy."""
+"""Latency and accuracy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["cost_chart"]
 
 
 def cost_chart(costs: pd.DataFrame) -> Drawing:
-    """A bar per variant: the median latency of one image with its quartiles; the accuracy stands beside the name.
+    """Draw a bar per variant: the median latency of one image with its quartiles; names include the accuracy.
 
     Args:
         costs: `title`, `accuracy` (a share), `latency_1_ms` and its quartiles `latency_1_q25_ms`, `latency_1_q75_ms`.
@@ -21,7 +21,7 @@ def cost_chart(costs: pd.DataFrame) -> Drawing:
     y = alt.Y("name:N", sort=list(shown["name"]), title=None, axis=alt.Axis(labelLimit=170))
     base = alt.Chart(shown, width=WIDTH - 60, height=alt.Step(24))
     bars = base.mark_bar(color=BLUE, height=11, opacity=0.75).encode(
-        x=alt.X("latency_1_ms:Q", title="milliseconds an image, median and quartiles", axis=alt.Axis(tickCount=5)),
+        x=alt.X("latency_1_ms:Q", title="milliseconds per image, median and quartiles", axis=alt.Axis(tickCount=5)),
         y=y,
         tooltip=["title", alt.Tooltip("latency_1_ms:Q", format=".3g"), alt.Tooltip("accuracy:Q", format=".4f")],
     )

@@ -1,4 +1,4 @@
-"""Balances of the classes after compression against before."""
+"""Recall balances of the classes after compression against before."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ from tfaudit.charts.style import AMBER, BLUE, GREY, WIDTH, Drawing
 
 __all__ = ["balance_chart", "group_names"]
 
-MOST_POINTS = 4500  # with the lines of a hundred panels Altair takes no more than 5,000 rows
+MOST_POINTS = 4500
+"""Points at most; Altair accepts 5,000 rows, and the lines of the panels are rows as well."""
 
 
 def balance_chart(points: pd.DataFrame, panels: pd.DataFrame, *, columns: int = 2) -> Drawing:
-    """[R] figures 5-8: a point per class and member, the pooled slope in amber, equality dashed; a panel per level.
+    """Draw [R] figures 5-8: a point per class and member, the pooled slope in amber, equality dashed, per level.
 
-    Two methods (or models) at the same levels stand side by side, more of them one after the other. Of more than 4,500
-    points a seeded sample is drawn, of all panels alike, and the title says so.
+    Two methods (or models) at the same levels are side by side, more of them below each other. Of more than 4,500
+    points a seeded sample is drawn, equally from all panels, and the title says so.
 
     Args:
         points: of `tfaudit.audit.distortion.slopes.balance_frame`.
         panels: of `tfaudit.audit.distortion.slopes.pooled_frame`.
-        columns: how many panels stand side by side.
+        columns: panels side by side.
     """
     factors = list(panels.columns[: list(panels.columns).index("metric")])
     panels = panels.assign(group=group_names(panels, [name for name in factors if name != "level"]))
@@ -66,7 +67,7 @@ def balance_chart(points: pd.DataFrame, panels: pd.DataFrame, *, columns: int = 
 
 
 def group_names(frame: pd.DataFrame, factors: list[str]) -> list[str]:
-    """The values of the factors of every row in one name."""
+    """Return the values of the factors of each row as one name."""
     return [" ".join(_plain(row[name]) for name in factors) for row in frame.to_dict("records")]
 
 

@@ -1,4 +1,4 @@
-"""How many exemplars each level has, beside what chance gives."""
+"""Number of exemplars of each variant, and the number expected by chance."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ __all__ = ["pie_count_chart"]
 
 
 def pie_count_chart(counts: pd.DataFrame) -> Drawing:
-    """One line per variant: a dot at the number of PIEs, a grey band for the central 95 % by chance.
+    """Draw one line per variant: a dot at the number of PIEs, a grey band for the central 95 % by chance.
 
     Args:
-        counts: rows of `title`, `pies`, and `low`, `expected`, `high` by chance, NaN where that is not known.
+        counts: rows of `title`, `pies`, and `low`, `expected`, `high` by chance, NaN where unknown.
     """
     y = row_axis(counts["title"], limit=150)
     x = alt.X("pies:Q", title="PIEs; grey: the central 95 % by chance", axis=alt.Axis(tickCount=5, tickMinStep=1))
@@ -23,5 +23,5 @@ def pie_count_chart(counts: pd.DataFrame) -> Drawing:
     known = base.transform_filter("isValid(datum.low)")
     band = known.mark_bar(color=GREY, opacity=0.6, height=14).encode(x="low:Q", x2="high:Q")
     middle = known.mark_tick(color=GREY, thickness=2, size=14).encode(x="expected:Q")
-    found = base.mark_circle(color=PLUM, size=70, opacity=1).encode(x=x)
-    return alt.layer(band, middle, found)
+    observed = base.mark_circle(color=PLUM, size=70, opacity=1).encode(x=x)
+    return alt.layer(band, middle, observed)

@@ -1,4 +1,4 @@
-"""How hard the exemplars are."""
+"""Accuracy on exemplars and on other examples."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from tfaudit.charts.style import AMBER, GREEN, GREY, PLUM, WIDTH, Drawing, row_a
 
 __all__ = ["difficulty_bars", "difficulty_chart"]
 
-GROUPS, HUES = ["PIE", "non-PIE", "all"], [PLUM, GREEN, GREY]
+GROUPS, COLOURS = ["PIE", "non-PIE", "all"], [PLUM, GREEN, GREY]
 
 
 def difficulty_chart(difficulty: pd.DataFrame) -> Drawing:
-    """[F] figure 3: mean accuracy, with its interval over members, on PIEs, on the other examples and on all.
+    """Draw [F] figure 3: mean accuracy, with its interval over members, on PIEs, on the other examples and on all.
 
     Args:
-        difficulty: of an `Exemplars`; of several, with their `title`s.
+        difficulty: of an `Exemplars`; or of several, with a column `title`.
     """
     table = difficulty.copy()
     table["title"] = table.get("title", "")
@@ -29,7 +29,7 @@ def difficulty_chart(difficulty: pd.DataFrame) -> Drawing:
         "group:N",
         title=None,
         sort=None,
-        scale=alt.Scale(domain=GROUPS, range=HUES),
+        scale=alt.Scale(domain=GROUPS, range=COLOURS),
         legend=alt.Legend(orient="top"),
     )
     shape = alt.Shape("group:N", title=None, scale=alt.Scale(domain=GROUPS, range=["circle", "square", "diamond"]))
@@ -52,7 +52,7 @@ def difficulty_chart(difficulty: pd.DataFrame) -> Drawing:
 
 
 def difficulty_bars(difficulty: pd.DataFrame) -> Drawing:
-    """The same of one variant: three bars for each population and k, in a width that fits any page.
+    """Draw the difficulty of one variant: three bars for each population and k.
 
     Args:
         difficulty: of an `Exemplars`.
@@ -61,7 +61,7 @@ def difficulty_bars(difficulty: pd.DataFrame) -> Drawing:
     for column in ("accuracy", "low", "high"):
         table[column] = 100 * table[column]
     colour = alt.Color(
-        "group:N", title=None, scale=alt.Scale(domain=GROUPS, range=HUES), legend=alt.Legend(orient="top")
+        "group:N", title=None, scale=alt.Scale(domain=GROUPS, range=COLOURS), legend=alt.Legend(orient="top")
     )
     y = row_axis(table.sort_values(["k"], kind="stable")["panel"].drop_duplicates(), limit=150)
     base = alt.Chart(table, width=WIDTH, height=alt.Step(16, **{"for": "offset"})).encode(

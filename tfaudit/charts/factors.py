@@ -1,4 +1,4 @@
-"""What explains the accuracy of classes, and how well the fit holds."""
+"""Coefficients of the regression of class accuracy, and diagnostics of the fit."""
 
 from __future__ import annotations
 
@@ -10,13 +10,17 @@ from tfaudit.charts.style import BLUE, GREY, PLUM, WIDTH, Drawing
 
 __all__ = ["coefficient_chart", "diagnostics_chart"]
 
-SCATTERED = 2000  # up to so many rows each one is a dot
+SCATTERED = 2000
+"""Rows at most of which each is a dot."""
+
 BINS = 40
+"""Of the histogram, and of each axis of the cells."""
+
 HYPOTHESES = {"imbalance": (0.01, "point of training share"), "class_entropy": (1.0, "bit of entropy")}
 
 
 def coefficient_chart(frame: pd.DataFrame, fit: str) -> Drawing:
-    """Estimates with their intervals: the hypotheses of [P], each in its own unit, above the other terms.
+    """Draw estimates with their intervals: the hypotheses of [P], each in its own unit, above the other terms.
 
     Args:
         frame: of a `Factors`; the intercept is not drawn.
@@ -58,9 +62,9 @@ def _coefficients(rows: pd.DataFrame, title: str) -> alt.LayerChart | alt.FacetC
 
 
 def diagnostics_chart(residuals: pd.DataFrame) -> Drawing:
-    """[P] figures 14 and 15: fitted against observed accuracy beside the diagonal, and a histogram of the residuals.
+    """Draw [P] figures 14 and 15: fitted against observed accuracy with the diagonal, and a histogram of the residuals.
 
-    Beyond 2,000 rows the dots become cells, shaded by the share of the rows of their observed accuracy.
+    More than 2,000 rows are drawn as cells, shaded by their share of the rows of the same observed accuracy.
 
     Args:
         residuals: of a `Factors`.

@@ -5,25 +5,34 @@ from __future__ import annotations
 import altair as alt
 import pandas as pd
 
-from tfaudit.charts.style import AMBER, BLUE, GREEN, GREY, PLUM, WIDTH, Drawing, before_after, row_axis
+from tfaudit.charts.style import GREY, HUES, WIDTH, Drawing, before_after, diagonal, row_axis, square_axes
 
 __all__ = ["groups_chart", "individuals_chart"]
 
-ALL_NAMED = 30  # up to so many groups each one has a line and a name
-EXTREMES = 10  # beyond that: so many of each end
-DRAWN = 4500  # individuals; Altair takes 5,000 rows
-SIDE = WIDTH - 80  # pixels of the square of individuals
-HUES = [BLUE, AMBER, GREEN, PLUM]  # of groups among individuals; more than that are all grey
+ALL_NAMED = 30
+"""Groups at most of which each has a line and a name."""
+
+EXTREMES = 10
+"""Named groups at each end if there are more."""
+
+DRAWN = 4500
+"""Individuals at most; Altair accepts 5,000 rows."""
+
+SIDE = WIDTH - 80
+"""Pixels of the square of individuals."""
+
+COLOURED = 4
+"""Groups at most that have colours among individuals; more are all grey."""
 
 
 def groups_chart(table: pd.DataFrame, individuals: pd.DataFrame, fits: pd.DataFrame, name: str) -> Drawing:
-    """Accuracy of every group before and after, with intervals over members; individuals below it, if there are any.
+    """Draw the accuracy of every group before and after, with intervals over members; below it any individuals.
 
     Args:
         table: of a `Groups`.
         individuals: of a `Groups`; may have no rows.
         fits: of a `Groups`.
-        name: what the column is called.
+        name: of the column of groups.
     """
     chart = _dumbbells(table, name)
     if not len(individuals):
@@ -41,7 +50,7 @@ def _dumbbells(table: pd.DataFrame, name: str) -> Drawing:
         shown[["group", "examples", "difference_pp", "p", "p_holm"]].assign(
             when=when,
             accuracy=100 * shown[f"accuracy_{when}"],
-            low=100 * shown[f"{when}_low"].clip(lower=0),  # an interval of Student's t knows no bounds
+            low=100 * shown[f"{when}_low"].clip(lower=0),  # an interval of Student's t has no bounds
             high=100 * shown[f"{when}_high"].clip(upper=1),
         )
         for when in ("before", "after")
@@ -75,32 +84,27 @@ def _dumbbells(table: pd.DataFrame, name: str) -> Drawing:
 
 
 def individuals_chart(individuals: pd.DataFrame, fits: pd.DataFrame, name: str) -> Drawing:
-    """[P] figure 1: accuracy after on before, a point per individual, a least-squares line per group.
+    """Draw [P] figure 1: accuracy after on before, a point per individual, a least-squares line per group.
 
-    Of more than 4,500 individuals a seeded sample is drawn, and the title says so; the lines are those of all.
+    Of more than 4,500 individuals a seeded sample is drawn, and the title says so; the lines are fitted to all.
 
     Args:
         individuals: `individuals_frame` of a `Groups`.
         fits: of the same `Groups`.
-        name: what the column of groups is called.
+        name: of the column of groups.
     """
     shown = individuals.assign(before=100 * individuals["accuracy_before"], after=100 * individuals["accuracy_after"])
     names = list(dict.fromkeys(shown["group"]))
-    hues = HUES[: len(names)] if len(names) <= len(HUES) else [GREY] * len(names)
+    coloured = len(names) <= COLOURED
+    hues = list(HUES[: len(names)]) if coloured else [GREY] * len(names)
     colour = alt.Color(
         "group:N",
         title=None,
         scale=alt.Scale(domain=names, range=hues),
-        legend=alt.Legend(orient="top", columns=2, labelLimit=112, symbolOpacity=1)
-        if len(names) <= len(HUES)
-        else None,
+        legend=alt.Legend(orient="top", columns=2, labelLimit=112, symbolOpacity=1) if coloured else None,
     )
-    # One scale for both axes, so that the diagonal is what it seems; a lone accuracy still needs a range.
-    low = min(shown["before"].min(), shown["after"].min())
-    scale = alt.Scale(domain=[max(0.0, low - 2), 101], nice=False)
-    x = alt.X("before:Q", title="accuracy before, %", scale=scale, axis=alt.Axis(tickCount=5))
-    y = alt.Y("after:Q", title="accuracy after, %", scale=scale, axis=alt.Axis(tickCount=5))
-    # The smaller groups are drawn last, where the larger ones cannot hide them.
+    x, y, low = square_axes(shown)
+    # Smaller groups are drawn last, so that larger ones do not hide them.
     crowd = shown.groupby("group")["individual"].transform("size")
     drawn = shown.sample(min(len(shown), DRAWN), random_state=0).index
     order = crowd.loc[drawn].sort_index().sort_values(ascending=False, kind="stable").index
@@ -117,9 +121,6 @@ def individuals_chart(individuals: pd.DataFrame, fits: pd.DataFrame, name: str) 
             alt.Tooltip("after:Q", format=".1f"),
         ],
     )
-    corner = scale.domain[0]
-    same = pd.DataFrame({"before": [corner, 100], "after": [corner, 100]})
-    diagonal = alt.Chart(same).mark_line(color=GREY, strokeDash=[4, 4], strokeWidth=1).encode(x=x, y=y)
     ends = shown.groupby("group")["before"].agg(["min", "max"]).reset_index().merge(fits, on="group")
     lines = pd.concat(
         [
@@ -131,4 +132,4 @@ def individuals_chart(individuals: pd.DataFrame, fits: pd.DataFrame, name: str) 
     title = f"individuals by {name}; below the dashes: worse after"
     if len(shown) > DRAWN:
         title = f"{DRAWN:,} of {len(shown):,} {title}"
-    return alt.layer(diagonal, points, fitted).properties(title=title)
+    return alt.layer(diagonal(x, y, low), points, fitted).properties(title=title)

@@ -1,32 +1,35 @@
-"""What one compressed model loses and wins in each class."""
+"""Images of each class that one compressed model loses and wins."""
 
 from __future__ import annotations
 
 import altair as alt
 import pandas as pd
 
-from tfaudit.charts.style import AMBER, GREEN, PLUM, WIDTH, Drawing, row_axis, tooltips_of
+from tfaudit.charts.style import AMBER, GREEN, PLUM, WIDTH, Drawing, distinct_names, row_axis, tooltips_of
 
 __all__ = ["pair_chart"]
 
 LOST, WON, CHANGE = "became wrong", "became right", "change of recall"
-ALL_NAMED = 40  # up to so many classes each one has a line and a name
-EXTREMES = 12  # beyond that: so many of each end
+ALL_NAMED = 40
+"""Classes at most of which each has a line and a name."""
+
+EXTREMES = 12
+"""Named classes at each end if there are more."""
+
 STRENGTH = alt.condition("datum.direction == 'no evidence'", alt.value(0.45), alt.value(1))
 
 
 def pair_chart(frame: pd.DataFrame) -> Drawing:
-    """[F] figure 2 for one model: bars are the images lost and won, points the change with its interval.
+    """Draw [F] figure 2 for one model: bars are the images lost and won, points the change with its interval.
 
-    Full colour where p <= alpha, faint where there is no evidence. Beyond 40 classes an overview of all of them stands
-    above the 12 that lost and the 12 that won most.
+    Bars are opaque where p <= alpha, faint otherwise. More than 40 classes have an overview of all above the 12 that
+    lost most and the 12 that won most.
 
     Args:
         frame: of a `PairComparison`.
     """
     shown = frame.dropna(subset=["p"]).copy()
-    repeated = shown["class"].duplicated(keep=False)
-    shown["name"] = shown["class"].where(~repeated, shown["class"] + " (" + shown.index.astype(str) + ")")
+    shown["name"] = distinct_names(shown["class"])
     shown = shown.sort_values(["difference_pp", "p", "lost"], ascending=[True, True, False], kind="stable")
     shown = shown.reset_index(drop=True).assign(rank=lambda rows: rows.index + 1)
     if len(shown) <= ALL_NAMED:
@@ -37,7 +40,7 @@ def pair_chart(frame: pd.DataFrame) -> Drawing:
 
 
 def _bars(shown: pd.DataFrame) -> pd.DataFrame:
-    """Two rows per class: the share of its images that became wrong, downwards, and that became right."""
+    """Return two rows per class: the share of its images that became wrong, negative, and that became right."""
     parts = [
         shown.assign(kind=kind, share_pp=sign * 100 * shown[column] / shown["examples"])
         for kind, column, sign in ((LOST, "lost", -1), (WON, "won", 1))
@@ -88,9 +91,9 @@ def _named_classes(shown: pd.DataFrame) -> alt.LayerChart | alt.FacetChart:
 
 
 def _all_classes(shown: pd.DataFrame) -> alt.LayerChart | alt.FacetChart:
-    """As of populations: a browser is given what the chart shows and no more; the points alone tell of their class."""
-    told = ["class", "lost", "won", "difference_pp", "p"]
-    tooltip = tooltips_of(_tooltip(), told)
+    """Draw all classes side by side, without names; only the points have tooltips."""
+    pointed_at = ["class", "lost", "won", "difference_pp", "p"]
+    tooltip = tooltips_of(_tooltip(), pointed_at)
     x = alt.X("rank:Q", title="classes, by change of recall", scale=alt.Scale(nice=False), axis=alt.Axis(grid=False))
     bars = (
         alt.Chart(_bars(shown)[["rank", "kind", "share_pp", "direction"]], width=WIDTH + 100, height=150)
@@ -104,7 +107,7 @@ def _all_classes(shown: pd.DataFrame) -> alt.LayerChart | alt.FacetChart:
         )
     )
     points = (
-        alt.Chart(shown[["rank", *told]])
+        alt.Chart(shown[["rank", *pointed_at]])
         .mark_circle(size=6, opacity=0.9)
         .encode(x=x, y="difference_pp:Q", color=alt.ColorDatum(CHANGE), tooltip=tooltip)
     )

@@ -1,4 +1,4 @@
-"""Trade-offs between the objectives, and which points are worth a choice."""
+"""Trade-offs between the objectives, and the Pareto set."""
 
 from __future__ import annotations
 
@@ -14,24 +14,33 @@ from tfaudit.charts.style import AMBER, BLUE, GREY, PLUM, WIDTH, Drawing
 __all__ = ["operating_points_chart"]
 
 CHOSEN, OPTIMAL, DOMINATED, REJECTED = "chosen", "Pareto set", "dominated", "below the floor"
-LABELLED = 40  # up to so many points, those of the Pareto set bear names where there is room; beyond, the chosen alone
-DRAWN = 2000  # up to so many points of the Pareto set, and as many others, are drawn
-CURVED = 200  # up to so many points, those of one technique are joined
+LABELLED = 40
+"""Points at most for which the Pareto set is named where there is room; of more only the chosen point is named."""
+
+DRAWN = 2000
+"""Points of the Pareto set at most, and as many others."""
+
+CURVED = 200
+"""Points at most for which those of one technique are joined."""
+
 PANEL, HEIGHT = WIDTH - 20, 200
-UNITS = {  # of shares, which are drawn times 100
+"""Pixels of a panel."""
+
+UNITS = {
     "accuracy": "%",
     "sparsity": "%",
     "unfairness": "points",
     "size": "% of the baseline's",
     "time": "% of the baseline's",
 }
+"""Of shares, which are drawn times 100."""
 
 
 def operating_points_chart(frame: pd.DataFrame, objectives: Mapping[str, str], floor: float | None) -> Drawing:
-    """[P] figures 3 and 4: each further objective, and accuracy with its floor, against the first objective.
+    """Draw [P] figures 3 and 4: each further objective, and accuracy with its floor, against the first objective.
 
-    Points of one technique are joined where they are few; for two objectives a line joins the Pareto set. Of more
-    points than a page can carry every second, third, ... is drawn, and the title says so.
+    A few points of one technique are joined; for two objectives a line joins the Pareto set. Of very many points
+    every second, third, ... is drawn, and the title says so.
 
     Args:
         frame: of an `OperatingPoints`.
@@ -58,8 +67,8 @@ def operating_points_chart(frame: pd.DataFrame, objectives: Mapping[str, str], f
 
 
 def _thinned(rows: pd.DataFrame) -> pd.DataFrame:
-    kept = np.arange(len(rows)) % -(-max(len(rows), 1) // DRAWN) == 0
-    return rows[kept | rows["chosen"].to_numpy(bool)]
+    drawn = np.arange(len(rows)) % -(-max(len(rows), 1) // DRAWN) == 0
+    return rows[drawn | rows["chosen"].to_numpy(bool)]
 
 
 def _panel(rows: pd.DataFrame, x: str, y: str, front: bool, floor: float | None) -> alt.LayerChart | alt.FacetChart:
@@ -83,7 +92,7 @@ def _panel(rows: pd.DataFrame, x: str, y: str, front: bool, floor: float | None)
 
 
 def _names(rows: pd.DataFrame, x: str, y: str) -> list[alt.Chart]:
-    """Names beside points, that of the chosen one first."""
+    """Return names beside points, the chosen point's first."""
     ordered = rows.sort_values("chosen", ascending=False, kind="stable")
     ordered["name"] = ordered["name"].where(ordered["chosen"] | (ordered["pareto"] & (len(rows) <= LABELLED)), "")
     sides = name_sides(ordered, x, y, "name", width=PANEL, height=HEIGHT)
@@ -108,12 +117,12 @@ def _status(rows: pd.DataFrame) -> dict[str, alt.Color | alt.Shape]:
         DOMINATED: (GREY, "circle"),
         REJECTED: (GREY, "cross"),
     }
-    there = [status for status in looks if (rows["status"] == status).any()]
-    colours, shapes = zip(*(looks[status] for status in there), strict=True) if there else ((), ())
+    present = [status for status in looks if (rows["status"] == status).any()]
+    colours, shapes = zip(*(looks[status] for status in present), strict=True) if present else ((), ())
     legend = alt.Legend(orient="top")
     return {
-        "color": alt.Color("status:N", title=None, scale=alt.Scale(domain=there, range=list(colours)), legend=legend),
-        "shape": alt.Shape("status:N", title=None, scale=alt.Scale(domain=there, range=list(shapes)), legend=legend),
+        "color": alt.Color("status:N", title=None, scale=alt.Scale(domain=present, range=list(colours)), legend=legend),
+        "shape": alt.Shape("status:N", title=None, scale=alt.Scale(domain=present, range=list(shapes)), legend=legend),
     }
 
 

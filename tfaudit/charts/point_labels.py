@@ -1,4 +1,4 @@
-"""Names beside points: which of them there is room for, and on which side of their point they stand."""
+"""Placement of names beside points."""
 
 from __future__ import annotations
 
@@ -7,23 +7,22 @@ import pandas as pd
 __all__ = ["name_sides"]
 
 LETTER, LINE, GAP = 5.5, 14, 10
-"""Pixels: width of a letter and height of a line of the text, from a point to its name."""
+"""Pixels: width of a letter, height of a line, distance from a point to its name."""
 
 FILLED = 0.8
-"""Share of a panel that its points span, about: axes go on to round numbers."""
+"""Approximate share of a panel that its points span; axes extend to round numbers."""
 
 
 def name_sides(points: pd.DataFrame, x: str, y: str, name: str, *, width: int, height: int) -> pd.Series:
-    """On which side of its point each name stands, "right" or "left"; "" where it would cover an earlier one.
+    """Return the side of its point for each name, "right" or "left"; "" if it would cover an earlier name.
 
-    A name turns to the middle of the panel, or away from it where only there is room. A wider panel has room for all
-    that a narrow one has.
+    A name extends towards the middle of the panel, or away from it if there is room only there.
 
     Args:
         points: the most important first.
-        x: column of the horizontal places, numbers.
-        y: column of the vertical places, numbers.
-        name: column of the names; points whose name is empty have none and count for the scale.
+        x: numeric column of the horizontal positions.
+        y: numeric column of the vertical positions.
+        name: column of the names; points with an empty name count for the scale only.
         width: pixels of the panel.
         height: likewise.
 

@@ -15,14 +15,14 @@ from tfaudit.charts.style import Drawing
 __all__ = ["FORMS", "chart_bytes", "inline_svg"]
 
 FORMS = ("png", "svg", "pdf")
-"""Of a chart as a file."""
+"""File formats of charts."""
 
-_FONT = "Arial, 'Liberation Sans', Helvetica, sans-serif"  # of equal widths: text is measured here and drawn elsewhere
+_FONT = "Arial, 'Liberation Sans', Helvetica, sans-serif"  # of equal widths: measured here, drawn by a browser
 _NUMBERS = itertools.count()
 
 
 def chart_bytes(chart: Drawing, form: str) -> bytes:
-    """The chart as a file, dark on white.
+    """Return a chart as the content of a file, dark on white.
 
     Args:
         chart: to draw.
@@ -32,19 +32,19 @@ def chart_bytes(chart: Drawing, form: str) -> bytes:
 
 
 def inline_svg(chart: Drawing, description: str) -> str:
-    """The chart as an SVG element that takes the colour of the text around it and shrinks with its column.
+    """Return a chart as an SVG element that takes the colour of the surrounding text and shrinks with its column.
 
     Args:
         chart: to draw.
-        description: what it shows, for those who do not see it.
+        description: alternative text.
     """
     svg = vl_convert.vegalite_to_svg(_specification(chart, "currentColor", "transparent"))
     prefix = f"c{next(_NUMBERS)}-"  # ids of several charts share one page
     svg = re.sub(r'\bid="', f'id="{prefix}', svg).replace("url(#", f"url(#{prefix}")
     label = escape(description, quote=True)
 
-    def opening(found: re.Match[str]) -> str:
-        width, height = found.groups()
+    def opening(tag: re.Match[str]) -> str:
+        width, height = tag.groups()
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" role="img" aria-label="{label}" '
             f'viewBox="0 0 {width} {height}" style="max-width:{width}px">'

@@ -1,4 +1,4 @@
-"""What a smaller file costs: accuracy, and the images that change."""
+"""Size of the model file against accuracy and changed images."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ HEIGHT = 300
 
 
 def size_chart(table: pd.DataFrame) -> Drawing:
-    """Size against accuracy against harm: one point per variant, the larger the more images change their modal label.
+    """Draw size against accuracy: one point per variant, the larger the more images change their modal label.
 
-    Sizes are those of the gzipped files, which are smaller for zeros. Variants of unknown size are left out.
+    Sizes are those of the gzipped files, which zeros make smaller. Variants of unknown size are omitted.
 
     Args:
         table: of a `Summary`.
@@ -36,7 +36,9 @@ def size_chart(table: pd.DataFrame) -> Drawing:
     shown["side"] = name_sides(first, "megabytes", "top1", "title", width=WIDTH, height=HEIGHT)
     least, most = shown["megabytes"].min(), shown["megabytes"].max()
     margin = (most - least or most) / 8
-    sizes = alt.Scale(domain=[max(least - margin, 0.0), most + margin], nice=False)  # Vega's own padding passes 0
+    sizes = alt.Scale(
+        domain=[max(least - margin, 0.0), most + margin], nice=False
+    )  # Vega's padding would extend below 0
     base = alt.Chart(shown, width=WIDTH, height=HEIGHT).encode(
         x=alt.X("megabytes:Q", title="size of the gzipped model file, MB", scale=sizes),
         y=alt.Y("top1:Q", title="top-1 accuracy, %", scale=alt.Scale(zero=False, padding=20)),

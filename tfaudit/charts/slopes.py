@@ -1,4 +1,4 @@
-"""Slopes of balances by level: their spread, their means, and what accuracy does meanwhile."""
+"""Slopes of recall balances by level: spread, means, and accuracy."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from tfaudit.charts.style import AMBER, BLUE, GREEN, GREY, PLUM, WIDTH, Drawing
 __all__ = ["interval_chart", "slope_chart", "tradeoff_chart"]
 
 HEIGHT = 180
-"""Pixels of accuracy and slope by level."""
+"""Pixels of the chart of accuracy and slope."""
 
 MARKS = {"<": "< closer together", ">": "> further apart", "?": "? no evidence"}
 
 
 def slope_chart(slopes: pd.DataFrame, intervals: pd.DataFrame) -> Drawing:
-    """[R] figures 1-4: a box and a dot per model for every level, marked by what the interval of the mean says.
+    """Draw [R] figures 1-4: a box and a dot per model for every level, coloured by the interval of the mean.
 
     Args:
         slopes: of `tfaudit.audit.distortion.slopes.slope_frame`.
@@ -32,11 +32,11 @@ def slope_chart(slopes: pd.DataFrame, intervals: pd.DataFrame) -> Drawing:
     medians = base.mark_tick(size=14, thickness=2.5).encode(x=alt.X("median(alpha):Q"))
     tooltip = ["name", "member", alt.Tooltip("alpha:Q", format=".3f")]
     dots = base.mark_circle(size=24, opacity=0.8).encode(x=x, tooltip=tooltip)
-    return _by_group(alt.layer(_one(), boxes, medians, dots, data=table), table)
+    return _by_group(alt.layer(_slope_one(), boxes, medians, dots, data=table), table)
 
 
 def interval_chart(intervals: pd.DataFrame) -> Drawing:
-    """[R] figures 9-12: the mean slope of every level with its interval.
+    """Draw [R] figures 9-12: the mean slope of every level with its confidence interval.
 
     Args:
         intervals: of `tfaudit.audit.distortion.slopes.slope_intervals`.
@@ -50,11 +50,11 @@ def interval_chart(intervals: pd.DataFrame) -> Drawing:
     points = base.mark_point(filled=True, size=60, opacity=1).encode(
         x=x, tooltip=["name", "members", *(alt.Tooltip(f"{name}:Q", format=".3f") for name in ("alpha", "low", "high"))]
     )
-    return _by_group(alt.layer(_one(), rules, points, data=table), table)
+    return _by_group(alt.layer(_slope_one(), rules, points, data=table), table)
 
 
 def tradeoff_chart(levels: pd.DataFrame) -> Drawing:
-    """[R] figure 13: mean accuracy (blue, left) and mean slope (amber, right) by level, with standard errors.
+    """Draw [R] figure 13: mean accuracy (blue, left) and mean slope (amber, right) by level, with standard errors.
 
     The dashed line is both the accuracy before compression and a slope of 1.
 
@@ -69,7 +69,7 @@ def tradeoff_chart(levels: pd.DataFrame) -> Drawing:
 
 
 def _tradeoff(group: str, rows: pd.DataFrame) -> alt.LayerChart | alt.FacetChart:
-    """Both curves in one layer, which Altair makes much faster than layers of layers: their scales are fixed anyway."""
+    """Draw both curves in one layer, much faster in Altair than nested layers; their scales are fixed."""
     for name in ("accuracy", "alpha"):
         margin = rows[f"{name}_se"].fillna(0)
         rows = rows.assign(**{f"{name}_low": rows[name] - margin, f"{name}_high": rows[name] + margin})
@@ -83,11 +83,11 @@ def _tradeoff(group: str, rows: pd.DataFrame) -> alt.LayerChart | alt.FacetChart
 
 
 def _curve(rows: pd.DataFrame, name: str, title: str, centre: float, colour: str, axis: alt.Axis) -> list[alt.Chart]:
-    """Means with one standard error to each side, on an axis of their colour whose middle is `centre`."""
+    """Return means with one standard error on each side, on an axis of their colour centred on `centre`."""
     reach = float((rows[[f"{name}_low", f"{name}_high"]] - centre).abs().max().max()) * 1.1 or 1.0
     axis = alt.Axis(**axis.to_dict(), titleColor=colour, labelColor=colour, tickCount=5, ticks=False, grid=False)
     scale = alt.Scale(domain=[centre - reach, centre + reach], nice=False, zero=False)
-    crowded = rows["name"].str.len().max() > 5 or len(rows) > 8  # names would cover each other
+    crowded = rows["name"].str.len().max() > 5 or len(rows) > 8  # names would overlap
     levels = alt.Axis(
         labelAngle=-35 if crowded else 0, labelLimit=130, labelOverlap=False, labelFlush=False, grid=False
     )
@@ -108,9 +108,9 @@ def _factors(intervals: pd.DataFrame) -> list[str]:
 
 
 def _named(frame: pd.DataFrame, factors: list[str]) -> pd.DataFrame:
-    """With `name`, of the level and its mark, `group`, of all other factors, and what the mark means.
+    """Add `name` (level and mark), `group` (the other factors) and the `meaning` of the mark.
 
-    Without the level itself: it may be a number here and a name there, which not every table can hold.
+    Drops the level, which may mix numbers and names.
     """
     named = frame.assign(
         name=group_names(frame, ["level"]), group=group_names(frame, [name for name in factors if name != "level"])
@@ -131,8 +131,8 @@ def _colours() -> alt.Color:
     )
 
 
-def _one() -> alt.Chart:
-    """The line between closer together and further apart."""
+def _slope_one() -> alt.Chart:
+    """Return the line between closer together and further apart."""
     return alt.Chart().mark_rule(color=GREY, strokeDash=[4, 4], strokeWidth=1.5).encode(x=alt.datum(1))
 
 

@@ -7,31 +7,34 @@ import json
 import altair as alt
 import pandas as pd
 
-from tfaudit.charts.style import GREY, WIDTH, Drawing, before_after
+from tfaudit.charts.style import WIDTH, Drawing, before_after, diagonal, square_axes
 
 __all__ = ["scatter_chart", "trends_chart"]
 
 SIDE = 280
-DRAWN = 4500  # Altair takes 5,000 rows
+"""Pixels of the square of individuals."""
+
+DRAWN = 4500
+"""Individuals at most; Altair accepts 5,000 rows."""
 
 PANELS = 6
-"""At most so many groups, those of the most points."""
+"""Groups at most, those of the most points."""
 
 
 def trends_chart(table: pd.DataFrame, binned: pd.DataFrame, name: str, column: str) -> Drawing:
-    """[P] figure 13: a panel per group; dots are means over ranges of the property, lines are fitted to all points.
+    """Draw [P] figure 13: a panel per group; dots are means over ranges of the property, lines fit all points.
 
     Args:
         table: of a `Trends`.
         binned: of the same `Trends`.
-        name: what the property is called.
-        column: what the groups are called.
+        name: of the property.
+        column: of the groups.
     """
     crowd = binned.groupby("group")["units"].sum().sort_values(ascending=False, kind="stable").head(PANELS)
     groups = [group for group in dict.fromkeys(binned["group"]) if group in crowd.index]
     dots = binned[binned["group"].isin(groups)].copy()
     dots["accuracy"] = 100 * dots["accuracy"]
-    # An interval of Student's t knows no bounds.
+    # An interval of Student's t has no bounds.
     dots["low"], dots["high"] = 100 * dots["low"].clip(lower=0), 100 * dots["high"].clip(upper=1)
     spans = binned.groupby("group")["value"].agg(["min", "max"]).reset_index()
     fits = table[(table["measure"] != "change") & table["group"].isin(groups)].merge(spans, on="group")
@@ -71,19 +74,16 @@ def trends_chart(table: pd.DataFrame, binned: pd.DataFrame, name: str, column: s
 
 
 def scatter_chart(units: pd.DataFrame, name: str, column: str) -> Drawing:
-    """[P] figures 2, 8, 9 and 12: a point per individual, accuracy after on before, the colour its mean property.
+    """Draw [P] figures 2, 8, 9 and 12: a point per individual, accuracy after on before, coloured by the mean property.
 
     Args:
         units: of a `Trends`.
-        name: what the property is called.
-        column: what the groups are called.
+        name: of the property.
+        column: of the groups.
     """
     drawn = units if len(units) <= DRAWN else units.sample(DRAWN, random_state=0)
     shown = drawn.assign(before=100 * drawn["before"], after=100 * drawn["after"], group=drawn["group"].astype(str))
-    low = min(shown["before"].min(), shown["after"].min())
-    scale = alt.Scale(domain=[max(0.0, low - 2), 101], nice=False)
-    x = alt.X("before:Q", title="accuracy before, %", scale=scale, axis=alt.Axis(tickCount=5))
-    y = alt.Y("after:Q", title="accuracy after, %", scale=scale, axis=alt.Axis(tickCount=5))
+    x, y, low = square_axes(shown)
     several = shown["group"].nunique() > 1
     points = alt.Chart(shown, width=SIDE, height=SIDE).mark_point(filled=True, size=40, opacity=0.85)
     encoding = {
@@ -99,9 +99,7 @@ def scatter_chart(units: pd.DataFrame, name: str, column: str) -> Drawing:
     }
     if several:
         encoding["shape"] = alt.Shape("group:N", title=column, legend=alt.Legend(orient="top"))
-    same = pd.DataFrame({"before": [scale.domain[0], 100], "after": [scale.domain[0], 100]})
-    diagonal = alt.Chart(same).mark_line(color=GREY, strokeDash=[4, 4], strokeWidth=1).encode(x=x, y=y)
-    chart = alt.layer(diagonal, points.encode(**encoding))
+    chart = alt.layer(diagonal(x, y, low), points.encode(**encoding))
     if len(drawn) < len(units):
         return chart.properties(title=f"{len(drawn):,} of {len(units):,} points are drawn")
     return chart
