@@ -17,7 +17,7 @@ from tfaudit.app.corrupted_image import show_corrupted_image
 from tfaudit.app.display import show_chart, show_notes, show_table
 from tfaudit.app.markdown import escape_name, unique_labels
 from tfaudit.audit.corruption.robustness import Robustness
-from tfaudit.charts.class_corruptions import class_corruption_chart, largest_change, told_apart
+from tfaudit.charts.class_corruptions import class_corruption_chart, distinct_class_names, largest_change
 from tfaudit.charts.corruptions import relative_change_chart, severity_chart
 from tfaudit.report.sections.robustness import robustness_levels, robustness_notes
 
@@ -133,7 +133,7 @@ def _classes(study_audit: StudyAudit, results: Results) -> None:
         st.info(f"{escape_name(study_audit.data.titles[key])} was not evaluated under corruption.")
         return
     cells, change = results[key].class_frame(), results[key].tested_change
-    names = told_apart(cells)
+    names = distinct_class_names(cells)
     classes = list(dict.fromkeys(names))
     shortened = dict(zip(classes, unique_labels(classes), strict=True))
     default = f"; by default the {MOST_CLASSES} that change most" if len(classes) > MOST_CLASSES else ""

@@ -19,7 +19,7 @@ from tfaudit.audit.distortion.slope_tables import level_table
 from tfaudit.audit.distortion.slopes import pooled_frame, slope_frame, slope_intervals
 from tfaudit.charts.distortion import MOST_POINTS, balance_chart
 from tfaudit.charts.slopes import interval_chart, slope_chart, tradeoff_chart
-from tfaudit.report.sections.distortion import BY, distortion_notes, distortions, places, slope_questions
+from tfaudit.report.sections.distortion import BY, distortion_notes, distortions, method_levels, slope_questions
 
 if TYPE_CHECKING:
     from tfaudit.analysis.study_audit import StudyAudit
@@ -58,8 +58,8 @@ def _slopes(study_audit: StudyAudit, results: Results) -> None:
     keys = choose_variants(study_audit, list(results))
     if not keys:
         return
-    place_of = places(study_audit)
-    chosen = [place_of[key] for key in keys]
+    levels = method_levels(study_audit)
+    chosen = [levels[key] for key in keys]
     slopes, intervals = (
         rows[pd.MultiIndex.from_frame(rows[list(BY)]).isin(chosen)].reset_index(drop=True)
         for rows in (slopes, intervals)
@@ -83,7 +83,7 @@ def _slopes(study_audit: StudyAudit, results: Results) -> None:
         )
     titles = study_audit.data.titles
     rows = pd.DataFrame(
-        [{"title": titles[key], **dict(zip(BY, place_of[key], strict=True)), **results[key].summary()} for key in keys]
+        [{"title": titles[key], **dict(zip(BY, levels[key], strict=True)), **results[key].summary()} for key in keys]
     )
     rows = rows.drop(columns="mark").merge(intervals[[*BY, "low", "high", "mark"]], on=list(BY))
     show_table(rows, "slopes", SLOPES, table="slopes")
@@ -155,6 +155,6 @@ def _questions(study_audit: StudyAudit, results: Results) -> None:
 
 
 def _tables(study_audit: StudyAudit, results: Results) -> tuple[pd.DataFrame, pd.DataFrame]:
-    place_of = places(study_audit)
-    slopes = slope_frame({place_of[key]: result for key, result in results.items()}, by=BY)
+    levels = method_levels(study_audit)
+    slopes = slope_frame({levels[key]: result for key, result in results.items()}, by=BY)
     return slopes, slope_intervals(slopes, alpha=study_audit.data.alpha)

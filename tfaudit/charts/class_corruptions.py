@@ -7,7 +7,7 @@ import pandas as pd
 
 from tfaudit.charts.style import GREEN, INK, PALE, PLUM, Drawing, distinct_names
 
-__all__ = ["class_corruption_chart", "largest_change", "told_apart"]
+__all__ = ["class_corruption_chart", "distinct_class_names", "largest_change"]
 
 SHOWN = 30
 """Classes at most in half a page."""
@@ -31,7 +31,7 @@ def class_corruption_chart(
         most: classes at most, those whose recall changes most under any corruption.
     """
     what = "normalised change of recall, points" if change == "normalised_pp" else "change of recall, points"
-    known = cells.assign(value=cells[change], **{"class": told_apart(cells)}).dropna(subset=["value"])
+    known = cells.assign(value=cells[change], **{"class": distinct_class_names(cells)}).dropna(subset=["value"])
     largest = known["value"].abs().groupby(known["class"]).max().sort_values(ascending=False, kind="stable")
     shown = known[known["class"].isin(largest.index[:most])]
     order = list(shown.groupby("class")["value"].mean().sort_values(kind="stable").index)
@@ -82,14 +82,15 @@ def largest_change(cells: pd.DataFrame, change: str = "normalised_pp") -> float:
     return largest if largest > 0 else 1.0
 
 
-def told_apart(cells: pd.DataFrame) -> pd.Series:
+def distinct_class_names(cells: pd.DataFrame) -> pd.Series:
     """Return the class of every cell under a distinct name: of a repeated one with its position.
 
     Args:
         cells: `class_frame` of a `Robustness`.
 
     Example:
-        >>> told_apart(pd.DataFrame({"corruption": ["fog"] * 3, "class": ["crane", "dog", "crane"]})).to_list()
+        >>> cells = pd.DataFrame({"corruption": ["fog"] * 3, "class": ["crane", "dog", "crane"]})
+        >>> distinct_class_names(cells).to_list()
         ['crane (0)', 'dog', 'crane (2)']
     """
     return cells.groupby("corruption", sort=False)["class"].transform(
