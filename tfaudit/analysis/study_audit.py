@@ -243,8 +243,9 @@ class StudyAudit:
             as shares of the baseline's, `accuracy`, `unfairness`. NaN where a value is unknown.
         """
         facts = self.summary.table.set_index("variant").rename(columns={"family": "technique"})
-        facts["gzipped kB"] = facts["gzipped_bytes"] / 1000
-        facts["size"] = facts["gzipped_bytes"] / float(facts["gzipped_bytes"][BASELINE])
+        sizes = facts["gzipped_bytes"].astype(float)
+        facts = facts.astype({"sparsity": float, "bytes": float}).assign(**{"gzipped kB": sizes / 1000})
+        facts["size"] = sizes / sizes[BASELINE]
         facts["time"] = facts.index.map(self.latency("ratio"))
         facts = facts[["title", "technique", "sparsity", "bytes", "gzipped kB", "size", "time"]]
         measured = pd.concat([self.result("unfairness", key) for key in self.data.titles], ignore_index=True)
