@@ -76,7 +76,8 @@ def corrupt(
 
         function = partial(function, textures=frosted_panes() if textures is None else read_textures(textures))
     elif textures is not None:
-        raise InputError("textures", f"textures for {name!r}", "none: only 'frost' takes them")
+        takers = ", ".join(repr(name) for name, entry in CORRUPTIONS.items() if entry.textured)
+        raise InputError("textures", f"textures for {name!r}", f"none: only {takers} takes them")
     corrupted = np.empty(images.shape, np.uint8)
     stream = np.random.Philox(key=np.array((seed, 0), np.uint64))
     rng, start = np.random.Generator(stream), stream.state
