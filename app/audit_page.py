@@ -20,7 +20,7 @@ __all__ = ["page", "show_question"]
 def show_question(audit: Audit) -> None:
     """Draw what an audit answers, and its source."""
     if audit.question:
-        st.markdown(escape(f"{audit.question} {audit.source}".strip()))
+        st.markdown(escape(audit.question + (f" ({audit.source})" if audit.source else "")))
 
 
 def page(study_audit: StudyAudit, audit: Audit) -> None:

@@ -90,7 +90,7 @@ def _confusion(study_audit: StudyAudit, variant: str, label: int) -> None:
 def _exemplars(study_audit: StudyAudit, variant: str, label: int) -> None:
     exemplars = study_audit.exemplars(variant)
     pies = by_decisiveness(exemplars.pies[exemplars.labels[exemplars.index] == label])
-    st.markdown(f"**Exemplars**: {len(pies):,} of its images change their modal label.")
+    st.markdown(f"**Exemplars**, images of this class whose modal label changes: {len(pies):,}.")
     if pies.empty:
         return
     shown = pies.head(CARDS)

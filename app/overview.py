@@ -74,7 +74,7 @@ def _details(study_audit: StudyAudit) -> None:
         first.metric("top-1", f"{facts['top1']:.2%}", change)
         if pd.notna(facts["gzipped_bytes"]) and pd.notna(baseline["gzipped_bytes"]):
             share = f"{facts['gzipped_bytes'] / baseline['gzipped_bytes']:.0%}"
-            second.metric("gzipped size relative to the baseline", share)
+            second.metric("gzipped, of the baseline's", share)
         if key == BASELINE:
             return
         if pd.notna(facts["harmed"]):

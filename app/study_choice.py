@@ -89,8 +89,12 @@ def _shared(directory: str, split: str, fingerprint: str) -> _Shared:
 
 def _prepare(shared: _Shared) -> None:
     bar = st.progress(0.0, "Auditing the study; the results are cached in its directory")
+
+    def progress(share: float, message: str) -> None:
+        bar.progress(min(share, 1.0), escape(message))
+
     with shared.lock:
         if not shared.ready:
-            shared.study_audit.prepare(lambda share, message: bar.progress(min(share, 1.0), escape(message)))
+            shared.study_audit.prepare(progress)
         shared.ready = True
     bar.empty()

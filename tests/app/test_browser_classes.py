@@ -51,7 +51,7 @@ def test_a_click_on_a_class_shows_its_exemplars(viewer, visit, study_audit):
     page.get_by_text("Recall of every member").wait_for()
     settled(page)
     expected = (found.labels[found.index] == order[line]).sum()
-    assert page.get_by_text(f"{expected} of its images change their modal label").count() == 1
+    assert page.get_by_text(f"images of this class whose modal label changes: {expected}.").count() == 1
     cards = page.locator(".tfa-card")
     assert cards.count() == min(expected, 6)
     assert all(text.startswith("true") for text in cards.all_inner_texts())

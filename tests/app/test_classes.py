@@ -94,7 +94,7 @@ def test_one_class(open_page, small):
     )
     modes = [count_predictions(small.predictions(key)).mode() for key in ("dense", "magnitude-0.9")]
     pies = (modes[0] != modes[1])[small.predictions("dense").labels == 1].sum()
-    assert f"{pies} of its images change" in said(app)
+    assert f"images of this class whose modal label changes: {pies}." in said(app)
     assert len(app.get("html")) == min(pies, 6) + 1  # and the style
 
 
@@ -133,7 +133,7 @@ def test_single_members_are_told_where_to_go(open_page, tmp_path):
     store = make_study(tmp_path, members=1)
     app = open_page(store.directory, "classes", **{"class": "dog & co"})
     assert "two members or more" in app.info[0].value
-    assert "of its images change" in said(app)
+    assert "images of this class whose modal label changes: " in said(app)
 
 
 def test_no_compressed_variant(open_page, tmp_path):

@@ -1,5 +1,6 @@
 """The frame of the viewer, run by Streamlit's own harness: what it opens, and what it says when it cannot."""
 
+import dataclasses
 import shutil
 import subprocess
 import sys
@@ -10,9 +11,12 @@ import pytest
 
 from tests.builders.populations import population
 from tests.builders.studies import TWO, make_study
+from tfaudit.analysis.audits import AUDITS
+from tfaudit.app import viewer
 from tfaudit.app.markdown import escape, escape_name, unique_labels
 from tfaudit.app.viewer import PAGES
-from tfaudit.store.store import Store
+from tfaudit.audit.distortion.recall_distortion import distortion
+from tfaudit.store.store import Store, open_store
 from tfaudit.study.study import Study, Training
 
 NAMES = list(PAGES)
@@ -178,6 +182,21 @@ def test_a_study_that_grows_is_read_again_when_asked(open_page, tmp_path):
     app.button[0].click().run()
     assert list(app.dataframe[0].value["members"]) == [4, 4, 4]
     assert not app.info
+
+
+def test_an_audit_without_a_page_of_its_own_gets_one(open_page, small, monkeypatch):
+    audit = dataclasses.replace(AUDITS["distortion"], name="mine", title="Mine", question="What changed?", source="[X]")
+    audits = {**AUDITS, "mine": audit}
+    monkeypatch.setattr("tfaudit.app.viewer.AUDITS", audits)
+    monkeypatch.setattr("tfaudit.analysis.study_audit.AUDITS", audits)
+    monkeypatch.setattr("tfaudit.app.viewer.PAGES", viewer._pages())
+    app = open_page(small, "mine", variant="fixed-point int8")
+    assert [title.value for title in app.title] == ["Mine"]
+    assert "What changed? (\\[X\\])" in [text.value for text in app.markdown]
+    expected = distortion(*(open_store(small).predictions(key) for key in ("dense", "int8"))).frame()
+    pd.testing.assert_frame_equal(app.dataframe[0].value, expected, check_dtype=False)
+    assert len(app.get("vega_lite_chart")) == 1
+    assert not app.error
 
 
 def test_wrong_arguments_are_one_line(app_test):

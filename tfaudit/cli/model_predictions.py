@@ -231,6 +231,7 @@ def _predictions(
                 bar.advance(task, len(batch))
 
         classes, probabilities = model.predict(batches(), k=5)
+    assert probabilities is not None  # models give scores
     return Predictions(
         images.labels,
         classes[None],
