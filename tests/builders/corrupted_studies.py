@@ -1,4 +1,4 @@
-"""A small study whose members were also evaluated under corruption."""
+"""A small study whose members are also evaluated under corruption."""
 
 from tests.builders.populations import population
 from tests.builders.studies import make_study
@@ -7,17 +7,17 @@ CORRUPTIONS = {"corruptions": ("fog", "gaussian_noise"), "severities": (1, 3)}
 
 
 def evaluate(store, condition, variant, members):
-    """Predictions of a variant, the noisier the more severe; the first compressed one loses more of class 3."""
-    number = [each.key for each in store.study.all_variants].index(variant)
+    """Save predictions of a variant, noisier at higher severities; the first compressed one loses more of class 3."""
+    number = [any_variant.key for any_variant in store.study.all_variants].index(variant)
     seed = 100 * number + 10 * store.study.conditions.index(condition)
     hurt = [3] if number == 1 else []
-    answers = population(seed, members=len(members), hurt=hurt, noise=1 + 0.3 * (condition.severity or 5))
+    predictions = population(seed, members=len(members), hurt=hurt, noise=1 + 0.3 * (condition.severity or 5))
     for i, member in enumerate(members):
-        store.evaluations.save(variant, member, condition.split, answers.member(i))
+        store.evaluations.save(variant, member, condition.split, predictions.member(i))
 
 
 def corrupted_study(directory, *, members=4, without=(), **settings):
-    """`without` are (variant, condition's title) that have not been evaluated."""
+    """Create a study; `without` has pairs of variant and condition title that are not evaluated."""
     store = make_study(directory, members=members, **{**CORRUPTIONS, **settings})
     numbers = range(min(members, store.study.corrupted_members or members))
     for condition in store.study.conditions:

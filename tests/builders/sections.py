@@ -1,12 +1,14 @@
-"""Sections of a report, by key, and their tables, by heading."""
+"""Sections of a report by key, and cells of their tables by heading."""
 
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.report.sections.order import study_sections
 
 
-def sections_of(store, **brought):
-    return {section.key: section for section in study_sections(StudyAudit.read(store, permutations=50, **brought))}
+def sections_of(store, **options):
+    """Return the sections of a study; options are those of `StudyAudit.read`."""
+    return {section.key: section for section in study_sections(StudyAudit.read(store, permutations=50, **options))}
 
 
 def cells(table):
-    return {one.heading: one.cells for one in table.columns}
+    """Return the cells of a `ReportTable` by heading."""
+    return {column.heading: column.cells for column in table.columns}

@@ -1,4 +1,4 @@
-"""A small synthetic study on disk, with names that a careless page would take for HTML."""
+"""A small synthetic study on disk, whose class names contain HTML."""
 
 import io
 
@@ -16,6 +16,7 @@ NAMES = ("<b>cat</b>", "dog & co", 'owl "big"', "<script>alert(1)</script>", "é
 
 
 def png(value, side=8):
+    """Return a grey square as PNG bytes."""
     buffer = io.BytesIO()
     Image.fromarray(np.full((side, side), value, np.uint8)).save(buffer, "PNG")
     return buffer.getvalue()
@@ -25,9 +26,16 @@ TWO = (Pruned(0.9), Quantized("int8"))
 
 
 def make_study(directory, *, members=4, missing=(), name="small", variants=TWO, groups=None, **settings):
-    """Dense and variants, the first of which harms class 3; `missing` are (variant, member) that failed.
+    """Create a study of the dense baseline and variants, the first of which harms class 3.
 
-    Further settings are the study's.
+    Args:
+        directory: of the study.
+        members: of each variant.
+        missing: pairs of variant and member that failed.
+        name: of the study.
+        variants: compressed variants.
+        groups: columns of groups, one row per example.
+        **settings: further settings of the study.
     """
     study = Study(
         name=name,
@@ -43,7 +51,7 @@ def make_study(directory, *, members=4, missing=(), name="small", variants=TWO, 
     images = [png(i) for i in range(dense.num_examples)]
     store.save_examples("test", dense.labels, [f"test-{i}" for i in range(len(images))], NAMES, images, groups)
     for i, variant in enumerate(study.all_variants):
-        answers = population(i, members=members, hurt=[3] if i == 1 else [])
+        predictions = population(i, members=members, hurt=[3] if i == 1 else [])
         for member in range(members):
             if (variant.key, member) in missing:
                 store.save_failure(variant.key, member, "Traceback: no memory")
@@ -57,7 +65,7 @@ def make_study(directory, *, members=4, missing=(), name="small", variants=TWO, 
                     variant.family, getattr(variant, "sparsity", None)
                 ),
             }
-            content = prediction_bytes(answers.member(member))
+            content = prediction_bytes(predictions.member(member))
             store.save_member(variant.key, member, {store.prediction_path(variant.key, member): content}, record)
     return store
 

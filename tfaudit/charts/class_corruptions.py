@@ -31,9 +31,9 @@ def class_corruption_chart(
         most: classes at most, those whose recall changes most under any corruption.
     """
     what = "normalised change of recall, points" if change == "normalised_pp" else "change of recall, points"
-    known = cells.assign(value=cells[change], **{"class": distinct_class_names(cells)}).dropna(subset=["value"])
-    largest = known["value"].abs().groupby(known["class"]).max().sort_values(ascending=False, kind="stable")
-    shown = known[known["class"].isin(largest.index[:most])]
+    measured = cells.assign(value=cells[change], **{"class": distinct_class_names(cells)}).dropna(subset=["value"])
+    largest = measured["value"].abs().groupby(measured["class"]).max().sort_values(ascending=False, kind="stable")
+    shown = measured[measured["class"].isin(largest.index[:most])]
     order = list(shown.groupby("class")["value"].mean().sort_values(kind="stable").index)
     corruptions = list(dict.fromkeys(shown["corruption"]))
     reach = largest_change(cells, change) if reach is None else reach

@@ -16,12 +16,12 @@ def class_recall_chart(recalls: pd.DataFrame) -> Drawing:
     Args:
         recalls: rows of `title`, `member` and `recall`, a share; the baseline's first. Titles are distinct.
     """
-    known = recalls.dropna(subset=["recall"]).assign(percent=lambda rows: 100 * rows["recall"])
-    titles = known["title"].drop_duplicates()
+    measured = recalls.dropna(subset=["recall"]).assign(percent=lambda rows: 100 * rows["recall"])
+    titles = measured["title"].drop_duplicates()
     y = row_axis(titles, limit=150)
     x = alt.X("percent:Q", title="recall, %", scale=alt.Scale(zero=False, nice=True), axis=alt.Axis(tickCount=5))
     tooltip = ["title", "member", alt.Tooltip("percent:Q", title="recall, %", format=".2f")]
-    base = alt.Chart(known, width=WIDTH, height=alt.Step(24))
+    base = alt.Chart(measured, width=WIDTH, height=alt.Step(24))
     first = base.transform_filter(alt.datum.title == titles.iloc[0] if len(titles) else "false")
     level = first.mark_rule(color=GREY, strokeDash=[4, 4], strokeWidth=1.5).encode(x=x.aggregate("mean"))
     dots = base.mark_circle(size=45, opacity=0.6, color=BLUE).encode(x=x, y=y, tooltip=tooltip)

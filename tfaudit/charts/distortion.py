@@ -29,10 +29,12 @@ def balance_chart(points: pd.DataFrame, panels: pd.DataFrame, *, columns: int = 
     if "level" in factors and panels.groupby("level")["group"].nunique().eq(2).all():
         panels = panels.sort_values("level", kind="stable", key=lambda levels: levels.map(_ranks(levels)))
     panels["panel"] = [_caption(row, factors) for row in panels.to_dict("records")]
-    known = points.dropna(subset=["normalised_before", "normalised_after"]).merge(
+    complete = points.dropna(subset=["normalised_before", "normalised_after"]).merge(
         panels[[*factors, "panel"]], on=factors
     )
-    drawn = _sampled(known).assign(kind="class", x=100 * known["normalised_before"], y=100 * known["normalised_after"])
+    drawn = _sampled(complete).assign(
+        kind="class", x=100 * complete["normalised_before"], y=100 * complete["normalised_after"]
+    )
     ends = drawn["x"].min(), drawn["x"].max()
     lines = [
         {"panel": row["panel"], "kind": kind, "x": x, "y": gradient * x}
@@ -56,7 +58,7 @@ def balance_chart(points: pd.DataFrame, panels: pd.DataFrame, *, columns: int = 
         base.transform_filter("datum.kind == 'equal'").mark_line(color=GREY, strokeDash=[4, 4], strokeWidth=1.5),
         base.transform_filter("datum.kind == 'slope'").mark_line(color=AMBER, strokeWidth=2),
     )
-    some = [] if len(drawn) == len(known) else [f"{len(drawn):,} of {len(known):,} points drawn"]
+    some = [] if len(drawn) == len(complete) else [f"{len(drawn):,} of {len(complete):,} points drawn"]
     chart = alt.layer(*layers, data=table)
     if single:
         return chart.properties(title=[*panels["panel"].iloc[0].split("|"), *some])

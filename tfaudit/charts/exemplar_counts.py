@@ -20,8 +20,8 @@ def pie_count_chart(counts: pd.DataFrame) -> Drawing:
     x = alt.X("pies:Q", title="PIEs; grey: the central 95 % by chance", axis=alt.Axis(tickCount=5, tickMinStep=1))
     figures = [alt.Tooltip(f"{name}:Q", format=",.0f") for name in ("pies", "expected", "low", "high")]
     base = alt.Chart(counts, width=WIDTH, height=alt.Step(24)).encode(y=y, tooltip=["title", *figures])
-    known = base.transform_filter("isValid(datum.low)")
-    band = known.mark_bar(color=GREY, opacity=0.6, height=14).encode(x="low:Q", x2="high:Q")
-    middle = known.mark_tick(color=GREY, thickness=2, size=14).encode(x="expected:Q")
+    with_chance = base.transform_filter("isValid(datum.low)")
+    band = with_chance.mark_bar(color=GREY, opacity=0.6, height=14).encode(x="low:Q", x2="high:Q")
+    middle = with_chance.mark_tick(color=GREY, thickness=2, size=14).encode(x="expected:Q")
     observed = base.mark_circle(color=PLUM, size=70, opacity=1).encode(x=x)
     return alt.layer(band, middle, observed)

@@ -74,16 +74,16 @@ def _thinned(rows: pd.DataFrame) -> pd.DataFrame:
 def _panel(rows: pd.DataFrame, x: str, y: str, front: bool, floor: float | None) -> alt.LayerChart | alt.FacetChart:
     base = alt.Chart(rows)
     optimal = base.transform_filter(alt.datum.pareto)
-    place = {"x": _axis(alt.X, x), "y": alt.Y("name:N", title=None) if y == "name" else _axis(alt.Y, y)}
+    axes = {"x": _axis(alt.X, x), "y": alt.Y("name:N", title=None) if y == "name" else _axis(alt.Y, y)}
     layers: list[alt.Chart] = []
     if x == "sparsity" and "technique" in rows and len(rows) <= CURVED:
-        layers.append(base.mark_line(color=GREY, strokeWidth=1, opacity=0.6).encode(**place, detail="technique:N"))
+        layers.append(base.mark_line(color=GREY, strokeWidth=1, opacity=0.6).encode(**axes, detail="technique:N"))
     if front:
-        layers.append(optimal.mark_line(color=BLUE, strokeWidth=2).encode(**place))
+        layers.append(optimal.mark_line(color=BLUE, strokeWidth=2).encode(**axes))
     if y == "accuracy" and floor is not None:
         rule = alt.Chart(pd.DataFrame({"floor": [100 * floor]}))
         layers.append(rule.mark_rule(color=PLUM, strokeDash=[5, 4]).encode(y="floor:Q", tooltip="floor:Q"))
-    looks = {**place, **_status(rows), "tooltip": _tooltip(rows)}
+    looks = {**axes, **_status(rows), "tooltip": _tooltip(rows)}
     others = base.transform_filter(~alt.datum.pareto)
     size, opacity = (50, 1.0) if len(rows) <= 300 else (15, 0.6)
     layers.append(others.mark_point(filled=True, opacity=opacity, size=size).encode(**looks))

@@ -37,13 +37,13 @@ def name_sides(points: pd.DataFrame, x: str, y: str, name: str, *, width: int, h
     )
     sides = []
     taken: list[tuple[float, float, float]] = []
-    for place, row, text in zip(across, up, points[name].astype(str), strict=True):
+    for position, row, text in zip(across, up, points[name].astype(str), strict=True):
         if not text:
             sides.append("")
             continue
         length = LETTER * len(text)
-        boxes = {"right": (place + GAP, place + GAP + length), "left": (place - GAP - length, place - GAP)}
-        inward, outward = ("left", "right") if place > width / 2 else ("right", "left")
+        boxes = {"right": (position + GAP, position + GAP + length), "left": (position - GAP - length, position - GAP)}
+        inward, outward = ("left", "right") if position > width / 2 else ("right", "left")
         fits = boxes[outward][0] >= 0 and boxes[outward][1] <= width
         for side in (inward, outward) if fits else (inward,):
             low, high = boxes[side]

@@ -22,14 +22,14 @@ def size_chart(table: pd.DataFrame) -> Drawing:
     Args:
         table: of a `Summary`.
     """
-    known = table.dropna(subset=["gzipped_bytes"])
+    sized = table.dropna(subset=["gzipped_bytes"])
     shown = pd.DataFrame(
         {
-            "title": known["title"],
-            "what": [BASELINE if pd.isna(pies) else COMPRESSED for pies in known["pies"]],
-            "megabytes": known["gzipped_bytes"].astype(float) / 1e6,
-            "top1": 100 * known["top1"].astype(float),
-            "changed": 100 * known["pie_share"].astype(float).fillna(0),
+            "title": sized["title"],
+            "what": [BASELINE if pd.isna(pies) else COMPRESSED for pies in sized["pies"]],
+            "megabytes": sized["gzipped_bytes"].astype(float) / 1e6,
+            "top1": 100 * sized["top1"].astype(float),
+            "changed": 100 * sized["pie_share"].astype(float).fillna(0),
         }
     )
     first = shown.sort_values(["what", "changed"], ascending=[True, False], kind="stable")

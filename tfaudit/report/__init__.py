@@ -1,1 +1,1 @@
-"""What people see of an audit: tables, charts, one HTML file."""
+"""Reports of an audit: tables, charts, one HTML file."""

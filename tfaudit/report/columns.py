@@ -195,7 +195,6 @@ COLUMNS: Mapping[str, Column] = {
     "examples": _count("images"),
     "test": _text("test"),
     "direction": _text("direction", "Whether the class or group is harmed or favoured after the correction"),
-    "technique": _text("technique"),
     # Size and cost.
     "costs.bytes": Column("size", ",.4g", "bytes", help="Model file, mean over members"),
     "costs.gzipped_bytes": Column("gzipped", ",.4g", "bytes", help="Gzipped model file, mean over members"),

@@ -1,1 +1,1 @@
-"""The sections of a report that depend on what a study holds, one file per audit."""
+"""The sections of a report, one file per audit."""
