@@ -1,26 +1,19 @@
-"""The charts hold what they should, for ten classes and for a thousand, and become files."""
+"""Charts of classes, accuracy and difficulty, for ten classes and for a thousand; their inline SVG."""
 
 import dataclasses
-import io
 import re
-import xml.etree.ElementTree as ET
 
 import numpy as np
 import pandas as pd
-import pytest
-from PIL import Image
 
 from tests.builders.drawings import texts
 from tests.builders.populations import population
-from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audit.classes import class_impact
 from tfaudit.audit.exemplars import exemplars
 from tfaudit.charts.accuracy import accuracy_chart
 from tfaudit.charts.classes import class_impact_chart
 from tfaudit.charts.rendering import inline_svg
-from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
-from tfaudit.report.chart_files import save_charts
 
 BEFORE, AFTER = population(1), population(2, hurt=[3])
 
@@ -108,40 +101,5 @@ def test_inline_svgs_share_no_ids_and_are_described():
 
 def test_names_are_escaped():
     impact = dataclasses.replace(class_impact(BEFORE, AFTER), class_names=("<b>", "&", '"', "x<script>", "e"))
-    assert "x<script>" in texts(impact.chart())  # as parsed; so it was escaped
+    assert "x<script>" in texts(impact.chart())  # after parsing, hence escaped
     assert "<script" not in inline_svg(impact.chart(), "")
-
-
-def test_save_charts(store, tmp_path):
-    files = save_charts(StudyAudit.read(store), tmp_path / "new")
-    names = {"accuracy", "difficulty", "class-impact-magnitude-0.9", "class-impact-int8"}
-    names |= {
-        "chance-magnitude-0.9",
-        "chance-int8",
-        "slopes",
-        "slope-intervals",
-        "accuracy-slope",
-        "balances",
-        "operating-points",
-    }
-    assert {file.name for file in files} == {f"{name}.{suffix}" for name in names for suffix in ("png", "svg", "pdf")}
-    for file in files:
-        content = file.read_bytes()
-        if file.suffix == ".png":
-            assert min(Image.open(io.BytesIO(content)).size) > 200
-        elif file.suffix == ".svg":
-            assert ET.fromstring(content).tag.endswith("svg")
-        else:
-            assert content.startswith(b"%PDF")
-
-
-@pytest.mark.parametrize("formats", [("gif",), "png"])
-def test_unknown_format(store, tmp_path, formats):
-    with pytest.raises(InputError, match=r"formats: .*png, svg, pdf"):
-        save_charts(StudyAudit.read(store), tmp_path, formats)
-
-
-def test_folder_that_is_a_file(store, tmp_path):
-    (tmp_path / "file").touch()
-    with pytest.raises(InputError, match=r"folder: .* cannot be written"):
-        save_charts(StudyAudit.read(store), tmp_path / "file", ("svg",))

@@ -175,6 +175,7 @@ _SLOPE = _interval("confidence interval of the slope", "+.4g")
 _MEAN_SLOPE = _interval("confidence interval of the mean slope; a family of intervals holds together", ".3f")
 _CHANCE = _interval("central 95 % expected by chance", ",.0f")
 _PART = _interval("95 % confidence interval over the members", ".1f", "%", 100)
+_ESTIMATE = _interval("confidence interval of the estimate", "+.4f")
 _MCE = _interval("confidence interval of mCE", ".1f", scale=100)
 
 COLUMNS: Mapping[str, Column] = {
@@ -360,8 +361,8 @@ COLUMNS: Mapping[str, Column] = {
     "se": _number("HAC error", ".4f", "Standard error, robust to heteroscedasticity and autocorrelation"),
     "t": _number("t", "+.2f"),
     "factors.p": _p("p", help="Two-sided"),
-    "low": _interval("confidence interval", "+.4f")[0],
-    "high": _interval("confidence interval", "+.4f")[1],
+    "low": _ESTIMATE[0],
+    "high": _ESTIMATE[1],
     "p_one_tailed": _p("p, one-tailed", help="Of imbalance > 0, class entropy < 0"),
     # Human study.
     "survey.share_pie": _share("of PIEs", "Images with the attribute, of the PIEs that raters agree on"),
