@@ -127,7 +127,7 @@ def text_columns(
         ('recall before, %', ('50.0',))
     """
     shown = []
-    for name in names or list(frame):
+    for name in names or map(str, frame):
         entry = column(name, table)
         if entry.unit == "bytes":
             entry = _in_round_unit(entry, frame[name].max())
