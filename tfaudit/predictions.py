@@ -63,9 +63,8 @@ class Predictions:
         self.class_names = tuple(map(str, range(classes) if class_names is None else class_names))
         if classes > len(self.class_names):
             raise InputError("class_names", f"{len(self.class_names)} names", f"{classes} or more")
-        if any(
-            (self.ranked[..., i] == self.ranked[..., j]).any() for j in range(self.ranked.shape[2]) for i in range(j)
-        ):
+        pairs = itertools.combinations(range(self.ranked.shape[2]), 2)
+        if any((self.ranked[..., i] == self.ranked[..., j]).any() for i, j in pairs):
             raise InputError("ranked", "a class twice for one example", "different classes")
         self.probabilities = None if probabilities is None else _probabilities(probabilities, self.ranked.shape)
         self.example_ids = np.arange(count) if example_ids is None else np.asarray(example_ids)
@@ -85,10 +84,7 @@ class Predictions:
 
     @classmethod
     def from_scores(cls, labels: ArrayLike, scores: ArrayLike, *, k: int = 5, **names) -> Predictions:
-        """Rank the classes of scores: probabilities, or logits, which are put through softmax.
-
-        Scores are probabilities where all rows lie in [0, 1] and sum to 1 within 0.01. Equal scores rank the lower
-        class first.
+        """Rank the classes of scores: probabilities, or logits, which are put through softmax; see `rank_scores`.
 
         Args:
             labels: `(N,)` integers.
@@ -104,8 +100,7 @@ class Predictions:
             array([[[1, 0]]])
         """
         scores = np.asarray(scores)
-        if scores.ndim == 2:
-            scores = scores[None]
+        scores = scores[None] if scores.ndim == 2 else scores
         if scores.ndim != 3:
             raise InputError("scores", f"shape {scores.shape}", "(members, examples, classes) or (examples, classes)")
         ranked = rank_scores((member.astype(np.float64) for member in scores), k=k)
@@ -134,8 +129,7 @@ class Predictions:
             array([0.5])
         """
         top1 = np.asarray(classes)
-        if top1.ndim == 1:
-            top1 = top1[None]
+        top1 = top1[None] if top1.ndim == 1 else top1
         if top1.ndim != 2:
             raise InputError("classes", f"shape {top1.shape}", "(members, examples) or (examples,)")
         return cls(labels, top1[..., None], **names)
@@ -162,16 +156,10 @@ class Predictions:
 
     def member(self, position: int) -> RankedClasses:
         """Return the ranked classes of one member."""
-        return RankedClasses(
-            self.ranked[position], None if self.probabilities is None else self.probabilities[position]
-        )
+        return RankedClasses(self.ranked, self.probabilities).take(position)
 
     def correct(self, k: int = 1) -> np.ndarray:
-        """Return `(K, N)` booleans: whether the true label is among the k best classes.
-
-        Raises:
-            InputError: fewer ranks are stored.
-        """
+        """Return `(K, N)` booleans: whether the true label is among the k best classes, of which k must be stored."""
         require(1 <= k <= self.ranked.shape[2], "k", k, f"1 to {self.ranked.shape[2]}, the ranks that are stored")
         if k not in self._correct:
             right = self.ranked[:, :, 0] == self.labels
@@ -209,7 +197,7 @@ class Predictions:
         """Return the lowest and the highest of the most frequent classes."""
         votes = np.sort(self.top1, axis=0)
         lowest, highest = votes[0].copy(), votes[0].copy()
-        run, most = (np.ones(self.num_examples, np.int32) for _ in range(2))
+        run, most = np.ones((2, self.num_examples), np.int32)
         for previous, vote in itertools.pairwise(votes):
             run *= vote == previous
             run += 1
@@ -268,11 +256,7 @@ def _probabilities(values: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def require_same_examples(baseline: Predictions, compressed: Predictions) -> None:
-    """Require the same examples, in the same order, with the same labels and class names.
-
-    Raises:
-        InputError: they differ; the message names the first difference.
-    """
+    """Require the same examples, labels and class names in one order; an `InputError` names the first difference."""
     for name, count in (("examples", "num_examples"), ("classes", "num_classes")):
         sizes = [getattr(population, count) for population in (compressed, baseline)]
         if sizes[0] != sizes[1]:
@@ -283,9 +267,6 @@ def require_same_examples(baseline: Predictions, compressed: Predictions) -> Non
         values, expected = getattr(compressed, name), getattr(baseline, name)
         differs = np.flatnonzero(values != expected)
         if len(differs):
-            i = differs[0]
-            raise InputError(
-                "compressed",
-                f"{name} that differ from the baseline's at {len(differs)} positions, first {values[i]} at {i}",
-                str(expected[i]),
-            )
+            first = f"first {values[differs[0]]} at {differs[0]}"
+            got = f"{name} that differ from the baseline's at {len(differs)} positions, {first}"
+            raise InputError("compressed", got, str(expected[differs[0]]))

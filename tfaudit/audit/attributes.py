@@ -30,8 +30,7 @@ class Attributes:
 
     Attributes:
         table: one row per attribute and value; see `frame`.
-        pies: number of exemplars (PIEs).
-        others: number of other examples.
+        pies, others: number of exemplars (PIEs) and of other examples.
         alpha: level of the tests; 1 - alpha is that of the intervals.
         notes: caveats for the reader, one sentence each.
     """
@@ -93,12 +92,10 @@ def attributes(
     Example:
         >>> before = Predictions.from_top1([0, 0, 1, 1], [0, 0, 1, 1])
         >>> after = Predictions.from_top1([0, 0, 1, 1], [0, 1, 1, 0])
-        >>> table = pd.DataFrame({"blurred": [0, 1, 0, 1], "light": ["day", "day", "day", "night"]})
+        >>> table = pd.DataFrame({"blurred": [0, 1, 0, 1]})
         >>> attributes(before, after, table).frame()[["attribute", "value", "share_pie", "share_non_pie", "test"]]
-          attribute  value  share_pie  share_non_pie          test
-        0   blurred    yes        1.0            0.0  Fisher exact
-        1     light    day        0.5            1.0  Fisher exact
-        2     light  night        0.5            0.0  Fisher exact
+          attribute value  share_pie  share_non_pie          test
+        0   blurred   yes        1.0            0.0  Fisher exact
     """
     require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
     identified, count = exemplars(baseline, compressed, ties=ties), baseline.num_examples
@@ -112,24 +109,18 @@ def attributes(
         codes, values, shown = _values(table.iloc[:, position], str(name))
         counts = [np.bincount(codes[side], minlength=len(values)) for side in (pie, ~pie)]
         rows += [(str(name), values[i], int(counts[0][i]), int(counts[1][i])) for i in shown]
-    pies, others = int(pie.sum()), int((~pie).sum())
-    notes = []
-    if not pies:
-        notes.append("No PIEs: no share of them, and no test.")
-    if not others:
-        notes.append("All examples are PIEs: there are no others to compare them with.")
-    return Attributes(_tested(rows, pies, others, alpha), pies, others, alpha, tuple(notes))
+    counted = pd.DataFrame(rows, columns=["attribute", "value", "pies", "non_pies"])
+    counted.insert(2, "examples", counted["pies"] + counted["non_pies"])
+    pies, others = (np.full(len(counted), side.sum()) for side in (pie, ~pie))
+    proportions = compare_proportions(counted["pies"], pies, counted["non_pies"], others, confidence=1 - alpha)
+    notes = [] if pie.any() else ["No PIEs: no share of them, and no test."]
+    notes += ["All examples are PIEs: there are no others to compare them with."] if pie.all() else []
+    tested = counted.assign(**share_columns(proportions))
+    return Attributes(tested, int(pie.sum()), int((~pie).sum()), alpha, tuple(notes))
 
 
 def share_columns(proportions: Proportions) -> dict[str, np.ndarray]:
-    """Return shares of exemplars and of others, their difference and its test as columns of a table: [F] 3.2.
-
-    Args:
-        proportions: of the exemplars first and the others second, one entry per attribute.
-
-    Returns:
-        `share_pie` and `share_non_pie`; `ratio`; `difference_pp` with its interval `low_pp` to `high_pp`; `test`, `p`
-        and `p_holm`, over all attributes.
+    """Return the columns of `Attributes.frame` from the shares of exemplars (first) and of others (second): [F] 3.2.
 
     Example:
         >>> columns = share_columns(compare_proportions([30, 2], [100, 10], [15, 1], [100, 10]))
@@ -162,16 +153,3 @@ def _values(column: pd.Series, name: str) -> tuple[np.ndarray, list[str], list[i
         raise InputError("table", numbers, f"at most {MANY}; cut them into ranges first")
     codes, values = group_codes(column, len(column), name)
     return codes, list(values), list(range(len(values)))
-
-
-def _tested(rows: list[tuple[str, str, int, int]], pies: int, others: int, alpha: float) -> pd.DataFrame:
-    table = pd.DataFrame(rows, columns=["attribute", "value", "pies", "non_pies"])
-    proportions = compare_proportions(
-        table["pies"].to_numpy(),
-        np.full(len(table), pies),
-        table["non_pies"].to_numpy(),
-        np.full(len(table), others),
-        confidence=1 - alpha,
-    )
-    table.insert(2, "examples", table["pies"] + table["non_pies"])
-    return table.assign(**share_columns(proportions))

@@ -12,6 +12,7 @@ from tfaudit.audit.classes import CENTERINGS
 from tfaudit.errors import InputError, require
 from tfaudit.predictions import TIES, Predictions, require_same_examples
 from tfaudit.stats.permutation import CountNull, assign, count_changed_modes, count_significant
+from tfaudit.stats.ranking import RankedClasses
 
 if TYPE_CHECKING:
     from tfaudit.charts.style import Drawing
@@ -27,8 +28,7 @@ class Chance:
 
     Attributes:
         pies: null distribution of the number of PIEs.
-        classes: null distribution of the number of significant classes, uncorrected; None where a population has a
-            single member.
+        classes: that of the number of significant classes, uncorrected; None where a population has a single member.
         paired: whether members were reassigned within pairs only.
         alpha: level of the tests per class.
         notes: caveats for the reader, one sentence each.
@@ -41,24 +41,14 @@ class Chance:
     notes: tuple[str, ...]
 
     def frame(self) -> pd.DataFrame:
-        """Return one row per count.
+        """Return one row per `count` (PIEs, significant classes).
 
-        Columns: `count` (PIEs, significant classes), `observed`, `expected` (the mean by chance), `low` and `high` (the
+        Other columns are the fields of `CountNull`: `observed`, `expected` (the mean by chance), `low` and `high` (the
         central 95 % by chance), `p`, `permutations` and `exact`.
         """
-        return pd.DataFrame(
-            {
-                "count": name,
-                "observed": null.observed,
-                "expected": null.mean,
-                "low": null.low,
-                "high": null.high,
-                "p": null.p,
-                "permutations": null.permutations,
-                "exact": null.exact,
-            }
-            for name, null in self._nulls().items()
-        )
+        fields = ("observed", "mean", "low", "high", "p", "permutations", "exact")
+        rows = [(name, *(getattr(null, field) for field in fields)) for name, null in self._nulls().items()]
+        return pd.DataFrame(rows, columns=["count", *fields]).rename(columns={"mean": "expected"})
 
     def distribution(self) -> pd.DataFrame:
         """Return how often each value occurred: `count` (as in `frame`), `value` and `share` of the permutations."""
@@ -110,8 +100,7 @@ def chance(
     are exchangeable: they are reassigned to groups of K1 and K2 and everything is counted again. All assignments are
     counted if there are at most `permutations`, else random ones; p is the share that reaches the observed count.
 
-    Members made from one parent are more alike than other members, so they are not exchangeable across pairs: free
-    reassignment would often put both into one group, the groups would differ by more than compression can cause, and
+    Members made from one parent are more alike than others: free reassignment would often put both into one group, and
     the null distribution would be too wide. `paired=True` swaps members within their pairs only.
 
     Args:
@@ -142,11 +131,10 @@ def chance(
     require(ties in TIES, "ties", ties, ", ".join(TIES))
     populations = (baseline, compressed)
     order = _order(*populations, paired=paired)
-    first, second = (population.num_members for population in populations)
+    first, second = baseline.num_members, compressed.num_members
     assignments = assign(first, second, permutations=permutations, seed=seed, paired=paired)
-    ranked, probabilities = _all_members(populations, ties)
-    likely = None if probabilities is None else probabilities[order]
-    pies = assignments.null(count_changed_modes(assignments.first, ranked[order], likely, ties=ties))
+    members = _all_members(populations, ties).take(order)
+    pies = assignments.null(count_changed_modes(assignments.first, *members, ties=ties))
     classes = None
     if min(first, second) > 1:
         recall = np.concatenate([population.recall() for population in populations])
@@ -155,7 +143,13 @@ def chance(
         values = np.round(recall - accuracy[:, None] if centering == "member" else recall, 12)[order]
         shift = accuracy[order] if centering == "population" else None
         classes = assignments.null(count_significant(assignments.first, values, shift, alpha=alpha))
-    return Chance(pies, classes, paired, alpha, _notes(pies, classes, alpha))
+    notes = []
+    if pies.smallest_p > alpha:
+        few = f"So few members have only {pies.permutations} assignments"
+        notes.append(f"{few}: p cannot be below {pies.smallest_p:.3g}, whatever compression does.")
+    if classes is None:
+        notes.append("Significant classes need two members or more in both populations.")
+    return Chance(pies, classes, paired, alpha, tuple(notes))
 
 
 def _order(baseline: Predictions, compressed: Predictions, *, paired: bool) -> np.ndarray:
@@ -169,26 +163,14 @@ def _order(baseline: Predictions, compressed: Predictions, *, paired: bool) -> n
     return np.array([*range(len(first)), *(len(first) + second.index(member) for member in first)])
 
 
-def _all_members(populations: tuple[Predictions, Predictions], ties: str) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return the ranked classes and probabilities of all members, as far as modes depend on them."""
+def _all_members(populations: tuple[Predictions, Predictions], ties: str) -> RankedClasses:
+    """Return the `(K1 + K2, N, k)` ranked classes of all members, as far as modes depend on them."""
     if ties != "confidence":
-        return np.concatenate([population.ranked[:, :, :1] for population in populations]), None
+        return RankedClasses(np.concatenate([population.top1[..., None] for population in populations]))
     probabilities = [population.probabilities for population in populations if population.probabilities is not None]
     if len(probabilities) < 2:
         raise InputError("ties", "'confidence' for predictions without probabilities", "lowest or highest")
     depths = [population.ranked.shape[2] for population in populations]
     if depths[0] != depths[1]:
         raise InputError("ties", f"'confidence' for {depths[0]} and {depths[1]} ranks", "equally many ranks")
-    return np.concatenate([population.ranked for population in populations]), np.concatenate(probabilities)
-
-
-def _notes(pies: CountNull, classes: CountNull | None, alpha: float) -> tuple[str, ...]:
-    notes = []
-    if pies.smallest_p > alpha:
-        notes.append(
-            f"So few members have only {pies.permutations} assignments: p cannot be below {pies.smallest_p:.3g}, "
-            "whatever compression does."
-        )
-    if classes is None:
-        notes.append("Significant classes need two members or more in both populations.")
-    return tuple(notes)
+    return RankedClasses(*map(np.concatenate, ([population.ranked for population in populations], probabilities)))

@@ -6,6 +6,7 @@ import numpy as np
 
 from tfaudit.errors import require
 from tfaudit.predictions import Predictions
+from tfaudit.stats.ratios import ratio
 
 __all__ = ["METRICS", "class_rates"]
 
@@ -13,17 +14,14 @@ METRICS = ("recall", "precision", "f1")
 
 
 def class_rates(predictions: Predictions, metric: str = "recall") -> np.ndarray:
-    """Compute recall, precision or F1 of each member on each class, from top-1 predictions.
+    """Compute recall, precision or F1 of each member on each class from top-1 predictions, `(K, C)` float64 in [0, 1].
 
-    A class that a member never predicts has precision 0, as with scikit-learn's `zero_division=0`: NaN would hide the
-    classes that a member has forgotten. Its F1 is 0 as well. A class without examples is NaN in all three.
+    A class that a member never predicts has precision and F1 0, as with scikit-learn's `zero_division=0`: NaN would
+    hide the classes that a member has forgotten. A class without examples is NaN in all three.
 
     Args:
         predictions: of K members on C classes.
         metric: "recall", "precision" or "f1".
-
-    Returns:
-        `(K, C)` float64 shares in [0, 1].
 
     Raises:
         InputError: an unknown metric.
@@ -34,14 +32,11 @@ def class_rates(predictions: Predictions, metric: str = "recall") -> np.ndarray:
         array([[1.   , 0.667]])
     """
     require(metric in METRICS, "metric", metric, ", ".join(METRICS))
+    if metric == "recall":
+        return predictions.recall()
     count, labels = predictions.num_classes, predictions.labels
     support = np.bincount(labels, minlength=count)
     predicted = np.stack([np.bincount(row, minlength=count) for row in predictions.top1])
     hits = np.stack([np.bincount(labels[row], minlength=count) for row in predictions.correct()])
-    above, below = {
-        "recall": (hits, support),
-        "precision": (hits, predicted),
-        "f1": (2 * hits, predicted + support),
-    }[metric]
-    rates = np.divide(above, below, out=np.zeros(hits.shape), where=below > 0)
-    return np.where(support > 0, rates, np.nan)
+    rates = ratio(hits, predicted) if metric == "precision" else ratio(2 * hits, predicted + support)
+    return np.where(support > 0, np.nan_to_num(rates), np.nan)

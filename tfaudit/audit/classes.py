@@ -32,16 +32,12 @@ class ClassImpact:
     """What compression does to each of C classes. All arrays are `(C,)`; recalls and differences are shares in [-1, 1].
 
     Attributes:
-        class_names: the classes.
-        examples: test examples of each class.
-        recall_before: mean recall of the baseline population; NaN for a class without examples.
-        recall_after: mean recall of the compressed population.
-        test: Welch's test of the centred recall; `test.difference` is the normalised difference,
-            with its interval at level 1 - alpha.
+        class_names, examples: the classes, and the number of test examples of each.
+        recall_before, recall_after: mean recall of the two populations; NaN for a class without examples.
+        test: Welch's test of the centred recall, whose `difference` is the normalised one, with 1 - alpha intervals.
         relative_recall: mean over members of recall after / before, [F] eq. 3; NaN where a recall before is 0.
         zero_denominators: number of members with a recall of 0 before.
-        p_holm: p-values adjusted after Holm.
-        p_bh: p-values adjusted after Benjamini and Hochberg.
+        p_holm, p_bh: p-values adjusted after Holm, and after Benjamini and Hochberg.
         alpha: level of the tests.
         centering: what was subtracted from each recall, of `CENTERINGS`.
         notes: caveats for the reader, one sentence each.
@@ -76,40 +72,33 @@ class ClassImpact:
         return directions(self.test.difference, self.test.p, self.alpha)
 
     def frame(self, correction: str = "none") -> pd.DataFrame:
-        """Return one row per class. Columns ending in `_pp` are percentage points; recalls are shares in [0, 1].
+        """Return one row per class; columns ending in `_pp` are percentage points, recalls shares in [0, 1].
 
-        Args:
-            correction: of `CORRECTIONS`; `direction` is harmed or favoured where the corrected p is at most alpha.
-
-        Raises:
-            InputError: an unknown correction.
+        The `direction` is harmed or favoured where p after the `correction`, of `CORRECTIONS`, is at most alpha.
         """
         require(correction in CORRECTIONS, "correction", correction, ", ".join(CORRECTIONS))
         corrected = {"none": self.test.p, "holm": self.p_holm, "bh": self.p_bh}[correction]
-        return pd.DataFrame(
-            {
-                "class": self.class_names,
-                "examples": self.examples,
-                "recall_before": self.recall_before,
-                "recall_after": self.recall_after,
-                "difference_pp": 100 * self.difference,
-                "normalised_pp": 100 * self.test.difference,
-                "normalised_low_pp": 100 * self.test.low,
-                "normalised_high_pp": 100 * self.test.high,
-                "relative_recall": self.relative_recall,
-                "zero_denominators": self.zero_denominators,
-                "t": self.test.t,
-                "df": self.test.df,
-                "p": self.test.p,
-                "p_holm": self.p_holm,
-                "p_bh": self.p_bh,
-                "direction": directions(self.test.difference, corrected, self.alpha),
-            }
-        )
+        columns = {
+            "class": self.class_names,
+            "examples": self.examples,
+            "recall_before": self.recall_before,
+            "recall_after": self.recall_after,
+            "difference_pp": 100 * self.difference,
+            "normalised_pp": 100 * self.test.difference,
+            "normalised_low_pp": 100 * self.test.low,
+            "normalised_high_pp": 100 * self.test.high,
+            "relative_recall": self.relative_recall,
+            "zero_denominators": self.zero_denominators,
+            **{name: getattr(self.test, name) for name in ("t", "df", "p")},
+            "p_holm": self.p_holm,
+            "p_bh": self.p_bh,
+            "direction": directions(self.test.difference, corrected, self.alpha),
+        }
+        return pd.DataFrame(columns)
 
     def summary(self) -> dict[str, Any]:
         """Return counts of classes, and mean differences of harmed and of favoured ones ([F] 3.1; NaN without any)."""
-        harmed, favoured = self.direction == "harmed", self.direction == "favoured"
+        masks = {name: self.direction == name for name in ("harmed", "favoured")}
         tested = int(np.isfinite(self.test.p).sum())
         return {
             "classes": len(self.class_names),
@@ -118,12 +107,9 @@ class ClassImpact:
             "expected_by_chance": self.alpha * tested,
             "significant_holm": int((self.p_holm <= self.alpha).sum()),
             "significant_bh": int((self.p_bh <= self.alpha).sum()),
-            "harmed": int(harmed.sum()),
-            "favoured": int(favoured.sum()),
-            "harmed_mean_difference_pp": _mean(100 * self.difference[harmed]),
-            "favoured_mean_difference_pp": _mean(100 * self.difference[favoured]),
-            "harmed_mean_normalised_pp": _mean(100 * self.test.difference[harmed]),
-            "favoured_mean_normalised_pp": _mean(100 * self.test.difference[favoured]),
+            **{name: int(mask.sum()) for name, mask in masks.items()},
+            **{f"{name}_mean_difference_pp": _mean_pp(self.difference[mask]) for name, mask in masks.items()},
+            **{f"{name}_mean_normalised_pp": _mean_pp(self.test.difference[mask]) for name, mask in masks.items()},
             "zero_denominators": int(self.zero_denominators.sum()),
         }
 
@@ -169,7 +155,7 @@ def class_impact(
             raise InputError(name, "1 member", expected)
     before, after = baseline.recall(), compressed.recall()
     test = welch(_centred(after, compressed, centering), _centred(before, baseline, centering), confidence=1 - alpha)
-    relative, zeros, paired = _relative_recall(baseline, before, compressed, after)
+    relative, zeros, notes = _relative_recall(baseline, before, compressed, after)
     examples = np.bincount(baseline.labels, minlength=baseline.num_classes)
     return ClassImpact(
         class_names=baseline.class_names,
@@ -183,7 +169,7 @@ def class_impact(
         p_bh=adjust(test.p, "bh"),
         alpha=alpha,
         centering=centering,
-        notes=(*empty_class_notes(baseline.class_names, examples), *_relative_recall_notes(zeros, paired)),
+        notes=(*empty_class_notes(baseline.class_names, examples), *notes),
     )
 
 
@@ -217,29 +203,23 @@ def _centred(recall: np.ndarray, population: Predictions, centering: str) -> np.
 
 def _relative_recall(
     baseline: Predictions, before: np.ndarray, compressed: Predictions, after: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return [F] eq. 3 over the members that both populations have, counts of zero denominators, number of pairs."""
+) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """Return [F] eq. 3 over the members that both populations have, counts of zero denominators, and notes."""
     shared = [member for member in baseline.members if member in set(compressed.members)]
     if not shared:
-        return np.full(baseline.num_classes, np.nan), np.zeros(baseline.num_classes, int), 0
+        notes = ["Relative recall is undefined: the two populations share no member number."]
+        return np.full(baseline.num_classes, np.nan), np.zeros(baseline.num_classes, int), notes
     before = before[[baseline.members.index(member) for member in shared]]
     after = after[[compressed.members.index(member) for member in shared]]
-    return ratio(after, before).mean(0), (before == 0).sum(0), len(shared)
-
-
-def _relative_recall_notes(zeros: np.ndarray, paired: int) -> list[str]:
-    notes = []
-    if zeros.any():
-        count = _classes(int((zeros > 0).sum()))
-        notes.append(f"Relative recall is undefined for {count}: a baseline member recalls none of its examples.")
-    if not paired:
-        notes.append("Relative recall is undefined: the two populations share no member number.")
-    return notes
+    zeros = (before == 0).sum(0)
+    undefined = f"Relative recall is undefined for {_classes(int(np.count_nonzero(zeros)))}"
+    notes = [f"{undefined}: a baseline member recalls none of its examples."] if zeros.any() else []
+    return ratio(after, before).mean(0), zeros, notes
 
 
 def _classes(count: int) -> str:
     return f"{count:,} {'class' if count == 1 else 'classes'}"
 
 
-def _mean(values: np.ndarray) -> float:
-    return float(values.mean()) if len(values) else float("nan")
+def _mean_pp(shares: np.ndarray) -> float:
+    return float((100 * shares).mean()) if len(shares) else float("nan")

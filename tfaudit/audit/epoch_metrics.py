@@ -10,34 +10,17 @@ __all__ = ["class_recall", "epoch_metrics", "intensification"]
 
 
 def class_recall(labels: np.ndarray, predicted: np.ndarray, num_classes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the recall of every class, and its number of examples.
-
-    Args:
-        labels: True classes, integers `(N,)`.
-        predicted: Top-1 classes, integers `(N,)`.
-        num_classes: C.
-
-    Returns:
-        Recall, float64 `(C,)`, NaN for a class without examples; and support, int64 `(C,)`.
-    """
+    """Return the recall of every class, NaN without examples, and its number of examples; see `epoch_metrics`."""
     support = np.bincount(labels, minlength=num_classes)
-    hits = np.bincount(labels[labels == predicted], minlength=num_classes)
-    return ratio(hits, support), support
+    return ratio(np.bincount(labels[labels == predicted], minlength=num_classes), support), support
 
 
 def intensification(labels: np.ndarray, predicted: np.ndarray, baseline: np.ndarray) -> float:
     """Compute the slope through the origin of normalised recall balances, [R] section 5.
 
     With `Bn[c] = (R[c] - A) / A`, A the accuracy and 0 the baseline: `alpha = sum_c Bn0 Bn / sum_c Bn0^2`. Above 1 the
-    recalls of the model are less even than those of the baseline. Classes without examples do not count.
-
-    Args:
-        labels: True classes, integers `(N,)`.
-        predicted: Top-1 classes, integers `(N,)`.
-        baseline: Top-1 classes of the baseline, integers `(N,)`.
-
-    Returns:
-        The slope; NaN where an accuracy is 0 or the baseline's recalls are all equal.
+    recalls of the model are less even than those of the baseline. Classes without examples do not count. NaN where an
+    accuracy is 0 or the baseline's recalls are all equal. Arguments as in `epoch_metrics`.
 
     Example:
         >>> labels = np.repeat([0, 1], 10)
@@ -46,21 +29,21 @@ def intensification(labels: np.ndarray, predicted: np.ndarray, baseline: np.ndar
         >>> round(intensification(labels, predict(7, 5), baseline=predict(9, 7)), 4)
         1.3333
     """
-    before, after = (_balances(labels, classes) for classes in (baseline, predicted))
-    return float(slope(before, after))
+    recalls = [class_recall(labels, classes, int(labels.max()) + 1)[0] for classes in (baseline, predicted)]
+    accuracies = [(labels == classes).mean() for classes in (baseline, predicted)]
+    return float(slope(*map(normalised_balance, recalls, accuracies)))
 
 
 def epoch_metrics(labels: np.ndarray, predicted: np.ndarray, baseline: np.ndarray | None = None) -> dict[str, float]:
     """Compute the metrics that a callback logs after an epoch.
 
+    They are `worst_class_recall`; and with a baseline `flips` (examples of another prediction), `negative_flips` (right
+    before, wrong now) and `intensification`.
+
     Args:
         labels: True classes, integers `(N,)`.
         predicted: Top-1 classes, integers `(N,)`.
         baseline: Top-1 classes of the baseline, integers `(N,)`, or `None`.
-
-    Returns:
-        `worst_class_recall`; and with a baseline `flips` (examples of another prediction), `negative_flips`
-        (right before, wrong now) and `intensification`.
 
     Raises:
         InputError: arrays that are empty or of different lengths.
@@ -82,8 +65,3 @@ def epoch_metrics(labels: np.ndarray, predicted: np.ndarray, baseline: np.ndarra
         metrics["negative_flips"] = int((flipped & (baseline == labels)).sum())
         metrics["intensification"] = intensification(labels, predicted, baseline)
     return metrics
-
-
-def _balances(labels: np.ndarray, predicted: np.ndarray) -> np.ndarray:
-    recall, _ = class_recall(labels, predicted, int(labels.max()) + 1)
-    return normalised_balance(recall, (labels == predicted).mean())

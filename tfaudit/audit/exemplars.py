@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Exemplars", "exemplars"]
 
-GROUPS = ("PIE", "non-PIE", "all")
-
 
 @dataclasses.dataclass(frozen=True)
 class Exemplars:
@@ -29,8 +27,7 @@ class Exemplars:
         index: `(P,)` positions of the PIEs, ascending.
         class_names: names of the classes.
         labels: `(N,)` true classes.
-        baseline_mode: `(N,)` modal label of the baseline population.
-        compressed_mode: `(N,)` modal label of the compressed population.
+        baseline_mode, compressed_mode: `(N,)` modal labels of the two populations.
         pies: one row per PIE; see `frame`.
         difficulty: mean accuracy per population, group and k; see `exemplars`.
         tie_changes: for every other tie rule, the number of examples that are a PIE under one rule only.
@@ -52,19 +49,17 @@ class Exemplars:
 
         Columns: `index`, `example` (id), `label`, `baseline_mode`, `compressed_mode` (class names), `baseline_share`,
         `compressed_share` (of the population's votes for its own mode), `baseline_entropy`, `compressed_entropy` (of
-        the votes, bits) and `decisiveness`, the product of the two shares: the probability that two members, one
-        drawn from each population, both predict their population's mode.
+        the votes, bits) and `decisiveness`, the product of the shares: the probability that two members, one drawn from
+        each population, both predict their population's mode.
         """
         return self.pies.copy()
 
     def by_class(self) -> pd.DataFrame:
         """Return PIEs per true class: `class`, `examples`, `pies`, `share` (NaN for a class without examples)."""
-        count = len(self.class_names)
-        examples = np.bincount(self.labels, minlength=count)
-        pies = np.bincount(self.labels[self.index], minlength=count)
-        return pd.DataFrame(
-            {"class": self.class_names, "examples": examples, "pies": pies, "share": ratio(pies, examples)}
-        )
+        labels = (self.labels, self.labels[self.index])
+        examples, pies = (np.bincount(classes, minlength=len(self.class_names)) for classes in labels)
+        columns = {"class": self.class_names, "examples": examples, "pies": pies, "share": ratio(pies, examples)}
+        return pd.DataFrame(columns)
 
     def summary(self) -> dict[str, Any]:
         """Return the count and share of PIEs, how many have the right mode, how many depend on ties."""
@@ -114,34 +109,27 @@ def exemplars(baseline: Predictions, compressed: Predictions, *, ties: str = "lo
     known = baseline.probabilities is not None and compressed.probabilities is not None
     rules = [rule for rule in TIES if rule != ties and (known or rule != "confidence")]
     names = np.array(baseline.class_names, object)
-    shares, entropies = zip(
-        *(
-            _votes(population.top1[:, index], mode[index])
-            for population, mode in zip((baseline, compressed), modes, strict=True)
-        ),
-        strict=True,
-    )
-    pies = pd.DataFrame(
-        {
-            "index": index,
-            "example": baseline.example_ids[index],
-            "label": names[baseline.labels[index]],
-            "baseline_mode": names[modes[0][index]],
-            "compressed_mode": names[modes[1][index]],
-            "baseline_share": shares[0],
-            "compressed_share": shares[1],
-            "baseline_entropy": entropies[0],
-            "compressed_entropy": entropies[1],
-            "decisiveness": shares[0] * shares[1],
-        }
-    )
+    baseline_share, baseline_entropy = _votes(baseline.top1[:, index], modes[0][index])
+    compressed_share, compressed_entropy = _votes(compressed.top1[:, index], modes[1][index])
+    columns = {
+        "index": index,
+        "example": baseline.example_ids[index],
+        "label": names[baseline.labels[index]],
+        "baseline_mode": names[modes[0][index]],
+        "compressed_mode": names[modes[1][index]],
+        "baseline_share": baseline_share,
+        "compressed_share": compressed_share,
+        "baseline_entropy": baseline_entropy,
+        "compressed_entropy": compressed_entropy,
+        "decisiveness": baseline_share * compressed_share,
+    }
     return Exemplars(
         index=index,
         class_names=baseline.class_names,
         labels=baseline.labels,
         baseline_mode=modes[0],
         compressed_mode=modes[1],
-        pies=pies,
+        pies=pd.DataFrame(columns),
         difficulty=_difficulty({"baseline": baseline, "compressed": compressed}, changed),
         tie_changes={rule: int(np.sum(changed != (baseline.modal(rule) != compressed.modal(rule)))) for rule in rules},
         ties=ties,
@@ -159,12 +147,11 @@ def _votes(top1: np.ndarray, mode: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _difficulty(populations: Mapping[str, Predictions], changed: np.ndarray) -> pd.DataFrame:
     rows = []
-    masks = dict(zip(GROUPS, (changed, ~changed, np.ones_like(changed)), strict=True))
+    masks = {"PIE": changed, "non-PIE": ~changed, "all": np.ones_like(changed)}
     for name, population in populations.items():
         for k in (k for k in (1, 5) if k <= population.ranked.shape[2]):
             correct = population.correct(k)
             for group, mask in masks.items():
-                accuracy = correct[:, mask].mean(1) if mask.any() else np.full(len(correct), np.nan)
-                interval = mean_interval(accuracy)
+                interval = mean_interval(correct[:, mask].mean(1) if mask.any() else np.full(len(correct), np.nan))
                 rows.append((name, group, k, int(mask.sum()), interval.mean, interval.low, interval.high))
     return pd.DataFrame(rows, columns=["population", "group", "k", "examples", "accuracy", "low", "high"])

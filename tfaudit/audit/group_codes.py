@@ -16,20 +16,15 @@ MISSING = "(missing)"
 
 
 def group_codes(column: ArrayLike | pd.Series, count: int, argument: str) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Return the group of each example: numbers by size, categories in their own order, other values by name.
+    """Return the group of each example, `(count,)` integers, and the groups' names, with `MISSING` last if it occurs.
 
-    Integers that became floats because values are missing are named as integers.
+    Groups are in the order of numbers, of categories, or of names. Integers that became floats because values are
+    missing are named as integers. A column of another shape raises `InputError`.
 
     Args:
         column: `(count,)` values of any type, in the order of the examples; an index is ignored.
-        count: N, the number of examples.
+        count: number of examples.
         argument: name of the column in an error.
-
-    Returns:
-        `(N,)` integers, positions in the names; and the names, with `MISSING` last where a value is missing.
-
-    Raises:
-        InputError: another shape.
 
     Example:
         >>> group_codes([4, 0, None, 4], 4, "series")

@@ -24,16 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Groups", "groups", "individual_accuracy", "individual_fits"]
 
-_INDIVIDUAL_COLUMNS = {
-    "group": "str",
-    "individual": "str",
-    "examples": "int64",
-    "accuracy_before": "float64",
-    "accuracy_after": "float64",
-    "difference_pp": "float64",
-}
-
-_NO_INDIVIDUALS = pd.DataFrame(columns=list(_INDIVIDUAL_COLUMNS)).astype(_INDIVIDUAL_COLUMNS)
+_INDIVIDUAL_COLUMNS = {"group": "str", "individual": "str", "examples": "int64"}
+_INDIVIDUAL_COLUMNS |= dict.fromkeys(("accuracy_before", "accuracy_after", "difference_pp"), "float64")
 
 WELCH, MCNEMAR, NONE = "Welch, normalised", "McNemar, difference", "none"
 
@@ -45,10 +37,8 @@ class Groups:
     Attributes:
         name: name of the column.
         table: one row per group; see `frame`.
-        individuals: one row per group and individual; see `individuals_frame`. Empty without individuals.
-        fits: one row per group, the least-squares line of an individual's accuracy after on before ([P] figure 1):
-            `group`, `individuals`, `slope`, `slope_low`, `slope_high`, `intercept`, `r`; NaN where the individuals
-            do not determine a line. Empty without individuals.
+        individuals: one row per group and individual, see `individual_accuracy`; empty without individuals.
+        fits: one row per group, see `individual_fits`; empty without individuals.
         alpha: level of the tests; 1 - alpha is that of the intervals.
         notes: caveats for the reader, one sentence each.
     """
@@ -66,16 +56,13 @@ class Groups:
         Columns: `group`; `examples`; `accuracy_before` and `accuracy_after`, means over the members, with the ends
         `before_low`, `before_high`, `after_low`, `after_high` of intervals over the members (NaN for a single member);
         `difference_pp`, after minus before; `normalised_pp`, the difference less the change of the overall accuracy;
-        `low_pp` and `high_pp`, an interval of the one of the two that `test` names; `test`; `p`,
-        `p_holm`, `p_bh`; `direction`: harmed, favoured or no evidence, by the uncorrected p.
+        `low_pp` and `high_pp`, an interval of the one of the two that `test` names; `test`; `p`, `p_holm`, `p_bh`;
+        `direction`: harmed, favoured or no evidence, by the uncorrected p.
         """
         return self.table.copy()
 
     def individuals_frame(self) -> pd.DataFrame:
-        """Return one row per group and individual; an individual in several groups has a row in each.
-
-        Columns: `group`, `individual`, `examples`, `accuracy_before`, `accuracy_after`, `difference_pp`.
-        """
+        """Return the table of `individual_accuracy`; an individual in several groups has a row in each."""
         return self.individuals.copy()
 
     def summary(self) -> dict[str, Any]:
@@ -83,18 +70,16 @@ class Groups:
         table, people = self.table, self.individuals
         worst = table.iloc[int(table["difference_pp"].argmin())]
         hit = people.iloc[int(people["difference_pp"].argmin())] if len(people) else None
+        sides = ("before", "after")
         return {
             "column": self.name,
             "groups": len(table),
             "tested": int(table["p"].notna().sum()),
-            "harmed": int((table["direction"] == "harmed").sum()),
-            "favoured": int((table["direction"] == "favoured").sum()),
-            "significant_holm": int((table["p_holm"] <= self.alpha).sum()),
-            "significant_bh": int((table["p_bh"] <= self.alpha).sum()),
+            **{name: int((table["direction"] == name).sum()) for name in ("harmed", "favoured")},
+            **{f"significant_{method}": int((table[f"p_{method}"] <= self.alpha).sum()) for method in ("holm", "bh")},
             "worst_group": worst["group"],
             "worst_difference_pp": float(worst["difference_pp"]),
-            "gap_before_pp": float(100 * (table["accuracy_before"].max() - table["accuracy_before"].min())),
-            "gap_after_pp": float(100 * (table["accuracy_after"].max() - table["accuracy_after"].min())),
+            **{f"gap_{side}_pp": float(100 * np.ptp(table[f"accuracy_{side}"].to_numpy())) for side in sides},
             "individuals": len(people),
             "worst_individual": None if hit is None else hit["individual"],
             "worst_individual_difference_pp": None if hit is None else float(hit["difference_pp"]),
@@ -145,22 +130,17 @@ def groups(
     codes, names = group_codes(column, baseline.num_examples, "column")
     test, notes = _test_for(baseline, compressed)
     table = _table(baseline, compressed, codes, names, test, alpha)
-    people = _NO_INDIVIDUALS
-    if individuals is not None:
+    if individuals is None:
+        people = pd.DataFrame(columns=list(_INDIVIDUAL_COLUMNS)).astype(_INDIVIDUAL_COLUMNS)
+    else:
         people = individual_accuracy(baseline, compressed, column, individuals)
         unknown = people["individual"] == MISSING
         if unknown.any():
             count = people.loc[unknown, "examples"].sum()
             notes.append(f"{count} examples of unknown individuals count for the groups, but for no individual.")
             people = people[~unknown].reset_index(drop=True)
-    return Groups(
-        name=column_name(column, "group"),
-        table=table,
-        individuals=people,
-        fits=individual_fits(people, alpha=alpha),
-        alpha=alpha,
-        notes=tuple(notes),
-    )
+    fits = individual_fits(people, alpha=alpha)
+    return Groups(column_name(column, "group"), table, people, fits, alpha, tuple(notes))
 
 
 def individual_accuracy(
@@ -168,18 +148,8 @@ def individual_accuracy(
 ) -> pd.DataFrame:
     """Return one row per group and individual, in the order of both; unknown individuals are one, `(missing)`.
 
-    Args:
-        baseline: the uncompressed population.
-        compressed: the compressed population, on the same examples.
-        group: `(N,)` the group of each example.
-        individuals: `(N,)` who made each example.
-
-    Returns:
-        Columns `group`, `individual`, `examples`, `accuracy_before`, `accuracy_after` (means over members and
-        examples), `difference_pp`.
-
-    Raises:
-        InputError: a column of another length.
+    Columns: `group`, `individual`, `examples`, `accuracy_before` and `accuracy_after` (means over members and examples)
+    and `difference_pp`. `group` is the column of `groups`, whose other arguments these are.
 
     Example:
         >>> before = Predictions.from_top1([0, 1, 1], [0, 1, 1])
@@ -191,15 +161,13 @@ def individual_accuracy(
     """
     groups, group_names = group_codes(group, baseline.num_examples, "column")
     people, people_names = group_codes(individuals, baseline.num_examples, "individuals")
-    rows = pd.DataFrame(
-        {
-            "group": pd.Categorical.from_codes(groups, pd.Index(group_names)),
-            "individual": pd.Categorical.from_codes(people, pd.Index(people_names)),
-            "accuracy_before": baseline.correct().mean(0),
-            "accuracy_after": compressed.correct().mean(0),
-        }
-    )
-    by = rows.groupby(["group", "individual"], observed=True)
+    columns = {
+        "group": pd.Categorical.from_codes(groups, pd.Index(group_names)),
+        "individual": pd.Categorical.from_codes(people, pd.Index(people_names)),
+        "accuracy_before": baseline.correct().mean(0),
+        "accuracy_after": compressed.correct().mean(0),
+    }
+    by = pd.DataFrame(columns).groupby(["group", "individual"], observed=True)
     table = by.mean().assign(examples=by.size()).reset_index()
     table["difference_pp"] = 100 * (table["accuracy_after"] - table["accuracy_before"])
     return table[list(_INDIVIDUAL_COLUMNS)].astype(_INDIVIDUAL_COLUMNS)
@@ -208,13 +176,12 @@ def individual_accuracy(
 def individual_fits(people: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataFrame:
     """Fit the least-squares line of an individual's accuracy after on before, per group: [P] figure 1.
 
+    Columns: `group`, `individuals`, `slope`, `slope_low`, `slope_high`, `intercept`, `r`; NaN where the individuals do
+    not determine a number.
+
     Args:
         people: what `individual_accuracy` returns.
         alpha: 1 - alpha is the level of the interval of the slope.
-
-    Returns:
-        Columns `group`, `individuals`, `slope`, `slope_low`, `slope_high`, `intercept`, `r`; NaN where the individuals
-        do not determine a number.
 
     Example:
         >>> people = pd.DataFrame({"group": "a", "accuracy_before": [0.8, 0.9], "accuracy_after": [0.5, 0.7]})
@@ -241,17 +208,11 @@ def _test_for(baseline: Predictions, compressed: Predictions) -> tuple[str, list
 
 
 def _table(
-    baseline: Predictions,
-    compressed: Predictions,
-    codes: np.ndarray,
-    names: tuple[str, ...],
-    test: str,
-    alpha: float,
+    baseline: Predictions, compressed: Predictions, codes: np.ndarray, names: tuple[str, ...], test: str, alpha: float
 ) -> pd.DataFrame:
     right = baseline.correct(), compressed.correct()
     before, after = (group_means(correct, codes, len(names)) for correct in right)
     overall = [correct.mean(1, keepdims=True) for correct in right]
-    spans = mean_interval(before, confidence=1 - alpha), mean_interval(after, confidence=1 - alpha)
     examples = np.bincount(codes, minlength=len(names))
     difference = after.mean(0) - before.mean(0)
     tested = normalised = difference - (overall[1].mean() - overall[0].mean())
@@ -261,28 +222,22 @@ def _table(
         welch_test = welch(np.round(after - overall[1], 12), np.round(before - overall[0], 12), confidence=1 - alpha)
         tested, low, high, p = welch_test.difference, welch_test.low, welch_test.high, welch_test.p
     elif test == MCNEMAR:
-        lost = np.bincount(codes, right[0][0] & ~right[1][0], len(names)).astype(int)
-        won = np.bincount(codes, right[1][0] & ~right[0][0], len(names)).astype(int)
+        flips = right[0][0] & ~right[1][0], right[1][0] & ~right[0][0]
+        lost, won = (np.bincount(codes[flip], minlength=len(names)) for flip in flips)
         (low, high), p = paired_interval(lost, won, examples, confidence=1 - alpha), mcnemar(lost, won)
         tested = difference
-    return pd.DataFrame(
-        {
-            "group": names,
-            "examples": examples,
-            "accuracy_before": spans[0].mean,
-            "before_low": spans[0].low,
-            "before_high": spans[0].high,
-            "accuracy_after": spans[1].mean,
-            "after_low": spans[1].low,
-            "after_high": spans[1].high,
-            "difference_pp": 100 * difference,
-            "normalised_pp": 100 * normalised,
-            "low_pp": 100 * low,
-            "high_pp": 100 * high,
-            "test": test,
-            "p": p,
-            "p_holm": adjust(p, "holm"),
-            "p_bh": adjust(p, "bh"),
-            "direction": directions(tested, p, alpha),
-        }
+    table = pd.DataFrame({"group": names, "examples": examples})
+    for side, accuracy in (("before", before), ("after", after)):
+        span = mean_interval(accuracy, confidence=1 - alpha)
+        table = table.assign(**{f"accuracy_{side}": span.mean, f"{side}_low": span.low, f"{side}_high": span.high})
+    return table.assign(
+        difference_pp=100 * difference,
+        normalised_pp=100 * normalised,
+        low_pp=100 * low,
+        high_pp=100 * high,
+        test=test,
+        p=p,
+        p_holm=adjust(p, "holm"),
+        p_bh=adjust(p, "bh"),
+        direction=directions(tested, p, alpha),
     )

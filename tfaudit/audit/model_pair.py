@@ -13,6 +13,7 @@ from tfaudit.errors import InputError, require
 from tfaudit.predictions import Predictions, require_same_examples
 from tfaudit.stats.contingency import cohen_kappa, mcnemar, paired_interval
 from tfaudit.stats.multiplicity import adjust
+from tfaudit.stats.ratios import ratio
 
 if TYPE_CHECKING:
     from tfaudit.charts.style import Drawing
@@ -28,13 +29,10 @@ class Overall:
 
     Attributes:
         examples: N.
-        accuracy_before: top-1 accuracy of the baseline.
-        accuracy_after: top-1 accuracy of the compressed model.
-        low: lower end of the interval of the difference, at level 1 - alpha.
-        high: its upper end.
+        accuracy_before, accuracy_after: top-1 accuracy of the two models.
+        low, high: ends of the interval of the difference, at level 1 - alpha.
         p: p-value of McNemar's exact test.
-        lost: negative flips, right before and wrong after.
-        won: positive flips, wrong before and right after.
+        lost, won: negative flips (right before, wrong after) and positive flips (wrong before, right after).
         other_wrong: wrong before, wrong after with another class.
         btc: backward trust compatibility: of the baseline's right predictions, the share that stays right.
         bec: backward error compatibility: of the baseline's wrong predictions, the share that stays wrong.
@@ -64,17 +62,12 @@ class PairComparison:
     """What one compressed model does to the classes. Arrays are `(C,)`; recalls and differences are shares.
 
     Attributes:
-        class_names: the classes.
-        examples: test examples of each class.
-        recall_before: recall of the baseline; NaN for a class without examples.
-        recall_after: recall of the compressed model.
-        lost: negative flips: examples that were right and became wrong.
-        won: positive flips: examples that were wrong and became right.
+        class_names, examples: the classes, and the number of test examples of each.
+        recall_before, recall_after: recall of the two models; NaN for a class without examples.
+        lost, won: numbers of negative and of positive flips.
         p: p-values of McNemar's exact test; 1 where nothing was lost or won, NaN for a class without examples.
-        low: lower end of Tango's interval of recall_after - recall_before, at level 1 - alpha.
-        high: its upper end.
-        p_holm: p-values adjusted after Holm.
-        p_bh: p-values adjusted after Benjamini and Hochberg.
+        low, high: ends of Tango's interval of recall_after - recall_before, at level 1 - alpha.
+        p_holm, p_bh: p-values adjusted after Holm, and after Benjamini and Hochberg.
         overall: the same over all examples, and how far the two models agree.
         flips: one row per flipped example; see `flips_frame`.
         alpha: level of the tests.
@@ -109,23 +102,15 @@ class PairComparison:
 
     def frame(self) -> pd.DataFrame:
         """Return one row per class. Columns ending in `_pp` are percentage points; recalls are shares in [0, 1]."""
-        return pd.DataFrame(
-            {
-                "class": self.class_names,
-                "examples": self.examples,
-                "recall_before": self.recall_before,
-                "recall_after": self.recall_after,
-                "difference_pp": 100 * self.difference,
-                "low_pp": 100 * self.low,
-                "high_pp": 100 * self.high,
-                "lost": self.lost,
-                "won": self.won,
-                "p": self.p,
-                "p_holm": self.p_holm,
-                "p_bh": self.p_bh,
-                "direction": self.direction,
-            }
-        )
+        columns = {
+            "class": self.class_names,
+            **{name: getattr(self, name) for name in ("examples", "recall_before", "recall_after")},
+            "difference_pp": 100 * self.difference,
+            "low_pp": 100 * self.low,
+            "high_pp": 100 * self.high,
+            **{name: getattr(self, name) for name in ("lost", "won", "p", "p_holm", "p_bh", "direction")},
+        }
+        return pd.DataFrame(columns)
 
     def flips_frame(self) -> pd.DataFrame:
         """Return one row per flipped example, in the order of the examples; the models predict different classes there.
@@ -138,10 +123,9 @@ class PairComparison:
     def summary(self) -> dict[str, Any]:
         """Return the overall figures, counts of classes, and the class that lost most (the first of equals)."""
         whole, worst = self.overall, int(np.nanargmin(self.difference))
+        agreement = ("btc", "bec", "agreement", "top5_overlap", "kappa")
         return {
-            "examples": whole.examples,
-            "accuracy_before": whole.accuracy_before,
-            "accuracy_after": whole.accuracy_after,
+            **{name: getattr(whole, name) for name in ("examples", "accuracy_before", "accuracy_after")},
             "difference_pp": 100 * (whole.won - whole.lost) / whole.examples,
             "low_pp": 100 * whole.low,
             "high_pp": 100 * whole.high,
@@ -150,18 +134,13 @@ class PairComparison:
             "negative_flips": whole.lost,
             "positive_flips": whole.won,
             "wrong_to_other_wrong": whole.other_wrong,
-            "btc": whole.btc,
-            "bec": whole.bec,
-            "agreement": whole.agreement,
-            "top5_overlap": whole.top5_overlap,
-            "kappa": whole.kappa,
+            **{name: getattr(whole, name) for name in agreement},
             "classes": len(self.class_names),
             "tested": int(np.isfinite(self.p).sum()),
             "significant": int((self.p <= self.alpha).sum()),
             "significant_holm": int((self.p_holm <= self.alpha).sum()),
             "significant_bh": int((self.p_bh <= self.alpha).sum()),
-            "harmed": int((self.direction == "harmed").sum()),
-            "favoured": int((self.direction == "favoured").sum()),
+            **{name: int((self.direction == name).sum()) for name in ("harmed", "favoured")},
             "worst_class": self.class_names[worst],
             "worst_difference_pp": float(100 * self.difference[worst]),
         }
@@ -229,6 +208,8 @@ def compare(baseline: Predictions, compressed: Predictions, *, alpha: float = 0.
 def _overall(baseline: Predictions, compressed: Predictions, lost: int, won: int, alpha: float) -> Overall:
     before, after = baseline.correct()[0], compressed.correct()[0]
     same = baseline.top1[0] == compressed.top1[0]
+    top5 = baseline.ranked[0, :, :5], compressed.ranked[0, :, :5]
+    deep = all(ranked.shape[1] == 5 for ranked in top5)
     low, high = paired_interval([lost], [won], [len(before)], confidence=1 - alpha)
     return Overall(
         examples=len(before),
@@ -240,10 +221,10 @@ def _overall(baseline: Predictions, compressed: Predictions, lost: int, won: int
         lost=lost,
         won=won,
         other_wrong=int(np.sum(~before & ~after & ~same)),
-        btc=float(after[before].mean()) if before.any() else float("nan"),
-        bec=float((~after[~before]).mean()) if not before.all() else float("nan"),
+        btc=float(ratio((before & after).sum(), before.sum())),
+        bec=float(ratio((~before & ~after).sum(), (~before).sum())),
         agreement=float(same.mean()),
-        top5_overlap=_top5_overlap(baseline.ranked[0], compressed.ranked[0]),
+        top5_overlap=float((top5[0][:, :, None] == top5[1][:, None]).any(2).mean()) if deep else float("nan"),
         kappa=cohen_kappa(baseline.top1[0], compressed.top1[0]),
     )
 
@@ -267,20 +248,9 @@ def _flips(baseline: Predictions, compressed: Predictions) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def _top5_overlap(before: np.ndarray, after: np.ndarray) -> float:
-    if min(before.shape[1], after.shape[1]) < 5:
-        return float("nan")
-    return float((before[:, :5, None] == after[:, None, :5]).any(2).mean())
-
-
 def _small_class_notes(examples: np.ndarray, alpha: float) -> list[str]:
-    # n changes to one side give at best p = 2 / 2^n.
-    needed = int(np.ceil(1 - np.log2(alpha)))
+    needed = int(np.ceil(1 - np.log2(alpha)))  # n changes to one side give at best p = 2 / 2^n
     small = int(((examples > 0) & (examples < needed)).sum())
-    if not small:
-        return []
-    classes = "class has" if small == 1 else "classes have"
-    return [
-        f"{small:,} {classes} fewer than {needed} examples: McNemar's exact test cannot reach p <= {alpha:g} "
-        "there, whatever the model does."
-    ]
+    few = f"{small:,} {'class has' if small == 1 else 'classes have'} fewer than {needed} examples"
+    never = f"McNemar's exact test cannot reach p <= {alpha:g} there, whatever the model does."
+    return [f"{few}: {never}"] if small else []

@@ -112,8 +112,7 @@ def trade_offs(
     facts = descriptions.reindex(list(populations)) if set(populations) - set(descriptions.index) else descriptions
     rows = []
     for key, population in populations.items():
-        recalls = population.recall()
-        recalls = recalls[:, np.isfinite(recalls).all(0)]
+        recalls = population.recall()[:, np.bincount(population.labels, minlength=population.num_classes) > 0]
         for member, accuracy, recall in zip(population.members, population.accuracy(), recalls, strict=True):
             measured = {"accuracy": accuracy, "unfairness": float(measure(recall))}
             rows.append({"variant": key, "member": member, **facts.loc[key], **measured})
@@ -130,14 +129,14 @@ def operating_points(
     """Find the points that are worth choosing, and choose one: [P] 4.2.
 
     Rows of one variant (and data set and model) are averaged. Points below the accuracy floor are dropped. Of the
-    others the Pareto set stays: points for which no other is at least as good in every objective and better in one. The
-    value function `sum of weight * objective`, objectives to be minimised counting negative, then chooses. Objectives
-    are not scaled: a weight is the value of one unit, so fairness valued 100 times as much as sparsity, as in [P], is
-    `{"sparsity": 1, "unfairness": 100}`, and a weight of `bytes` is the value of a byte.
+    others the Pareto set stays: points that no other dominates. The value function `sum of weight * objective`,
+    objectives to be minimised counting negative, then chooses. Objectives are not scaled: a weight is the value of one
+    unit, so fairness valued 100 times as much as sparsity, as in [P], is `{"sparsity": 1, "unfairness": 100}`, and a
+    weight of `bytes` is the value of a byte.
 
     Args:
-        table: one row per `variant` and seed, or per variant, as `trade_offs` returns: the objectives,
-            `accuracy` where a floor is set; `dataset`, `model`, `title` and `technique` are kept.
+        table: one row per `variant` and seed, or per variant, as `trade_offs` returns: the objectives, `accuracy`
+            where a floor is set; `dataset`, `model`, `title` and `technique` are kept.
         objectives: columns, with "max" if more is better, "min" if less is.
         floor: lowest acceptable mean accuracy, a share.
         weights: one weight >= 0 per objective; without them no point is chosen.
@@ -146,21 +145,14 @@ def operating_points(
         InputError: missing columns, values that are not numbers, unknown directions, or weights of other objectives.
 
     Example:
-        >>> table = pd.DataFrame(
-        ...     {
-        ...         "variant": ["l1", "l2", "random", "strong"],
-        ...         "sparsity": [0.6, 0.7, 0.6, 0.9],
-        ...         "unfairness": [0.02, 0.03, 0.04, 0.30],
-        ...         "accuracy": [0.985, 0.982, 0.981, 0.900],
-        ...     }
-        ... )
+        >>> rows = [("l1", 0.6, 0.02, 0.985), ("l2", 0.7, 0.03, 0.982), ("strong", 0.9, 0.30, 0.900)]
+        >>> table = pd.DataFrame(rows, columns=["variant", "sparsity", "unfairness", "accuracy"])
         >>> points = operating_points(table, floor=0.98, weights={"sparsity": 1, "unfairness": 100})
         >>> points.frame()[["variant", "above_floor", "pareto", "value", "chosen"]]
           variant  above_floor  pareto  value  chosen
         0      l1         True    True   -1.4    True
         1      l2         True    True   -2.3   False
-        2  random         True   False   -3.4   False
-        3  strong        False   False  -29.1   False
+        2  strong        False   False  -29.1   False
     """
     _check(table, objectives, floor, weights)
     points, notes = _means(table, objectives, floor)
@@ -168,13 +160,11 @@ def operating_points(
     gains = signs * points[list(objectives)].to_numpy(np.float64)
     points["above_floor"] = True if floor is None else points["accuracy"] >= floor
     above = points["above_floor"].to_numpy(bool)
-    pareto = np.zeros(len(points), bool)
-    pareto[above] = pareto_set(gains[above])
-    points["pareto"] = pareto
+    points["pareto"] = False
+    points.loc[above, "pareto"] = pareto_set(gains[above])
     worth = np.array([np.nan if weights is None else weights[name] for name in objectives])
     points["value"] = np.round(gains @ worth, 12)
-    best = points.loc[points["pareto"], "value"].max()
-    points["chosen"] = points["pareto"] & (points["value"] == best)
+    points["chosen"] = points["pareto"] & (points["value"] == points.loc[points["pareto"], "value"].max())
     if not above.any():
         notes.append(f"No point reaches the accuracy floor of {floor:g}." if len(points) else "No point is complete.")
     if points["chosen"].sum() > 1:
@@ -190,10 +180,9 @@ def _check(
     for name, goal in objectives.items():
         if goal not in ("max", "min"):
             raise InputError("objectives", f"{name} {goal!r}", "'max' and 'min'")
-    needed = ["variant", *objectives, *(["accuracy"] if floor is not None else [])]
-    missing = [name for name in needed if name not in table]
-    if missing:
-        raise InputError("table", f"columns {', '.join(map(str, table.columns))}", f"a column {missing[0]!r}")
+    for name in ["variant", *objectives, *(["accuracy"] if floor is not None else [])]:
+        if name not in table:
+            raise InputError("table", f"columns {', '.join(map(str, table.columns))}", f"a column {name!r}")
     require(floor is None or bool(np.isfinite(floor)), "floor", floor, "a finite accuracy")
     if weights is not None:
         if set(weights) != set(objectives):
@@ -218,10 +207,6 @@ def _means(table: pd.DataFrame, objectives: Mapping[str, str], floor: float | No
     groups = rows[complete].groupby(keys, sort=False, dropna=False)
     points = groups[labels].first().join(groups[measured].mean().round(12))  # means of equal numbers must be equal
     points["seeds"] = groups.size()
-    notes = []
-    if not complete.all():
-        lost = rows[~complete]["variant"].unique()
-        notes.append(
-            f"{(~complete).sum()} of {len(rows)} rows lack an objective and are left out, of {listed(list(lost))}."
-        )
-    return points.reset_index(), notes
+    variants = listed(list(rows[~complete]["variant"].unique()))
+    note = f"{(~complete).sum()} of {len(rows)} rows lack an objective and are left out, of {variants}."
+    return points.reset_index(), [] if complete.all() else [note]

@@ -48,30 +48,16 @@ class PredictionCounts:
         return self.count[self._first] / len(self.members)
 
     def image(self, position: int) -> pd.DataFrame:
-        """Return the predictions for one example, the most frequent first: `answer`, `class`, `votes`, `share`.
-
-        Args:
-            position: of the example, from 0.
-
-        Raises:
-            InputError: no such example.
-        """
+        """Return the predictions for one example, most votes first: `answer`, `class`, `votes`, `share`."""
         require(0 <= position < len(self.labels), "position", position, f"0 to {len(self.labels) - 1}")
         rows = slice(*np.searchsorted(self.example, [position, position + 1]))
         return self._table(self.answer[rows], self.count[rows], len(self.members)).rename(columns={"count": "votes"})
 
     def confusion(self, label: int) -> pd.DataFrame:
-        """Return a row of the confusion matrix, summed over members: the predictions for the examples of one class.
+        """Return the row of one true class of the confusion matrix, summed over members.
 
-        Args:
-            label: the true class.
-
-        Returns:
-            The predicted classes, the most frequent first: `answer`, `class` (its name), `count` over all members and
-            examples of the class, `share` of these.
-
-        Raises:
-            InputError: no such class.
+        Columns: `answer` (the predicted class, the most frequent first), `class` (its name), `count` over all members
+        and examples of the true class, `share` of these.
         """
         require(0 <= label < len(self.class_names), "label", label, f"0 to {len(self.class_names) - 1}")
         rows = self.labels[self.example] == label

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -21,29 +22,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Summary", "VariantAudit", "audit_variant", "summarise", "summary"]
 
-_COLUMNS = {
-    "variant": "str",
-    "title": "str",
-    "family": "str",
-    "sparsity": "Float64",
-    "members": "int64",
-    "bytes": "Float64",
-    "gzipped_bytes": "Float64",
-    "top1": "float64",
-    "top5": "Float64",
-    "top1_change": "Float64",
-    "significant": "Int64",
-    "expected_by_chance": "Float64",
-    "significant_p": "Float64",
-    "significant_holm": "Int64",
-    "significant_bh": "Int64",
-    "harmed": "Int64",
-    "favoured": "Int64",
-    "pies": "Int64",
-    "pie_share": "Float64",
-    "pies_by_chance": "Float64",
-    "pies_p": "Float64",
-}
+_COLUMNS = (
+    {"variant": "str", "title": "str", "family": "str", "sparsity": "Float64", "members": "int64"}
+    | {"bytes": "Float64", "gzipped_bytes": "Float64", "top1": "float64", "top5": "Float64", "top1_change": "Float64"}
+    | {"significant": "Int64", "expected_by_chance": "Float64", "significant_p": "Float64"}
+    | {"significant_holm": "Int64", "significant_bh": "Int64", "harmed": "Int64", "favoured": "Int64"}
+    | {"pies": "Int64", "pie_share": "Float64", "pies_by_chance": "Float64", "pies_p": "Float64"}
+)
 
 _TESTED = ("significant", "expected_by_chance", "significant_holm", "significant_bh", "harmed", "favoured")
 _BY_CHANCE = ("significant_p", "pies_by_chance", "pies_p")
@@ -56,8 +41,7 @@ class VariantAudit:
 
     Attributes:
         members: names of the members.
-        top1: `(K,)` accuracies, shares.
-        top5: `(K,)` top-5 accuracies; None where fewer ranks are stored.
+        top1, top5: `(K,)` accuracies, shares; `top5` is None where fewer ranks are stored.
         impact: effect on the classes; None for the baseline, and where either side has a single member.
         exemplars: PIEs; None for the baseline.
         chance: permutation tests; None where they are impossible or not requested.
@@ -74,10 +58,8 @@ class VariantAudit:
 
     def accuracies(self) -> pd.DataFrame:
         """Return one row per `member` and `k`: the member's top-k `accuracy`, a share."""
-        known = {k: values for k, values in ((1, self.top1), (5, self.top5)) if values is not None}
-        return pd.concat(
-            pd.DataFrame({"member": self.members, "k": k, "accuracy": values}) for k, values in known.items()
-        )
+        known = [(k, values) for k, values in ((1, self.top1), (5, self.top5)) if values is not None]
+        return pd.concat(pd.DataFrame({"member": self.members, "k": k, "accuracy": values}) for k, values in known)
 
     def row(self) -> dict[str, Any]:
         """Return its figures in the table of a study: the columns of `Summary.frame` that predictions give."""
@@ -100,8 +82,7 @@ class Summary:
         baseline: key of the uncompressed population.
         table: one row per variant; see `frame`.
         impacts: class impact per compressed variant, where both populations have two members or more.
-        exemplars: PIEs per compressed variant.
-        chances: permutation tests per compressed variant, where they are possible.
+        exemplars, chances: PIEs, and permutation tests where they are possible, per compressed variant.
         accuracies: one row per `variant`, `title`, `member` and `k`: the member's top-k `accuracy`, a share.
         alpha: level of the tests.
         notes: caveats for the reader, one sentence each.
@@ -175,18 +156,9 @@ def summary(
     """
     require(baseline in populations, "baseline", baseline, f"one of {', '.join(populations) or 'no populations'}")
     require(permutations >= 0, "permutations", permutations, "0 or more")
-    reference = populations[baseline]
-    audits = {
-        key: audit_variant(
-            reference,
-            None if key == baseline else populations[key],
-            alpha=alpha,
-            permutations=permutations,
-            seed=seed,
-            paired=key in paired,
-        )
-        for key in (baseline, *(key for key in populations if key != baseline))
-    }
+    audit = functools.partial(audit_variant, populations[baseline], alpha=alpha, permutations=permutations, seed=seed)
+    audits = {baseline: audit(None)}
+    audits |= {key: audit(populations[key], paired=key in paired) for key in populations if key != baseline}
     return summarise(audits, descriptions, alpha=alpha)
 
 
@@ -199,18 +171,9 @@ def audit_variant(
     seed: int = 0,
     paired: bool = False,
 ) -> VariantAudit:
-    """Audit one population against the baseline, or the baseline itself.
+    """Audit one population against the baseline, or, where `compressed` is None, the baseline itself.
 
-    Args:
-        baseline: the uncompressed population.
-        compressed: the compressed population, on the same examples; None for the baseline itself.
-        alpha: level of the tests.
-        permutations: maximum number of assignments of members to count for figures expected by chance; 0 for none.
-        seed: seed of the random assignments.
-        paired: whether its members are made from the baseline's members of the same names.
-
-    Raises:
-        InputError: other examples, or an invalid option.
+    `paired` says whether members are made from the baseline's members of the same names. Options as in `summary`.
 
     Example:
         >>> before = Predictions.from_top1([0, 1, 1], [[0, 1, 1], [0, 1, 0]])
@@ -236,13 +199,7 @@ def audit_variant(
 
 
 def summarise(audits: Mapping[str, VariantAudit], descriptions: pd.DataFrame | None, *, alpha: float) -> Summary:
-    """Join the audits of all variants.
-
-    Args:
-        audits: results of `audit_variant` by key of the variant, the baseline's first.
-        descriptions: as `summary` takes them.
-        alpha: level of the tests.
-    """
+    """Join the results of `audit_variant` by key of the variant, the baseline's first; arguments as in `summary`."""
     facts = _described(list(audits), descriptions)
     titles = {key: str(title) for key, title in facts["title"].items()}
     rows: list[dict[str, Any]] = []
@@ -255,17 +212,15 @@ def summarise(audits: Mapping[str, VariantAudit], descriptions: pd.DataFrame | N
     notes = list(dict.fromkeys(note for impact in impacts.values() for note in impact.notes))
     if len(impacts) < len(pies):
         single = listed([row["title"] for row in rows if row["members"] == 1])
-        notes.append(
-            f"No tests of populations where one has a single member: {single}; `tfaudit.compare` tests single models."
-        )
+        untested = f"No tests of populations where one has a single member: {single}"
+        notes.append(f"{untested}; `tfaudit.compare` tests single models.")
     parentless = [titles[key] for key, audit in audits.items() if audit.parentless]
     if parentless:
         notes.append(f"No counts expected by chance where a member's parent is missing: {listed(parentless)}.")
     notes += _chance_notes({titles[key]: null for key, null in chances.items()}, alpha)
     table = pd.DataFrame(rows).reindex(columns=[*_COLUMNS]).astype(_COLUMNS)
-    accuracies = pd.concat(
-        [audit.accuracies().assign(variant=key, title=titles[key]) for key, audit in audits.items()], ignore_index=True
-    )[["variant", "title", "member", "k", "accuracy"]]
+    tables = [audit.accuracies().assign(variant=key, title=titles[key]) for key, audit in audits.items()]
+    accuracies = pd.concat(tables, ignore_index=True)[["variant", "title", "member", "k", "accuracy"]]
     return Summary(next(iter(audits)), table, impacts, pies, chances, accuracies, alpha, tuple(notes))
 
 

@@ -48,10 +48,10 @@ class Trends:
     def frame(self) -> pd.DataFrame:
         """Return three rows per group: accuracy `before`, `after`, and the `change` of each unit, after minus before.
 
-        Columns: `group`, `measure`, `units` (individuals, or examples), `slope` (accuracy, a share, per unit of the
-        property) with `slope_low` and `slope_high`, `intercept`, `r`, `p` of slope 0. A negative slope of the change
-        means that compression makes accuracy depend more on the property; the units are paired, so its p tests exactly
-        that. NaN where the units do not determine a number.
+        Columns: `group`, `measure`, `units` (their number), `slope` (share of accuracy per unit of the property) with
+        `slope_low` and `slope_high`, `intercept`, `r`, `p` of slope 0; NaN where the units do not determine a number. A
+        negative slope of the change means that compression makes accuracy depend more on the property, which its p
+        tests, since the units are paired.
         """
         return self.table.copy()
 
@@ -75,14 +75,11 @@ class Trends:
         """Return slopes by group: `before`, `after`, `change`, and the p-value of the change."""
         slopes = self.table.pivot(index="group", columns="measure", values="slope")
         p = self.table[self.table["measure"] == "change"].set_index("group")["p"]
-        return {
-            "property": self.property,
-            "groups": {
-                str(group): {measure: float(slopes.loc[group, measure]) for measure in MEASURES}
-                | {"p": float(p[group])}
-                for group in slopes.index
-            },
+        groups = {
+            str(group): {name: float(slopes.loc[group, name]) for name in MEASURES} | {"p": float(p[group])}
+            for group in slopes.index
         }
+        return {"property": self.property, "groups": groups}
 
     def chart(self) -> Drawing:
         """Draw [P] figure 13: binned accuracy and its lines before and after, a panel per group."""
@@ -143,13 +140,11 @@ def trends(
             fit = line(inside["value"], inside[measure].round(12), confidence=1 - alpha)
             rows.append((str(group), measure, fit.n, fit.slope, fit.low, fit.high, fit.intercept, fit.r, fit.p))
         binned += _bins(str(group), inside, bins, 1 - alpha)
+    columns = ["group", "measure", "units", "slope", "slope_low", "slope_high", "intercept", "r", "p"]
     return Trends(
         property=column_name(values, "value"),
         column=column_name(column, "group"),
-        table=pd.DataFrame(
-            rows,
-            columns=["group", "measure", "units", "slope", "slope_low", "slope_high", "intercept", "r", "p"],
-        ),
+        table=pd.DataFrame(rows, columns=columns),
         binned=pd.DataFrame(binned, columns=["group", "measure", "units", "value", "accuracy", "low", "high"]),
         units=units[["group", "unit", "value", *MEASURES]].reset_index(drop=True),
         alpha=alpha,
@@ -172,15 +167,14 @@ def _units(
     if np.isinf(property_).any():
         raise InputError("values", "infinite ones", "finite numbers, and NaN for unknown ones")
     codes, names = group_codes(["all"] * count if column is None else column, count, "column")
-    units = pd.DataFrame(
-        {
-            "group": pd.Categorical.from_codes(codes, pd.Index(names)),
-            "unit": np.arange(count),
-            "value": property_,
-            "before": baseline.correct().mean(0),
-            "after": compressed.correct().mean(0),
-        }
-    )
+    columns = {
+        "group": pd.Categorical.from_codes(codes, pd.Index(names)),
+        "unit": np.arange(count),
+        "value": property_,
+        "before": baseline.correct().mean(0),
+        "after": compressed.correct().mean(0),
+    }
+    units = pd.DataFrame(columns)
     notes = []
     known = ~np.isnan(property_)
     if not known.all():

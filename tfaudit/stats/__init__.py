@@ -1,16 +1,13 @@
 """Statistics: arrays in, arrays or frozen results out. No module here imports another room of tfaudit.
 
-Means          `welch`, `paired_test`, `compare_means`, `mean_interval`
-Paired counts  `mcnemar`, `paired_interval`, `cohen_kappa`
-Proportions    `compare_proportions`
-Many tests     `adjust` (Holm, Benjamini-Hochberg)
-Permutations   `assign`, `count_changed_modes`, `count_significant`, `permuted_welch`
-Power          `mcnemar_power`, `detectable_drop`, `detectable_shift`, `examples_needed`
-Lines          `line`, `slope` and `uncentred_r2` (through the origin), `mark_slopes`
-Ratios         `ratio`, `relative_change`, `normalised_balance`
-Choice         `pareto_set`
-Scores         `rank_scores`, `are_probabilities`
-Images         `tilt`, `mean_activation`, `pixel_entropy`, `class_means`, `distance_to_class_mean`
+Means         `welch`, `paired_test`, `compare_means`, `mean_interval`
+Counts        `mcnemar`, `paired_interval` and `cohen_kappa` of pairs; `compare_proportions` of independent samples
+Many tests    `adjust` (Holm, Benjamini-Hochberg)
+Permutations  `assign`, `count_changed_modes`, `count_significant`, `permuted_welch`
+Power         `mcnemar_power`, `detectable_drop`, `detectable_shift`, `examples_needed`
+Lines         `line`, `slope` and `uncentred_r2` (through the origin), `mark_slopes`
+Scores        `rank_scores`, `are_probabilities`, `ratio`, `relative_change`, `normalised_balance`, `pareto_set`
+Images        `tilt`, `mean_activation`, `pixel_entropy`, `class_means`, `distance_to_class_mean`
 """
 
 from tfaudit.lazy_names import lazy_names
@@ -22,14 +19,7 @@ _MODULES = {
     "least_squares": ("Line", "line", "slope", "uncentred_r2"),
     "multiplicity": ("adjust",),
     "pareto": ("pareto_set",),
-    "permutation": (
-        "Assignments",
-        "CountNull",
-        "assign",
-        "count_changed_modes",
-        "count_significant",
-        "permuted_welch",
-    ),
+    "permutation": ("Assignments", "CountNull", "assign", "count_changed_modes", "count_significant", "permuted_welch"),
     "power": ("detectable_drop", "detectable_shift", "examples_needed", "mcnemar_power"),
     "proportions": ("Proportions", "compare_proportions"),
     "ranking": ("RankedClasses", "are_probabilities", "rank_scores"),

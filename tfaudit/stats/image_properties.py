@@ -2,6 +2,7 @@
 
 Every function takes images as one array `(N, H, W, C)` or `(N, H, W)`; most also take an iterable of images `(H, W, C)`
 or `(H, W)`, whose sizes may differ. Values are uint8, or floats in [0, 1], which are read as shares of the full 255.
+Images of another type, range or shape raise `InputError`, and so do labels or means that do not match them.
 """
 
 from __future__ import annotations
@@ -23,20 +24,15 @@ _BATCH = 2**22  # values at once: keeps the float64 copies of a large data set t
 
 
 def tilt(images: Images, *, threshold: float = 0.5) -> np.ndarray:
-    """Compute the slope of the least-squares line through the pixels that are on, columns on rows: [P] appendix C.
+    """Compute the slope of the least-squares line through the pixels that are on, in columns per row: [P] appendix C.
 
-    A vertical stroke has slope 0; positive slopes lean to the left, negative ones to the right, as in [P] figure 10.
-    A pixel is on where the mean of its channels exceeds `threshold` times 255; [P] does not give its threshold.
+    The slopes, `(N,)` float64, are 0 for a vertical stroke, positive for one that leans to the left and negative to the
+    right, as in [P] figure 10; NaN where no pixel, all, or a single row are on. A pixel is on where the mean of its
+    channels exceeds `threshold` times 255; [P] does not give its threshold.
 
     Args:
         images: see the module.
         threshold: share of the full range in [0, 1).
-
-    Returns:
-        `(N,)` float64, columns per row; NaN where no line is defined: no pixel, all, or a single row are on.
-
-    Raises:
-        InputError: a threshold outside [0, 1), or images of another type, range or shape.
 
     Example:
         >>> stroke = np.eye(5)  # from the top left to the bottom right
@@ -53,9 +49,6 @@ def mean_activation(images: Images) -> np.ndarray:
     Args:
         images: see the module.
 
-    Raises:
-        InputError: images of another type, range or shape.
-
     Example:
         >>> mean_activation(np.array([[[0, 255], [0, 0]]], np.uint8))
         array([63.75])
@@ -64,18 +57,12 @@ def mean_activation(images: Images) -> np.ndarray:
 
 
 def class_means(images: np.ndarray, labels: ArrayLike, num_classes: int) -> np.ndarray:
-    """Compute the mean training image of each class.
+    """Compute the mean image of each class, `(num_classes, H, W, C)` float64 from 0 to 255; NaN without images.
 
     Args:
         images: `(N, H, W, C)` or `(N, H, W)`.
         labels: `(N,)` integers in [0, num_classes).
-        num_classes: C.
-
-    Returns:
-        `(num_classes, H, W, C)` float64 from 0 to 255; NaN for a class without images.
-
-    Raises:
-        InputError: images of different sizes, or labels that do not match them.
+        num_classes: number of classes.
 
     Example:
         >>> class_means(np.array([[[0]], [[200]], [[10]]], np.uint8), [0, 0, 1], 2).ravel()
@@ -84,27 +71,20 @@ def class_means(images: np.ndarray, labels: ArrayLike, num_classes: int) -> np.n
     shape = _one_shape(images)
     classes = _labels(labels, len(images), num_classes)
     totals = np.zeros((num_classes, *shape))
-    start = 0
-    for levels in _batches(images):
+    for start, levels in _batches(images):
         np.add.at(totals, classes[start : start + len(levels)], levels)
-        start += len(levels)
-    counts = np.bincount(classes, minlength=num_classes)[:, None, None, None]
-    return ratio(totals, counts)
+    return ratio(totals, np.bincount(classes, minlength=num_classes)[:, None, None, None])
 
 
 def distance_to_class_mean(images: np.ndarray, labels: ArrayLike, means: np.ndarray) -> np.ndarray:
     """Compute the Euclidean distance of each image from the mean training image of its class: [P] C and figure 8.
 
+    Distances are `(N,)` float64 in grey levels; NaN where the class has no mean.
+
     Args:
         images: `(N, H, W, C)` or `(N, H, W)`.
         labels: `(N,)` integers, the class of each image.
         means: `(C, H, W, channels)` from 0 to 255, as `class_means` returns them.
-
-    Returns:
-        `(N,)` float64 in grey levels; NaN where the class has no mean.
-
-    Raises:
-        InputError: means of another shape than the images, or labels that do not match them.
 
     Example:
         >>> distance_to_class_mean(np.array([[[3, 4]]], np.uint8), [0], np.zeros((1, 1, 2, 1)))
@@ -115,25 +95,17 @@ def distance_to_class_mean(images: np.ndarray, labels: ArrayLike, means: np.ndar
     if means.shape[1:] != shape:
         raise InputError("means", f"shape {means.shape}", f"(classes, {', '.join(map(str, shape))}) as the images")
     classes = _labels(labels, len(images), len(means))
-    distances, start = [], 0
-    for levels in _batches(images):
-        away = levels - means[classes[start : start + len(levels)]]
-        distances.append(np.sqrt(np.square(away).sum((1, 2, 3))))
-        start += len(levels)
-    return np.concatenate(distances)
+    differences = (levels - means[classes[start : start + len(levels)]] for start, levels in _batches(images))
+    return np.concatenate([np.sqrt(np.square(difference).sum((1, 2, 3))) for difference in differences])
 
 
 def pixel_entropy(images: Images) -> np.ndarray:
     """Compute the Shannon entropy of the histogram of 256 pixel values, all channels together: [P] 3.1, factor 4.
 
+    Entropies are `(N,)` float64, bits in [0, 8].
+
     Args:
         images: see the module; a float counts as the nearest of the 256 values.
-
-    Returns:
-        `(N,)` float64 bits in [0, 8].
-
-    Raises:
-        InputError: images of another type, range or shape.
 
     Example:
         >>> pixel_entropy(np.array([[[0, 255], [7, 8]], [[5, 5], [5, 5]]], np.uint8))
@@ -163,23 +135,22 @@ def _slopes(on: np.ndarray) -> np.ndarray:
 
 
 def _measured(images: Images, measure: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-    return np.concatenate([np.empty(0), *(measure(levels) for levels in _batches(images))])
+    return np.concatenate([np.empty(0), *(measure(levels) for _, levels in _batches(images))])
 
 
-def _batches(images: Images) -> Iterator[np.ndarray]:
-    """Yield images as `(n, H, W, C)` float64 from 0 to 255: slices of an array, or single images."""
+def _batches(images: Images) -> Iterator[tuple[int, np.ndarray]]:
+    """Yield the position of the first image, and `(n, H, W, C)` float64 from 0 to 255: slices, or single images."""
     if isinstance(images, np.ndarray) and images.dtype != object:
         if images.ndim not in (3, 4):
             raise InputError("images", f"shape {images.shape}", "(N, H, W, C) or (N, H, W)")
         size = max(1, _BATCH // max(1, int(np.prod(images.shape[1:]))))
         for start in range(0, len(images), size):
-            yield _levels(images[start : start + size], start)
+            yield start, _levels(images[start : start + size], start)
     else:
-        for position, image in enumerate(images):
-            array = np.asarray(image)
+        for position, array in enumerate(map(np.asarray, images)):
             if array.ndim not in (2, 3):
                 raise InputError("images", f"image {position} has shape {array.shape}", "(H, W, C) or (H, W)")
-            yield _levels(array[None], position)
+            yield position, _levels(array[None], position)
 
 
 def _levels(images: np.ndarray, start: int) -> np.ndarray:
@@ -205,9 +176,8 @@ def _one_shape(images: np.ndarray) -> tuple[int, ...]:
 def _labels(labels: ArrayLike, count: int, num_classes: int) -> np.ndarray:
     classes = np.asarray(labels)
     if classes.shape != (count,) or classes.dtype.kind not in "iu":
-        raise InputError(
-            "labels", f"{classes.dtype} of shape {classes.shape}", f"one integer for each of the {count} images"
-        )
+        form = f"{classes.dtype} of shape {classes.shape}"
+        raise InputError("labels", form, f"one integer for each of the {count} images")
     if count and not 0 <= classes.min() <= classes.max() < num_classes:
         raise InputError("labels", f"from {classes.min()} to {classes.max()}", f"classes in [0, {num_classes})")
     return classes

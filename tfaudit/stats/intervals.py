@@ -19,8 +19,7 @@ class MeanInterval:
 
     Attributes:
         mean: over the members.
-        low: lower end; NaN for a single member.
-        high: upper end; NaN for a single member.
+        low, high: ends of the interval; NaN for a single member.
     """
 
     mean: np.ndarray
@@ -35,8 +34,7 @@ class Mark:
     Attributes:
         mark: "<" (interval below 1: de-intensification), ">" (above 1: intensification) or "?" (neither).
         mean: mean slope.
-        low: lower end of its interval; NaN for a single slope.
-        high: upper end.
+        low, high: ends of its interval at level `confidence`; NaN for a single slope.
         confidence: level of the interval, in (0, 1).
     """
 
@@ -68,10 +66,8 @@ def mean_interval(values: ArrayLike, *, confidence: float = 0.95) -> MeanInterva
     require(0 < confidence < 1, "confidence", confidence, "a level in (0, 1)")
     mean = array.mean(0)
     if len(array) == 1:
-        unknown = np.nan * mean  # a scalar for scalar values, as the mean is, and no array without dimensions
-        return MeanInterval(mean, unknown, unknown)
-    quantile = special.stdtrit(len(array) - 1, (1 + confidence) / 2)
-    margin = quantile * array.std(0, ddof=1) / np.sqrt(len(array))
+        return MeanInterval(mean, np.nan * mean, np.nan * mean)  # scalars for scalar values, as the mean is
+    margin = special.stdtrit(len(array) - 1, (1 + confidence) / 2) * array.std(0, ddof=1) / np.sqrt(len(array))
     return MeanInterval(mean, mean - margin, mean + margin)
 
 

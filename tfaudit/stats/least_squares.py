@@ -20,8 +20,7 @@ class Line:
 
     Attributes:
         slope: change of y per unit of x; NaN for fewer than two points or where all x are equal.
-        low: lower end of the confidence interval of the slope; NaN for fewer than three points.
-        high: its upper end.
+        low, high: ends of the confidence interval of the slope; NaN for fewer than three points.
         intercept: y at x = 0.
         r: Pearson's correlation; NaN where x or y is constant.
         p: two-sided p-value of slope 0 (Wald's test with Student's t); NaN where r is or with fewer than three points.
@@ -67,21 +66,21 @@ def line(x: ArrayLike, y: ArrayLike, *, confidence: float = 0.95) -> Line:
     if second.min() == second.max():  # for a level line SciPy computes a correlation of rounding errors
         return Line(0.0, *((0.0, 0.0) if n > 2 else (nan, nan)), float(second[0]), nan, nan, n)
     fit = stats.linregress(first, second)
-    margin = float(stats.t.ppf((1 + confidence) / 2, n - 2) * fit.stderr) if n > 2 else nan
-    p = float(fit.pvalue) if n > 2 else nan
-    gradient = float(fit.slope)
-    return Line(gradient, gradient - margin, gradient + margin, float(fit.intercept), float(fit.rvalue), p, n)
+    gradient, intercept, r = float(fit.slope), float(fit.intercept), float(fit.rvalue)
+    if n == 2:
+        return Line(gradient, nan, nan, intercept, r, nan, n)
+    margin = float(stats.t.ppf((1 + confidence) / 2, n - 2) * fit.stderr)
+    return Line(gradient, gradient - margin, gradient + margin, intercept, r, float(fit.pvalue), n)
 
 
 def slope(x: ArrayLike, y: ArrayLike) -> np.ndarray:
     """Compute the least-squares slope of `y = alpha x`: `sum x y / sum x^2` over the last axis ([R] 5).
 
+    Slopes are `(...)` float64; NaN where no x differs from 0.
+
     Args:
         x: `(..., C)` floats.
         y: `(..., C)` floats; a place where x or y is NaN does not count.
-
-    Returns:
-        `(...)` float64; NaN where no x differs from 0.
 
     Example:
         >>> slope([0.125, -0.125], [0.1667, -0.1667]).round(4)
@@ -95,14 +94,8 @@ def uncentred_r2(x: ArrayLike, y: ArrayLike) -> np.ndarray:
     """Compute the coefficient of determination of `slope`: the share of `sum y^2`, not of the variance, it explains.
 
     Without an intercept the fit is measured against y = 0, as in statsmodels; the usual r^2, measured against the mean,
-    can fall below 0. For balanced test sets the mean balance is 0 and the two agree.
-
-    Args:
-        x: `(..., C)` floats.
-        y: `(..., C)` floats; a place where x or y is NaN does not count.
-
-    Returns:
-        `(...)` float64 in [0, 1]; NaN where x or y is 0 throughout.
+    can fall below 0. For balanced test sets the mean balance is 0 and the two agree. Values are `(...)` float64 in
+    [0, 1]; NaN where x or y is 0 throughout. Arguments as in `slope`.
 
     Example:
         >>> uncentred_r2([1.0, -1.0, 0.0], [2.0, -2.0, 1.0]).round(4)

@@ -11,16 +11,13 @@ __all__ = ["pareto_set"]
 
 
 def pareto_set(values: ArrayLike) -> np.ndarray:
-    """Mark the points that no other point dominates: [P] 4.2.
+    """Mark the points that no other point dominates, `(n,)` booleans: [P] 4.2.
 
     A point dominates another if it is at least as good in every objective and better in one. Equal points are in the
     set together or not at all. Run time grows with the number of points times the size of the set.
 
     Args:
         values: `(n, d)` finite floats, one row per point, one column per objective; larger is better.
-
-    Returns:
-        `(n,)` booleans.
 
     Raises:
         InputError: another shape, no objective, or values that are not finite.

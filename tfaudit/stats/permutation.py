@@ -27,15 +27,12 @@ class CountNull:
     Attributes:
         observed: the count for the groups as they are.
         mean: its mean over the assignments: expected by chance.
-        low: 2.5 % quantile over the assignments.
-        high: 97.5 % quantile.
-        p: one-sided p-value, the probability of at least the observed count by chance. Exact: the share of all
-            assignments, the observed one among them; Monte Carlo: (1 + b) / (1 + n), where b of n random
-            assignments reach it.
+        low, high: 2.5 % and 97.5 % quantile over the assignments.
+        p: one-sided p-value. Exact: the share of all assignments, the observed one among them, that reach the observed
+            count; Monte Carlo: (1 + b) / (1 + n), where b of n random assignments reach it.
         permutations: number of assignments counted.
         exact: whether these are all assignments.
-        smallest_p: the p-value of the most extreme count; 2 / n where swapping the groups is an assignment too,
-            since it changes no count.
+        smallest_p: p of the most extreme count; 2 / n if swapping the groups, which changes no count, is an assignment.
         counts: `(permutations,)` int64, the count of every assignment.
     """
 
@@ -66,8 +63,7 @@ class Assignments:
         """Return the null distribution from `(1 + P,)` counts, one for each row of `first`."""
         drawn = counts if self.exact else counts[1:]
         low, high = np.quantile(drawn, (0.025, 0.975), method="inverted_cdf")  # counts that occur
-        members = self.first.shape[1]
-        mirrored = 2 * self.first[0].sum() == members
+        mirrored = 2 * self.first[0].sum() == self.first.shape[1]
         return CountNull(
             observed=int(counts[0]),
             mean=float(drawn.mean()),
@@ -85,12 +81,11 @@ def assign(first: int, second: int, *, permutations: int = 1000, seed: int = 0, 
     """Return all assignments of members to two groups of these sizes, or random ones where there are too many.
 
     Args:
-        first: size of the first group; it holds the members that come first.
-        second: size of the second group.
+        first: size of the first group, K1; it holds the members that come first.
+        second: size of the second group, K2.
         permutations: number of assignments to draw where there are more; else all are listed.
         seed: seed of the draw.
-        paired: whether member i of the first and member i of the second group stay in different groups: 2^K
-            assignments instead of K1 + K2 over K1.
+        paired: whether members i of both groups stay in different groups: 2^K assignments, not K1 + K2 over K1.
 
     Raises:
         InputError: an empty group, no permutations, or pairs of groups that differ in size.
@@ -111,38 +106,34 @@ def assign(first: int, second: int, *, permutations: int = 1000, seed: int = 0, 
     rng = np.random.default_rng(seed)
     exact = (2**first if paired else math.comb(members, first)) <= permutations
     if paired:
-        ways = itertools.product((False, True), repeat=first)
-        drawn = rng.random((permutations, first)) < 0.5
-        swapped = np.array(list(ways)) if exact else np.concatenate([np.zeros((1, first), bool), drawn])
-        return Assignments(np.concatenate([~swapped, swapped], axis=1), exact)
-    if exact:
+        if exact:
+            swapped = np.array(list(itertools.product((False, True), repeat=first)))
+        else:
+            swapped = np.concatenate([np.zeros((1, first), bool), rng.random((permutations, first)) < 0.5])
+        rows = np.concatenate([~swapped, swapped], axis=1)
+    elif exact:
         chosen = np.array(list(itertools.combinations(range(members), first)))
-        rows = np.zeros((len(chosen), members), bool)
-        np.put_along_axis(rows, chosen, True, axis=1)
-        return Assignments(rows, exact)
-    rows = np.tile(np.arange(members) < first, (1 + permutations, 1))
-    rng.permuted(rows[1:], axis=1, out=rows[1:])
+        rows = (chosen[:, :, None] == np.arange(members)).any(1)
+    else:
+        rows = np.tile(np.arange(members) < first, (1 + permutations, 1))
+        rng.permuted(rows[1:], axis=1, out=rows[1:])
     return Assignments(rows, exact)
 
 
 def count_changed_modes(
     first: np.ndarray, ranked: np.ndarray, probabilities: np.ndarray | None = None, *, ties: str = "lowest"
 ) -> np.ndarray:
-    """Count the examples whose modal label differs between the members in the first group and the others.
+    """Count the examples whose modal label differs between the first group and the other members, `(P,)` int64.
 
     Votes are counted by matrix products of assignments with top-1 classes. Classes that can be the mode of neither
     group under any assignment are skipped, and so are examples with one such class left; the counts stay exact.
 
     Args:
-        first: `(P, n)` booleans, true where the member is in the first group. All rows have the same group sizes,
-            at least 1.
+        first: `(P, n)` booleans, true for members of the first group, of the same size >= 1 in all rows.
         ranked: `(n, N, k)` integers, the members' classes, best first; only ties="confidence" needs k > 1.
         probabilities: `(n, N, k)` floats in [0, 1], for ties="confidence".
         ties: which of the most frequent classes is the mode: "lowest", "highest", or "confidence", the highest sum of
             probabilities over the group's members and stored ranks, to about 13 digits.
-
-    Returns:
-        `(P,)` int64.
 
     Example:
         >>> count_changed_modes(np.array([[True, True, False]]), np.array([[[3], [7]], [[3], [7]], [[3], [8]]]))
@@ -236,11 +227,9 @@ def permuted_welch(first: np.ndarray, values: np.ndarray, shift: np.ndarray | No
     The moments of all groups are matrix products of the assignments with the values and their squares.
 
     Args:
-        first: `(P, n)` booleans, true where the member is in the first group. All rows have the same group sizes,
-            at least 2.
+        first: `(P, n)` booleans, true for members of the first group, of the same size >= 2 in all rows.
         values: `(n, C)` floats, shares; means that differ by less than 1e-12 count as equal. NaN in a column gives NaN.
-        shift: `(n,)` floats whose mean over a group is subtracted from the group's mean; the variance stays. 0 by
-            default.
+        shift: `(n,)` floats, by default 0; their mean over a group is subtracted from its mean, not from its variance.
 
     Example:
         >>> values = np.array([[1.0], [2.0], [3.0], [2.0], [4.0], [6.0]])

@@ -1,4 +1,7 @@
-"""Power: the smallest change that a test would detect, and how many examples detect a smaller one."""
+"""Power: the smallest change that a test would detect, and how many examples detect a smaller one.
+
+Impossible shares or counts, and a level or power outside (0, 1), raise `InputError`.
+"""
 
 from __future__ import annotations
 
@@ -29,21 +32,17 @@ def mcnemar_power(examples: int, drop: float, gains: float, *, alpha: float = 0.
         gains: share of the examples that are gained, in [0, 1]; `2 * gains + drop <= 1`.
         alpha: level of the test.
 
-    Raises:
-        InputError: impossible shares, or a level outside (0, 1).
-
     Example:
         >>> round(mcnemar_power(100, drop=0.1, gains=0.05), 3)
         0.544
     """
     require(examples >= 0, "examples", examples, "a number of 0 or more")
     require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
-    moved = 2 * gains + drop
-    possible = gains >= 0 and drop >= 0 and moved <= 1 + 1e-12
+    possible = gains >= 0 and drop >= 0 and 2 * gains + drop <= 1 + 1e-12
     require(possible, "drop, gains", (drop, gains), "shares, 2 gains + drop <= 1")
+    moved = min(2 * gains + drop, 1.0)
     if moved == 0 or examples == 0:
         return 0.0
-    moved = min(moved, 1.0)
     centre, reach = examples * moved, 8 * np.sqrt(examples * moved) + 8  # beyond it lies less than 1e-12
     first, last = max(0, int(centre - reach)), min(examples, int(centre + reach))
     m = np.arange(first, last + 1)
@@ -66,20 +65,14 @@ def _most_gains(block: int, alpha: float) -> np.ndarray:
 def detectable_drop(examples: ArrayLike, gained: ArrayLike, *, alpha: float = 0.05, power: float = POWER) -> np.ndarray:
     """Compute the smallest drop that the exact McNemar test detects with the given power, with gains as observed.
 
-    Gains measure how much predictions change both ways: with a share `gained / examples` of them, a drop needs as many
-    losses more.
+    Drops are `(C,)` shares; NaN where even the largest possible one has less power. Gains measure how much predictions
+    change both ways: with a share `gained / examples` of them, a drop needs as many losses more.
 
     Args:
         examples: `(C,)` paired examples of each class.
         gained: `(C,)` counts of those that became right.
         alpha: level of the test.
         power: probability of detecting the drop, in (0, 1).
-
-    Returns:
-        `(C,)` shares; NaN where even the largest possible drop has less power.
-
-    Raises:
-        InputError: counts that do not match, or a level or power outside (0, 1).
 
     Example:
         >>> detectable_drop([5, 100, 10_000], [0, 2, 200]).round(3)
@@ -101,24 +94,18 @@ def _detectable(examples: int, gained: int, alpha: float, power: float) -> float
     def excess(drop: float) -> float:
         return mcnemar_power(examples, drop, share, alpha=alpha) - power
 
-    if largest <= 0 or excess(largest) < 0:
-        return float("nan")
-    return float(optimize.brentq(excess, 0, largest, xtol=1e-5))
+    possible = largest > 0 and excess(largest) >= 0
+    return float(optimize.brentq(excess, 0, largest, xtol=1e-5)) if possible else float("nan")
 
 
 def examples_needed(drop: float, gains: float, *, alpha: float = 0.05, power: float = POWER) -> int:
-    """Compute how many paired examples detect a drop with the given power.
-
-    The number is exact to within a few examples: exact power is not monotonic.
+    """Compute how many paired examples detect a drop: exact to within a few, since exact power is not monotonic.
 
     Args:
         drop: share in (0, 1].
         gains: share of the examples that are gained; `2 * gains + drop <= 1`.
         alpha: level of the test.
         power: probability of detecting the drop, in (0, 1).
-
-    Raises:
-        InputError: impossible shares, or a level or power outside (0, 1).
 
     Example:
         >>> examples_needed(drop=0.02, gains=0.02)
@@ -132,10 +119,8 @@ def examples_needed(drop: float, gains: float, *, alpha: float = 0.05, power: fl
     low = enough // 2
     while enough - low > 1:
         middle = (low + enough) // 2
-        if mcnemar_power(middle, drop, gains, alpha=alpha) < power:
-            low = middle
-        else:
-            enough = middle
+        weak = mcnemar_power(middle, drop, gains, alpha=alpha) < power
+        low, enough = (middle, enough) if weak else (low, middle)
     return enough
 
 
@@ -151,9 +136,6 @@ def detectable_shift(error: ArrayLike, df: ArrayLike, *, alpha: float = 0.05, po
         alpha: level of the test.
         power: probability of detecting the shift, in (0, 1).
 
-    Raises:
-        InputError: a level or power outside (0, 1).
-
     Example:
         >>> detectable_shift([1.0, 1.0, 0.0], [6, np.inf, np.nan]).round(3)
         array([3.367, 2.802, 0.   ])
@@ -165,5 +147,4 @@ def detectable_shift(error: ArrayLike, df: ArrayLike, *, alpha: float = 0.05, po
     finite = free < 1e6  # beyond it the t distribution is the normal one to 6 digits
     critical = special.stdtrit(free[finite], 1 - alpha / 2)
     shifts[finite] = special.nctdtrinc(free[finite], 1 - power, critical)
-    shifts[np.isnan(free)] = np.nan
-    return np.where(errors == 0, 0.0, shifts * errors)
+    return np.where(errors == 0, 0.0, np.where(np.isnan(free), np.nan, shifts * errors))

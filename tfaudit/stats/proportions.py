@@ -26,11 +26,9 @@ class Proportions:
     """Pairs of shares and whether they differ; every field is `(A,)`, NaN where a total is 0.
 
     Attributes:
-        first: hits / total of the first sample.
-        second: hits / total of the second sample.
+        first, second: hits / total of the two samples.
         ratio: first / second; NaN where `second` is 0.
-        low: lower end of Newcombe's interval of `first - second`.
-        high: its upper end.
+        low, high: ends of Newcombe's interval of `first - second`.
         p: two-sided p-value of equal shares.
         test: the test that gave it, `FISHER` or `Z`; empty where there is none.
     """
@@ -67,8 +65,7 @@ def compare_proportions(
         confidence: level of the interval of the difference, in (0, 1).
 
     Raises:
-        InputError: counts that are not integers >= 0 of one shape `(A,)`, more hits than examples, or a level outside
-            (0, 1).
+        InputError: not integers >= 0 of one shape `(A,)`, more hits than examples, or a level outside (0, 1).
 
     Example:
         >>> compared = compare_proportions([30, 2], [100, 10], [15, 1], [100, 10])
@@ -76,25 +73,23 @@ def compare_proportions(
         (array([2., 2.]), array([0.0111, 1.    ]), ['z', 'Fisher exact'])
     """
     require(0 < confidence < 1, "confidence", confidence, "a level in (0, 1)")
-    count, total, other_count, other_total = counts(
-        hits=hits, totals=totals, other_hits=other_hits, other_totals=other_totals
-    )
+    named = {"hits": hits, "totals": totals, "other_hits": other_hits, "other_totals": other_totals}
+    count, total, other_count, other_total = counts(**named)
     require(count.ndim == 1, "hits", count.shape, "the shape (attributes,)")
     for name, some, everyone in (("hits", count, total), ("other_hits", other_count, other_total)):
-        more = some > everyone
-        if more.any():
-            raise InputError(name, f"{some[more][0]} of {everyone[more][0]}", "at most all")
+        for i in np.flatnonzero(some > everyone):
+            raise InputError(name, f"{some[i]} of {everyone[i]}", "at most all")
     first, second = ratio(count, total), ratio(other_count, other_total)
     low, high, p = np.full((3, len(count)), np.nan)
     test = np.full(len(count), "", object)
     for i in np.flatnonzero((total > 0) & (other_total > 0)):
-        one, other = (int(count[i]), int(total[i])), (int(other_count[i]), int(other_total[i]))
-        low[i], high[i] = confint_proportions_2indep(*one, *other, method="newcomb", alpha=1 - confidence)
-        test[i], p[i] = _test(*one, *other, always_exact)
+        samples = [int(counted[i]) for counted in (count, total, other_count, other_total)]
+        low[i], high[i] = confint_proportions_2indep(*samples, method="newcomb", alpha=1 - confidence)
+        test[i], p[i] = _test(*samples, always_exact=always_exact)
     return Proportions(first, second, ratio(first, second), low, high, p, test)
 
 
-def _test(count: int, total: int, other_count: int, other_total: int, always_exact: bool) -> tuple[str, float]:
+def _test(count: int, total: int, other_count: int, other_total: int, *, always_exact: bool) -> tuple[str, float]:
     held = (count + other_count) / (total + other_total)
     if always_exact or min(total, other_total) * min(held, 1 - held) < SMALL:
         table = [[count, total - count], [other_count, other_total - other_count]]

@@ -26,7 +26,7 @@ class RankedClasses(NamedTuple):
     classes: np.ndarray
     probabilities: np.ndarray | None = None
 
-    def take(self, rows: np.ndarray) -> RankedClasses:
+    def take(self, rows: np.ndarray | int) -> RankedClasses:
         """Return the given rows, in the given order.
 
         Example:
@@ -48,11 +48,7 @@ def are_probabilities(scores: np.ndarray) -> bool:
 
 
 def rank_scores(
-    blocks: Iterable[np.ndarray],
-    *,
-    k: int = 5,
-    probabilities: bool | None = None,
-    classes: np.ndarray | None = None,
+    blocks: Iterable[np.ndarray], *, k: int = 5, probabilities: bool | None = None, classes: np.ndarray | None = None
 ) -> RankedClasses:
     """Rank the classes of each example. Memory is that of one block.
 
@@ -61,8 +57,7 @@ def rank_scores(
     Args:
         blocks: `(rows, C)` numbers, one block of examples after the other.
         k: number of ranks; at most C are returned.
-        probabilities: whether the scores are probabilities or logits; by default they are probabilities where
-            `are_probabilities` holds for all blocks.
+        probabilities: whether scores are probabilities, not logits; by default, if `are_probabilities` of all blocks.
         classes: the only classes to rank, in rising order; their probabilities are renormalized to sum to 1, and are
             equal where all of them are 0. All classes by default.
 
@@ -83,7 +78,9 @@ def rank_scores(
         scores = np.array(block, np.result_type(block, np.float32))
         if not scores.size:
             continue
-        _require_finite(scores, rows)
+        for row, column in np.argwhere(~np.isfinite(scores)):
+            place = f"row {rows + row}, class {column}"
+            raise InputError("scores", f"{scores[row, column]} in {place}", "finite numbers")
         rows += len(scores)
         within = within and probabilities is None and are_probabilities(scores)
         if classes is not None:
@@ -94,8 +91,7 @@ def rank_scores(
         if probabilities is not True:
             with np.errstate(over="ignore", under="ignore"):  # a difference beyond the largest float becomes exp(-inf)
                 exponentials.append(np.exp(scores - scores.max(1, keepdims=True)).sum(1, keepdims=True))
-        width = scores.shape[1]
-        positions, values = _best(scores, min(k, width))
+        positions, values = _best(scores, min(k, scores.shape[1]))
         ranked.append(positions if classes is None else classes[positions])
         best.append(values)
     if not rows:
@@ -104,11 +100,11 @@ def rank_scores(
     if not (within if probabilities is None else probabilities):
         with np.errstate(over="ignore", under="ignore"):
             top = np.exp(top - top[:, :1]) / np.concatenate(exponentials)
-    else:
+    elif classes is None:
         top = top.clip(0, 1)
-        if classes is not None:
-            total = np.concatenate(sums)
-            top = np.where(total > 0, top, 1 / width) / np.where(total > 0, total, 1)
+    else:
+        total = np.concatenate(sums)
+        top = np.where(total > 0, top.clip(0, 1), 1 / len(classes)) / np.where(total > 0, total, 1)
     return RankedClasses(np.concatenate(ranked), top.astype(best[0].dtype, copy=False))
 
 
@@ -125,9 +121,3 @@ def _best(scores: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         values[:, rank] = scores[row, positions[:, rank]]
         scores[row, positions[:, rank]] = -np.inf
     return positions, values
-
-
-def _require_finite(scores: np.ndarray, before: int) -> None:
-    if not np.isfinite(scores).all():
-        row, column = np.argwhere(~np.isfinite(scores))[0]
-        raise InputError("scores", f"{scores[row, column]} in row {before + row}, class {column}", "finite numbers")

@@ -22,12 +22,7 @@ def ratio(numerator: ArrayLike, denominator: ArrayLike) -> np.ndarray:
 def relative_change(before: ArrayLike, after: ArrayLike) -> np.ndarray:
     """Compute `(after - before) / before`, the "norm" columns of [F] tables 3 and 8, which print it times 100.
 
-    Args:
-        before: floats of any shape, such as mean accuracies.
-        after: floats of the same shape.
-
-    Returns:
-        Shares, float64: -0.1 is a tenth less. NaN where `before` is 0.
+    Arguments are floats of any shape, such as mean accuracies; -0.1 is a tenth less. NaN where `before` is 0.
 
     Example:
         >>> relative_change([42.23, 0.0], [25.29, 0.1]).round(4)
@@ -42,9 +37,6 @@ def normalised_balance(rates: ArrayLike, accuracy: ArrayLike) -> np.ndarray:
     Args:
         rates: `(..., C)` recalls (or precisions, or F1 scores) in [0, 1]; NaN stays NaN.
         accuracy: `(...)` accuracies in [0, 1]; 0 gives NaN.
-
-    Returns:
-        `(..., C)` float64, -1 or more.
 
     Example:
         >>> normalised_balance([0.9, 0.7], 0.8)

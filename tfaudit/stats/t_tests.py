@@ -1,4 +1,7 @@
-"""t-tests of means: two independent samples (Welch), pairs, and one-sided tests of single samples."""
+"""t-tests of means: two independent samples (Welch), pairs, and one-sided tests of single samples.
+
+Samples that do not match or are too small, and a level outside (0, 1), raise `InputError`.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +28,7 @@ class TTests:
         t: the statistic; 0 or +-inf where nothing varies.
         df: degrees of freedom; NaN where nothing varies.
         p: two-sided p-value.
-        low: lower end of the confidence interval of the difference.
-        high: its upper end.
+        low, high: ends of the confidence interval of the difference.
     """
 
     difference: np.ndarray
@@ -39,14 +41,7 @@ class TTests:
 
 @dataclasses.dataclass(frozen=True)
 class MeanTest:
-    """One test.
-
-    Attributes:
-        difference: mean of `first` minus mean of `second`.
-        t: the statistic; 0 or +-inf where nothing varies.
-        df: degrees of freedom; NaN where nothing varies.
-        p: p-value; it, t and df are NaN where a sample is too small or holds NaN.
-    """
+    """One test, with the fields of `TTests`; t, df and p are NaN where a sample is too small or holds NaN."""
 
     difference: float
     t: float
@@ -64,9 +59,6 @@ def welch(first: ArrayLike, second: ArrayLike, *, confidence: float = 0.95) -> T
         second: `(K2, C)` floats, K2 >= 2.
         confidence: level of the interval of the difference, in (0, 1).
 
-    Raises:
-        InputError: fewer than two values, columns that do not match, or a level outside (0, 1).
-
     Example:
         >>> test = welch([[1.0, 5.0], [2.0, 5.0], [3.0, 5.0]], [[2.0, 5.0], [4.0, 5.0], [6.0, 5.0]])
         >>> test.p.round(4), test.difference
@@ -76,8 +68,7 @@ def welch(first: ArrayLike, second: ArrayLike, *, confidence: float = 0.95) -> T
     mean2, error2, free2 = _moments(second, "second")
     if mean1.shape != mean2.shape:
         raise InputError("second", f"{mean2.shape[0]} columns", f"{mean1.shape[0]} as in first")
-    df = _welch_df(error1, free1, error2, free2)
-    return _tests(mean1 - mean2, np.sqrt(error1 + error2), df, confidence)
+    return _tests(mean1 - mean2, np.sqrt(error1 + error2), _welch_df(error1, free1, error2, free2), confidence)
 
 
 def paired_test(first: ArrayLike, second: ArrayLike, *, confidence: float = 0.95) -> TTests:
@@ -87,9 +78,6 @@ def paired_test(first: ArrayLike, second: ArrayLike, *, confidence: float = 0.95
         first: `(K, C)` floats, K >= 2 values of each of C columns.
         second: `(K, C)` floats; row k belongs to row k of `first`.
         confidence: level of the interval of the difference, in (0, 1).
-
-    Raises:
-        InputError: fewer than two pairs, shapes that differ, or a level outside (0, 1).
 
     Example:
         >>> test = paired_test([[2.0], [4.0], [6.5]], [[1.0], [3.0], [5.0]])
@@ -104,12 +92,7 @@ def paired_test(first: ArrayLike, second: ArrayLike, *, confidence: float = 0.95
 
 
 def compare_means(
-    first: ArrayLike,
-    second: ArrayLike,
-    *,
-    paired: bool,
-    alternative: str = "two-sided",
-    equal_var: bool = False,
+    first: ArrayLike, second: ArrayLike, *, paired: bool, alternative: str = "two-sided", equal_var: bool = False
 ) -> MeanTest:
     """Test whether two means are equal with one of SciPy's t-tests.
 
@@ -122,9 +105,6 @@ def compare_means(
         paired: whether value i of `first` belongs to value i of `second`.
         alternative: "less" if the mean of `first` is expected to be the smaller one, "greater", or "two-sided".
         equal_var: independent samples only: pool the variances (Student) or not (Welch).
-
-    Raises:
-        InputError: pairs that do not match, or an unknown alternative.
 
     Example:
         >>> compare_means([1.0, 1.1, 1.3], [1.2, 1.3, 1.6], paired=True, alternative="less").p.round(4)
@@ -158,7 +138,7 @@ def compare_means(
 def welch_from_moments(
     difference: np.ndarray, error1: np.ndarray, free1: int, error2: np.ndarray, free2: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Compute statistic, degrees of freedom and two-sided p-value of Welch's test from the samples' moments.
+    """Compute t, df and two-sided p of Welch's test, as in `TTests`, from the samples' moments.
 
     Args:
         difference: floats of any shape, mean of the first minus mean of the second sample.
@@ -167,16 +147,12 @@ def welch_from_moments(
         error2: squared standard error of the second mean.
         free2: size of the second sample less 1.
 
-    Returns:
-        t, df and p as in `TTests`, of the shape of `difference`.
-
     Example:
         >>> t, df, p = welch_from_moments(np.array([-2.0]), np.array([1 / 3]), 2, np.array([4 / 3]), 2)
         >>> t.round(3), df.round(3), p.round(4)
         (array([-1.549]), array([2.941]), array([0.2209]))
     """
-    df = _welch_df(error1, free1, error2, free2)
-    return _t_and_p(difference, np.sqrt(error1 + error2), df)
+    return _t_and_p(difference, np.sqrt(error1 + error2), _welch_df(error1, free1, error2, free2))
 
 
 def _moments(sample: ArrayLike, name: str) -> tuple[np.ndarray, np.ndarray, int]:
