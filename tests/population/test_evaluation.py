@@ -151,7 +151,7 @@ def test_a_member_that_cannot_be_evaluated_keeps_no_other_from_it(store, tmp_pat
     broken = net(1)
     broken.get_layer("logits").bias.assign(np.full(10, np.nan))
     add_member(store, 1, broken, tmp_path)
-    with pytest.raises(RuntimeError, match="dense/001: model: answers NaN or infinity"):
+    with pytest.raises(RuntimeError, match="dense/001: model: got scores of NaN or infinity"):
         evaluate(store, SHOT)
     assert store.predictions("dense", SHOT.split).members == (0, 2)
     model = store.directory / store.member_path("dense", 0, "model.keras")

@@ -187,7 +187,7 @@ def test_the_command_line_tells_what_it_evaluates_and_what_failed(trained, tmp_p
         ),
         (
             {"benchmarks": ("mock:mnist_corrupted/fog",)},
-            r"with images \(28, 28, 1\), expected images \(8, 8, 1\)",
+            r"with images \(28, 28, 1\), expected the model.s input, \(8, 8, 1\)",
         ),
         ({"benchmarks": ("mnist_corrupted/*",)}, "with none of its 16 configurations prepared in"),
     ],
