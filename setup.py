@@ -1,7 +1,7 @@
-"""Where the packages are; everything else stands in pyproject.toml.
+"""Locations of the packages; everything else is in pyproject.toml.
 
-`app` and `recipes` live at the top level of the repository and are installed inside the package, so that nothing but
-`tfaudit` appears in site-packages.
+`app` and `recipes` are at the top level of the repository and are installed inside `tfaudit`, the only package in
+site-packages.
 """
 
 from setuptools import find_packages, setup

@@ -1,4 +1,4 @@
-"""A study that runs in seconds, and a script that runs a study and may be killed."""
+"""A study that runs in seconds, and a script that runs a study and can be killed."""
 
 from tfaudit import Pruned, Quantized, Study, Training
 

@@ -1,4 +1,4 @@
-"""One condition in one process: every missing member, the same answers as `predict`, and what goes wrong."""
+"""Evaluation in one process: every missing member, the predictions of `predict`, and failures."""
 
 import dataclasses
 import io
@@ -52,7 +52,7 @@ def add_member(store, member, model, tmp_path):
 
 
 def begun(study, directory):
-    """A store that knows its test set, without members."""
+    """Return a store with a test set and no members."""
     store, test = Store.create(directory, study, {}), load_test(study)
     images = [b""] * test.num_examples
     store.save_examples("test", test.labels, test.example_ids.tolist(), test.class_names, images)
@@ -75,47 +75,47 @@ def evaluate(store, condition, evaluator=None):
     return told
 
 
-def test_members_answer_as_predict_does_on_the_corrupted_test_set(store):
+def test_evaluations_equal_predict_on_the_corrupted_test_set(store):
     assert evaluate(store, SHOT) == [2, 1, 0]
     test = load_dataset("mock:mnist", "test").take(20)
     images = corrupt(test.images, "shot_noise", 2, seed=STUDY.seed)
-    found = store.predictions("dense", SHOT.split)
+    predictions = store.predictions("dense", SHOT.split)
     for member in range(3):
         ranked, probabilities = predict(net(member), images, k=3)
-        np.testing.assert_array_equal(found.ranked[member], ranked)
-        np.testing.assert_array_equal(found.probabilities[member], probabilities)
-    np.testing.assert_array_equal(found.labels, test.labels)
+        np.testing.assert_array_equal(predictions.ranked[member], ranked)
+        np.testing.assert_array_equal(predictions.probabilities[member], probabilities)
+    np.testing.assert_array_equal(predictions.labels, test.labels)
     assert not list((store.directory / "examples").glob("shot*")), "corrupted images are never stored"
     assert store.conditions == (SHOT,)
 
 
-def test_only_what_is_missing_is_predicted(store, tmp_path):
+def test_only_missing_evaluations_are_made(store, tmp_path):
     evaluate(store, SHOT)
-    kept = store.directory / store.prediction_path("dense", 0, SHOT.split)
-    mended = store.directory / store.prediction_path("dense", 1, SHOT.split)
-    before, content = kept.stat().st_mtime_ns, mended.read_bytes()
-    mended.write_bytes(content[:-1])
+    intact = store.directory / store.prediction_path("dense", 0, SHOT.split)
+    damaged = store.directory / store.prediction_path("dense", 1, SHOT.split)
+    before, content = intact.stat().st_mtime_ns, damaged.read_bytes()
+    damaged.write_bytes(content[:-1])
     add_member(store, 2, net(7), tmp_path)
     assert evaluate(store, SHOT) == [1, 0]
-    assert kept.stat().st_mtime_ns == before
-    assert mended.read_bytes() == content, "the same bits again"
+    assert intact.stat().st_mtime_ns == before
+    assert damaged.read_bytes() == content, "the same bits again"
     assert evaluate(store, SHOT) == []
     images = corrupt(load_dataset("mock:mnist", "test").images[:20], "shot_noise", 2)
     np.testing.assert_array_equal(store.predictions("dense", SHOT.split).ranked[2], predict(net(7), images, k=3)[0])
 
 
-def test_a_benchmark_set_brings_its_examples(store):
+def test_the_examples_of_a_benchmark_set_are_stored(store):
     evaluate(store, FOG)
     examples, theirs = store.examples(FOG.split), load_dataset("mock:mnist_corrupted/fog", "test").take(20)
     assert examples["example"].tolist() == theirs.example_ids.tolist()
     assert examples["label"].tolist() == theirs.labels.tolist()
     assert examples.attrs["class_names"] == store.examples("test").attrs["class_names"]
     np.testing.assert_array_equal(np.asarray(Image.open(io.BytesIO(examples["image"][3]))), theirs.images[3, ..., 0])
-    found = store.predictions("dense", FOG.split)
-    np.testing.assert_array_equal(found.ranked[1], predict(net(1), theirs.images, k=3)[0])
+    predictions = store.predictions("dense", FOG.split)
+    np.testing.assert_array_equal(predictions.ranked[1], predict(net(1), theirs.images, k=3)[0])
 
 
-def test_evaluations_of_a_set_that_was_prepared_anew_are_made_anew(store):
+def test_evaluations_are_made_again_if_the_set_changed(store):
     evaluate(store, FOG)
     before = store.predictions("dense", FOG.split).ranked
     examples = store.examples(FOG.split)
@@ -147,7 +147,7 @@ def test_one_evaluator_goes_from_condition_to_condition(store):
     assert (ranked[1] != ranked[2]).any()
 
 
-def test_a_member_that_cannot_be_evaluated_keeps_no_other_from_it(store, tmp_path):
+def test_a_member_that_cannot_be_evaluated_does_not_stop_the_others(store, tmp_path):
     broken = net(1)
     broken.get_layer("logits").bias.assign(np.full(10, np.nan))
     add_member(store, 1, broken, tmp_path)
@@ -165,7 +165,7 @@ def test_a_member_that_cannot_be_evaluated_keeps_no_other_from_it(store, tmp_pat
     assert store.predictions("dense", SHOT.split).members == (2,)
 
 
-def test_only_200_of_1000_classes_are_answered(tmp_path):
+def test_predictions_are_restricted_to_200_of_1000_classes(tmp_path):
     """8 of them have images in the mock."""
     study = Study(
         name="s",
@@ -182,15 +182,15 @@ def test_only_200_of_1000_classes_are_answered(tmp_path):
     model = keras.Sequential(parts)
     add_member(store, 0, model, tmp_path)
     evaluate(store, study.conditions[0])
-    found = store.predictions("dense", "mock.imagenet_a")
-    assert found.ranked.max() < 8
-    assert len(found.class_names) == 1000
-    assert set(found.labels.tolist()) == set(range(8))
-    assert (np.diff(found.probabilities[0], axis=1) <= 0).all()
-    assert (found.probabilities.sum(axis=2) <= 1 + 1e-5).all()
+    predictions = store.predictions("dense", "mock.imagenet_a")
+    assert predictions.ranked.max() < 8
+    assert len(predictions.class_names) == 1000
+    assert set(predictions.labels.tolist()) == set(range(8))
+    assert (np.diff(predictions.probabilities[0], axis=1) <= 0).all()
+    assert (predictions.probabilities.sum(axis=2) <= 1 + 1e-5).all()
 
 
-def test_a_set_that_is_not_here_any_more_is_one_line(store):
+def test_a_missing_set_is_one_line(store):
     gone = dataclasses.replace(STUDY, benchmarks=("mnist_corrupted/zigzag",))
     with pytest.raises(InputError, match="'mnist_corrupted/zigzag', which is not prepared in"):
         Evaluator(Store(store.directory, gone)).prepare(Condition("mnist_corrupted/zigzag", 0))

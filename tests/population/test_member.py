@@ -59,13 +59,13 @@ def test_one_shot_leaves_the_weights_of_the_parent(made):
     _, dense = kernels(store, "dense")
     _, pruned = kernels(store, VARIANTS[0].key)
     for name, values in pruned.items():
-        kept = values != 0
-        assert kept.sum() == round(values.size * 0.4)
-        np.testing.assert_array_equal(values[kept], dense[name][kept])
-        assert np.abs(dense[name][~kept]).max() <= np.abs(dense[name][kept]).min()
+        remaining = values != 0
+        assert remaining.sum() == round(values.size * 0.4)
+        np.testing.assert_array_equal(values[remaining], dense[name][remaining])
+        assert np.abs(dense[name][~remaining]).max() <= np.abs(dense[name][remaining]).min()
 
 
-def test_fine_tuning_starts_from_the_same_parent_and_keeps_the_masks(made):
+def test_fine_tuning_starts_from_the_same_parent_and_holds_the_masks(made):
     store, _ = made
     _, dense = kernels(store, "dense")
     _, tuned = kernels(store, VARIANTS[1].key)
@@ -80,7 +80,7 @@ def test_a_ratio_counts_all_parameters_and_spares_the_classifier(made):
     store, _ = made
     model, values = kernels(store, VARIANTS[2].key)
     total = sum(int(np.prod(variable.shape)) for variable in model.trainable_variables)
-    zeros = sum(int((each == 0).sum()) for each in values.values())
+    zeros = sum(int((kernel == 0).sum()) for kernel in values.values())
     assert total / (total - zeros) == pytest.approx(4, rel=0.02)
     assert (values[next(name for name in values if "logits" in name)] != 0).all()
 
@@ -91,7 +91,7 @@ def test_undecayed_pruning_prunes_other_weights_than_magnitude(made):
     assert any(((masks[0][name] != 0) != (masks[1][name] != 0)).any() for name in masks[0])
 
 
-def test_whole_input_channels_go(made):
+def test_whole_input_channels_are_pruned(made):
     store, _ = made
     _, pruned = kernels(store, VARIANTS[-2].key)
     for values in pruned.values():
@@ -110,7 +110,7 @@ def test_gradual_pruning_by_gradients(made):
 
 
 @pytest.mark.parametrize(("method", "asked"), [("magnitude", 0), ("random", 0), ("gradient", 1)])
-def test_batches_are_made_only_for_methods_that_look_at_examples(made, monkeypatch, method, asked):
+def test_batches_are_made_only_for_methods_that_use_examples(made, monkeypatch, method, asked):
     store, maker = made
     trainer, calls, batches = maker._retrainer(), [], Trainer.batches
     monkeypatch.setattr(Trainer, "batches", lambda self, *a, **named: calls.append(a) or batches(self, *a, **named))
@@ -162,8 +162,8 @@ def test_rewinding_goes_back_to_what_the_dense_member_was_at_that_step(made):
     fresh = {name: kernel.numpy() for name, kernel in find_kernels(dense.build(seed)).items()}
     rewound = pruned_only(maker, VARIANTS[-1])
     for name, values in rewound.items():
-        kept = values != 0
-        np.testing.assert_array_equal(values[kept], expected[name][kept])
+        remaining = values != 0
+        np.testing.assert_array_equal(values[remaining], expected[name][remaining])
         assert (expected[name] != fresh[name]).any()
 
 
@@ -195,7 +195,7 @@ def test_ratios_that_cannot_be_reached_and_layers_that_are_not_there():
         (Pruned(ratio=500, treatment="one_shot"), "ratio: got 500, expected below"),
     ],
 )
-def test_what_no_member_can_be_made_of_is_told_before_any_is(made, variant, message):
+def test_impossible_settings_are_refused_before_any_member_is_made(made, variant, message):
     _, maker = made
     with pytest.raises(InputError, match=message):
         check_pruning(maker._retrainer().model, variant)

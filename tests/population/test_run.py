@@ -66,7 +66,7 @@ def _pixels(png):
     return np.array(Image.open(io.BytesIO(png)))[..., None]
 
 
-def test_a_second_run_makes_nothing_and_damage_is_mended(copied):
+def test_a_second_run_makes_nothing_and_damage_is_repaired(copied):
     before = stamps(copied)
     run(STUDY, copied.directory, workers=1)
     assert stamps(copied) == before
@@ -104,9 +104,9 @@ def test_a_member_that_fails_is_recorded_while_the_others_go_on(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"model": "nope"}, "model is 'nope'; expected digits_convnet"),
+        ({"model": "nope"}, "'nope'.*digits_convnet"),
         ({"dataset": "nope"}, "name: got 'nope', expected a data set's name"),
-        ({"model_options": {"depth": 3}}, "option 'depth' is not one of model 'digits_convnet'"),
+        ({"model_options": {"depth": 3}}, "options: got 'depth', expected options of 'digits_convnet'"),
     ],
 )
 def test_a_study_that_cannot_run_is_one_line(tmp_path, change, message):

@@ -73,7 +73,7 @@ def test_one_worker_gives_the_same_bits(trained, evaluated, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_second_run_does_nothing_and_damage_is_mended(copied, monkeypatch):
+def test_a_second_run_does_nothing_and_damage_is_repaired(copied, monkeypatch):
     before, written = stamps(copied.directory, "predictions/*/*/*"), contents(copied.directory)
     with monkeypatch.context() as patch:
         patch.setattr(local, "COMMAND", ("/bin/false",))  # whoever starts a worker fails
@@ -91,7 +91,7 @@ def test_a_second_run_does_nothing_and_damage_is_mended(copied, monkeypatch):
 
 
 @pytest.mark.slow
-def test_members_that_are_made_anew_are_evaluated_anew(copied):
+def test_a_member_that_is_made_again_is_evaluated_again(copied):
     before = stamps(copied.directory, "predictions/split=fog-1/*/*")
     shutil.rmtree(copied.directory / "members/magnitude-0.5/001")
     (copied.directory / copied.prediction_path("magnitude-0.5", 1)).unlink()
@@ -121,8 +121,8 @@ def test_killing_a_worker_and_then_the_whole_run_loses_only_what_was_in_flight(t
     process.kill()
     process.wait()
     psutil.wait_procs(workers, timeout=20)
-    there = contents(directory)
-    assert all(content == contents(evaluated.directory)[path] for path, content in there.items())
+    existing = contents(directory)
+    assert all(content == contents(evaluated.directory)[path] for path, content in existing.items())
     before = stamps(directory, "predictions/*/*/[!.]*")  # without what the killed were writing
     store = run(STUDY, directory, workers=2)
     assert contents(directory) == contents(evaluated.directory)
@@ -168,14 +168,14 @@ def test_the_command_line_tells_what_it_evaluates_and_what_failed(trained, tmp_p
     (tmp_path / "recipe.py").write_text(text)
     model = directory / trained.member_path("dense", 1, "model.keras")
     model.write_bytes(model.read_bytes()[:-1] + b"x")
-    found = CliRunner().invoke(app, ["run", str(tmp_path / "recipe.py"), "--out", str(directory), "--workers", "1"])
-    assert "6 of 6 members exist already" in found.output
-    assert "condition fog 1 failed, trying once more: RuntimeError: dense/001: members: " in found.output.replace(
+    result = CliRunner().invoke(app, ["run", str(tmp_path / "recipe.py"), "--out", str(directory), "--workers", "1"])
+    assert "6 of 6 members exist already" in result.output
+    assert "condition fog 1 failed, trying once more: RuntimeError: dense/001: members: " in result.output.replace(
         "\n", " "
     )
-    assert "condition fog-5 failed: RuntimeError: dense/001" in found.output
-    assert "2 conditions failed; run the same command again to retry" in found.output
-    assert found.exit_code == 1
+    assert "condition fog-5 failed: RuntimeError: dense/001" in result.output
+    assert "2 conditions failed; run the same command again to retry" in result.output
+    assert result.exit_code == 1
 
 
 @pytest.mark.parametrize(

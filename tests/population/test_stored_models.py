@@ -1,4 +1,4 @@
-"""Members' models one after another in one traced model: the same bits as each loaded by itself."""
+"""Members' models one after another in one traced model: the same bits as if loaded separately."""
 
 import keras
 import numpy as np
@@ -63,7 +63,7 @@ def store_with(tmp_path, models):
     return store
 
 
-def test_answers_equal_those_of_the_models_bit_by_bit_with_one_trace(tmp_path):
+def test_predictions_equal_those_of_the_models_bit_by_bit_with_one_trace(tmp_path):
     models = {("dense", 0): net(0), ("dense", 1): net(1), ("magnitude-0.5", 0): net(2, end="logits_2")}
     models["int8", 0] = quantize(models["dense", 0], "int8", representative=IMAGES)
     alone = {pair: predict(model, IMAGES) for pair, model in models.items()}
@@ -90,7 +90,7 @@ def test_members_of_a_study_are_described_alike(name, tmp_path):
     assert len(described) == 1
 
 
-def test_another_architecture_is_loaded_and_not_forced_into_the_one_that_is_there(tmp_path):
+def test_another_architecture_is_loaded_as_a_new_model(tmp_path):
     models = {("dense", 0): net(0), ("dense", 1): net(0, activation="tanh")}  # the very weights
     stored = StoredModels(store_with(tmp_path, models))
     for pair in [*models, *models]:
@@ -109,7 +109,7 @@ def test_the_same_layers_put_together_otherwise_are_another_model(tmp_path):
     assert len(described) == 2
 
 
-def test_a_model_file_that_is_not_what_was_written_is_refused(tmp_path):
+def test_a_damaged_model_file_is_refused(tmp_path):
     store = store_with(tmp_path, {("dense", 0): net(0)})
     path = store.directory / store.member_path("dense", 0, "model.keras")
     path.write_bytes(path.read_bytes()[:-1] + b"x")

@@ -1,4 +1,4 @@
-"""Predictions under conditions in a store: what counts, what is stale or damaged, and who was evaluated."""
+"""Evaluations in a store: which count, which are stale or damaged, and which members were evaluated."""
 
 import dataclasses
 
@@ -57,14 +57,14 @@ def store(tmp_path):
     return store
 
 
-def test_evaluations_come_back_of_those_that_were_evaluated(store, rng):
+def test_evaluations_are_read_back_for_the_members_that_were_evaluated(store, rng):
     written = [evaluate(store, FOG, "dense", member, rng) for member in (0, 2)]
-    found = open_store(store.directory).predictions("dense", FOG.split)
-    np.testing.assert_array_equal(found.ranked, [ranked for ranked, _ in written])
-    np.testing.assert_array_equal(found.probabilities, [shares for _, shares in written])
-    np.testing.assert_array_equal(found.labels, np.arange(N) % 4)
-    assert found.members == (0, 2)
-    assert found.example_ids[3] == "e3"
+    predictions = open_store(store.directory).predictions("dense", FOG.split)
+    np.testing.assert_array_equal(predictions.ranked, [ranked for ranked, _ in written])
+    np.testing.assert_array_equal(predictions.probabilities, [shares for _, shares in written])
+    np.testing.assert_array_equal(predictions.labels, np.arange(N) % 4)
+    assert predictions.members == (0, 2)
+    assert predictions.example_ids[3] == "e3"
     assert store.predictions("dense").members == (0, 1, 2)
     assert store.conditions == (FOG,)
     with pytest.raises(
@@ -76,7 +76,7 @@ def test_evaluations_come_back_of_those_that_were_evaluated(store, rng):
         store.predictions("dense", SNOW.split)
 
 
-def test_any_parquet_engine_reads_them_beside_the_others(store, rng):
+def test_any_parquet_engine_reads_them_with_the_others(store, rng):
     evaluate(store, FOG, "dense", 1, rng)
     frame = pq.read_table(store.directory / "predictions", columns=["ranked", "split"]).to_pandas()
     assert frame["split"].value_counts().to_dict() == {"test": 6 * N, "fog-3": N}
@@ -89,18 +89,18 @@ def test_a_flipped_bit_is_noticed_or_changes_nothing(store, rng):
     for position in range(0, len(content), 7):
         path.write_bytes(content[:position] + bytes([content[position] ^ 0x10]) + content[position + 1 :])
         try:
-            found = store.predictions("dense", FOG.split)
+            predictions = store.predictions("dense", FOG.split)
         except InputError:
             noticed += 1
             assert not store.evaluations.is_complete("dense", 0, FOG.split)
         else:
-            np.testing.assert_array_equal(found.ranked[0], ranked)
-            np.testing.assert_array_equal(found.probabilities[0], probabilities)
+            np.testing.assert_array_equal(predictions.ranked[0], ranked)
+            np.testing.assert_array_equal(predictions.probabilities[0], probabilities)
     assert noticed > len(content) / 14
 
 
 @pytest.mark.parametrize("damage", [lambda b: b"", lambda b: b[: len(b) // 2], lambda b: b"PAR1"])
-def test_what_a_full_disk_or_a_crash_left_does_not_count(store, rng, damage):
+def test_a_file_that_a_full_disk_or_a_crash_cut_short_does_not_count(store, rng, damage):
     evaluate(store, FOG, "dense", 0, rng)
     path = store.directory / store.prediction_path("dense", 0, FOG.split)
     path.write_bytes(damage(path.read_bytes()))
@@ -110,7 +110,7 @@ def test_what_a_full_disk_or_a_crash_left_does_not_count(store, rng, damage):
         store.predictions("dense", FOG.split)
 
 
-def test_an_evaluation_is_stale_where_the_member_is_another_model_now(store, rng):
+def test_an_evaluation_is_stale_once_the_members_model_changes(store, rng):
     evaluate(store, FOG, "dense", 0, rng)
     evaluate(store, FOG, "dense", 1, rng)
     save_member(store, "dense", 0, b"weights")  # the same file again
@@ -125,7 +125,7 @@ def test_an_evaluation_is_stale_where_the_member_is_another_model_now(store, rng
 
 
 def test_predictions_that_were_not_made_as_evaluations_do_not_count(store):
-    """Such as a file of the test set that was copied there."""
+    """Such as a copied file of the test set."""
     path = store.directory / store.prediction_path("dense", 0, FOG.split)
     path.parent.mkdir(parents=True)
     path.write_bytes((store.directory / store.prediction_path("dense", 0)).read_bytes())
@@ -134,7 +134,7 @@ def test_predictions_that_were_not_made_as_evaluations_do_not_count(store):
         store.predictions("dense", FOG.split)
 
 
-def test_a_benchmark_set_has_examples_of_its_own(store, rng):
+def test_a_benchmark_set_has_its_own_examples(store, rng):
     with pytest.raises(InputError, match=r"examples: got a file that cannot be read .*imagenet_a.parquet"):
         store.examples(SET.split)
     assert len(missing_evaluations(store, SET)) == 6
@@ -143,7 +143,7 @@ def test_a_benchmark_set_has_examples_of_its_own(store, rng):
     assert len(missing_evaluations(store, SET)) == 5
     assert store.predictions("dense", SET.split).members == (0,)
     store.save_examples(SET.split, np.zeros(3, int), list("abc"), ["a"], [b""] * 3)
-    assert len(missing_evaluations(store, SET)) == 6, "so many examples are not those that were evaluated"
+    assert len(missing_evaluations(store, SET)) == 6, "the number of examples differs from the evaluated ones"
     with pytest.raises(InputError, match="got predictions of 40 examples instead of 3"):
         store.predictions("dense", SET.split)
 
@@ -154,7 +154,7 @@ def test_a_computed_corruption_has_the_test_sets_examples(store):
         store.examples("fog-5")
 
 
-def test_what_is_to_do_goes_by_variants_members_and_what_is_there(store, rng):
+def test_jobs_depend_on_variants_members_and_existing_evaluations(store, rng):
     assert [(job.condition, job.size) for job in condition_jobs(store)] == [(c, 6) for c in STUDY.conditions]
     for variant, member in evaluated_members(store)[:-1]:
         evaluate(store, FOG, variant, member, rng)
@@ -169,7 +169,7 @@ def test_what_is_to_do_goes_by_variants_members_and_what_is_there(store, rng):
     assert ("dense", 1) not in evaluated_members(store)
 
 
-def test_further_conditions_may_be_asked_of_members_that_are_there(store, rng):
+def test_existing_members_may_get_further_conditions(store, rng):
     evaluate(store, FOG, "dense", 0, rng)
     other = dataclasses.replace(STUDY, corruptions=("fog",), severities=(3, 5), benchmarks=(), corrupted_members=1)
     again = Store.create(store.directory, other, {})
@@ -178,9 +178,9 @@ def test_further_conditions_may_be_asked_of_members_that_are_there(store, rng):
     assert open_store(store.directory).study == other
 
 
-def test_a_condition_that_failed_is_kept_with_its_traceback_until_it_is_evaluated(store):
+def test_a_failure_is_recorded_until_the_condition_is_evaluated(store):
     store.evaluations.save_failure(SET.split, "Traceback ...\nValueError: boom")
-    store.evaluations.save_failure("contrast-1", "of a condition that the study has no more")
+    store.evaluations.save_failure("contrast-1", "of a condition that the study no longer has")
     assert store.evaluations.failures() == {SET.split: "Traceback ...\nValueError: boom"}
     store.evaluations.delete_failure(SET.split)
     store.evaluations.delete_failure(FOG.split)

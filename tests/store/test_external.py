@@ -26,7 +26,7 @@ def baseline():
     return population(0, members=4)
 
 
-def test_predictions_come_back_as_they_were_given(tmp_path, baseline):
+def test_predictions_are_read_back_as_they_were_imported(tmp_path, baseline):
     after, fewer = population(1, members=4, hurt=[2]), population(2, members=2, ranks=1)
     import_predictions(tmp_path, baseline, {"int 8": after, "p": fewer}, name="mine", model="LeNet", dataset="photos")
     store = open_store(tmp_path)
@@ -34,12 +34,12 @@ def test_predictions_come_back_as_they_were_given(tmp_path, baseline):
     assert store.study.training is None
     assert [variant.title for variant in store.study.all_variants] == ["baseline", "int 8", "p"]
     for key, expected in zip(store.variants, (baseline, after, fewer), strict=True):
-        found = store.predictions(key)
-        np.testing.assert_array_equal(found.labels, expected.labels)
-        np.testing.assert_array_equal(found.ranked, expected.ranked)
-        np.testing.assert_allclose(found.probabilities, expected.probabilities, rtol=1e-6)
-        assert found.class_names == expected.class_names
-        assert found.example_ids.tolist() == [str(i) for i in expected.example_ids]
+        predictions = store.predictions(key)
+        np.testing.assert_array_equal(predictions.labels, expected.labels)
+        np.testing.assert_array_equal(predictions.ranked, expected.ranked)
+        np.testing.assert_allclose(predictions.probabilities, expected.probabilities, rtol=1e-6)
+        assert predictions.class_names == expected.class_names
+        assert predictions.example_ids.tolist() == [str(i) for i in expected.example_ids]
     assert all(store.is_complete("dense", member) for member in range(4))
 
 
@@ -54,13 +54,13 @@ def test_members_of_one_name_stay_together(tmp_path, baseline):
     after = named(population(1, members=3), ["s5", "s7", "s9"])
     store = import_predictions(tmp_path, before, {"x": after}, name="mine")
     assert store.predictions("dense").members == (0, 1, 2, 3)
-    found = store.predictions("x")
-    assert found.members == (0, 3, 4)
-    np.testing.assert_array_equal(found.top1[1], after.top1[0])
-    assert [store.record("x", member)["name"] for member in found.members] == ["s7", "s5", "s9"]
+    predictions = store.predictions("x")
+    assert predictions.members == (0, 3, 4)
+    np.testing.assert_array_equal(predictions.top1[1], after.top1[0])
+    assert [store.record("x", member)["name"] for member in predictions.members] == ["s7", "s5", "s9"]
 
 
-def test_the_audit_knows_sizes_pairs_groups_and_images(tmp_path, baseline):
+def test_the_audit_uses_sizes_pairs_groups_and_images(tmp_path, baseline):
     facts = pd.DataFrame({"bytes": {"baseline": 400, "x": 100}, "sparsity": {"x": 0.9}, "colour": {"x": 1}})
     groups = pd.DataFrame({"writer": ["w1", "w2"] * 100})
     images = [bytes([i]) for i in range(200)]
@@ -77,7 +77,7 @@ def test_the_audit_knows_sizes_pairs_groups_and_images(tmp_path, baseline):
     assert open_store(tmp_path).study.variant("x").parent == "dense"
 
 
-def test_notes_speak_of_pairs_where_there_are_and_not_of_missing_members(tmp_path, baseline):
+def test_notes_mention_pairs_but_no_missing_members(tmp_path, baseline):
     after = {"x": population(1, members=4), "y": population(2, members=2)}
     store = import_predictions(tmp_path, baseline, after, name="mine", paired=["x"])
     notes = " ".join(StudyAudit.read(store, permutations=0).summary.notes)
@@ -100,12 +100,12 @@ def test_hostile_names_are_titles_and_never_paths(tmp_path, baseline):
         ImportedPredictions("a\nb")
 
 
-def test_the_same_study_is_written_anew_and_another_is_not_touched(tmp_path, baseline):
+def test_the_same_study_is_replaced_and_another_is_not_touched(tmp_path, baseline):
     import_predictions(tmp_path, baseline, {"x": baseline}, name="mine")
     fewer = population(3, members=2)
     import_predictions(tmp_path, baseline, {"x": fewer}, name="mine")
-    found = open_store(tmp_path).predictions("x")
-    np.testing.assert_array_equal(found.ranked, fewer.ranked)
+    predictions = open_store(tmp_path).predictions("x")
+    np.testing.assert_array_equal(predictions.ranked, fewer.ranked)
     for changes in (dict(name="yours"), dict(name="mine", model="another")):
         with pytest.raises(InputError, match=r"holds another study: its .* another directory"):
             import_predictions(tmp_path, baseline, {"x": baseline}, **changes)
@@ -150,12 +150,12 @@ def test_a_directory_that_cannot_be_used(tmp_path, baseline):
         import_predictions(tmp_path / "held", baseline, {"x": baseline}, name="mine")
 
 
-def test_variants_that_differ_in_case_alone_would_share_a_place_on_some_disks(tmp_path, baseline):
+def test_variants_that_differ_only_in_case_are_refused(tmp_path, baseline):
     with pytest.raises(InputError, match="variants that differ"):
         import_predictions(tmp_path / "s", baseline, {"INT8": baseline, "int8": baseline}, name="mine")
 
 
-def test_there_is_nothing_to_run(tmp_path, baseline):
+def test_imported_predictions_cannot_be_run(tmp_path, baseline):
     study = import_predictions(tmp_path, baseline, {"x": baseline}, name="mine").study
     for ask in (lambda: study.planned_training, study.smoke):
         with pytest.raises(

@@ -1,4 +1,4 @@
-"""The store: what counts, what does not, and what a damaged or refused disk does to it."""
+"""The store: what counts, what does not, and damaged or full disks."""
 
 import dataclasses
 import json
@@ -45,7 +45,7 @@ def store(tmp_path, rng):
     return store
 
 
-def test_predictions_come_back_as_they_were_written(store, rng):
+def test_predictions_are_read_back_as_they_were_written(store, rng):
     ranked = np.stack([save(store, "magnitude-0.5", member, rng, sparsity=0.5) for member in (0, 2)])
     predictions = open_store(store.directory).predictions("magnitude-0.5")
     np.testing.assert_array_equal(predictions.ranked, ranked)
@@ -66,7 +66,7 @@ def test_any_parquet_engine_reads_the_predictions(store):
 
 
 @pytest.mark.parametrize("damage", ["truncate", "flip", "remove"])
-def test_a_damaged_prediction_file_does_not_count_and_says_what_mends_it(store, damage):
+def test_a_damaged_prediction_file_does_not_count_and_the_error_names_the_remedy(store, damage):
     path = store.directory / store.prediction_path("dense", 1)
     content = path.read_bytes()
     if damage == "truncate":
@@ -104,7 +104,7 @@ def seal(store):
         return examples_seal(file)
 
 
-def test_a_seal_stands_for_what_people_see(store):
+def test_a_seal_changes_with_what_is_displayed(store):
     def saved(labels=LABELS, names="abcd", image=b"png", groups=None):
         ids = [f"e{i}" for i in range(40)]
         store.save_examples("test", labels, ids, list(names), [*[b"png"] * 39, image], groups)
@@ -114,7 +114,7 @@ def test_a_seal_stands_for_what_people_see(store):
     assert len({saved(), saved(LABELS[::-1]), saved(names="abce"), saved(image=b"jpg"), saved(image=b"")}) == 5
 
 
-def test_images_that_were_exchanged_are_noticed(store):
+def test_exchanged_images_are_noticed(store):
     path = store.directory / "examples/test.parquet"
     table = pq.read_table(path)
     pq.write_table(table.set_column(2, "image", [[b"jpg"] * 40]).replace_schema_metadata(table.schema.metadata), path)
@@ -138,7 +138,7 @@ def with_photographs(store):
     return store.directory / "examples/test.parquet"
 
 
-def test_images_are_read_in_any_order_from_their_row_groups_alone(store):
+def test_images_are_read_in_any_order_from_their_row_groups_only(store):
     path = with_photographs(store)
     assert pq.ParquetFile(path).num_row_groups > 3
     assert store.images("test", [39, 0, 7, 0]) == [PHOTOGRAPHS[i] for i in (39, 0, 7, 0)]
@@ -168,7 +168,7 @@ def test_a_flipped_byte_of_the_images_is_noticed_or_changes_nothing(store):
 
 
 @pytest.mark.parametrize("positions", [[40], [0, -1]])
-def test_images_that_are_not_there(store, positions):
+def test_missing_images(store, positions):
     with pytest.raises(InputError, match=r"positions: got .*, expected 0 to 39 of the examples in .*test.parquet"):
         store.images("test", positions)
     with pytest.raises(InputError, match=r"examples: got a file that cannot be read \(No such file.*other.parquet"):
@@ -198,7 +198,7 @@ def with_groups(store, groups=GROUPS):
     return store
 
 
-def test_groups_come_back_as_they_were_written(store):
+def test_groups_are_read_back_as_they_were_written(store):
     assert store.examples().attrs["groups"] == []
     before = store.examples()
     after = with_groups(store).examples()
@@ -211,7 +211,7 @@ def test_groups_come_back_as_they_were_written(store):
 
 
 def test_examples_of_a_store_without_groups_still_open(store):
-    """As written before there were groups."""
+    """As older versions wrote it."""
     path = store.directory / "examples/test.parquet"
     table = pq.read_table(path)
     notes = {key: value for key, value in table.schema.metadata.items() if b"groups" not in key}
@@ -230,7 +230,7 @@ def test_a_changed_group_is_noticed(store):
     assert store.predictions("dense").num_examples == 40  # which rests on labels and ids alone
 
 
-def test_facts_about_classes_come_back_and_damage_is_noticed(store):
+def test_facts_about_classes_are_read_back_and_damage_is_noticed(store):
     assert store.table("classes") is None
     facts = pd.DataFrame({"class": ["a", "b", "c", "<d>"], "train_examples": [3, 4, 5, 6], "entropy_bits": [0.1] * 4})
     store.save_table("classes", facts)
@@ -245,9 +245,9 @@ def test_predictions_without_probabilities(store, rng):
     save(store, "dense", 0, rng)
     ranked = rng.permuted(np.tile(np.arange(4), (40, 1)), axis=1)[:, :2]
     store.save_member("dense", 1, {store.prediction_path("dense", 1): prediction_bytes(RankedClasses(ranked))}, {})
-    found = store.predictions("dense")
-    assert found.probabilities is None
-    np.testing.assert_array_equal(found.ranked[1], ranked)
+    predictions = store.predictions("dense")
+    assert predictions.probabilities is None
+    np.testing.assert_array_equal(predictions.ranked[1], ranked)
 
 
 def test_a_member_without_its_model_file_does_not_count(store):
@@ -274,7 +274,7 @@ def test_a_record_that_names_no_files_does_not_count(store, files):
     assert store.failures() == {}
 
 
-def test_a_failure_is_kept_with_its_traceback_until_the_member_is_made(store, rng):
+def test_a_failure_is_recorded_with_its_traceback_until_the_member_is_made(store, rng):
     store.save_failure("magnitude-0.5", 1, "Traceback ...\nValueError: boom")
     assert store.failures() == {("magnitude-0.5", 1): "Traceback ...\nValueError: boom"}
     assert store.members("magnitude-0.5") == ()
@@ -295,7 +295,7 @@ def test_the_population_may_grow_and_nothing_else_may_change(store):
         Store.create(store.directory, other, {})
 
 
-def test_a_study_without_members_gives_way(tmp_path):
+def test_a_study_without_members_is_replaced(tmp_path):
     import dataclasses
 
     Store.create(tmp_path, dataclasses.replace(STUDY, model="misspelt", population=9), {})
@@ -303,7 +303,7 @@ def test_a_study_without_members_gives_way(tmp_path):
     assert open_store(tmp_path).study == STUDY
 
 
-def test_what_is_not_there(store, tmp_path):
+def test_missing_files_are_one_line(store, tmp_path):
     with pytest.raises(InputError, match=r"variant: got 'int8', expected dense, magnitude-0\.5"):
         store.predictions("int8")
     with pytest.raises(InputError, match="without a complete member"):
@@ -321,7 +321,7 @@ def test_what_is_not_there(store, tmp_path):
         store.examples("train")
 
 
-def test_what_a_killed_writer_left_is_removed(store):
+def test_unfinished_files_of_a_killed_writer_are_removed(store):
     left = store.directory / "members/dense/000/.member.json.4242.part"
     left.write_text("{")
     Store.create(store.directory, STUDY, {})

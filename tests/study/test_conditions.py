@@ -30,26 +30,28 @@ def test_a_condition_is_its_plain_tuple():
     ],
 )  # fmt: skip
 def test_benchmark_sets_by_name(name, condition, split):
-    found = benchmark_condition(name)
-    assert found == condition
-    assert found.split == split
-    assert not found.is_computed
-    assert found.dataset == name
+    benchmark = benchmark_condition(name)
+    assert benchmark == condition
+    assert benchmark.split == split
+    assert not benchmark.is_computed
+    assert benchmark.dataset == name
 
 
 @given(st.sampled_from([*CORRUPTIONS]), st.sampled_from([*CORRUPTIONS]), st.integers(1, 5), st.integers(1, 5))
-def test_conditions_have_splits_of_their_own_that_are_file_names(first, second, low, high):
-    here = all_conditions([first], [low], [f"cifar10_corrupted/{second}_{high}", "imagenet_a", "mnist_corrupted/fog"])
-    assert here[0].is_computed
-    splits = [condition.split for condition in here]
+def test_every_condition_has_its_own_split_which_is_a_file_name(first, second, low, high):
+    conditions = all_conditions(
+        [first], [low], [f"cifar10_corrupted/{second}_{high}", "imagenet_a", "mnist_corrupted/fog"]
+    )
+    assert conditions[0].is_computed
+    splits = [condition.split for condition in conditions]
     assert len(set(splits)) == len(splits) == 4
     assert all(re.fullmatch(r"[\w.\-]+", split) for split in splits)
     assert "test" not in splits
 
 
 def test_every_severity_of_a_corruption_then_the_sets():
-    found = all_conditions(["snow", "fog"], [5, 1], ["imagenet_a", "imagenet2012_corrupted/*"])
-    assert found == (("snow", 5), ("snow", 1), ("fog", 5), ("fog", 1), ("imagenet_a", 0))
+    conditions = all_conditions(["snow", "fog"], [5, 1], ["imagenet_a", "imagenet2012_corrupted/*"])
+    assert conditions == (("snow", 5), ("snow", 1), ("fog", 5), ("fog", 1), ("imagenet_a", 0))
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Descriptions: stable keys, JSON both ways, seeds, and what they refuse."""
+"""Studies: stable keys, JSON both ways, seeds, and invalid settings."""
 
 import dataclasses
 import json
@@ -27,7 +27,7 @@ def test_json_both_ways_through_text():
     assert Study.from_json(json.loads(json.dumps(study.to_json()))) == study
 
 
-def test_titles_are_worked_out_once_and_leave_the_study_what_it_is():
+def test_titles_are_computed_once_and_do_not_change_the_study():
     study = a_study()
     fresh = Study.from_json(study.to_json())
     assert study.titles is study.titles
@@ -38,7 +38,7 @@ def test_titles_are_worked_out_once_and_leave_the_study_what_it_is():
     assert list(other.titles) == ["dense", study.variants[0].key]
 
 
-def test_keys_are_stable_and_say_what_deviates():
+def test_keys_are_stable_and_name_the_changed_settings():
     assert [v.key for v in a_study().all_variants] == [
         "dense",
         "magnitude-0.5-layers=conv1",
@@ -57,7 +57,7 @@ def test_seeds_differ_between_members_and_variants_and_ignore_the_rest():
     assert a_study(seed=1).member_seed("dense", 0) != study.member_seed("dense", 0)
 
 
-def test_smoke_is_small_and_has_one_level_of_every_technique():
+def test_smoke_is_small_and_has_one_level_of_every_pruning_method():
     levels = (Pruned(0.5), Pruned(0.9), Pruned(0.9, scope="global"), *rounds(3, 0.2), Quantized("int8"))
     smoke = a_study(variants=levels, smoke_options={"width": 1}, retraining=Training(epochs=9)).smoke()
     assert (smoke.population, smoke.training.steps, smoke.limit) == (2, 8, 256)
@@ -66,9 +66,9 @@ def test_smoke_is_small_and_has_one_level_of_every_technique():
     assert smoke.variants == (levels[0], levels[2], levels[3], levels[-1])
 
 
-def test_conditions_are_part_of_the_study_and_bind_no_member():
-    asked = {"corruptions": ("fog", "snow"), "severities": (1, 3, 5), "benchmarks": ("imagenet_a",)}
-    study = a_study(**asked, corrupted_members=2, corrupted_variants=("int8",))
+def test_conditions_are_part_of_the_study_and_may_change():
+    conditions = {"corruptions": ("fog", "snow"), "severities": (1, 3, 5), "benchmarks": ("imagenet_a",)}
+    study = a_study(**conditions, corrupted_members=2, corrupted_variants=("int8",))
     assert Study.from_json(json.loads(json.dumps(study.to_json()))) == study
     assert study.conditions == (
         *(("fog", 1), ("fog", 3), ("fog", 5)),
@@ -79,7 +79,7 @@ def test_conditions_are_part_of_the_study_and_bind_no_member():
     assert a_study().difference(study) is None
     assert a_study(seed=1).difference(study) == "its seed is 1, not 0"
     assert a_study(corruptions=["fog"]).corruptions == ("fog",)
-    old = {name: value for name, value in a_study().to_json().items() if name not in {*asked, "corrupted_members"}}
+    old = {name: value for name, value in a_study().to_json().items() if name not in {*conditions, "corrupted_members"}}
     assert Study.from_json(old) == a_study()
 
 
