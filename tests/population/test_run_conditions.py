@@ -82,7 +82,7 @@ def test_a_second_run_does_nothing_and_damage_is_repaired(copied, monkeypatch):
     for name, damage in (("dense", lambda b: b[: len(b) // 2]), ("int8", lambda b: b[:99] + bytes(4) + b[103:])):
         path = copied.directory / copied.prediction_path(name, 1, "fog-5")
         path.write_bytes(damage(path.read_bytes()))
-        with pytest.raises(InputError, match="is damaged"):
+        with pytest.raises(InputError, match="got a damaged file"):
             copied.predictions(name, "fog-5")
     run(STUDY, copied.directory, workers=1)
     assert contents(copied.directory) == written
