@@ -1,0 +1,151 @@
+"""Intervals over images and members: against a bootstrap of both, against formulas, and for their coverage."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from tfaudit.errors import InputError
+from tfaudit.stats.two_way import group_changes
+
+
+def study(rng, members, images, *, paired):
+    """Draw a study of heterogeneous images: booleans before and after, `(K, N)` each."""
+    difficulty, harm = rng.normal(1.2, 1.5, images), 0.4 + rng.normal(0, 0.6, images)
+
+    def strength():
+        return difficulty + rng.normal(0, 0.15, members)[:, None] + rng.normal(0, 0.5, (members, images))
+
+    noise = rng.logistic(size=(members, images))
+    before = strength()
+    if paired:
+        drift = rng.normal(0, 0.1, members)[:, None] + rng.normal(0, 0.3, (members, images))
+        return before + noise > 0, before + noise - harm - drift > 0
+    return before + noise > 0, strength() - harm + rng.logistic(size=(members, images)) > 0
+
+
+def bootstrap(before, after, groups, *, paired, rng, times=2000):
+    """Standard errors of both changes of group 0 by the pigeonhole bootstrap: members and images resampled apart."""
+    changes = []
+    for _ in range(times):
+        first = rng.integers(len(before), size=len(before))
+        second = first if paired else rng.integers(len(after), size=len(after))
+        weights = np.concatenate(
+            [rng.choice(np.flatnonzero(groups == g), (groups == g).sum()) for g in np.unique(groups)]
+        )
+        differences = after[second].mean(0)[weights] - before[first].mean(0)[weights]
+        own = differences[groups[weights] == 0].mean()
+        changes.append((own, own - differences.mean()))
+    return np.std(changes, axis=0)
+
+
+def residual_variance(values):
+    """Variance of the mean of `(K, N)` that the interaction of members and images contributes."""
+    residuals = values - values.mean(0) - values.mean(1, keepdims=True) + values.mean()
+    members, images = values.shape
+    return np.square(residuals).sum() / ((members - 1) * (images - 1)) / (members * images)
+
+
+@pytest.mark.parametrize("paired", [True, False])
+@pytest.mark.parametrize(("members", "images"), [(30, 60), (15, 400)])
+def test_widths_are_those_of_the_pigeonhole_bootstrap(members, images, paired, rng):
+    """The bootstrap counts the interaction of images and members three times (Owen 2007), which is taken off here."""
+    before, after = study(rng, members, 3 * images, paired=paired)
+    groups = np.arange(3 * images) % 3
+    changes = group_changes(before, after, groups, 3, paired=paired)
+    own, relative = bootstrap(before, after, groups, paired=paired, rng=rng)
+    sides = [after[:, groups == 0].astype(float), before[:, groups == 0].astype(float)]
+    sides = [sides[0] - sides[1]] if paired else sides
+    expected = np.sqrt(own**2 - 2 * sum(map(residual_variance, sides)))
+    quantile = stats.norm.ppf(0.975)  # degrees of freedom are many here
+    assert (changes.high[0] - changes.change[0]) / quantile == pytest.approx(expected, rel=0.1)
+    assert 0.7 < (changes.relative_high[0] - changes.relative[0]) / quantile / relative < 1.1
+
+
+def test_one_model_a_side_is_the_interval_of_a_mean(rng):
+    before, after = rng.random((1, 300)) < 0.9, rng.random((1, 300)) < 0.8
+    changes = group_changes(before, after, np.zeros(300, int), 1, paired=True)
+    differences = after[0].astype(float) - before[0]
+    low, high = stats.t.interval(0.95, 299, differences.mean(), stats.sem(differences))
+    assert (changes.low[0], changes.high[0]) == pytest.approx((low, high))
+
+
+def test_images_without_variance_leave_the_members(rng):
+    """Where all images of a member are alike, the interval is that of Student over the members."""
+    right = rng.random((6, 1)) < 0.5
+    before, after = np.ones((6, 40), bool), np.repeat(right, 40, axis=1)
+    changes = group_changes(before, after, np.zeros(40, int), 1, paired=True)
+    low, high = stats.t.interval(0.95, 5, right.mean() - 1, stats.sem(right[:, 0].astype(float)))
+    assert (changes.low[0], changes.high[0]) == pytest.approx((low, high))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**31), st.booleans(), st.integers(2, 5), st.integers(1, 4))
+def test_invariants(seed, paired, members, groups_count):
+    rng = np.random.default_rng(seed)
+    before, after = study(rng, members, 24, paired=paired)
+    groups = rng.integers(groups_count, size=24)
+    options = {"count": groups_count, "paired": paired}
+    changes = group_changes(before, after, groups, **options)
+    order, shuffled = rng.permutation(members), rng.permutation(24)
+    again = group_changes(before[order][:, shuffled], after[order][:, shuffled], groups[shuffled], **options)
+    swapped = group_changes(after, before, groups, **options)
+    for name in ("change", "low", "high", "relative", "relative_low", "relative_high"):
+        np.testing.assert_allclose(getattr(again, name), getattr(changes, name), atol=1e-12)
+    np.testing.assert_allclose(swapped.low, -changes.high, atol=1e-12)
+    sizes = np.bincount(groups, minlength=groups_count)
+    assert np.nansum(sizes * changes.relative) == pytest.approx(0, abs=1e-9)
+    assert (np.isnan(changes.low) == (sizes < 2)).all()
+    if groups_count == 1:
+        np.testing.assert_allclose([changes.relative_low[0], changes.relative_high[0]], 0, atol=1e-12)
+
+
+def test_nothing_changes_nothing_varies():
+    right = np.random.default_rng(0).random((3, 20)) < 0.7
+    changes = group_changes(right, right, np.arange(20) % 2, 2, paired=True)
+    assert not changes.low.any()
+    assert not changes.high.any()
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "groups", "paired", "message"),
+    [
+        (
+            np.ones((2, 3)),
+            np.ones((2, 4)),
+            np.zeros(3, int),
+            True,
+            r"got shapes \(2, 3\), \(2, 4\) and \(3,\), expected",
+        ),
+        (np.ones((2, 3)), np.ones((3, 3)), np.zeros(3, int), True, "got 2 and 3 members, expected as many in pairs"),
+        (np.ones((1, 3)), np.ones((3, 3)), np.zeros(3, int), False, "got 1 and 3 members"),
+    ],
+)
+def test_bad_input(before, after, groups, paired, message):
+    with pytest.raises(InputError, match=message):
+        group_changes(before, after, groups, 1, paired=paired)
+    with pytest.raises(InputError, match=r"confidence: got 1, expected a level in \(0, 1\)"):
+        group_changes(np.ones((1, 2)), np.ones((1, 2)), np.zeros(2, int), 1, paired=True, confidence=1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("paired", [True, False])
+@pytest.mark.parametrize(("members", "images"), [(2, 50), (5, 50), (30, 50), (30, 500)])
+def test_intervals_cover_the_change_on_new_images_with_new_members(members, images, paired):
+    """Standard error 1.1 points in 400 studies. Welch's interval, which treats images as fixed, covers less."""
+    rng = np.random.default_rng(7)
+    truths = [np.subtract(*[side.mean() for side in study(rng, 50, 4000, paired=paired)[::-1]]) for _ in range(60)]
+    truth, covered, fixed = np.mean(truths), [], []
+    for _ in range(400):
+        before, after = study(rng, members, images, paired=paired)
+        changes = group_changes(before, after, np.zeros(images, int), 1, paired=paired)
+        covered.append(changes.low[0] <= truth <= changes.high[0])
+        if (members, images) == (30, 50):
+            test = stats.ttest_rel if paired else stats.ttest_ind
+            options = {} if paired else {"equal_var": False}
+            interval = test(after.mean(1), before.mean(1), **options).confidence_interval()
+            fixed.append(interval.low <= truth <= interval.high)
+    assert 0.92 <= np.mean(covered) <= 0.995  # two members leave few degrees of freedom: wider
+    if fixed:
+        assert np.mean(fixed) < 0.9

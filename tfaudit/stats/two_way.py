@@ -1,0 +1,174 @@
+"""Changes of accuracy with confidence intervals over images and members: two-way clustered standard errors.
+
+Members and images are both samples. An interval that treats the images as fixed covers the change on *new* images of a
+class far too rarely: in 48 % of simulated studies with 30 members and 50 images, where 95 % are claimed. Here the
+variance is that of the images plus that of the members minus their overlap, and never below either of the two [C].
+"""
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+from scipy import special
+
+from tfaudit.errors import InputError, require
+
+__all__ = ["GroupChanges", "group_changes"]
+
+
+@dataclasses.dataclass(frozen=True)
+class GroupChanges:
+    """Changes of accuracy of G groups of images, and relative to all images. Arrays are `(G,)` float64 shares.
+
+    Attributes:
+        change: mean accuracy after minus before; NaN for a group without images.
+        low: lower end of its confidence interval; NaN for a group with fewer than two images.
+        high: upper end.
+        relative: change minus the change over all images.
+        relative_low: lower end of its confidence interval.
+        relative_high: upper end.
+        confidence: level of the intervals, in (0, 1).
+    """
+
+    change: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    relative: np.ndarray
+    relative_low: np.ndarray
+    relative_high: np.ndarray
+    confidence: float
+
+
+def group_changes(
+    before: np.ndarray, after: np.ndarray, groups: np.ndarray, count: int, *, paired: bool, confidence: float = 0.95
+) -> GroupChanges:
+    """Compute the change of accuracy of each group of images, with intervals over images and members.
+
+    With one member on each side the images are the only sample.
+
+    Args:
+        before: `(K0, N)` booleans, whether member k of the baseline is right on image i.
+        after: `(K1, N)` booleans of the compressed population; K1 = K0 where paired.
+        groups: `(N,)` integers, the group of each image from 0 to G - 1, such as its class.
+        count: G.
+        paired: whether member k of `after` was made from member k of `before`.
+        confidence: level of the intervals, in (0, 1).
+
+    Raises:
+        InputError: shapes that do not agree, a single member on one side only, or a level outside (0, 1).
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> before, after = rng.random((5, 400)) < 0.9, rng.random((5, 400)) < 0.7
+        >>> changes = group_changes(before, after, np.arange(400) % 2, 2, paired=False)
+        >>> changes.change.round(2), changes.low.round(2), changes.high.round(2)
+        (array([-0.18, -0.21]), array([-0.21, -0.26]), array([-0.14, -0.16]))
+    """
+    require(0 < confidence < 1, "confidence", confidence, "a level in (0, 1)")
+    before, after, groups = np.asarray(before, bool), np.asarray(after, bool), np.asarray(groups)
+    if before.ndim != 2 or after.ndim != 2 or before.shape[1:] != after.shape[1:] or groups.shape != before.shape[1:]:
+        shapes = f"shapes {before.shape}, {after.shape} and {groups.shape}"
+        raise InputError("before, after, groups", shapes, "(K0, N), (K1, N) and (N,)")
+    if len(before) != len(after) and (paired or 1 in (len(before), len(after))):
+        sizes_in_words = f"{len(before)} and {len(after)} members"
+        raise InputError("before, after", sizes_in_words, "as many in pairs, else 2 or more or 1 on both sides")
+    sizes = np.bincount(groups, minlength=count).astype(float)
+    images = after.mean(0) - before.mean(0)
+    if paired:
+        samples = [_Sample(after.astype(np.int8) - before.astype(np.int8), groups, sizes)]
+    else:
+        samples = [_Sample(after, groups, sizes), _Sample(before, groups, sizes)]
+    with np.errstate(divide="ignore", invalid="ignore"):  # groups without images
+        change = np.bincount(groups, images, count) / sizes
+    overall = images.mean()
+    spread = _image_variance(images, groups, sizes, change)
+    margin, relative_margin = (
+        _margin(sizes, spread, samples, relative=relative, confidence=confidence) for relative in (False, True)
+    )
+    relative = change - overall
+    return GroupChanges(
+        change,
+        change - margin,
+        change + margin,
+        relative,
+        relative - relative_margin,
+        relative + relative_margin,
+        confidence,
+    )
+
+
+class _Sample:
+    """Moments of K members on N images in G groups.
+
+    Attributes:
+        members: K.
+        means: `(K, G)` mean of each member in each group.
+        overall: `(K,)` mean of each member over all images.
+        residual: `(G,)` mean square of the residuals of images by members, per member; 0 for a single member.
+    """
+
+    def __init__(self, values: np.ndarray, groups: np.ndarray, sizes: np.ndarray) -> None:
+        self.members, count = len(values), len(sizes)
+        sums = np.stack([np.bincount(groups, row, count) for row in values])
+        images = values.mean(0)
+        squares = np.bincount(groups, np.square(values.astype(np.int8)).sum(0), count)
+        self.overall = sums.sum(1) / sizes.sum()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            self.means = sums / sizes
+            centre = self.means.mean(0)
+            total = squares - self.members * sizes * centre**2
+            of_members = sizes * np.square(self.means - centre).sum(0)
+            of_images = self.members * (np.bincount(groups, images**2, count) - sizes * centre**2)
+            freedom = max(self.members - 1, 1) * np.maximum(sizes - 1, 1)
+        left = np.maximum(total - of_members - of_images, 0.0) / freedom / self.members
+        self.residual = np.nan_to_num(left) if self.members > 1 else np.zeros(count)
+
+    def variances(self, relative: bool) -> np.ndarray:
+        """Return the variance `(G,)` of the mean over the members, of each group or against all images."""
+        means = self.means - self.overall[:, None] if relative else self.means
+        return means.var(0, ddof=1) / self.members
+
+
+def _image_variance(images: np.ndarray, groups: np.ndarray, sizes: np.ndarray, change: np.ndarray) -> np.ndarray:
+    """Return the variance over the images of each group; a group of one image gets that over all images."""
+    squares = np.bincount(groups, np.square(images - np.nan_to_num(change)[groups]), len(sizes))
+    everywhere = images.var(ddof=1) if len(images) > 1 else 0.0
+    return np.where(sizes > 1, squares / np.maximum(sizes - 1, 1), everywhere)
+
+
+def _margin(
+    sizes: np.ndarray, spread: np.ndarray, samples: Sequence[_Sample], *, relative: bool, confidence: float
+) -> np.ndarray:
+    """Return half the width `(G,)` of the interval; NaN for a group with fewer than two images."""
+    residual = np.sum([sample.residual for sample in samples], axis=0)
+    freedom = np.maximum(sizes - 1, 1)
+    of_images, unevenness = _weighted(spread, sizes, relative), _weighted(spread, sizes, relative, freedom)
+    overlap = _weighted(residual, sizes, relative)
+    of_members = np.zeros(len(sizes))
+    for sample in samples:
+        if sample.members > 1:
+            variance = sample.variances(relative)
+            of_members = of_members + variance
+            unevenness = unevenness + variance**2 / (sample.members - 1)
+    variance = np.maximum(of_images + of_members - overlap, np.maximum(of_images, of_members))
+    total = of_images + of_members
+    with np.errstate(divide="ignore", invalid="ignore"):
+        df = total**2 / unevenness  # Satterthwaite
+    df = np.where(total > 0, df, 1.0)
+    margin = special.stdtrit(df, (1 + confidence) / 2) * np.sqrt(variance)
+    return np.where(sizes > 1, margin, np.nan)
+
+
+def _weighted(variance: np.ndarray, sizes: np.ndarray, relative: bool, freedom: np.ndarray | None = None) -> np.ndarray:
+    """Return the variance `(G,)` of a weighted sum of independent images, whose variance depends on their group.
+
+    The weight of an image is 1 / size in its own group, less 1 / N for all images where the change is relative. With
+    `freedom`, the sum over groups of the squared parts by their degrees of freedom instead, for Satterthwaite.
+    """
+    total = sizes.sum()
+    own = 1 / np.maximum(sizes, 1) - (1 / total if relative else 0.0)
+    others = 1 / total if relative else 0.0
+    parts, background = sizes * own**2 * variance, sizes * others**2 * variance
+    if freedom is not None:
+        parts, background = parts**2 / freedom, background**2 / freedom
+    return parts + background.sum() - background
