@@ -1,4 +1,4 @@
-"""The rooms of the package: every import points down, none runs in a circle."""
+"""The house: imports point down and never run in a circle, errors have one form, tests mirror the rooms."""
 
 import ast
 from collections.abc import Iterator
@@ -67,3 +67,25 @@ def test_no_imports_run_in_a_circle():
             TopologicalSorter(graph).prepare()
         except CycleError as problem:
             raise AssertionError(" -> ".join(problem.args[1])) from None
+
+
+def test_every_input_error_says_what_it_got_and_what_it_expected():
+    for place in modules().values():
+        for node in ast.walk(ast.parse(place.read_text())):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "InputError":
+                passed_on = any(isinstance(argument, ast.Starred) for argument in node.args)
+                assert passed_on or len(node.args) + len(node.keywords) == 3, f"{place}:{node.lineno}"
+
+
+def test_tests_share_builders_and_fixtures_and_import_no_other_test():
+    for place in ROOT.glob("tests/**/*.py"):
+        for node in ast.walk(ast.parse(place.read_text())):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tests."):
+                last = node.module.rpartition(".")[2]
+                assert last != "conftest", place
+                assert not last.startswith("test_"), place
+
+
+def test_tests_stand_in_the_rooms_of_what_they_test():
+    rooms = {place.name for place in [*ROOT.glob("tfaudit/*/"), ROOT / "app", ROOT / "recipes"] if place.is_dir()}
+    assert {place.name for place in ROOT.glob("tests/*/")} - {"builders", "__pycache__"} <= rooms

@@ -24,13 +24,11 @@ class InputError(ValueError):
         tfaudit.errors.InputError: images: got 20 images, expected 10, one per label
     """
 
-    def __init__(self, argument: str, got: str | None = None, expected: str | None = None) -> None:
+    def __init__(self, argument: str, got: str, expected: str) -> None:
         super().__init__(argument, got, expected)
         self.argument, self.got, self.expected = argument, got, expected
 
     def __str__(self) -> str:
-        if self.got is None:
-            return self.argument
         return f"{self.argument}: got {self.got}, expected {self.expected}"
 
 

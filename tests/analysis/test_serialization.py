@@ -19,8 +19,8 @@ from hypothesis.extra import numpy as npst
 from hypothesis.extra import pandas as pdst
 
 import tfaudit.audit
-from tests.audit.factors.test_regression import SPARSE, TABLE
 from tests.builders.equality import require_equal
+from tests.builders.factor_tables import SPARSE, TABLE
 from tests.builders.populations import population
 from tfaudit.analysis.serialization import pack, unpack
 from tfaudit.audit.attributes import attributes
