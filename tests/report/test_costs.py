@@ -29,3 +29,12 @@ def test_measured_figures_stand_beside_the_accuracy(tmp_path):
     assert shown["of dense"] == ("1.00", "0.75", "0.50")
     assert [figure.name for figure in section.figures] == ["costs"]
     assert not section.notes
+
+
+def test_counted_and_not_timed_has_no_chart(tmp_path):
+    store = make_study(tmp_path)
+    counted = {"parameters": [100, 100, 98], "zeros": [0, 90, 2], "flops": [2e6, 2e6, 2e6]}
+    store.save_table("costs", costs(**counted, effective_flops=[2e6, 2e5, 2e6]))
+    section = sections_of(store)["costs"]
+    assert not section.figures
+    assert section.notes[0].startswith("Latency was not measured")

@@ -30,7 +30,8 @@ def costs_section(study_audit: StudyAudit) -> Section | None:
         return None
     table["accuracy"] = table["variant"].map(study_audit.summary.table.set_index("variant")["top1"])
     timed = "latency_1_ms" in table and bool(table["latency_1_ms"].notna().any())
-    chart = [Figure("costs", cost_chart(table), "Latency with quartiles, and accuracy, of every variant.")] * timed
+    description = "Latency with quartiles, and accuracy, of every variant."
+    figures = (Figure("costs", cost_chart(table), description),) if timed else ()
     names = ("title", "accuracy", *OPERATIONS, *BYTES, *LATENCIES * timed)
     return Section(
         "costs",
@@ -38,7 +39,7 @@ def costs_section(study_audit: StudyAudit) -> Section | None:
         "What does compression save in weights, operations, bytes and, where it was measured, latency of TensorFlow "
         "Lite on this machine?",
         "[F] A",
-        tuple(chart),
+        figures,
         (ReportTable.of("Costs", table, names, "costs"),),
         () if timed else (f"Latency was not measured; `tfaudit cost {data.store.directory.name}` measures it.",),
     )
