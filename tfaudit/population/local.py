@@ -42,7 +42,7 @@ def run_jobs(directory: Path, jobs: Sequence[Job], workers: int) -> Generator[Ev
     Raises:
         InputError: no job can succeed: bad input, or a disk that is full or cannot be written.
     """
-    waiting = list(jobs)
+    waiting: list[Job] = list(jobs)
     undone = {job.order for job in jobs}
     failures: dict[Order, int] = {}
     failed: dict[Order, Job] = {}
