@@ -42,7 +42,7 @@ def run_jobs(directory: Path, jobs: Sequence[Job], workers: int) -> Generator[Ev
     Raises:
         InputError: no job can succeed: bad input, or a disk that is full or cannot be written.
     """
-    waiting: list[Job] = list(jobs)
+    waiting = list(jobs)
     undone = {job.order for job in jobs}
     failures: dict[Order, int] = {}
     failed: dict[Order, Job] = {}
@@ -53,9 +53,9 @@ def run_jobs(directory: Path, jobs: Sequence[Job], workers: int) -> Generator[Ev
             selector.register(worker.answers, selectors.EVENT_READ, worker)
         busy: dict[_Worker, Job] = {}
         while waiting or busy:
-            for job in [job for job in waiting if job.needs in failed]:
-                waiting.remove(job)
-                yield Event("failed", job, f"its parent, {failed[cast(Order, job.needs)].name}, failed")
+            for orphan in [job for job in waiting if job.needs in failed]:
+                waiting.remove(orphan)
+                yield Event("failed", orphan, f"its parent, {failed[cast(Order, orphan.needs)].name}, failed")
             ready = [job for job in waiting if job.needs not in undone]
             for worker, job in zip(idle[:], ready, strict=False):
                 idle.remove(worker)
