@@ -33,13 +33,8 @@ class Predictions:
 
     Example:
         >>> predictions = Predictions([0, 1, 1], [[[0], [1], [0]], [[0], [0], [0]]])
-        >>> predictions.accuracy()
-        array([0.66666667, 0.33333333])
-        >>> predictions.recall()
-        array([[1. , 0.5],
-               [1. , 0. ]])
-        >>> predictions.modal()
-        array([0, 0, 0])
+        >>> predictions.recall().tolist(), predictions.modal().tolist()
+        ([[1.0, 0.5], [1.0, 0.0]], [0, 0, 0])
     """
 
     def __init__(
@@ -67,7 +62,7 @@ class Predictions:
         if any((self.ranked[..., i] == self.ranked[..., j]).any() for i, j in pairs):
             raise InputError("ranked", "a class twice for one example", "different classes")
         self.probabilities = None if probabilities is None else _probabilities(probabilities, self.ranked.shape)
-        self.example_ids = np.arange(count) if example_ids is None else np.asarray(example_ids)
+        self.example_ids = frozen(np.arange(count) if example_ids is None else np.asarray(example_ids))
         if self.example_ids.shape != (count,):
             raise InputError("example_ids", f"shape {self.example_ids.shape}", f"({count},)")
         if len(np.unique(self.example_ids)) != count:
@@ -75,9 +70,6 @@ class Predictions:
         self.members = tuple(range(len(self.ranked)) if members is None else members)
         if len(self.members) != len(self.ranked):
             raise InputError("members", f"{len(self.members)} names", f"{len(self.ranked)}, one per member")
-        for array in (self.labels, self.ranked, self.probabilities, self.example_ids):
-            if array is not None:
-                array.flags.writeable = False
         # Every comparison with a baseline needs these.
         self._correct: dict[int, np.ndarray] = {}
         self._modal: dict[str, np.ndarray] = {}
@@ -88,12 +80,9 @@ class Predictions:
 
         Args:
             labels: `(N,)` integers.
-            scores: `(K, N, C)` or `(N, C)` floats.
+            scores: `(K, N, C)` or `(N, C)` finite floats; others raise `InputError`.
             k: number of ranks; at most C are stored.
             **names: `class_names`, `example_ids`, `members`.
-
-        Raises:
-            InputError: scores that are not finite, or of another shape.
 
         Example:
             >>> Predictions.from_scores([1], [[0.2, 0.8]]).ranked
@@ -181,12 +170,8 @@ class Predictions:
     def modal(self, ties: str = "lowest") -> np.ndarray:
         """Return the `(N,)` modal labels: the class that most members predict, [F] 2.3.
 
-        Args:
-            ties: which of the most frequent classes wins: "lowest" or "highest" class index, or "confidence", the
-                highest mean probability (a class outside a member's stored ranks counts 0 for that member).
-
-        Raises:
-            InputError: unknown `ties`, or "confidence" without probabilities.
+        Of the most frequent classes wins the one of the "lowest" or "highest" index, or by "confidence" the one of the
+        highest mean probability (a class outside a member's stored ranks counts 0 for that member).
         """
         require(ties in TIES, "ties", ties, ", ".join(TIES))
         if ties not in self._modal:
@@ -230,9 +215,9 @@ def frozen(array: np.ndarray) -> np.ndarray:
 
 
 def _own(values: ArrayLike) -> np.ndarray:
-    """Return an array that no other code can change."""
+    """Return a read-only array that no other code can change."""
     array = np.asarray(values)
-    return array.copy() if array.flags.writeable or array.base is not None else array
+    return frozen(array.copy()) if array.flags.writeable or array.base is not None else array
 
 
 def _classes(values: ArrayLike, name: str, dimensions: int) -> np.ndarray:

@@ -86,8 +86,7 @@ def attributes(
         alpha: level of the tests, in (0, 1).
 
     Raises:
-        InputError: other examples, a table of another length or without columns, a column of more than 50 distinct
-            numbers, or as `exemplars`.
+        InputError: other examples, a table of another length or without columns, or over 50 numbers in a column.
 
     Example:
         >>> before = Predictions.from_top1([0, 0, 1, 1], [0, 0, 1, 1])
@@ -102,8 +101,7 @@ def attributes(
     if not isinstance(table, pd.DataFrame) or len(table) != count or not table.columns.size:
         form = f"shape {table.shape}" if isinstance(table, pd.DataFrame) else type(table).__name__
         raise InputError("table", form, f"a DataFrame with a row for each of the {count} examples")
-    pie = np.zeros(count, bool)
-    pie[identified.index] = True
+    pie = identified.baseline_mode != identified.compressed_mode
     rows = []
     for position, name in enumerate(table.columns):
         codes, values, shown = _values(table.iloc[:, position], str(name))

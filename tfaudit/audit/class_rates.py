@@ -21,10 +21,7 @@ def class_rates(predictions: Predictions, metric: str = "recall") -> np.ndarray:
 
     Args:
         predictions: of K members on C classes.
-        metric: "recall", "precision" or "f1".
-
-    Raises:
-        InputError: an unknown metric.
+        metric: "recall", "precision" or "f1"; others raise `InputError`.
 
     Example:
         >>> predictions = Predictions.from_top1([0, 0, 1, 1], [0, 1, 1, 1])

@@ -80,9 +80,7 @@ class ClassImpact:
         corrected = {"none": self.test.p, "holm": self.p_holm, "bh": self.p_bh}[correction]
         columns = {
             "class": self.class_names,
-            "examples": self.examples,
-            "recall_before": self.recall_before,
-            "recall_after": self.recall_after,
+            **{name: getattr(self, name) for name in ("examples", "recall_before", "recall_after")},
             "difference_pp": 100 * self.difference,
             "normalised_pp": 100 * self.test.difference,
             "normalised_low_pp": 100 * self.test.low,

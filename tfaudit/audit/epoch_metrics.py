@@ -38,15 +38,12 @@ def epoch_metrics(labels: np.ndarray, predicted: np.ndarray, baseline: np.ndarra
     """Compute the metrics that a callback logs after an epoch.
 
     They are `worst_class_recall`; and with a baseline `flips` (examples of another prediction), `negative_flips` (right
-    before, wrong now) and `intensification`.
+    before, wrong now) and `intensification`. Arrays that are empty or of different lengths raise `InputError`.
 
     Args:
         labels: True classes, integers `(N,)`.
         predicted: Top-1 classes, integers `(N,)`.
         baseline: Top-1 classes of the baseline, integers `(N,)`, or `None`.
-
-    Raises:
-        InputError: arrays that are empty or of different lengths.
 
     Example:
         >>> epoch_metrics(np.array([0, 0, 1]), np.array([0, 1, 1]), baseline=np.array([0, 0, 0]))

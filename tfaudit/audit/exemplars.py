@@ -25,8 +25,7 @@ class Exemplars:
 
     Attributes:
         index: `(P,)` positions of the PIEs, ascending.
-        class_names: names of the classes.
-        labels: `(N,)` true classes.
+        class_names, labels: names of the classes, and `(N,)` true classes.
         baseline_mode, compressed_mode: `(N,)` modal labels of the two populations.
         pies: one row per PIE; see `frame`.
         difficulty: mean accuracy per population, group and k; see `exemplars`.
@@ -85,8 +84,7 @@ def exemplars(baseline: Predictions, compressed: Predictions, *, ties: str = "lo
     """Find the examples whose modal label differs between the two populations: [F] 2.3. True labels are not used.
 
     The result's `difficulty` has one row per `population` (baseline, compressed), `group` (PIE, non-PIE, all) and `k`
-    (1, and 5 where five ranks are stored): `examples`, and `accuracy` with `low` and `high`, a 95 % interval over
-    members; NaN for an empty group.
+    (1; 5 if stored): `examples`, and `accuracy` with `low` and `high`, a 95 % interval over members (NaN if empty).
 
     Args:
         baseline: the uncompressed population.

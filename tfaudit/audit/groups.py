@@ -37,8 +37,7 @@ class Groups:
     Attributes:
         name: name of the column.
         table: one row per group; see `frame`.
-        individuals: one row per group and individual, see `individual_accuracy`; empty without individuals.
-        fits: one row per group, see `individual_fits`; empty without individuals.
+        individuals, fits: what `individual_accuracy` and `individual_fits` return; empty without individuals.
         alpha: level of the tests; 1 - alpha is that of the intervals.
         notes: caveats for the reader, one sentence each.
     """
@@ -128,7 +127,13 @@ def groups(
     require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
     require_same_examples(baseline, compressed)
     codes, names = group_codes(column, baseline.num_examples, "column")
-    test, notes = _test_for(baseline, compressed)
+    sizes = baseline.num_members, compressed.num_members
+    test = WELCH if min(sizes) > 1 else MCNEMAR if sizes == (1, 1) else NONE
+    notes = {
+        WELCH: [],
+        MCNEMAR: ["One model against one: the tests are about these two models, not about other trainings."],
+        NONE: [f"No test: {sizes[0]} against {sizes[1]} members; Welch's test needs two or more on both sides."],
+    }[test]
     table = _table(baseline, compressed, codes, names, test, alpha)
     if individuals is None:
         people = pd.DataFrame(columns=list(_INDIVIDUAL_COLUMNS)).astype(_INDIVIDUAL_COLUMNS)
@@ -176,8 +181,7 @@ def individual_accuracy(
 def individual_fits(people: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataFrame:
     """Fit the least-squares line of an individual's accuracy after on before, per group: [P] figure 1.
 
-    Columns: `group`, `individuals`, `slope`, `slope_low`, `slope_high`, `intercept`, `r`; NaN where the individuals do
-    not determine a number.
+    Columns: `group`, `individuals`, `slope`, `slope_low`, `slope_high`, `intercept`, `r`; NaN where undetermined.
 
     Args:
         people: what `individual_accuracy` returns.
@@ -196,15 +200,6 @@ def individual_fits(people: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataFram
         fit = line(before, after, confidence=1 - alpha)
         rows.append((name, fit.n, fit.slope, fit.low, fit.high, fit.intercept, fit.r))
     return pd.DataFrame(rows, columns=["group", "individuals", "slope", "slope_low", "slope_high", "intercept", "r"])
-
-
-def _test_for(baseline: Predictions, compressed: Predictions) -> tuple[str, list[str]]:
-    if min(baseline.num_members, compressed.num_members) > 1:
-        return WELCH, []
-    if baseline.num_members == compressed.num_members:
-        return MCNEMAR, ["One model against one: the tests are about these two models, not about other trainings."]
-    sizes = f"{baseline.num_members} against {compressed.num_members} members"
-    return NONE, [f"No test: {sizes}; Welch's test needs two or more on both sides."]
 
 
 def _table(

@@ -123,7 +123,6 @@ class PairComparison:
     def summary(self) -> dict[str, Any]:
         """Return the overall figures, counts of classes, and the class that lost most (the first of equals)."""
         whole, worst = self.overall, int(np.nanargmin(self.difference))
-        agreement = ("btc", "bec", "agreement", "top5_overlap", "kappa")
         return {
             **{name: getattr(whole, name) for name in ("examples", "accuracy_before", "accuracy_after")},
             "difference_pp": 100 * (whole.won - whole.lost) / whole.examples,
@@ -134,7 +133,7 @@ class PairComparison:
             "negative_flips": whole.lost,
             "positive_flips": whole.won,
             "wrong_to_other_wrong": whole.other_wrong,
-            **{name: getattr(whole, name) for name in agreement},
+            **{name: getattr(whole, name) for name in ("btc", "bec", "agreement", "top5_overlap", "kappa")},
             "classes": len(self.class_names),
             "tested": int(np.isfinite(self.p).sum()),
             "significant": int((self.p <= self.alpha).sum()),
@@ -237,9 +236,7 @@ def _flips(baseline: Predictions, compressed: Predictions) -> pd.DataFrame:
     columns = {
         "index": index,
         "example": baseline.example_ids[index],
-        "label": names[truth],
-        "before": names[before[index]],
-        "after": names[after[index]],
+        **{"label": names[truth], "before": names[before[index]], "after": names[after[index]]},
         "kind": KINDS[np.where(before[index] == truth, 0, np.where(after[index] == truth, 1, 2))],
     }
     for name, model in (("probability_before", baseline), ("probability_after", compressed)):

@@ -105,9 +105,8 @@ def trade_offs(
     """
     if isinstance(unfairness, str) and unfairness not in UNFAIRNESS:
         raise InputError("unfairness", repr(unfairness), f"{', '.join(UNFAIRNESS)} or a function of recalls")
-    if descriptions.index.has_duplicates:
-        repeated = descriptions.index[descriptions.index.duplicated()][0]
-        raise InputError("descriptions", f"{repeated!r} twice in the index", "one row per variant")
+    for key in descriptions.index[descriptions.index.duplicated()]:
+        raise InputError("descriptions", f"{key!r} twice in the index", "one row per variant")
     measure = UNFAIRNESS[unfairness] if isinstance(unfairness, str) else unfairness
     facts = descriptions.reindex(list(populations)) if set(populations) - set(descriptions.index) else descriptions
     rows = []
@@ -131,8 +130,7 @@ def operating_points(
     Rows of one variant (and data set and model) are averaged. Points below the accuracy floor are dropped. Of the
     others the Pareto set stays: points that no other dominates. The value function `sum of weight * objective`,
     objectives to be minimised counting negative, then chooses. Objectives are not scaled: a weight is the value of one
-    unit, so fairness valued 100 times as much as sparsity, as in [P], is `{"sparsity": 1, "unfairness": 100}`, and a
-    weight of `bytes` is the value of a byte.
+    unit, and fairness valued 100 times as much as sparsity, as in [P], is `{"sparsity": 1, "unfairness": 100}`.
 
     Args:
         table: one row per `variant` and seed, or per variant, as `trade_offs` returns: the objectives, `accuracy`

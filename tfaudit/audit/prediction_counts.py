@@ -20,11 +20,9 @@ class PredictionCounts:
     """Top-1 predictions of K members on N examples of C classes. V is the number of distinct (example, class) pairs.
 
     Attributes:
-        members: names of the K members.
-        class_names: of the C classes.
+        members, class_names: names of the K members and of the C classes.
         labels: `(N,)` true classes.
-        recall: `(K, C)` recalls; NaN for a class without examples.
-        accuracy: `(K,)` accuracies.
+        recall, accuracy: `(K, C)` recalls, NaN for a class without examples, and `(K,)` accuracies.
         example: `(V,)` positions of examples, ascending.
         answer: `(V,)` classes that a member predicts there, the most frequent first, the lower one of equals.
         count: `(V,)` number of members that predict the class.

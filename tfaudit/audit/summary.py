@@ -135,8 +135,7 @@ def summary(
 
     Args:
         populations: predictions by key of the variant, including the baseline. Each is looked up once.
-        descriptions: facts about the variants, indexed by key, with any of the columns `title`, `family`, `sparsity`,
-            `bytes`, `gzipped_bytes`.
+        descriptions: any of `title`, `family`, `sparsity`, `bytes`, `gzipped_bytes` of the variants, indexed by key.
         baseline: key of the uncompressed population.
         alpha: level of the tests.
         permutations: maximum number of assignments of members to count for figures expected by chance; 0 for none.
@@ -176,10 +175,9 @@ def audit_variant(
     `paired` says whether members are made from the baseline's members of the same names. Options as in `summary`.
 
     Example:
-        >>> before = Predictions.from_top1([0, 1, 1], [[0, 1, 1], [0, 1, 0]])
-        >>> after = Predictions.from_top1([0, 1, 1], [[1, 1, 1], [1, 1, 1]])
+        >>> before, after = (Predictions.from_top1([0, 1], [[x, 1], [x, 1]]) for x in (0, 1))
         >>> audit_variant(before, after).row()["pies"]
-        2
+        1
     """
     population = baseline if compressed is None else compressed
     parentless = paired and permutations > 0 and set(population.members) != set(baseline.members)
@@ -217,24 +215,17 @@ def summarise(audits: Mapping[str, VariantAudit], descriptions: pd.DataFrame | N
     parentless = [titles[key] for key, audit in audits.items() if audit.parentless]
     if parentless:
         notes.append(f"No counts expected by chance where a member's parent is missing: {listed(parentless)}.")
-    notes += _chance_notes({titles[key]: null for key, null in chances.items()}, alpha)
-    table = pd.DataFrame(rows).reindex(columns=[*_COLUMNS]).astype(_COLUMNS)
-    tables = [audit.accuracies().assign(variant=key, title=titles[key]) for key, audit in audits.items()]
-    accuracies = pd.concat(tables, ignore_index=True)[["variant", "title", "member", "k", "accuracy"]]
-    return Summary(next(iter(audits)), table, impacts, pies, chances, accuracies, alpha, tuple(notes))
-
-
-def _chance_notes(chances: Mapping[str, Chance], alpha: float) -> list[str]:
-    """Return notes on the variants, by title, whose number of PIEs is no evidence."""
-    few = {title: null.pies.smallest_p for title, null in chances.items() if null.pies.smallest_p > alpha}
-    usual = [title for title, null in chances.items() if title not in few and null.pies.p > alpha]
-    notes = []
+    few = {titles[key]: null.pies.smallest_p for key, null in chances.items() if null.pies.smallest_p > alpha}
+    usual = [titles[key] for key, null in chances.items() if titles[key] not in few and null.pies.p > alpha]
     if usual:
         notes.append(f"No more PIEs than expected by chance (p > {alpha:g}): {listed(usual)}.")
     if few:
         least = listed([f"{title} ({p:.3g})" for title, p in few.items()])
         notes.append(f"Too few members to test the number of PIEs; p cannot be below: {least}.")
-    return notes
+    table = pd.DataFrame(rows).reindex(columns=[*_COLUMNS]).astype(_COLUMNS)
+    tables = [audit.accuracies().assign(variant=key, title=titles[key]) for key, audit in audits.items()]
+    accuracies = pd.concat(tables, ignore_index=True)[["variant", "title", "member", "k", "accuracy"]]
+    return Summary(next(iter(audits)), table, impacts, pies, chances, accuracies, alpha, tuple(notes))
 
 
 def _described(keys: list[str], descriptions: pd.DataFrame | None) -> pd.DataFrame:

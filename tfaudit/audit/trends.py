@@ -28,11 +28,9 @@ class Trends:
     """Least-squares lines of accuracy on a property, per group.
 
     Attributes:
-        property: name of the property.
-        column: name of the groups.
+        property, column: names of the property and of the groups.
         table: one row per group and measure; see `frame`.
-        binned: means in ranges of the property; see `bins_frame`.
-        units: the points that the lines are fitted to; see `units_frame`.
+        binned, units: means in ranges, and the points that the lines fit; see `bins_frame` and `units_frame`.
         alpha: 1 - alpha is the level of the intervals.
         notes: caveats for the reader, one sentence each.
     """
@@ -50,8 +48,7 @@ class Trends:
 
         Columns: `group`, `measure`, `units` (their number), `slope` (share of accuracy per unit of the property) with
         `slope_low` and `slope_high`, `intercept`, `r`, `p` of slope 0; NaN where the units do not determine a number. A
-        negative slope of the change means that compression makes accuracy depend more on the property, which its p
-        tests, since the units are paired.
+        negative slope of the change means that compression makes accuracy depend more on the property: its p tests it.
         """
         return self.table.copy()
 
@@ -117,8 +114,7 @@ def trends(
         alpha: 1 - alpha is the level of the intervals, in (0, 1).
 
     Raises:
-        InputError: other examples, columns of another length, infinite values, less than 1 bin, or a level outside
-            (0, 1).
+        InputError: other examples, columns of another length, infinite values, no bins, or a level outside (0, 1).
 
     Example:
         >>> before = Predictions.from_top1([0, 0, 0, 1], [0, 0, 0, 1])
@@ -167,14 +163,9 @@ def _units(
     if np.isinf(property_).any():
         raise InputError("values", "infinite ones", "finite numbers, and NaN for unknown ones")
     codes, names = group_codes(["all"] * count if column is None else column, count, "column")
-    columns = {
-        "group": pd.Categorical.from_codes(codes, pd.Index(names)),
-        "unit": np.arange(count),
-        "value": property_,
-        "before": baseline.correct().mean(0),
-        "after": compressed.correct().mean(0),
-    }
-    units = pd.DataFrame(columns)
+    groups = pd.Categorical.from_codes(codes, pd.Index(names))
+    units = pd.DataFrame({"group": groups, "unit": np.arange(count), "value": property_})
+    units = units.assign(before=baseline.correct().mean(0), after=compressed.correct().mean(0))
     notes = []
     known = ~np.isnan(property_)
     if not known.all():

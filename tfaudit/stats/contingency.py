@@ -1,4 +1,7 @@
-"""Paired right-or-wrong answers, many tables at once: McNemar's test, Tango's interval, Cohen's kappa."""
+"""Paired right-or-wrong answers, many tables at once: McNemar's test, Tango's interval, Cohen's kappa.
+
+Counts that are not integers >= 0 of one shape, more changes than pairs, and a level outside (0, 1) raise `InputError`.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +18,12 @@ __all__ = ["cohen_kappa", "counts", "mcnemar", "paired_interval"]
 def mcnemar(lost: ArrayLike, won: ArrayLike) -> np.ndarray:
     """Compute exact two-sided p-values of McNemar's test, float64, one per table.
 
-    Only pairs that changed count: without an effect each is lost or won with probability 1/2 (McNemar 1947; the exact
-    binomial form). Without a change p = 1.
+    Only pairs that changed count: without an effect each is lost or won with probability 1/2 (McNemar 1947). Without a
+    change p = 1.
 
     Args:
         lost: integers >= 0 of any shape, pairs that were right and became wrong.
         won: the same shape, pairs that were wrong and became right.
-
-    Raises:
-        InputError: counts that are not integers >= 0, or shapes that differ.
 
     Example:
         >>> mcnemar([8, 0, 5], [1, 0, 5])
@@ -48,9 +48,6 @@ def paired_interval(
         won: `(C,)` pairs that were wrong and became right.
         pairs: `(C,)` number of all pairs, n; 0 gives NaN.
         confidence: level of the interval, in (0, 1).
-
-    Raises:
-        InputError: counts that are not integers >= 0, more changes than pairs, or a level outside (0, 1).
 
     Example:
         >>> low, high = paired_interval([3, 0], [9, 0], [32, 10])
@@ -89,9 +86,6 @@ def cohen_kappa(first: ArrayLike, second: ArrayLike) -> float:
     Args:
         first: `(N,)` integers >= 0, one rater's class of each example.
         second: `(N,)` the other rater's.
-
-    Raises:
-        InputError: shapes that differ, no integers, or no example.
 
     Example:
         >>> cohen_kappa([0, 0, 1, 1], [0, 0, 1, 0])

@@ -1,4 +1,4 @@
-"""Confidence intervals of means, and what they say about 1."""
+"""Confidence intervals of means, and what they say about 1. No values, or an impossible level, raise `InputError`."""
 
 from __future__ import annotations
 
@@ -15,12 +15,7 @@ __all__ = ["Mark", "MeanInterval", "mark_slopes", "mean_interval"]
 
 @dataclasses.dataclass(frozen=True)
 class MeanInterval:
-    """A mean and its confidence interval; each field has the shape of one member's value.
-
-    Attributes:
-        mean: over the members.
-        low, high: ends of the interval; NaN for a single member.
-    """
+    """A mean over members, and the ends of its interval, NaN for a single member; all of a member's shape."""
 
     mean: np.ndarray
     low: np.ndarray
@@ -49,11 +44,8 @@ def mean_interval(values: ArrayLike, *, confidence: float = 0.95) -> MeanInterva
     """Compute the mean over the members and its interval by Student's t distribution.
 
     Args:
-        values: `(K, ...)` floats; NaN gives NaN.
+        values: `(K, ...)` floats of K >= 1 members; NaN gives NaN.
         confidence: level of the interval, in (0, 1).
-
-    Raises:
-        InputError: no members, or a level outside (0, 1).
 
     Example:
         >>> interval = mean_interval([0.8, 0.9, 1.0])
@@ -74,16 +66,12 @@ def mean_interval(values: ArrayLike, *, confidence: float = 0.95) -> MeanInterva
 def mark_slopes(slopes: ArrayLike, *, levels: int = 1, alpha: float = 0.05) -> Mark:
     """Mark a mean slope by whether its interval at confidence `1 - alpha / levels` lies below or above 1.
 
-    A slope of NaN makes the interval NaN and the mark "?": a model whose slope is undefined is no evidence, and leaving
-    it out could be.
+    A slope of NaN gives NaN and the mark "?": a model of undefined slope is no evidence, and leaving it out could be.
 
     Args:
         slopes: `(K,)` slopes of independently trained models.
         levels: number of intervals that are shown together; 5 gives the 99 % intervals of [R].
         alpha: probability that any of them misses its mean, in (0, 1).
-
-    Raises:
-        InputError: no slopes, fewer than one level, or an alpha outside (0, 1).
 
     Example:
         >>> mark_slopes([1.2, 1.3, 1.4], levels=5)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
@@ -24,7 +22,7 @@ def _holm(p: np.ndarray) -> np.ndarray:
     return adjusted
 
 
-_METHODS: dict[str, Callable[[np.ndarray], np.ndarray]] = {"holm": _holm, "bh": stats.false_discovery_control}
+_METHODS = {"holm": _holm, "bh": stats.false_discovery_control}
 
 
 def adjust(p: ArrayLike, method: str) -> np.ndarray:

@@ -53,8 +53,7 @@ def compare_proportions(
 ) -> Proportions:
     """Test whether two independent samples share one proportion.
 
-    Uses the z-test with pooled variance where every cell of the 2 x 2 table is expected to hold 5 or more, and Fisher's
-    exact test elsewhere.
+    It is the z-test with pooled variance where every cell is expected to hold 5 or more, else Fisher's exact test.
 
     Args:
         hits: `(A,)` integers, number of the first sample that have the attribute.

@@ -16,23 +16,13 @@ TOLERANCE = 0.01
 
 
 class RankedClasses(NamedTuple):
-    """The best classes of N examples, best first.
-
-    Attributes:
-        classes: `(N, k)` integers.
-        probabilities: `(N, k)` floats in [0, 1], or None where they are unknown.
-    """
+    """The best classes of N examples, best first: `(N, k)` integers, and probabilities in [0, 1], None if unknown."""
 
     classes: np.ndarray
     probabilities: np.ndarray | None = None
 
     def take(self, rows: np.ndarray | int) -> RankedClasses:
-        """Return the given rows, in the given order.
-
-        Example:
-            >>> RankedClasses(np.array([[0, 1], [1, 0]])).take(np.array([1])).classes
-            array([[1, 0]])
-        """
+        """Return the given rows, in the given order."""
         return RankedClasses(self.classes[rows], None if self.probabilities is None else self.probabilities[rows])
 
 
@@ -50,12 +40,10 @@ def are_probabilities(scores: np.ndarray) -> bool:
 def rank_scores(
     blocks: Iterable[np.ndarray], *, k: int = 5, probabilities: bool | None = None, classes: np.ndarray | None = None
 ) -> RankedClasses:
-    """Rank the classes of each example. Memory is that of one block.
-
-    Equal scores rank the lower class first. Logits are put through softmax.
+    """Rank the classes of each example, the lower of equals first; logits are put through softmax.
 
     Args:
-        blocks: `(rows, C)` numbers, one block of examples after the other.
+        blocks: `(rows, C)` numbers, one block of examples after the other; only one is in memory.
         k: number of ranks; at most C are returned.
         probabilities: whether scores are probabilities, not logits; by default, if `are_probabilities` of all blocks.
         classes: the only classes to rank, in rising order; their probabilities are renormalized to sum to 1, and are
