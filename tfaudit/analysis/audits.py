@@ -55,12 +55,11 @@ class Audit:
         compute: takes the study's data, the key of the variant, the options and the arguments; returns the result.
         applies: takes the data and a key; whether the study allows this audit of the variant.
         variants: takes a key; the variants whose predictions the audit uses.
-        options: takes the data and a key; the options of `compute`, plain JSON values.
-        arguments: takes the data and a key; the further arguments of each result that is computed ahead.
+        options, arguments: take the data and a key; the options of `compute`, plain JSON values, and the further
+            arguments of each result that is computed ahead.
         depends_on: takes the data and a key; what else the result depends on, plain JSON values.
-        title: heading of its section and page.
-        question: what it answers, in one sentence; empty where it is part of other sections.
-        source: such as "[R] 5".
+        title, question, source: of its section and page: the heading, what it answers in one sentence (empty where it
+            is part of other sections), and such as "[R] 5".
     """
 
     name: str
@@ -93,8 +92,7 @@ def _unfairness(data: StudyData, key: str) -> pd.DataFrame:
 
 
 def _groups(data: StudyData, key: str, *, column: str | None, alpha: float) -> Groups:
-    one_group = pd.Series("all", index=data.groups.index, name="group")
-    belongs = one_group if column is None else data.groups[column]
+    belongs = pd.Series("all", index=data.groups.index, name="group") if column is None else data.groups[column]
     return groups(data.baseline, data.populations[key], belongs, individuals=data.individuals, alpha=alpha)
 
 
@@ -108,16 +106,17 @@ def _attributes(data: StudyData, key: str, *, alpha: float) -> Attributes:
 
 def _trends(data: StudyData, key: str, *, alpha: float) -> tuple[Trends, ...]:
     column = data.groups[data.group_columns[0]] if data.group_columns else None
-    options: dict[str, Any] = {"column": column, "individuals": data.individuals, "alpha": alpha}
     populations = data.baseline, data.populations[key]
+    options: dict[str, Any] = {"column": column, "individuals": data.individuals, "alpha": alpha}
     return tuple(trends(*populations, values, **options) for values in data.image_properties)
 
 
 def _robustness(data: StudyData, key: str, *, paired: bool, alpha: float) -> Robustness:
-    clean = (data.baseline, data.populations[key])
     conditions = (data.under_conditions(BASELINE), data.under_conditions(key))
-    return robustness(*conditions, clean=clean, paired=paired, alpha=alpha)
+    return robustness(*conditions, clean=(data.baseline, data.populations[key]), paired=paired, alpha=alpha)
 
+
+_ONE_POPULATION: dict[str, Any] = {"applies": lambda data, key: True, "variants": lambda key: (key,)}
 
 AUDITS: Mapping[str, Audit] = {
     audit.name: audit
@@ -126,16 +125,9 @@ AUDITS: Mapping[str, Audit] = {
             name="counts",
             result=PredictionCounts,
             compute=lambda data, key: count_predictions(data.populations[key]),
-            applies=lambda data, key: True,
-            variants=lambda key: (key,),
+            **_ONE_POPULATION,
         ),
-        Audit(
-            name="unfairness",
-            result=pd.DataFrame,
-            compute=_unfairness,
-            applies=lambda data, key: True,
-            variants=lambda key: (key,),
-        ),
+        Audit(name="unfairness", result=pd.DataFrame, compute=_unfairness, **_ONE_POPULATION),
         Audit(
             name="variant",
             result=VariantAudit,
@@ -149,9 +141,7 @@ AUDITS: Mapping[str, Audit] = {
             compute=lambda data, key, **options: class_impact(data.baseline, data.populations[key], **options),
             applies=_populations,
             options=_alpha,
-            arguments=lambda data, key: [
-                {"centering": centering} for centering in CENTERINGS[1:]
-            ],  # "variant" has the first
+            arguments=lambda data, key: [{"centering": name} for name in CENTERINGS[1:]],  # "variant" has the first
         ),
         Audit(
             name="model_pair",
@@ -223,8 +213,7 @@ AUDITS: Mapping[str, Audit] = {
             options=lambda data, key: {"paired": data.is_paired(key), "alpha": data.alpha},
             depends_on=lambda data, key: [
                 data.conditions,
-                data.fingerprints.evaluations[BASELINE],
-                data.fingerprints.evaluations[key],
+                *(data.fingerprints.evaluations[population] for population in (BASELINE, key)),
             ],
             title="Robustness",
             question=(
@@ -245,8 +234,8 @@ SPARSITIES = 3
 def pruned_keys(data: StudyData) -> tuple[str, ...]:
     """Return the keys of the pruned variants, where they have three sparsities or more; else none."""
     variants = {key: data.study.variant(key) for key in data.compressed_keys}
-    pruned = {key: variant for key, variant in variants.items() if isinstance(variant, Pruned)}
-    return tuple(pruned) if len({variant.level for variant in pruned.values()}) >= SPARSITIES else ()
+    levels = {key: variant.level for key, variant in variants.items() if isinstance(variant, Pruned)}
+    return tuple(levels) if len(set(levels.values())) >= SPARSITIES else ()
 
 
 def factors_of(data: StudyData, keys: Sequence[str]) -> tuple[Factors, ...]:
@@ -278,10 +267,6 @@ def _unpaired(data: StudyData, key: str) -> Predictions:
     population = data.populations[key]
     if data.study.variant(key).parent is not None:
         return population
-    return Predictions(
-        population.labels,
-        population.ranked,
-        class_names=population.class_names,
-        example_ids=population.example_ids,
-        members=[f"{key}/{member}" for member in population.members],
-    )
+    names: dict[str, Any] = {"class_names": population.class_names, "example_ids": population.example_ids}
+    members = [f"{key}/{member}" for member in population.members]
+    return Predictions(population.labels, population.ranked, members=members, **names)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from importlib.metadata import version
 from importlib.resources import files
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from tfaudit.analysis.serialization import pack, unpack
 from tfaudit.errors import InputError
@@ -45,8 +45,11 @@ def cached(store: Store, name: str, inputs: object, kind: type[T], compute: Call
     result = compute()
     with contextlib.suppress(OSError):
         store.write(path, pack(result, kind))
-        for place in _superseded(store, name, path):
-            place.unlink(missing_ok=True)
+        # Results of this name for other inputs, and the unfinished files of writers that were killed.
+        own = re.compile(rf"\.?{re.escape(name)}\.[0-9a-f]{{32}}\.zip(\.\d+\.part)?")
+        for place in (store.directory / FOLDER).iterdir():
+            if own.fullmatch(place.name) and place != store.directory / path:
+                place.unlink(missing_ok=True)
     return result
 
 
@@ -60,20 +63,12 @@ def digest(inputs: object) -> str:
     return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()[:32]
 
 
-def _superseded(store: Store, name: str, path: str) -> list[Any]:
-    """Return the results of this name for other inputs, and the unfinished files of writers that were killed."""
-    own = re.compile(rf"\.?{re.escape(name)}\.[0-9a-f]{{32}}\.zip(\.\d+\.part)?")
-    room = (store.directory / FOLDER).iterdir()
-    return [place for place in room if own.fullmatch(place.name) and place != store.directory / path]
-
-
 @functools.cache
 def _sources() -> list[str]:
     """Return what a result depends on besides its inputs: it must not outlive the code that computed it."""
-    digests = hashlib.sha256()
-    for source in dict(sorted(_imported("tfaudit.analysis.study_audit").items())).values():
-        digests.update(source)
-    return [digests.hexdigest(), *map(version, _LIBRARIES)]
+    sources = sorted(_imported("tfaudit.analysis.study_audit").items())
+    digest_of_code = hashlib.sha256(b"".join(source for _, source in sources)).hexdigest()
+    return [digest_of_code, *map(version, _LIBRARIES)]
 
 
 def _imported(module: str) -> dict[str, bytes]:
@@ -84,11 +79,10 @@ def _imported(module: str) -> dict[str, bytes]:
     while open_names:
         name = open_names.pop()
         place = root.joinpath(*name.split(".")[1:-1], f"{name.split('.')[-1]}.py")
-        if name in sources or not place.is_file():
-            continue
-        sources[name] = place.read_bytes()
-        for package, *names in _IMPORT.findall(sources[name].decode()):
-            open_names += [package, *(f"{package}.{imported.strip()}" for imported in "".join(names).split(","))]
+        if name not in sources and place.is_file():
+            sources[name] = place.read_bytes()
+            for package, *names in _IMPORT.findall(sources[name].decode()):
+                open_names += [package, *(f"{package}.{imported.strip()}" for imported in "".join(names).split(","))]
     return sources
 
 

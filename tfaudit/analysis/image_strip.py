@@ -102,13 +102,8 @@ def image_strip(
 ) -> ImageStrip:
     """Return the stored image, corrupted as it was for the models, with the modal labels.
 
-    Args:
-        data: of the study.
-        position: of the image among the examples.
-        corruptions: computed ones, one lane each.
-        variants: keys, in the order of the rows.
-        counts: returns the counted predictions of a variant.
-        caption: which image it is. Where the models saw a larger image, that is added.
+    `corruptions` are computed ones, one lane each; `variants` are keys in the order of the rows; `counts` returns the
+    counted predictions of a variant. Where the models saw a larger image than the stored one, the caption says so.
     """
     examples = data.store.examples(data.split, images=False, groups=False)
     (png,) = data.store.images(data.split, [position])
@@ -127,21 +122,12 @@ def most_lost_image(data: StudyData, robustness: Mapping[str, Robustness], count
     """Return the image that compression loses to corruption most often while the baseline still gets it right.
 
     The image is right when clean by the modal labels of the baseline and of the compressed population. Losses are
-    counted over the variants and the computed conditions.
-
-    Args:
-        data: of the study.
-        robustness: results by variant.
-        counts: as in `image_strip`.
-
-    Returns:
-        One strip; none where no image is lost, or none is stored.
+    counted over the computed conditions and the variants, whose results `robustness` holds by key. No strip where no
+    image is lost, or none is stored.
     """
     computed = dict.fromkeys(condition.corruption for condition in data.conditions if condition.is_computed)
-    totals = {
-        name: np.sum([result.lost_first[name] for result in robustness.values()], axis=0, dtype=int)
-        for name in computed
-    }
+    results = robustness.values()
+    totals = {name: np.sum([result.lost_first[name] for result in results], axis=0, dtype=int) for name in computed}
     if not totals:
         return ()
     position = int(np.argmax(sum(totals.values())))
@@ -169,11 +155,10 @@ def _lane(
     for severity in severities:
         condition = Condition(corruption, severity)
         evaluated = condition in data.conditions
-        corrupted = ""
+        pictures.append("")
         if evaluated and picture is not None:
             pixels = corrupt(picture[None], corruption, severity, seed=data.study.seed, first=position)[0]
-            corrupted = data_uri(png_of(pixels, EDGE))
-        pictures.append(corrupted)
+            pictures[-1] = data_uri(png_of(pixels, EDGE))
         for key, row in predictions.items():
             row.append(_modal(counts(key, condition), position) if evaluated else None)
     rows = tuple(VariantRow(data.titles[key], tuple(row)) for key, row in predictions.items())
@@ -202,11 +187,9 @@ def _caption(data: StudyData, position: int, more: int) -> str:
     example, label = examples["example"].iloc[position], examples["label"].iloc[position]
     several = len(data.members[BASELINE]) > 1
     below = "modal labels with their share of the votes" if several else "predictions"
-    sentence = (
+    also = f" The models also differ on it under {more} more corruption{'s' * (more > 1)}." if more else ""
+    return (
         f"Image {example}, of class {examples.attrs['class_names'][label]}: right when clean, and the image that "
         "compressed models lose to corruption most often while the baseline still gets it right. Below the pictures: "
-        f"{below}."
+        f"{below}.{also}"
     )
-    if more:
-        sentence += f" The models also differ on it under {more} more corruption{'s' * (more > 1)}."
-    return sentence

@@ -71,11 +71,7 @@ def pack(result: object, kind: Any = None) -> bytes:
 
 
 def unpack(content: bytes, kind: type[T]) -> T:
-    """Return the result that `pack` wrote.
-
-    Args:
-        content: the bytes.
-        kind: type of the result; it alone decides what is constructed.
+    """Return the result that `pack` wrote; `kind`, its type, alone decides what is constructed.
 
     Raises:
         InputError: the bytes are damaged, or hold another type of result.
@@ -155,8 +151,7 @@ def _is_optional(hint: Any) -> bool:
 
 def _known(hint: Any) -> Any:
     """Return T of `T | None`."""
-    (known,) = (part for part in get_args(hint) if part is not type(None))
-    return known
+    return next(part for part in get_args(hint) if part is not type(None))
 
 
 def _inner(hint: Any, count: int) -> tuple[Any, ...]:

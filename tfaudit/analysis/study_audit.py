@@ -42,9 +42,6 @@ class StudyAudit:
     Methods take the key of a variant. They raise an InputError where the study has no such variant, or where its
     members do not allow the audit; `prepare` computes all that they allow. `result` gives any audit of `AUDITS` by its
     name; the other methods are the same with types.
-
-    Args:
-        data: of the study.
     """
 
     def __init__(self, data: StudyData) -> None:
@@ -54,12 +51,7 @@ class StudyAudit:
 
     @classmethod
     def read(cls, store: Store, split: str = "test", **options: Any) -> StudyAudit:
-        """Open a study. This reads the records of its members and nothing else.
-
-        Args:
-            store: of the study.
-            split: whose predictions to audit.
-            **options: of `StudyData`: `alpha`, `permutations`, `seed`, `groups`, `answers`.
+        """Open a split of a study, with the options of `StudyData`. This reads the records of its members only.
 
         Raises:
             InputError: no such split, no dense member to compare with, or an option out of range.
@@ -69,15 +61,14 @@ class StudyAudit:
     def prepare(self, progress: Callable[[float, str], None] = lambda share, message: None) -> None:
         """Compute every audit that the study allows, variant by variant, so that each population is read once.
 
-        Args:
-            progress: called before each variant with the share that is done and what comes next.
+        Before each variant, `progress` is called with the share that is done and what comes next.
         """
         data = self.data
         corrupted = data.corrupted_keys if data.conditions else ()
         steps = [(key, False) for key in data.titles] + [(key, True) for key in corrupted]
         for i, (key, under_corruption) in enumerate(steps):
-            condition = " under corruption" * under_corruption
-            progress(i / len(steps), f"Auditing {data.titles[key]}{condition}, {i + 1} of {len(steps)}")
+            name = data.titles[key] + " under corruption" * under_corruption
+            progress(i / len(steps), f"Auditing {name}, {i + 1} of {len(steps)}")
             for audit in AUDITS.values():
                 if (audit.name == "robustness") == under_corruption and audit.applies(data, key):
                     for arguments in audit.arguments(data, key):
@@ -86,12 +77,7 @@ class StudyAudit:
         progress(1.0, "Audited")
 
     def result(self, name: str, key: str, **arguments: Any) -> Any:
-        """Return the result of an audit of `AUDITS`.
-
-        Args:
-            name: of the audit.
-            key: of the variant.
-            **arguments: those of the audit, such as `centering` or `column`.
+        """Return the result of an audit of `AUDITS`, with its own arguments, such as `centering` or `column`.
 
         Example:
             `study_audit.result("groups", "int8", column="writer")`
@@ -114,7 +100,9 @@ class StudyAudit:
             if "summary" not in self._results:
                 audits = {key: self.variant(key) for key in self.data.titles}
                 summary = summarise(audits, self._descriptions(), alpha=self.data.alpha)
-                self._results["summary"] = dataclasses.replace(summary, notes=self._notes(summary))
+                before = (*self._missing_members(), *self._dependent_members(summary))
+                notes = (*before, *summary.notes, *_tied_votes(summary))
+                self._results["summary"] = dataclasses.replace(summary, notes=notes)
             return self._results["summary"]
 
     def variant(self, key: str) -> VariantAudit:
@@ -153,24 +141,13 @@ class StudyAudit:
         return self.result("model_pair", key)
 
     def member_pair(self, key: str, before: int, after: int) -> PairComparison:
-        """Compare one member with one. The result is not cached.
-
-        Args:
-            key: of the variant.
-            before: number of the baseline's member.
-            after: number of the variant's member.
-        """
+        """Compare member `before` of the baseline with member `after` of a variant. The result is not cached."""
         store, split = self.data.store, self.data.split
         models = (store.predictions(k, split, members=[member]) for k, member in ((BASELINE, before), (key, after)))
         return compare(*models, alpha=self.data.alpha)
 
     def groups(self, key: str, column: str | None = None) -> Groups:
-        """Return the change of every group of a column, and of individuals where the study has any.
-
-        Args:
-            key: of the variant.
-            column: one of `group_columns`; by default all examples are one group.
-        """
+        """Return the change of the groups of one of the `group_columns`, else of all examples, and of individuals."""
         columns = self.data.group_columns
         require(column is None or column in columns, "column", column, ", ".join(columns))
         return self.result("groups", key, column=column)
@@ -194,10 +171,8 @@ class StudyAudit:
         keys = pruned_keys(self.data)
         if not keys:
             return ()
-        inputs = [self.data.fingerprints.classes, self.data.alpha]
-        return self._cached(
-            "factors", tuple[Factors, ...], lambda: factors_of(self.data, keys), (BASELINE, *keys), inputs
-        )
+        inputs, kind = [self.data.fingerprints.classes, self.data.alpha], tuple[Factors, ...]
+        return self._cached("factors", kind, lambda: factors_of(self.data, keys), (BASELINE, *keys), inputs)
 
     def most_lost_image(self) -> ImageStrip | None:
         """Return the image that compression loses to corruption most often; None without one."""
@@ -218,13 +193,9 @@ class StudyAudit:
         variants: Sequence[str],
         counts: Callable[[str, Condition], PredictionCounts] | None = None,
     ) -> ImageStrip:
-        """Return one image under corruptions, with the modal labels of variants.
+        """Return the image at a position under computed corruptions, with the modal labels of variants.
 
-        Args:
-            position: of the image among the examples.
-            corruptions: computed ones.
-            variants: keys.
-            counts: returns counted predictions under a condition; read from the store by default.
+        `counts` returns the counted predictions of a variant under a condition; by default the store is read.
         """
 
         def by_condition(key: str, condition: Condition | None) -> PredictionCounts:
@@ -237,10 +208,9 @@ class StudyAudit:
     def trade_offs(self) -> pd.DataFrame:
         """Return the costs and the accuracy of every model, for `tfaudit.operating_points`.
 
-        Returns:
-            One row per variant and member. Columns: `variant`, `member`, `title`, `technique`, `sparsity` (a share),
-            `bytes`, `gzipped kB`, `size` (gzipped) and `time` (latency of one image, where `tfaudit cost` measured it)
-            as shares of the baseline's, `accuracy`, `unfairness`. NaN where a value is unknown.
+        One row per variant and member. Columns: `variant`, `member`, `title`, `technique`, `sparsity` (a share),
+        `bytes`, `gzipped kB`, `size` (gzipped) and `time` (latency of one image, where `tfaudit cost` measured it) as
+        shares of the baseline's, `accuracy`, `unfairness`. NaN where a value is unknown.
         """
         facts = self.summary.table.set_index("variant").rename(columns={"family": "technique"})
         sizes = facts["gzipped_bytes"].astype(float)
@@ -273,18 +243,11 @@ class StudyAudit:
 
     def _descriptions(self) -> pd.DataFrame:
         """Return title, family and the means of `FACTS` of every variant; rows by key."""
-        study = self.data.study
-        return pd.DataFrame.from_dict(
-            {
-                key: {"title": title, "family": study.variant(key).family, **self.data.means(key, FACTS)}
-                for key, title in self.data.titles.items()
-            },
-            orient="index",
-        )
-
-    def _notes(self, summary: Summary) -> tuple[str, ...]:
-        """Return the notes of the summary, with those that only the study allows before and after them."""
-        return (*self._missing_members(), *self._dependent_members(summary), *summary.notes, *_tied_votes(summary))
+        rows = {
+            key: {"title": title, "family": self.data.study.variant(key).family, **self.data.means(key, FACTS)}
+            for key, title in self.data.titles.items()
+        }
+        return pd.DataFrame.from_dict(rows, orient="index")
 
     def _missing_members(self) -> list[str]:
         study, notes = self.data.study, []
@@ -293,33 +256,31 @@ class StudyAudit:
         for variant in study.all_variants:
             complete = len(self.data.members.get(variant.key, ()))
             if complete < study.population:
-                failed = sum(record.get("status") == "failed" for record in self.data.records[variant.key].values())
-                notes.append(
-                    f"{study.titles[variant.key]}: {complete} of {study.population} members are complete"
-                    + (f"; {failed} failed (member.json holds the traceback)." if failed else ".")
-                )
+                records = self.data.records[variant.key].values()
+                failed = sum(record.get("status") == "failed" for record in records)
+                cause = f"; {failed} failed (member.json holds the traceback)." if failed else "."
+                title = study.titles[variant.key]
+                notes.append(f"{title}: {complete} of {study.population} members are complete{cause}")
         return notes
 
     def _dependent_members(self, summary: Summary) -> list[str]:
         titles = [self.data.titles[key] for key in summary.impacts if self.data.study.variant(key).parent]
-        if not titles:
-            return []
-        return [
+        note = (
             f"Members of {listed(titles)} are made from the baseline's members of the same number. Welch's test treats "
             "the two as independent, which makes it conservative; the counts expected by chance respect the pairs."
-        ]
+        )
+        return [note] if titles else []
 
 
 def _tied_votes(summary: Summary) -> list[str]:
     titles = summary.table.set_index("variant")["title"]
     changes = {titles[key]: max(result.tie_changes.values(), default=0) for key, result in summary.exemplars.items()}
     images = [f"{count} of {title}" for title, count in changes.items() if count]
-    if not images:
-        return []
-    return [
+    note = (
         "Where votes tie, the lowest class is the modal label. Under another rule these images would become PIEs or "
         f"cease to be PIEs: {listed(images)}."
-    ]
+    )
+    return [note] if images else []
 
 
 def _file_name(argument: object) -> str:

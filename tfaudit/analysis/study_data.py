@@ -31,12 +31,7 @@ K = TypeVar("K")
 
 
 class Populations(Mapping[K, Predictions]):
-    """Predictions by variant or by condition, read at each access, so that memory does not grow with their number.
-
-    Args:
-        keys: of the populations, in order.
-        read: returns the population of a key.
-    """
+    """Predictions by `keys`, variants or conditions, read at each access, so that memory does not grow with them."""
 
     def __init__(self, keys: Sequence[K], read: Callable[[K], Predictions]) -> None:
         self._keys, self._read = keys, read

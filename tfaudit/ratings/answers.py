@@ -59,23 +59,13 @@ class Answers:
     drawn from, identified by their fingerprint. If a split gets other examples, its studies stay in the file but are no
     longer listed. Every method raises an InputError for an unknown study or image, and if the file is damaged, locked,
     read-only or from another program.
-
-    Args:
-        file: the file of the answers.
     """
 
     def __init__(self, file: AnswerFile) -> None:
         self._file = file
 
     def begin(
-        self,
-        sample: SurveySample,
-        *,
-        variant: str,
-        split: str,
-        seed: int,
-        examples: str,
-        example_ids: Sequence[object],
+        self, sample: SurveySample, *, variant: str, split: str, seed: int, examples: str, example_ids: Sequence[object]
     ) -> int:
         """Begin a study, or return the existing one with the same arguments and number of images, unchanged.
 
@@ -98,17 +88,13 @@ class Answers:
             if row := database.execute(same, facts).fetchone():
                 return int(row[0])
             fields = "INSERT INTO studies (split, examples, variant, images, seed, begun) VALUES (?, ?, ?, ?, ?, ?)"
-            study = database.execute(fields, (*facts, _now())).lastrowid
+            study = int(database.execute(fields, (*facts, _now())).lastrowid or 0)
             ids = [str(example_ids[position]) for position, *_ in rows]
-            database.executemany(
-                "INSERT INTO shown VALUES (?, ?, ?, ?, ?, ?, ?)",
-                [(study, place, ids[place], *row[:-1]) for place, row in enumerate(rows)],
-            )
-            database.executemany(
-                "INSERT INTO membership VALUES (?, ?, ?)",
-                [(study, example, row[-1]) for example, row in zip(ids, rows, strict=True)],
-            )
-        return int(study or 0)
+            shown = [(study, place, ids[place], *row[:-1]) for place, row in enumerate(rows)]
+            membership = [(study, example, row[-1]) for example, row in zip(ids, rows, strict=True)]
+            database.executemany("INSERT INTO shown VALUES (?, ?, ?, ?, ?, ?, ?)", shown)
+            database.executemany("INSERT INTO membership VALUES (?, ?, ?)", membership)
+        return study
 
     def shows_sample(self, study: int, sample: SurveySample) -> bool:
         """Return whether a study shows this sample; it does not if new members have changed the PIEs since."""
@@ -180,27 +166,21 @@ class Answers:
             database.execute("INSERT OR IGNORE INTO raters (name, folded) VALUES (?, ?)", (name, folded_name(name)))
             (rater_id,) = database.execute("SELECT rater FROM raters WHERE folded = ?", (folded_name(name),)).fetchone()
             image, now = (study, rater_id, example), _now()
-            database.executemany(
-                "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?)",
-                [(*image, key, None if value is None else int(value), now) for key, value in answers.items()],
-            )
+            values = [(*image, key, None if value is None else int(value), now) for key, value in answers.items()]
+            database.executemany("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?)", values)
             if categories is not None:
                 database.execute("DELETE FROM categories WHERE (study, rater, example) = (?, ?, ?)", image)
-                database.executemany(
-                    "INSERT INTO categories VALUES (?, ?, ?, ?)",
-                    [(*image, category) for category in dict.fromkeys(categories)],
-                )
+                chosen = [(*image, category) for category in dict.fromkeys(categories)]
+                database.executemany("INSERT INTO categories VALUES (?, ?, ?, ?)", chosen)
 
     def of_image(self, study: int, rater: str, example: str) -> ImageAnswers:
         """Return the answers that a rater has given about an image so far."""
         image = (study, example, folded_name(rater_name(rater)))
-        answered = (
-            "SELECT question, value FROM answers JOIN raters USING (rater) WHERE (study, example, folded) = (?, ?, ?)"
-        )
-        chosen = "SELECT category FROM categories JOIN raters USING (rater) WHERE (study, example, folded) = (?, ?, ?)"
+        of_rater = "JOIN raters USING (rater) WHERE (study, example, folded) = (?, ?, ?)"
         with self._file.reading() as database:
-            answers = dict(database.execute(answered, image))
-            categories = {category for (category,) in database.execute(chosen, image)}
+            answers = dict(database.execute(f"SELECT question, value FROM answers {of_rater}", image))
+            rows = database.execute(f"SELECT category FROM categories {of_rater}", image)
+            categories = {category for (category,) in rows}
         return ImageAnswers(answers, tuple(category for category in CATEGORIES if category in categories))
 
     def next_place(self, study: int, rater: str) -> int | None:
@@ -250,27 +230,17 @@ class Answers:
 
     def labels(self, split: str, examples: str) -> pd.DataFrame:
         """Return the `image_labels` of these examples, over all their studies."""
+        of_examples = "JOIN studies USING (study) WHERE (split, examples) = (?, ?)"
+        answers = f"SELECT rater, example, question, value FROM answers {of_examples} ORDER BY answered"
+        categories = f"SELECT rater, example, category FROM categories {of_examples}"
         with self._file.reading(whole=True) as database:
-            answers = _frame(
-                database,
-                "SELECT rater, example, question, value FROM answers JOIN studies USING (study) "
-                "WHERE (split, examples) = (?, ?) ORDER BY answered",
-                *(split, examples),
-            )
-            categories = _frame(
-                database,
-                "SELECT rater, example, category FROM categories JOIN studies USING (study) "
-                "WHERE (split, examples) = (?, ?)",
-                *(split, examples),
-            )
-        return image_labels(answers, categories)
+            return image_labels(*(_frame(database, query, split, examples) for query in (answers, categories)))
 
 
 def _rows(sample: SurveySample) -> list[tuple[int, str, str, str, int]]:
     """Return position, three labels and membership of each image, in plain types."""
-    labels = zip(*(sample.sheet[name].astype(str) for name in _LABELS), strict=True)
-    members = zip(sample.sheet["example"], labels, sample.key["is_pie"], strict=True)
-    return [(int(position), *three, int(is_pie)) for position, three, is_pie in members]
+    columns = [sample.sheet["example"], *(sample.sheet[name].astype(str) for name in _LABELS), sample.key["is_pie"]]
+    return [(int(position), *labels, int(is_pie)) for position, *labels, is_pie in zip(*columns, strict=True)]
 
 
 def _require_study(database: sqlite3.Connection, study: int) -> None:

@@ -89,9 +89,8 @@ class AnswerFile:
 
     def __init__(self, directory: str | Path, *, patience: float = 5) -> None:
         if not Path(directory).is_dir():
-            raise InputError(
-                "directory", f"{directory}, which does not exist", "a directory of `tfaudit run RECIPE --out DIR`"
-            )
+            expected = "a directory of `tfaudit run RECIPE --out DIR`"
+            raise InputError("directory", f"{directory}, which does not exist", expected)
         self.path = Path(directory) / "answers.sqlite"
         self._patience = patience
 
@@ -160,11 +159,7 @@ class AnswerFile:
         return database
 
     def _is_new(self, database: sqlite3.Connection) -> bool:
-        """Return whether the file has no tables yet.
-
-        Raises:
-            InputError: the tables belong to another program or a newer version, or are damaged.
-        """
+        """Return whether the file has no tables yet; raise where they are damaged, or not of this version's tfaudit."""
         application, version = (
             database.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
         )
@@ -196,10 +191,8 @@ class AnswerFile:
             yield
         except (sqlite3.DatabaseError, UnicodeDecodeError, OSError) as problem:
             code = getattr(problem, "sqlite_errorcode", None)
-            reason = None
-            if isinstance(problem, OSError):
-                reason = _NO_ACCESS
-            elif code is not None:
+            reason = _NO_ACCESS if isinstance(problem, OSError) else None
+            if code is not None:
                 reason = _REASONS.get(code & 0xFF)  # the higher bits hold details
             elif isinstance(problem, UnicodeDecodeError | sqlite3.OperationalError):
                 reason = _DAMAGED  # raised by Python itself: text that is not UTF-8

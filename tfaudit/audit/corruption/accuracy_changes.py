@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from typing import Any
 
 import numpy as np
@@ -30,13 +31,10 @@ class AccuracyChange:
 
     Attributes:
         members: numbers of members in the two means.
-        before: mean of the baseline.
-        after: mean of the compressed population.
+        before, after: means of the baseline and of the compressed population.
         difference: after minus before.
-        low: lower end of its interval; NaN without a test.
-        high: its upper end.
-        lost: for two single models, images that are right less often after; NaN for populations.
-        won: images that are right more often.
+        low, high: ends of its interval; NaN without a test.
+        lost, won: for two single models, images that are right less or more often after; NaN for populations.
         test: "Welch" or "paired t, members" for populations; "McNemar" or, if an image counts more than once,
             "paired t, images" for two single models; "none".
         p: two-sided p-value.
@@ -55,27 +53,16 @@ class AccuracyChange:
 
     def columns(self) -> dict[str, Any]:
         """Return the columns of `Robustness.frame` from `members_before` to `p`."""
-        relative = {
-            name: float(relative_change(self.before, self.before + difference))
-            for name, difference in (
-                ("relative_change", self.difference),
-                ("relative_low", self.low),
-                ("relative_high", self.high),
-            )
-        }
+        change = np.array([self.difference, self.low, self.high])
+        relative = relative_change(self.before, self.before + change)
         return {
             "members_before": self.members[0],
             "members_after": self.members[1],
             "accuracy_before": self.before,
             "accuracy_after": self.after,
-            "difference_pp": 100 * self.difference,
-            "low_pp": 100 * self.low,
-            "high_pp": 100 * self.high,
-            **relative,
-            "lost": self.lost,
-            "won": self.won,
-            "test": self.test,
-            "p": self.p,
+            **dict(zip(("difference_pp", "low_pp", "high_pp"), 100 * change, strict=True)),
+            **dict(zip(("relative_change", "relative_low", "relative_high"), relative, strict=True)),
+            **{name: getattr(self, name) for name in ("lost", "won", "test", "p")},
         }
 
 
@@ -137,45 +124,31 @@ def _change_over_images(
 
 def corruption_table(rates: ConditionRates, *, alpha: float) -> pd.DataFrame:
     """Return one row per k and corruption, the mean over its severities; `Robustness.frame` describes the columns."""
-    tables = []
-    for k in rates.ranks:
-        rows = []
-        for corruption, columns in rates.corruptions.items():
-            weights = _mean_weights(rates, {corruption: columns})
-            change = accuracy_change(rates, weights, k, alpha=alpha)
-            # The baseline takes the place of AlexNet in the corruption errors of Hendrycks and Dietterich.
-            scale = 1 - change.before if change.before < 1 else np.nan
-            errors = [(1 - change.before - end) / scale for end in (change.difference, change.high, change.low)]
-            rows.append(
-                {
-                    "corruption": corruption,
-                    "k": k,
-                    "severities": sum(rates.conditions[i][1] > 0 for i in columns),
-                    **change.columns(),
-                    **dict(zip(_ERRORS, (*errors, _relative_error(rates, columns, k)), strict=True)),
-                    **_excess(rates, weights, k, alpha),
-                }
-            )
-        tables.append(_with_adjusted_p(pd.DataFrame(rows), "p", "excess_p"))
-    return pd.concat(tables, ignore_index=True)
+    pairs = itertools.product(rates.ranks, rates.corruptions.items())
+    rows = [_mean_row(rates, corruption, {corruption: columns}, k, alpha) for k, (corruption, columns) in pairs]
+    return _with_adjusted_p(pd.DataFrame(rows), "p", "excess_p")
 
 
 def overall_table(rates: ConditionRates, *, alpha: float) -> pd.DataFrame:
     """Return one row per k, the mean over the corruptions with severities; its corruption error is the mCE."""
-    rows = []
-    for k in rates.ranks:
-        weights = _mean_weights(rates, rates.graded)
-        rows.append(
-            {
-                "corruption": OVERALL,
-                "k": k,
-                "severities": len({rates.conditions[i][1] for i in np.flatnonzero(weights)}),
-                **accuracy_change(rates, weights, k, alpha=alpha).columns(),
-                **_mean_errors(rates, weights, k, alpha),
-                **_excess(rates, weights, k, alpha),
-            }
-        )
-    return pd.DataFrame(rows)
+    return pd.DataFrame([_mean_row(rates, OVERALL, rates.graded, k, alpha) for k in rates.ranks])
+
+
+def _mean_row(
+    rates: ConditionRates, name: str, corruptions: dict[str, list[int]], k: int, alpha: float
+) -> dict[str, Any]:
+    """Return the row of a mean over corruptions, each the mean over its severities."""
+    weights = np.zeros(len(rates.conditions) + 1)
+    for columns in corruptions.values():
+        weights[columns] = 1 / (len(columns) * len(corruptions))
+    return {
+        "corruption": name,
+        "k": k,
+        "severities": len({rates.conditions[i][1] for i in np.flatnonzero(weights)} - {0}),
+        **accuracy_change(rates, weights, k, alpha=alpha).columns(),
+        **_corruption_errors(rates, corruptions, weights, k, alpha),
+        **_excess(rates, weights, k, alpha),
+    }
 
 
 def clean_table(rates: ConditionRates, *, alpha: float) -> pd.DataFrame:
@@ -188,28 +161,17 @@ def clean_table(rates: ConditionRates, *, alpha: float) -> pd.DataFrame:
 
 def severity_table(rates: ConditionRates, *, alpha: float) -> pd.DataFrame:
     """Return one row per k, corruption and severity; `Robustness.severity_frame` describes the columns."""
-    tables = []
-    for k in rates.ranks:
-        rows = []
-        for i, (corruption, severity) in enumerate(rates.conditions):
-            change = accuracy_change(rates, np.eye(len(rates.conditions) + 1)[i], k, alpha=alpha)
-            row = {"corruption": corruption, "severity": severity, "k": k, **change.columns()}
-            row["examples"] = len(rates.labels[i])
-            for name, population in zip(("before", "after"), rates.populations, strict=True):
-                interval = mean_interval(population.accuracy[k][population.complete([i]), i], confidence=1 - alpha)
-                # Student's interval may exceed the range of an accuracy.
-                row[f"{name}_low"], row[f"{name}_high"] = np.clip(interval.low, 0, 1), np.clip(interval.high, 0, 1)
-            rows.append(row)
-        tables.append(_with_adjusted_p(pd.DataFrame(rows), "p"))
-    return pd.concat(tables, ignore_index=True)
-
-
-def _mean_weights(rates: ConditionRates, corruptions: dict[str, list[int]]) -> np.ndarray:
-    """Return the weights of a mean over the corruptions, each the mean over its severities."""
-    weights = np.zeros(len(rates.conditions) + 1)
-    for columns in corruptions.values():
-        weights[columns] = 1 / (len(columns) * len(corruptions))
-    return weights
+    rows = []
+    for k, (i, (corruption, severity)) in itertools.product(rates.ranks, enumerate(rates.conditions)):
+        change = accuracy_change(rates, np.eye(len(rates.conditions) + 1)[i], k, alpha=alpha)
+        row = {"corruption": corruption, "severity": severity, "k": k, **change.columns()}
+        row["examples"] = len(rates.labels[i])
+        for name, population in zip(("before", "after"), rates.populations, strict=True):
+            interval = mean_interval(population.accuracy[k][population.complete([i]), i], confidence=1 - alpha)
+            # Student's interval may exceed the range of an accuracy.
+            row[f"{name}_low"], row[f"{name}_high"] = np.clip(interval.low, 0, 1), np.clip(interval.high, 0, 1)
+        rows.append(row)
+    return _with_adjusted_p(pd.DataFrame(rows), "p")
 
 
 _ERRORS = ("corruption_error", "corruption_error_low", "corruption_error_high", "relative_corruption_error")
@@ -224,31 +186,28 @@ def _relative_error(rates: ConditionRates, columns: list[int], k: int) -> float:
     return float(losses[1] / losses[0]) if losses[0] > 0 else np.nan
 
 
-def _mean_errors(rates: ConditionRates, weights: np.ndarray, k: int, alpha: float) -> dict[str, float]:
-    """Return the mCE with the interval of its change, and the mean of the defined relative corruption errors."""
-    columns = np.flatnonzero(weights)
-    accuracy = rates.before.accuracy[k][rates.complete_members(columns)[0]]
+def _corruption_errors(
+    rates: ConditionRates, corruptions: dict[str, list[int]], weights: np.ndarray, k: int, alpha: float
+) -> dict[str, float]:
+    """Return the mean corruption error with the interval of its change, and the mean of the defined relative ones."""
+    accuracy = rates.before.accuracy[k][rates.complete_members(np.flatnonzero(weights))[0]]
     scaled, relative = weights.copy(), []
-    for of_corruption in rates.graded.values():
-        error = 1 - accuracy[:, of_corruption].mean() if len(accuracy) else np.nan
-        scaled[of_corruption] /= error if error > 0 else np.nan
-        relative.append(_relative_error(rates, of_corruption, k))
+    for columns in corruptions.values():
+        error = 1 - accuracy[:, columns].mean() if len(accuracy) else np.nan
+        scaled[columns] /= error if error > 0 else np.nan
+        relative.append(_relative_error(rates, columns, k))
+    # The baseline takes the place of AlexNet (Hendrycks and Dietterich): its own errors are the scale, its mean is 1.
+    change = AccuracyChange() if np.isnan(scaled).any() else accuracy_change(rates, scaled, k, alpha=alpha)
     defined = [value for value in relative if not np.isnan(value)]
     mean_relative = float(np.mean(defined)) if defined else np.nan
-    if np.isnan(scaled).any() or not len(columns):
-        return dict(zip(_ERRORS, (np.nan, np.nan, np.nan, mean_relative), strict=True))
-    # The mCE of the baseline is 1, because its own errors are the scale.
-    change = accuracy_change(rates, scaled, k, alpha=alpha)
     return dict(zip(_ERRORS, (1 - change.difference, 1 - change.high, 1 - change.low, mean_relative), strict=True))
 
 
 def _excess(rates: ConditionRates, weights: np.ndarray, k: int, alpha: float) -> dict[str, float]:
     """Return how far the change under corruption exceeds that on clean images, a difference of differences."""
-    change = AccuracyChange()
-    if rates.has_clean and weights.any():
-        against_clean = weights.copy()
-        against_clean[-1] = -1
-        change = accuracy_change(rates, against_clean, k, alpha=alpha)
+    against_clean = np.append(weights[:-1], -1)
+    known = rates.has_clean and weights.any()
+    change = accuracy_change(rates, against_clean, k, alpha=alpha) if known else AccuracyChange()
     return {
         "excess_pp": 100 * change.difference,
         "excess_low_pp": 100 * change.low,
@@ -258,9 +217,9 @@ def _excess(rates: ConditionRates, weights: np.ndarray, k: int, alpha: float) ->
 
 
 def _with_adjusted_p(table: pd.DataFrame, *names: str) -> pd.DataFrame:
-    """Insert `NAME_holm` and `NAME_bh` after each column of p-values."""
+    """Insert `NAME_holm` and `NAME_bh`, adjusted over the rows of the same k, after each column of p-values."""
     for name in names:
-        position = list(table).index(name) + 1
         for method in ("bh", "holm"):
-            table.insert(position, f"{name}_{method}", adjust(table[name].to_numpy(float), method))
+            adjusted = table.groupby("k")[name].transform(adjust, method)
+            table.insert(list(table).index(name) + 1, f"{name}_{method}", adjusted)
     return table

@@ -26,7 +26,7 @@ def class_changes(rates: ConditionRates, *, alpha: float) -> pd.DataFrame:
     if rates.has_clean:
         (_, before), (_, after) = _recalls(rates, [len(rates.conditions)])
         clean = _mean(after) - _mean(before)
-    tables = [_changes_of_corruption(rates, name, columns, alpha) for name, columns in rates.corruptions.items()]
+    tables = [_changes_of_corruption(rates, *corruption, alpha) for corruption in rates.corruptions.items()]
     table = pd.concat(tables, ignore_index=True)
     table.insert(9, "clean_normalised_pp", 100 * np.tile(clean, len(tables)))
     table["p_holm"], table["p_bh"] = (adjust(table["p"].to_numpy(float), method) for method in ("holm", "bh"))
@@ -81,9 +81,7 @@ def _mean(values: np.ndarray) -> np.ndarray:
 
 
 def _p_over_images(rates: ConditionRates, columns: list[int]) -> np.ndarray:
-    before, after = (
-        np.sum([population.correct[1, i] for i in columns], axis=0, dtype=int) for population in rates.populations
-    )
+    before, after = (sum(population.correct[1, i].astype(int) for i in columns) for population in rates.populations)
     labels, classes = rates.labels[columns[0]], len(rates.class_names)
     lost, won = (np.bincount(labels[changed], minlength=classes) for changed in (after < before, after > before))
     return np.where(np.bincount(labels, minlength=classes) > 0, mcnemar(lost, won), np.nan)

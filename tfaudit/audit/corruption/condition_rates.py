@@ -58,8 +58,7 @@ class ConditionRates:
         before: rates of the baseline.
         after: rates of the compressed population.
         flips: counts of exemplars among flips, one row per condition that shows the clean examples.
-        lost_first: by corruption that shows the clean examples, the `(N,)` numbers of severities at which only the
-            compressed population loses an example.
+        lost_first: as in `Robustness`.
         paired: whether compressed members are made from the baseline's members of the same names.
     """
 
@@ -110,8 +109,8 @@ class ConditionRates:
             return before, after
         position = {self.after.members[i]: i for i in after}
         pairs = [(i, position[name]) for i in before if (name := self.before.members[i]) in position]
-        both = np.array(pairs, int).reshape(-1, 2)
-        return both[:, 0], both[:, 1]
+        first, second = np.array(pairs, int).reshape(-1, 2).T
+        return first, second
 
     def paired_by_image(self, columns: Sequence[int] | np.ndarray, k: int) -> bool:
         """Return whether there is one model on either side, with the same images in all of these columns."""
@@ -197,11 +196,7 @@ class _ImageSets:
         self._sets: list[tuple[np.ndarray, np.ndarray]] = []
 
     def labels(self, populations: tuple[Predictions, Predictions], condition: str) -> np.ndarray:
-        """Return the `(N,)` true classes; the same array whenever the images are the same.
-
-        Raises:
-            InputError: the examples of the two differ, or the classes differ from those of the conditions before.
-        """
+        """Return the `(N,)` true classes, one array for equal images; raise where examples or classes differ."""
         try:
             require_same_examples(*populations)
         except InputError as problem:

@@ -10,6 +10,7 @@ import pandas as pd
 from tfaudit.predictions import Predictions
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.proportions import compare_proportions
+from tfaudit.stats.ratios import ratio
 
 __all__ = ["flip_counts", "flip_table", "lost_first"]
 
@@ -21,8 +22,7 @@ def flip_counts(
 ) -> dict[str, object]:
     """Count the `examples`, `flips`, clean exemplars `pies` and `pie_flips`, which are both, of one condition.
 
-    The modal label of a flip differs between the two populations under corruption, that of an exemplar (PIE, [F] 2.3)
-    on clean images.
+    The two modal labels differ under corruption for a flip, on clean images for an exemplar (PIE, [F] 2.3).
 
     Args:
         clean: baseline and compressed population on clean images.
@@ -41,9 +41,7 @@ def flip_counts(
 def lost_first(clean: tuple[Predictions, Predictions], corrupted: tuple[Predictions, Predictions]) -> np.ndarray:
     """Return `(N,)` booleans: both modes are right on the clean image, only the baseline's under corruption.
 
-    Args:
-        clean: baseline and compressed population on clean images.
-        corrupted: the two on the same images, corrupted.
+    The arguments are those of `flip_counts`.
 
     Example:
         >>> right, wrong = (Predictions.from_top1([0, 1], predicted) for predicted in ([0, 1], [0, 0]))
@@ -82,8 +80,8 @@ def flip_table(counts: Sequence[dict[str, object]], alpha: float) -> pd.DataFram
     return table.assign(
         pie_share=share,
         flip_pie_share=proportions.first,
-        ratio=np.divide(proportions.first, share, out=np.full(len(table), np.nan), where=share > 0),
-        pie_flip_share=np.divide(both, pies, out=np.full(len(table), np.nan), where=pies > 0),
+        ratio=ratio(proportions.first, share),
+        pie_flip_share=ratio(both, pies),
         low_pp=100 * proportions.low,
         high_pp=100 * proportions.high,
         test=proportions.test,

@@ -40,9 +40,7 @@ class Robustness:
         overall: one row per k, the mean over all corruptions with severities; columns as `frame`, without adjusted
             p-values. Its corruption error is the mCE, its relative one the relative mCE.
         clean: one row per k, the change on clean images; columns of `frame` from `k` to `p`; empty without them.
-        severities: one row per k and condition; see `severity_frame`.
-        classes: one row per corruption and class; see `class_frame`.
-        flips: one row per condition on the clean images; see `flip_frame`.
+        severities, classes, flips: see `severity_frame`, `class_frame` and `flip_frame`.
         lost_first: by corruption, `(N,)` numbers of severities at which only the compressed population loses an example
             that both get right when clean; no entry for sets of other images than the clean ones.
         alpha: level of the tests.
@@ -78,8 +76,8 @@ class Robustness:
     def severity_frame(self) -> pd.DataFrame:
         """Return one row per k, corruption and severity.
 
-        Columns: those of `frame` from `members_before` to `p_bh`; `severity`; `examples`; and the intervals of the two
-        accuracies over the members, `before_low`, `before_high`, `after_low`, `after_high`.
+        Columns: those of `frame` from `members_before` to `p_bh`; `severity`; `examples`; `before_low`, `before_high`,
+        `after_low`, `after_high`, intervals of the accuracies over the members.
         """
         return self.severities.copy()
 
@@ -123,26 +121,24 @@ class Robustness:
         overall = self.overall[self.overall["k"] == 1].to_dict("records")[0]
         clean = next(iter(self.clean[self.clean["k"] == 1].to_dict("records")), {})
         class_tests = int(self.classes["p"].notna().sum())
-        worst = top1.dropna(subset=["relative_change"]).nsmallest(1, "relative_change").to_dict("records")
+        directions = self.classes["direction"].value_counts()
+        lowest = top1.dropna(subset=["relative_change"]).nsmallest(1, "relative_change")
+        worst = next(iter(lowest.to_dict("records")), {})
         return {
             "corruptions": len(top1),
             "conditions": len(self.conditions),
             **{name: overall[name] for name in _OVERALL_KEYS},
             **{f"clean_{name}": clean.get(name, float("nan")) for name in ("difference_pp", "relative_change")},
-            "mce": overall["corruption_error"],
-            "mce_low": overall["corruption_error_low"],
-            "mce_high": overall["corruption_error_high"],
+            **{f"mce{end}": overall[f"corruption_error{end}"] for end in ("", "_low", "_high")},
             "relative_mce": overall["relative_corruption_error"],
             "significant": int((top1["p"] <= self.alpha).sum()),
             "significant_holm": int((top1["p_holm"] <= self.alpha).sum()),
             "worse_than_clean_holm": int(((top1["excess_p_holm"] <= self.alpha) & (top1["excess_pp"] < 0)).sum()),
-            "most_sensitive": worst[0]["corruption"] if worst else None,
-            "most_sensitive_relative_change": worst[0]["relative_change"] if worst else float("nan"),
+            "most_sensitive": worst.get("corruption"),
+            "most_sensitive_relative_change": worst.get("relative_change", float("nan")),
             "class_tests": class_tests,
             "expected_by_chance": self.alpha * class_tests,
-            **{
-                f"class_tests_{name}": int((self.classes["direction"] == name).sum()) for name in ("harmed", "favoured")
-            },
+            **{f"class_tests_{name}": int(directions.get(name, 0)) for name in ("harmed", "favoured")},
             "class_tests_significant_holm": int((self.classes["p_holm"] <= self.alpha).sum()),
             "class_tests_significant_bh": int((self.classes["p_bh"] <= self.alpha).sum()),
         }
@@ -182,11 +178,10 @@ def robustness(
 ) -> Robustness:
     """Compute what compression costs under corruption, by corruption and class, and beyond its cost on clean images.
 
-    Accuracies are averaged over the severities of each member, then over members ([F] 4). Populations of two members or
-    more are compared by Welch's t-tests between members, or by paired ones, two single models by tests over the images
-    (see `accuracy_changes.accuracy_change`). A member counts in a mean if it was evaluated under all of its conditions.
-    Corruption errors are those of Hendrycks and Dietterich (2019), with the mean errors of the baseline in the place of
-    AlexNet's.
+    Accuracies are averaged over the severities of each member, then over members ([F] 4), and tested as
+    `accuracy_changes.accuracy_change` describes. A member counts in a mean if it was evaluated under all of its
+    conditions. Corruption errors are those of Hendrycks and Dietterich (2019), with the mean errors of the baseline in
+    the place of AlexNet's.
 
     Args:
         baseline: predictions of the uncompressed population by corruption and severity, 1 to 5, or 0 for a set without
@@ -253,11 +248,10 @@ def robustness_table(levels: Mapping[str, Robustness]) -> pd.DataFrame:
     parts, rows = {}, None
     for title, level in levels.items():
         names = list(dict.fromkeys(level.corruptions["corruption"]))
-        if rows not in (None, names):
-            raise InputError("levels", f"{title} with the corruptions {listed(names)}", f"{listed(rows or [])} for all")
-        rows = names
-        both = pd.concat([level.corruptions, level.overall], ignore_index=True)
-        wide = both.pivot(index="corruption", columns="k", values="relative_change")
+        rows = rows or names
+        if names != rows:
+            raise InputError("levels", f"{title} with the corruptions {listed(names)}", f"{listed(rows)} for all")
+        wide = level.changes().pivot(index="corruption", columns="k", values="relative_change")
         parts[title] = 100 * wide.loc[[*names, OVERALL]].rename(columns=lambda k: f"top-{k}").rename_axis(columns=None)
     return pd.concat(parts, axis=1)
 

@@ -14,7 +14,7 @@ from tfaudit.errors import InputError, listed, require
 from tfaudit.predictions import Predictions, require_same_examples
 from tfaudit.stats.intervals import Mark, mark_slopes
 from tfaudit.stats.least_squares import slope, uncentred_r2
-from tfaudit.stats.ratios import normalised_balance
+from tfaudit.stats.ratios import normalised_balance, ratio
 
 if TYPE_CHECKING:
     from tfaudit.charts.style import Drawing
@@ -31,10 +31,9 @@ class Distortion:
         class_names: names of the classes.
         members: names of the K pairs of models.
         examples: `(C,)` test examples of each class.
-        rates_before: `(K, C)` rates of the dense members, shares in [0, 1]; NaN for a class without examples.
-        rates_after: `(K, C)` rates of the pruned members.
-        accuracy_before: `(K,)` accuracies of the dense members, shares in [0, 1].
-        accuracy_after: `(K,)` accuracies of the pruned members.
+        rates_before, rates_after: `(K, C)` rates of the dense and the pruned members, shares in [0, 1]; NaN for a class
+            without examples.
+        accuracy_before, accuracy_after: `(K,)` accuracies of the two, shares in [0, 1].
         notes: remarks for the reader, one sentence each.
     """
 
@@ -71,8 +70,7 @@ class Distortion:
     @property
     def intensification(self) -> np.ndarray:
         """`(K, C)` normalised balance after / before, [R] 5; NaN if it is 0 before, unstable if it is near 0."""
-        before, after = self.normalised_before, self.normalised_after
-        return np.divide(after, before, out=np.full(before.shape, np.nan), where=before != 0)
+        return ratio(self.normalised_after, self.normalised_before)
 
     @property
     def alpha(self) -> np.ndarray:
@@ -114,7 +112,7 @@ class Distortion:
     def frame(self) -> pd.DataFrame:
         """Return one row per member and class with examples.
 
-        Columns: `member`, `class`, `examples`, `rate_before`, `rate_after` (shares in [0, 1]), `balance_before_pp`,
+        Columns: `member`, `class`, `examples`, `rate_before`, `rate_after` (shares), `balance_before_pp`,
         `balance_after_pp` (percentage points), `normalised_before`, `normalised_after` (shares of the member's
         accuracy) and `intensification`, the ratio of the two.
         """
@@ -142,10 +140,8 @@ class Distortion:
         variance of the rates over the classes ([R] table 11).
 
         Args:
-            ddof: 0 divides by C, because the classes are the whole population; 1 by C - 1. [R] does not say which.
-
-        Raises:
-            InputError: another `ddof`.
+            ddof: 0 divides by C, because the classes are the whole population; 1 by C - 1; nothing else is valid.
+                [R] does not say which.
         """
         return pd.DataFrame(
             {
@@ -164,16 +160,16 @@ class Distortion:
         Columns: those of `frame` without `member`; `intensification` is the ratio of the mean normalised balances.
         """
         rows = self.frame().drop(columns=["member", "intensification"])
-        names = rows.pop("class")
-        count = int((self.examples > 0).sum())
-        means = rows.groupby(np.arange(len(rows)) % count).mean().astype({"examples": np.int64})
-        means.insert(0, "class", names.head(count))
-        before = means["normalised_before"]
-        return means.assign(intensification=means["normalised_after"] / before.where(before != 0))
+        names = rows.pop("class").head(int((self.examples > 0).sum()))
+        means = rows.groupby(np.arange(len(rows)) % len(names)).mean().astype({"examples": np.int64})
+        means.insert(0, "class", names)
+        return means.assign(intensification=ratio(means["normalised_after"], means["normalised_before"]))
 
     def summary(self) -> dict[str, Any]:
         """Return means over the members, with the mark and interval of a single level; variances divide by C."""
         mark = self.mark()
+        members = self.members_frame()
+        means = ("accuracy_before", "accuracy_after", "variance_before", "variance_after")
         return {
             "metric": self.metric,
             "classes": int((self.examples > 0).sum()),
@@ -185,10 +181,7 @@ class Distortion:
             "pooled_slope": self.pooled_slope,
             "pooled_r2": self.pooled_r2,
             "slope_between_dense": self.slope_between_dense,
-            "accuracy_before": float(self.accuracy_before.mean()),
-            "accuracy_after": float(self.accuracy_after.mean()),
-            "variance_before": float(_variance(self.rates_before, 0).mean()),
-            "variance_after": float(_variance(self.rates_after, 0).mean()),
+            **{name: float(members[name].mean()) for name in means},
         }
 
     def chart(self) -> Drawing:
@@ -229,13 +222,10 @@ def distortion(dense: Predictions, pruned: Predictions, *, metric: str = "recall
     """
     require_same_examples(dense, pruned)
     rates = class_rates(dense, metric), class_rates(pruned, metric)
-    shared = [member for member in dense.members if member in set(pruned.members)]
+    shared = [member for member in dense.members if member in pruned.members]
     if not shared:
-        raise InputError(
-            "pruned",
-            f"members {listed(pruned.members)}",
-            f"the names of their dense parents, which are {listed(dense.members)}",
-        )
+        names = f"the names of their dense parents, which are {listed(dense.members)}"
+        raise InputError("pruned", f"members {listed(pruned.members)}", names)
     rows = [[population.members.index(member) for member in shared] for population in (dense, pruned)]
     result = Distortion(
         metric=metric,
@@ -248,7 +238,7 @@ def distortion(dense: Predictions, pruned: Predictions, *, metric: str = "recall
         accuracy_after=pruned.accuracy()[rows[1]],
         notes=(),
     )
-    unpaired = [member for member in dict.fromkeys((*dense.members, *pruned.members)) if member not in set(shared)]
+    unpaired = [member for member in dict.fromkeys((*dense.members, *pruned.members)) if member not in shared]
     return dataclasses.replace(result, notes=_notes(result, unpaired))
 
 
@@ -263,21 +253,15 @@ def _notes(result: Distortion, unpaired: Sequence[object]) -> tuple[str, ...]:
     notes = []
     if unpaired:
         notes.append(f"Members of only one population are left out: {listed(unpaired)}.")
-    empty = [name for name, count in zip(result.class_names, result.examples, strict=True) if not count]
-    if empty:
+    if empty := [name for name, count in zip(result.class_names, result.examples, strict=True) if not count]:
         notes.append(f"Classes without test examples do not count: {listed(empty)}.")
-    undefined = [member for member, alpha in zip(result.members, result.alpha, strict=True) if np.isnan(alpha)]
-    if undefined:
-        notes.append(
-            f"The slope is undefined for members {listed(undefined)}: one model has no correct predictions, or the "
-            "dense one has the same rate for every class."
-        )
+    if undefined := [member for member, alpha in zip(result.members, result.alpha, strict=True) if np.isnan(alpha)]:
+        reason = "one model has no correct predictions, or the dense one has the same rate for every class."
+        notes.append(f"The slope is undefined for members {listed(undefined)}: {reason}")
     counts = result.examples[result.examples > 0]
-    if result.metric != "recall":
-        notes.append(f"The rates are {result.metric}, so balances need not sum to 0; the line still passes the origin.")
-    elif counts.min() != counts.max():
-        notes.append(
-            f"Classes have {counts.min()} to {counts.max()} test examples, so balances need not sum to 0; the line "
-            "still passes the origin."
-        )
+    reason = f"The rates are {result.metric}" if result.metric != "recall" else ""
+    if not reason and counts.min() != counts.max():
+        reason = f"Classes have {counts.min()} to {counts.max()} test examples"
+    if reason:
+        notes.append(f"{reason}, so balances need not sum to 0; the line still passes the origin.")
     return tuple(notes)

@@ -1,4 +1,7 @@
-"""Slopes, accuracies and variances in the layout of the tables of [R]."""
+"""Slopes, accuracies and variances in the layout of the tables of [R].
+
+Every function raises an `InputError` where its frame lacks a column.
+"""
 
 from __future__ import annotations
 
@@ -39,9 +42,6 @@ def accuracy_table(slopes: pd.DataFrame) -> pd.DataFrame:
 
     Returns:
         One row per combination of factors other than the level: these, `members` and `accuracy`, a share.
-
-    Raises:
-        InputError: a column is missing.
     """
     factors = [name for name in factors_of(slopes, "accuracy_before") if name != "level"]
     rows = []
@@ -59,9 +59,6 @@ def variance_table(slopes: pd.DataFrame) -> pd.DataFrame:
 
     Returns:
         One row per combination of factors other than the level, their index: `before`, then a column per level.
-
-    Raises:
-        InputError: a column is missing.
     """
     factors = [name for name in factors_of(slopes, "level", "variance_before", "variance_after") if name != "level"]
     rows = []
@@ -82,14 +79,10 @@ def level_table(slopes: pd.DataFrame, *, dense: object = "dense") -> pd.DataFram
     Returns:
         The factors of `slopes`, `members`, `accuracy`, `accuracy_se`, `alpha`, `alpha_se`: means over the members and
         their standard errors; alpha is NaN without compression.
-
-    Raises:
-        InputError: a column is missing.
     """
     factors = factors_of(slopes, "level", "accuracy_before")
-    others = [name for name in factors if name != "level"]
     parts = []
-    for group, members in groups_of(slopes, others):
+    for group, members in groups_of(slopes, [name for name in factors if name != "level"]):
         before = members.drop_duplicates("member")["accuracy_before"]
         accuracy = {"members": len(before), "accuracy": before.mean(), "accuracy_se": before.sem()}
         means = slope_means(members).rename(columns={"accuracy_after": "accuracy", "accuracy_after_se": "accuracy_se"})

@@ -65,16 +65,16 @@ def slope_tests(
     """
     factors = factors_of(slopes, "alpha")
     require(factor in factors, "factor", factor, ", ".join(factors))
-    fixed = [name for name in factors if name != factor] if within is None else list(within)
-    unknown = [name for name in fixed if name not in factors or name == factor]
-    require(not unknown, "within", within, f"names among {', '.join(name for name in factors if name != factor)}")
+    others = [name for name in factors if name != factor]
+    fixed = others if within is None else list(within)
+    require(set(fixed) <= set(others), "within", within, f"names among {', '.join(others)}")
     require(family in ("column", "all"), "family", family, "column or all")
-    pairs = _checked(pairs, in_order(slopes[factor]))
+    _require_pairs(pairs, in_order(slopes[factor]))
     rows = []
     for stratum, members in groups_of(slopes, fixed):
         samples = {value: _sample(members, factor, value, stratum) for value in in_order(members[factor])}
         for first, second in _PAIRS[pairs](samples) if isinstance(pairs, str) else pairs:
-            if first not in samples or second not in samples:
+            if not {first, second} <= samples.keys():
                 continue
             one, other = samples[first], samples[second]
             if paired:
@@ -95,21 +95,19 @@ _COLUMNS = (
     *("difference", "t", "df", "p"),
 )
 
-
 _PAIRS: dict[str, Callable[[Iterable[Any]], Iterator[tuple[Any, Any]]]] = {
     "consecutive": itertools.pairwise,
     "all": lambda values: itertools.combinations(values, 2),
 }
 
 
-def _checked(pairs: str | Sequence[tuple[Any, Any]], values: list[Any]) -> str | Sequence[tuple[Any, Any]]:
+def _require_pairs(pairs: str | Sequence[tuple[Any, Any]], values: list[Any]) -> None:
     if isinstance(pairs, str):
         require(pairs in _PAIRS, "pairs", pairs, f"{', '.join(_PAIRS)} or a list of pairs")
-        return pairs
-    for pair in pairs:
-        if len(pair) != 2 or any(value not in values for value in pair):
-            raise InputError("pairs", repr(pair), f"pairs of {', '.join(map(str, values))}")
-    return pairs
+    else:
+        for pair in pairs:
+            valid = len(pair) == 2 and all(value in values for value in pair)
+            require(valid, "pairs", pair, f"pairs of {', '.join(map(str, values))}")
 
 
 def _sample(members: pd.DataFrame, factor: str, value: Any, stratum: dict[str, Any]) -> pd.Series:

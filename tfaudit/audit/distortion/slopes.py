@@ -57,10 +57,7 @@ def slope_frame(
 def balance_frame(distortions: Mapping[Any, Distortion], *, by: str | Sequence[str] = ("level",)) -> pd.DataFrame:
     """Tabulate the points of [R] figures 5-8, one row per distortion, member and class.
 
-    Columns: the names in `by`, then those of `Distortion.frame`.
-
-    Raises:
-        InputError: as `slope_frame`.
+    Columns: the names in `by`, then those of `Distortion.frame`. Arguments and errors are those of `slope_frame`.
     """
     return _stack(distortions, by, Distortion.frame)
 
@@ -68,10 +65,7 @@ def balance_frame(distortions: Mapping[Any, Distortion], *, by: str | Sequence[s
 def pooled_frame(distortions: Mapping[Any, Distortion], *, by: str | Sequence[str] = ("level",)) -> pd.DataFrame:
     """Tabulate the pooled slopes of [R] figures 5-8, one row per distortion.
 
-    Columns: the names in `by`, then the keys of `Distortion.summary`.
-
-    Raises:
-        InputError: as `slope_frame`.
+    Columns: the names in `by`, then the keys of `Distortion.summary`. Arguments and errors are those of `slope_frame`.
     """
     return _stack(distortions, by, lambda distortion: pd.DataFrame([distortion.summary()]))
 
@@ -95,9 +89,9 @@ def slope_intervals(slopes: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataFram
     rows = []
     for family, members in groups_of(slopes, [name for name in factors if name != "level"]):
         levels = groups_of(members, ["level"])
-        for level, rows_of_level in levels:
-            mark = dataclasses.asdict(mark_slopes(rows_of_level["alpha"], levels=len(levels), alpha=alpha))
-            rows.append({**family, **level, "members": len(rows_of_level), "alpha": mark.pop("mean"), **mark})
+        for level, part in levels:
+            mark = dataclasses.asdict(mark_slopes(part["alpha"], levels=len(levels), alpha=alpha))
+            rows.append({**family, **level, "members": len(part), "alpha": mark.pop("mean"), **mark})
     return pd.DataFrame(rows)[[*factors, "members", "alpha", "low", "high", "confidence", "mark"]]
 
 
@@ -131,12 +125,10 @@ def factors_of(slopes: pd.DataFrame, *needed: str) -> list[str]:
     Raises:
         InputError: a column is missing, a factor has missing values, or there are no rows.
     """
-    missing = [name for name in ("member", *needed) if name not in slopes]
-    if missing or slopes.empty:
-        raise InputError("slopes", f"no {', '.join(missing) or 'rows'}", "a frame of `slope_frame`")
+    if missing := [name for name in ("member", *needed) if name not in slopes] or ["rows"] * slopes.empty:
+        raise InputError("slopes", f"no {', '.join(missing)}", "a frame of `slope_frame`")
     factors = [str(name) for name in slopes if name not in _VALUES]
-    empty = [name for name in factors if slopes[name].isna().any()]
-    if empty:
+    if empty := [name for name in factors if slopes[name].isna().any()]:
         raise InputError("slopes", f"missing values in {', '.join(empty)}", "the factors of every row")
     return factors
 
@@ -145,9 +137,8 @@ def groups_of(slopes: pd.DataFrame, names: Sequence[str]) -> list[tuple[dict[str
     """Return every combination of values of the named columns, ordered as `in_order`, with its rows."""
     if not names:
         return [({}, slopes)]
-    order = [
-        slopes[name].map({value: i for i, value in enumerate(in_order(slopes[name]))}).to_numpy() for name in names
-    ]
+    ranks = [{value: i for i, value in enumerate(in_order(slopes[name]))} for name in names]
+    order = [slopes[name].map(rank).to_numpy() for name, rank in zip(names, ranks, strict=True)]
     groups = [rows for _, rows in slopes.groupby(order)]
     return [({name: rows[name].iloc[0] for name in names}, rows) for rows in groups]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
@@ -29,8 +29,8 @@ def class_table(
     Columns: `variant`, `member`, `class`; `dataset`, `model`, `weight_treatment`, `technique` and `sparsity` from the
     descriptions, which may lack them; `accuracy` (recall of the class, [P] eq. 1), `correct` and `examples` (counts);
     `accuracy0`, the recall of the class before compression, by the baseline member of the same name, which stands for
-    the network that was pruned, else the mean over the baseline's members; `accuracy0_quartile`, 1 to 4
-    among the classes of that baseline member; `imbalance`, the class's share of the training set minus 1/C; and
+    the network that was pruned, else the mean over the baseline's members; `accuracy0_quartile`, 1 to 4 among the
+    classes of that baseline member; `imbalance`, the class's share of the training set minus 1/C; and
     `class_entropy`, bits. The last two are missing without `classes`; a class without test examples has no accuracy.
 
     Args:
@@ -63,42 +63,29 @@ def class_table(
     reference = populations[baseline]
     facts = descriptions.reindex(index=list(populations), columns=list(DESCRIBED))
     covariates = _covariates(reference.class_names, classes)
-    rows = []
-    for key, population in populations.items():
-        if key != baseline:
-            require_same_examples(reference, population)
-            rows += _rows(key, population, reference, facts.loc[key].to_dict(), covariates)
-    return pd.concat(rows, ignore_index=True)
-
-
-def _rows(
-    key: str,
-    population: Predictions,
-    baseline: Predictions,
-    facts: Mapping[Hashable, object],
-    covariates: pd.DataFrame,
-) -> list[pd.DataFrame]:
-    examples = np.bincount(population.labels, minlength=population.num_classes)
-    before = dict(zip(baseline.members, baseline.recall(), strict=True))
-    mean = baseline.recall().mean(0)
+    before, mean = dict(zip(reference.members, reference.recall(), strict=True)), reference.recall().mean(0)
+    examples = np.bincount(reference.labels, minlength=reference.num_classes)
     tables = []
-    for member, accuracy in zip(population.members, population.recall(), strict=True):
-        accuracy0 = before.get(member, mean)
-        columns = {
-            "variant": key,
-            "member": member,
-            "class": population.class_names,
-            **facts,
-            "accuracy": accuracy,
-            "correct": np.rint(np.nan_to_num(accuracy) * examples).astype(int),
-            "examples": examples,
-            "accuracy0": accuracy0,
-            "accuracy0_quartile": _quartile(accuracy0),
-            "imbalance": covariates["imbalance"],
-            "class_entropy": covariates["class_entropy"],
-        }
-        tables.append(pd.DataFrame(columns, index=range(len(examples))))
-    return tables
+    for key, population in populations.items():
+        if key == baseline:
+            continue
+        require_same_examples(reference, population)
+        for member, accuracy in zip(population.members, population.recall(), strict=True):
+            accuracy0 = before.get(member, mean)
+            columns = {
+                "variant": key,
+                "member": member,
+                "class": population.class_names,
+                **facts.loc[key],
+                "accuracy": accuracy,
+                "correct": np.rint(np.nan_to_num(accuracy) * examples).astype(int),
+                "examples": examples,
+                "accuracy0": accuracy0,
+                "accuracy0_quartile": _quartile(accuracy0),
+                **covariates,
+            }
+            tables.append(pd.DataFrame(columns, index=range(len(examples))))
+    return pd.concat(tables, ignore_index=True)
 
 
 def _quartile(values: np.ndarray) -> np.ndarray:
@@ -117,11 +104,8 @@ def _covariates(names: tuple[str, ...], classes: pd.DataFrame | None) -> pd.Data
         raise InputError("classes", f"columns {', '.join(map(str, classes.columns))}", "a column `class`")
     rows = classes.assign(**{"class": classes["class"].astype(str)}).set_index("class")
     if rows.index.has_duplicates or sorted(rows.index) != sorted(names):
-        raise InputError(
-            "classes",
-            f"{len(rows)} rows",
-            f"one row for each of the {len(names)} predicted classes ({listed(names, 3)})",
-        )
+        expected = f"one row for each of the {len(names)} predicted classes ({listed(names, 3)})"
+        raise InputError("classes", f"{len(rows)} rows", expected)
     rows = rows.reindex(list(names)).reset_index(drop=True)
     if "train_examples" in rows:
         count = rows["train_examples"].to_numpy(np.float64)

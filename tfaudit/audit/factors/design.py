@@ -21,19 +21,9 @@ NUMBERS = ("sparsity", "accuracy0", "accuracy0_quartile", "imbalance", "class_en
 
 TERMS = (
     *FACTORS,
-    "weight_treatment:technique",
-    "np.exp(sparsity)",
-    "np.exp(sparsity):dataset",
-    "np.exp(sparsity):technique",
-    "sparsity",
-    "accuracy0",
-    "accuracy0:weight_treatment",
-    "accuracy0:technique",
-    "accuracy0_quartile",
-    "imbalance",
-    "class_entropy",
-    "np.exp(sparsity):accuracy0",
-    "accuracy0:accuracy0_quartile",
+    *("weight_treatment:technique", "np.exp(sparsity)", "np.exp(sparsity):dataset", "np.exp(sparsity):technique"),
+    *("sparsity", "accuracy0", "accuracy0:weight_treatment", "accuracy0:technique", "accuracy0_quartile"),
+    *("imbalance", "class_entropy", "np.exp(sparsity):accuracy0", "accuracy0:accuracy0_quartile"),
 )
 """The terms of [P] eq. 2 and its table in appendix D."""
 
@@ -58,22 +48,13 @@ class Design:
 def design(
     table: pd.DataFrame, responses: tuple[str, ...], reference: Mapping[str, str] | None, without: Collection[str]
 ) -> Design:
-    """Choose rows and terms.
+    """Choose rows and terms for the columns `responses` of the left-hand side.
 
-    Args:
-        table: as for `tfaudit.audit.factors.regression.factors`.
-        responses: columns of the left-hand side.
-        reference: as for `factors`.
-        without: as for `factors`.
-
-    Raises:
-        InputError: as `factors`.
+    The other arguments and the errors are those of `tfaudit.audit.factors.regression.factors`.
     """
-    missing = [name for name in responses if name not in table]
-    if missing:
+    if missing := [name for name in responses if name not in table]:
         raise InputError("table", f"columns {', '.join(map(str, table.columns))}", f"a column {missing[0]!r}")
-    unknown = [without] if isinstance(without, str) else [term for term in without if term not in TERMS]
-    if unknown:
+    if unknown := [without] if isinstance(without, str) else [term for term in without if term not in TERMS]:
         raise InputError("without", repr(unknown[0]), f"a list of {', '.join(TERMS)}")
     rows = table[[name for name in dict.fromkeys((*KEYS, *FACTORS, *NUMBERS, *responses)) if name in table]].copy()
     for name in (*NUMBERS, *responses):
@@ -87,14 +68,14 @@ def design(
     if len(rows) < len(table):
         where = ", ".join(gaps.columns[gaps.any()])
         notes.append(f"{len(table) - len(rows)} of {len(table)} rows lack a value of {where} and are left out.")
-    constant = [name for name in used if not _varies(rows[name])]
-    if constant:
+    if constant := [name for name in used if not _varies(rows[name])]:
         notes.append(f"The same in every row and left out: {', '.join(constant)}.")
     dropped = {*absent, *constant}
     terms = tuple(term for term in TERMS if term not in without and not dropped & set(re.findall(r"\w+", term)))
     if not terms:
-        got = f"no covariate that varies in {len(rows)} rows"
-        raise InputError("table", got, f"one that may explain {responses[0]}")
+        raise InputError(
+            "table", f"no covariate that varies in {len(rows)} rows", f"one that may explain {responses[0]}"
+        )
     return Design(_ordered(_with_levels(rows, used, reference or {})), terms, tuple(notes))
 
 
@@ -121,8 +102,7 @@ def _varies(column: pd.Series) -> bool:
 
 def _with_levels(rows: pd.DataFrame, used: list[str], reference: Mapping[str, str]) -> pd.DataFrame:
     """Return factors as categories, the reference first, so that no level's name becomes part of a formula."""
-    foreign = [name for name in reference if name not in FACTORS or name not in used]
-    if foreign:
+    if foreign := [name for name in reference if name not in FACTORS or name not in used]:
         factors = ", ".join(name for name in used if name in FACTORS) or "none"
         raise InputError("reference", repr(foreign[0]), f"a factor of the table ({factors})")
     for name in (name for name in used if name in FACTORS):
@@ -131,14 +111,13 @@ def _with_levels(rows: pd.DataFrame, used: list[str], reference: Mapping[str, st
         first = reference.get(name, counts.idxmax())
         if first not in counts.index:
             raise InputError("reference", f"{name} {first!r}", f"one of its levels ({', '.join(counts.index)})")
-        order = [first, *(level for level in counts.index if level != first)]
-        rows[name] = pd.Categorical(levels, categories=order)
+        rows[name] = pd.Categorical(levels, categories=[first, *counts.index.drop([first])])
     return rows
 
 
 def _ordered(rows: pd.DataFrame) -> pd.DataFrame:
     """Sort by keys, then by all other columns, so that the order of the table has no effect."""
     names = [name for name in KEYS if name in rows] + [name for name in rows if name not in KEYS]
-    values = [rows[name] if name in NUMBERS else rows[name].astype(str) for name in names]
+    values = (rows[name] if name in NUMBERS else rows[name].astype(str) for name in names)
     codes = [pd.factorize(column, sort=True)[0] for column in values]
     return rows.iloc[np.lexsort(codes[::-1])].reset_index(drop=True)

@@ -34,9 +34,8 @@ class Factors:
     Attributes:
         fit: "ols" (coefficients are changes of accuracy, a share) or "binomial" (changes of its log-odds).
         formula: the fitted formula.
-        coefficients: one row per coefficient; see `frame`.
+        coefficients, diagnostics: see `frame` and `summary`.
         residuals: the n rows in the order of the fit: the available keys, `observed`, `fitted` (shares) and `residual`.
-        diagnostics: diagnostics of the fit; see `summary`.
         notes: what is left out, one sentence each.
     """
 
@@ -107,8 +106,7 @@ def factors(
 
     Args:
         table: frame of `class_table`: `accuracy`, a share, and the covariates; rows with missing values are left out.
-        reference: reference level by factor; by default the most common level, of equally common ones the first by
-            name.
+        reference: reference level by factor; by default the most common one, of equally common ones the first by name.
         without: terms of the formula above, as in `tfaudit.audit.factors.design.TERMS`, to leave out.
         maxlags: largest distance, in rows, at which errors may correlate; 0 allows for heteroscedasticity only.
         confidence: level of the intervals, in (0, 1).
@@ -153,13 +151,8 @@ def factors_glm(
     Terms, order and HAC errors are those of `factors`; the errors are also robust to overdispersed counts (the members
     predict the same images). Fitted accuracies stay in [0, 1].
 
-    Args:
-        table: frame of `class_table`: `correct` and `examples`, counts, and the covariates; rows without examples are
-            left out.
-        reference: see `factors`.
-        without: see `factors`.
-        maxlags: see `factors`.
-        confidence: see `factors`.
+    `table` holds `correct` and `examples`, counts, in the place of `accuracy`; rows without examples are left out. The
+    other arguments are those of `factors`.
 
     Raises:
         InputError: as `factors`; impossible counts; or separation, in which a covariate predicts some rows perfectly
@@ -190,13 +183,13 @@ def factors_glm(
         "a covariate that separates rows without errors, or without correct predictions, from the others",
         "finite coefficients; leave terms out with `without`, or use `factors`",
     )
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", PerfectSeparationWarning)
-        warnings.simplefilter("error", ConvergenceWarning)
-        try:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", PerfectSeparationWarning)
+            warnings.simplefilter("error", ConvergenceWarning)
             result = model.fit(**_hac(maxlags))
-        except (PerfectSeparationWarning, ConvergenceWarning):
-            raise separated from None
+    except (PerfectSeparationWarning, ConvergenceWarning):
+        raise separated from None
     if min(result.fittedvalues.min(), 1 - result.fittedvalues.max()) < 1e-9:
         raise separated
     plan = dataclasses.replace(plan, rows=rows)
@@ -219,28 +212,15 @@ def _require_full_rank(model: Any) -> None:
     aliased = redundant(model.exog)
     if aliased.any():
         first = model.exog_names[int(aliased.argmax())]
-        raise InputError(
-            "table",
-            f"{aliased.sum()} of {columns} coefficients that depend on others, first {first}",
-            "rows in which they vary, or their terms in `without`",
-        )
+        got = f"{aliased.sum()} of {columns} coefficients that depend on others, first {first}"
+        raise InputError("table", got, "rows in which they vary, or their terms in `without`")
 
 
 def _factors(fit: str, formula: str, plan: Design, observed: pd.Series, result: Any, confidence: float) -> Factors:
     low, high = result.conf_int(1 - confidence).to_numpy().T
-    coefficients = pd.DataFrame(
-        {
-            "term": result.params.index,
-            "estimate": result.params.to_numpy(),
-            "se": result.bse.to_numpy(),
-            "t": result.tvalues.to_numpy(),
-            "p": result.pvalues.to_numpy(),
-            "low": low,
-            "high": high,
-        }
-    )
-    alternative = coefficients["term"].map(ALTERNATIVES).astype(object)
-    coefficients["alternative"] = alternative.where(alternative.notna(), None)
+    estimates = {"estimate": result.params, "se": result.bse, "t": result.tvalues, "p": result.pvalues}
+    coefficients = pd.DataFrame(estimates).rename_axis("term").reset_index().assign(low=low, high=high)
+    coefficients["alternative"] = pd.Series([ALTERNATIVES.get(term) for term in coefficients["term"]], dtype=object)
     tails = {"greater": stats.t.sf, "less": stats.t.cdf}
     coefficients["p_one_tailed"] = [
         tails[side](t, result.df_resid) if side else np.nan
@@ -255,11 +235,10 @@ def _factors(fit: str, formula: str, plan: Design, observed: pd.Series, result: 
 def _diagnostics(result: Any, fitted: np.ndarray) -> dict[str, float]:
     ols = hasattr(result, "ssr")
     explained = float(result.rsquared if ols else 1 - result.deviance / result.null_deviance)
-    freedom = (result.nobs - 1) / result.df_resid
     noise = np.asarray(result.resid_pearson)
     return {
         "r_squared": explained,
-        "r_squared_adjusted": float(1 - (1 - explained) * freedom),
+        "r_squared_adjusted": float(1 - (1 - explained) * (result.nobs - 1) / result.df_resid),
         "condition_number": float(np.linalg.cond(result.model.exog)),
         "dispersion": float(result.scale if ols else result.pearson_chi2 / result.df_resid),
         "durbin_watson": float(durbin_watson(noise)),

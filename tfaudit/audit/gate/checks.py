@@ -32,8 +32,7 @@ class Check:
         name: name of the limit.
         limit: largest value that passes.
         value: measured value; NaN if it is undefined.
-        low: lower end of its interval; NaN for exact quantities.
-        high: its upper end.
+        low, high: ends of its interval; NaN for exact quantities.
         detectable: smallest value that a test detects with power 80 %; NaN if there is none, or for exact quantities.
         outcome: "pass", "fail" or "cannot judge".
         sentence: the result in words.
@@ -88,9 +87,8 @@ class Checks:
         alike = [drops.names[i] for i in order if outcomes[i] == outcome]
         verb = {FAIL: "fail", CANNOT_JUDGE: "cannot be judged", PASS: "pass"}[outcome]
         names = f": {listed(alike, LISTED)}." if outcome != PASS else "."
-        return dataclasses.replace(
-            check, sentence=f"{check.sentence} {len(alike)} of {len(drops.names)} classes {verb}{names}"
-        )
+        sentence = f"{check.sentence} {len(alike)} of {len(drops.names)} classes {verb}{names}"
+        return dataclasses.replace(check, sentence=sentence)
 
     def class_frame(self) -> pd.DataFrame:
         """Return the check of every class's drop; no rows if `worst_class_drop_pp` is not limited.
@@ -153,9 +151,8 @@ class Checks:
         """Check its size against the baseline's."""
         baseline, compressed = self._known_sizes("size_ratio")
         ratio = compressed / baseline
-        return _exact(
-            "size_ratio", ratio, limit, f"The model takes {ratio:.3f} of the baseline's bytes, limit {limit:g}."
-        )
+        sentence = f"The model takes {ratio:.3f} of the baseline's bytes, limit {limit:g}."
+        return _exact("size_ratio", ratio, limit, sentence)
 
     @cached_property
     def _class_drops(self) -> Drops:
@@ -201,5 +198,4 @@ class Checks:
 
 
 def _exact(name: str, value: float, limit: float, sentence: str) -> Check:
-    outcome = FAIL if value > limit else PASS
-    return Check(name, limit, value, np.nan, np.nan, np.nan, outcome, sentence)
+    return Check(name, limit, value, np.nan, np.nan, np.nan, FAIL if value > limit else PASS, sentence)

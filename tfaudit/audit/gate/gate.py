@@ -28,8 +28,7 @@ class Verdict:
 
     Attributes:
         checks: one per limit that is set.
-        classes: one row per class if `worst_class_drop_pp` is limited, else empty: `class`, `examples`, `drop_pp`,
-            `low_pp`, `high_pp`, `p_holm`, `detectable_pp`, `outcome`.
+        classes: one row per class if `worst_class_drop_pp` is limited, else empty; see `Checks.class_frame`.
         alpha: level of the tests.
         examples: number of test examples.
         members: members of the baseline and of the compressed population.
@@ -59,8 +58,8 @@ class Verdict:
         Columns: `check`, `outcome`, `value`, `limit`, `low`, `high`, `detectable` (in the unit of the limit: names
         that end in `_pp` are percentage points, shares are in [0, 1]) and `sentence`.
         """
-        rows = [dataclasses.asdict(check) for check in self.checks]
         columns = ["check", "outcome", "value", "limit", "low", "high", "detectable", "sentence"]
+        rows = [dataclasses.asdict(check) for check in self.checks]
         frame = pd.DataFrame(rows).rename(columns={"name": "check"})[columns]
         gravity = frame["outcome"].map(OUTCOMES.index)
         return frame.loc[gravity.sort_values(kind="stable").index].reset_index(drop=True)
@@ -73,15 +72,10 @@ class Verdict:
         """
         frame = self.frame()
         quantities = [QUANTITIES[name] for name in frame["check"]]
-        printed = {
-            column: [quantity.text(value) for quantity, value in zip(quantities, frame[source], strict=True)]
-            for column, source in (("measured", "value"), ("allowed", "limit"))
-        }
-        return frame.assign(
-            title=[quantity.title for quantity in quantities],
-            neutral=[quantity.neutral for quantity in quantities],
-            **printed,
-        )
+        for column, source in (("measured", "value"), ("allowed", "limit")):
+            frame[column] = [quantity.text(value) for quantity, value in zip(quantities, frame[source], strict=True)]
+        titles, neutral = zip(*((quantity.title, quantity.neutral) for quantity in quantities), strict=True)
+        return frame.assign(title=titles, neutral=neutral)
 
     def summary(self) -> dict[str, Any]:
         """Return the whole verdict as plain values, ready for JSON: None instead of NaN."""
@@ -165,20 +159,14 @@ def gate(
     elif min(members) > 1:
         measurements = PopulationMeasurements(baseline, compressed, alpha, paired)
     else:
-        raise InputError(
-            "compressed",
-            f"{members[1]} members against a baseline of {members[0]}",
-            "one model against one, or populations of 2 or more",
-        )
+        got = f"{members[1]} members against a baseline of {members[0]}"
+        raise InputError("compressed", got, "one model against one, or populations of 2 or more")
     checks = Checks(measurements, limits, baseline.class_names, alpha, sizes)
     return Verdict(checks.all(), checks.class_frame(), alpha, baseline.num_examples, members, measurements.notes)
 
 
 def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     return [
-        {
-            str(name): None if isinstance(value, float) and not math.isfinite(value) else value
-            for name, value in row.items()
-        }
+        {str(name): None if isinstance(cell, float) and not math.isfinite(cell) else cell for name, cell in row.items()}
         for row in frame.to_dict("records")
     ]

@@ -22,8 +22,7 @@ class Quantity:
         title: short name in tables and charts.
         number_format: format of a value, with the printed unit.
         scale: factor from the unit of the limit to the printed unit.
-        minimum: smallest limit that is allowed.
-        maximum: largest limit that is allowed.
+        minimum, maximum: smallest and largest limit that is allowed.
         allowed: the allowed limits in words.
         neutral: value without any change, where the chart's scale starts.
     """
@@ -88,9 +87,7 @@ class Limits:
         "Drop of any class's recall, percentage points.", "drop of worst class", **_POINTS
     )
     harmed_share: float | None = _limit(
-        "Share of significantly harmed classes, in [0, 1].",
-        "harmed classes",
-        **_SHARE | {"number_format": "{:.1f} %"},
+        "Share of significantly harmed classes, in [0, 1].", "harmed classes", **_SHARE | {"number_format": "{:.1f} %"}
     )
     flips: float | None = _limit("Share of predictions that change, in [0, 1].", "flips", **_SHARE)
     negative_flips: float | None = _limit(

@@ -20,7 +20,7 @@ from tfaudit.stats.intervals import mean_interval
 from tfaudit.stats.least_squares import slope
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.power import detectable_drop, detectable_shift, examples_needed
-from tfaudit.stats.ratios import normalised_balance
+from tfaudit.stats.ratios import normalised_balance, ratio
 from tfaudit.stats.t_tests import TTests, paired_test, welch
 
 __all__ = ["Drops", "Measurements", "PairMeasurements", "PopulationMeasurements", "Slope"]
@@ -40,8 +40,7 @@ class Drops:
         names: names of the classes.
         examples: number of test examples.
         drop: before minus after; NaN without examples.
-        low: lower end of its interval at level 1 - alpha, without correction for the number of classes.
-        high: its upper end.
+        low, high: ends of its interval at level 1 - alpha, without correction for the number of classes.
         p: p-value of no change, after Holm's correction over the classes.
         detectable: smallest drop that a test detects with power 80 % at the strictest of Holm's levels, alpha / C;
             NaN if there is none.
@@ -62,9 +61,10 @@ class Drops:
         smallest = self.detectable[row]
         return "detect no drop reliably" if np.isnan(smallest) else f"detect a drop of {smallest:.2f} points or more"
 
-    def strictest_level(self, alpha: float) -> float:
-        """Return the strictest of the levels at which Holm's correction tests the classes with examples."""
-        return alpha / max(1, int(np.count_nonzero(self.examples)))
+
+def _strictest_level(examples: np.ndarray, alpha: float) -> float:
+    """Return the strictest of the levels at which Holm's correction tests the classes with examples."""
+    return alpha / max(1, int(np.count_nonzero(examples)))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,16 +73,15 @@ class Slope:
 
     Attributes:
         value: the slope.
-        low: lower end of its interval at level 1 - alpha.
-        high: its upper end.
+        low, high: ends of its interval at level 1 - alpha.
         detectable: smallest slope above 1 that a test detects with power 80 %.
         remark: a sentence that helps to interpret the slope, or "".
     """
 
-    value: float = float("nan")
-    low: float = float("nan")
-    high: float = float("nan")
-    detectable: float = float("nan")
+    value: float = np.nan
+    low: float = np.nan
+    high: float = np.nan
+    detectable: float = np.nan
     remark: str = ""
 
 
@@ -100,14 +99,10 @@ class Measurements(Protocol):
         """Return the drop of every class's recall."""
 
     def harmed(self, share: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return which classes are significantly harmed, and the smallest detectable drops.
+        """Return `(C,)` booleans, which classes are significantly harmed, and the smallest detectable drops.
 
-        Args:
-            share: of the classes that may be harmed; it sets the level of the detectable drops, which is that of
-                Benjamini and Hochberg's procedure when this share is harmed.
-
-        Returns:
-            `(C,)` booleans, and `(C,)` percentage points, NaN if no drop is detectable.
+        The drops are `(C,)` percentage points, NaN if none is detectable. Their level is that of Benjamini and
+        Hochberg's procedure when `share` of the classes, as many as may be harmed, is harmed.
         """
 
     def flips(self) -> tuple[float, float]:
@@ -125,8 +120,7 @@ class PairMeasurements:
     """Measurements on one model against one model: exact McNemar tests, intervals over examples.
 
     Attributes:
-        baseline: the uncompressed model.
-        compressed: the compressed one, on the same examples.
+        baseline, compressed: predictions of the two models on the same examples.
         alpha: level of the tests.
         seed: seed of the bootstrap.
     """
@@ -153,14 +147,15 @@ class PairMeasurements:
 
     def classes(self) -> Drops:
         """Return the drop of each class's recall, tested by McNemar's test."""
-        return self._drops(self.comparison.class_names, self.comparison, self.comparison.p_holm, self._level)
+        level = _strictest_level(self.comparison.examples, self.alpha)
+        return self._drops(self.comparison.class_names, self.comparison, self.comparison.p_holm, level)
 
     def _drops(self, names: tuple[str, ...], counts: PairComparison | Overall, p: ArrayLike, level: float) -> Drops:
         examples, lost, won = (np.atleast_1d(count) for count in (counts.examples, counts.lost, counts.won))
         return Drops(
             names=names,
             examples=examples,
-            drop=np.divide(100 * (lost - won), examples, out=np.full(len(examples), np.nan), where=examples > 0),
+            drop=ratio(100 * (lost - won), examples),
             low=np.atleast_1d(-100 * counts.high),
             high=np.atleast_1d(-100 * counts.low),
             p=np.atleast_1d(p),
@@ -168,15 +163,10 @@ class PairMeasurements:
             grain=np.zeros(len(examples)),
         )
 
-    @property
-    def _level(self) -> float:
-        """Return the strictest of Holm's levels."""
-        return self.alpha / max(1, int(np.count_nonzero(self.comparison.examples)))
-
     def harmed(self, share: float) -> tuple[np.ndarray, np.ndarray]:
         """Return the classes with a lower recall and adjusted p <= alpha, and the detectable drops."""
         harmed = (self.comparison.p_bh <= self.alpha) & (self.comparison.difference < 0)
-        level = max(self.alpha * share, self._level)
+        level = max(self.alpha * share, _strictest_level(self.comparison.examples, self.alpha))
         return harmed, 100 * detectable_drop(self.comparison.examples, self.comparison.won, alpha=level)
 
     def flips(self) -> tuple[float, float]:
@@ -222,7 +212,7 @@ class PairMeasurements:
         detected = f"{drops.examples[row]:,} examples {drops.detects(row)}"
         if limit <= 0 or 2 * gains + limit / 100 > 1:
             return f"{detected}."
-        needed = examples_needed(limit / 100, gains, alpha=drops.strictest_level(self.alpha))
+        needed = examples_needed(limit / 100, gains, alpha=_strictest_level(drops.examples, self.alpha))
         return f"{detected}; one of {limit:g} takes about {needed:,} examples."
 
 
@@ -231,8 +221,7 @@ class PopulationMeasurements:
     """Measurements on two populations: tests and intervals over members, with the test images taken as fixed.
 
     Attributes:
-        baseline: 2 or more uncompressed members.
-        compressed: 2 or more compressed members.
+        baseline, compressed: 2 or more uncompressed and compressed members.
         alpha: level of the tests.
         paired: whether compressed members are made from the baseline's members of the same names: Student's paired
             test takes the place of Welch's.
@@ -260,10 +249,9 @@ class PopulationMeasurements:
     def _test(self, compressed: np.ndarray, baseline: np.ndarray) -> TTests:
         """Test `(K, C)` accuracies or recalls of the members, by the paired test or by Welch's."""
         if self.paired:
-            rows = [
-                [side.members.index(member) for member in self._shared] for side in (self.compressed, self.baseline)
-            ]
-            return paired_test(compressed[rows[0]], baseline[rows[1]], confidence=1 - self.alpha)
+            sides = (self.compressed, compressed), (self.baseline, baseline)
+            pairs = (rates[[side.members.index(member) for member in self._shared]] for side, rates in sides)
+            return paired_test(*pairs, confidence=1 - self.alpha)
         # Recalls are ratios of counts: rounding must not look like variance.
         return welch(np.round(compressed, 12), np.round(baseline, 12), confidence=1 - self.alpha)
 
@@ -290,7 +278,7 @@ class PopulationMeasurements:
             high=-100 * test.low,
             p=adjust(test.p, "holm"),
             detectable=100 * self._detectable(test),
-            grain=np.divide(100.0, examples, out=np.full(len(examples), np.nan), where=examples > 0),
+            grain=ratio(100, examples),
         )
 
     def _detectable(self, test: TTests, share: float = 0.0) -> np.ndarray:
@@ -321,9 +309,8 @@ class PopulationMeasurements:
         slopes, mean = result.alpha, mean_interval(result.alpha, confidence=1 - self.alpha)
         shift = detectable_shift(slopes.std(ddof=1) / np.sqrt(len(slopes)), len(slopes) - 1, alpha=self.alpha)
         chance = f"Independently trained members have the slope {result.slope_between_dense:.2f} without compression."
-        return Slope(
-            float(mean.mean), float(mean.low), float(mean.high), 1 + float(shift), "" if self.paired else chance
-        )
+        remark = "" if self.paired else chance
+        return Slope(float(mean.mean), float(mean.low), float(mean.high), 1 + float(shift), remark)
 
     def remedy(self, drops: Drops, row: int, limit: float) -> str:
         """Return how many examples the limit takes if one weighs more than it, else how many members."""
@@ -341,7 +328,7 @@ class PopulationMeasurements:
 
         The standard error falls with the square root of the members, the quantile of t with their degrees of freedom.
         """
-        level = drops.strictest_level(self.alpha)
+        level = _strictest_level(drops.examples, self.alpha)
         freedom = 1 if self.paired else 2
         now = len(self._shared) if self.paired else (self.baseline.num_members + self.compressed.num_members) / 2
         members = np.arange(2, MOST_MEMBERS + 1)

@@ -66,7 +66,6 @@ def survey_sample(exemplars: Exemplars, n: int, *, seed: int) -> SurveySample:
     order = rng.permutation(drawn)
     names = np.array(exemplars.class_names, object)
     labels = (exemplars.labels, exemplars.baseline_mode, exemplars.compressed_mode)
-    sheet = pd.DataFrame(
-        {"example": order} | {f"label_{i}": names[classes[order]] for i, classes in enumerate(labels, start=1)}
-    )
-    return SurveySample(sheet, pd.DataFrame({"example": order, "is_pie": np.isin(order, pies)}))
+    sheet = {"example": order} | {f"label_{i}": names[classes[order]] for i, classes in enumerate(labels, start=1)}
+    key = {"example": order, "is_pie": np.isin(order, pies)}
+    return SurveySample(pd.DataFrame(sheet), pd.DataFrame(key))

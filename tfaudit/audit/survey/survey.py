@@ -103,10 +103,8 @@ def survey(answers: pd.DataFrame, *, questions: Sequence[Question] = QUESTIONS, 
     table = pd.DataFrame(rows)
     counts = [table[name].to_numpy() for name in ("pies", "pies_judged", "non_pies", "non_pies_judged")]
     proportions = compare_proportions(*counts, always_exact=True, confidence=1 - alpha)
-    agreement = ["kappa", "kappa_examples", "kappa_raters"]
-    table = pd.concat(
-        [table.drop(columns=agreement), pd.DataFrame(share_columns(proportions)), table[agreement]], axis=1
-    )
+    counted, agreement = table.iloc[:, :-3], table.iloc[:, -3:]
+    table = pd.concat([counted, pd.DataFrame(share_columns(proportions)), agreement], axis=1)
     for kind, count in (("PIEs", is_pie.sum()), ("non-PIEs", (~is_pie).sum())):
         if not count:
             notes.append(f"No {kind} among the images: nothing to compare.")
@@ -159,25 +157,18 @@ def _agreement(votes: pd.DataFrame) -> tuple[float, int, int]:
 
 
 def _is_pie(answers: pd.DataFrame, questions: Sequence[Question]) -> pd.Series:
-    """Check the answers; return whether each image is a PIE, by example.
-
-    Raises:
-        InputError: as `survey`.
-    """
+    """Check the answers as `survey` promises; return whether each image is a PIE, by example."""
     require(len(questions) > 0, "questions", questions, "one or more")
     needed = ["rater", "example", "is_pie", *(question.key for question in questions)]
-    missing = [name for name in needed if name not in answers.columns]
-    if missing:
+    if missing := [name for name in needed if name not in answers.columns]:
         raise InputError("answers", f"no column {', '.join(missing)}", f"the columns {', '.join(needed)}")
     if not len(answers):
         raise InputError("answers", "no rows", "one per rater and image")
     for name in ("rater", "example", "is_pie"):
-        empty = int(answers[name].isna().sum())
-        if empty:
+        if empty := int(answers[name].isna().sum()):
             raise InputError("answers", f"column {name} without a value in {empty} of {len(answers)} rows", "values")
     for name in needed[2:]:
-        values = answers[name].dropna()
-        odd = values[~values.isin([0, 1])]
+        odd = answers.loc[~answers[name].isin([0, 1]) & answers[name].notna(), name]
         if len(odd):
             raise InputError("answers", f"{odd.tolist()[0]!r} in column {name}", "0 and 1")
     twice = answers[answers.duplicated(["rater", "example"])]
@@ -185,7 +176,6 @@ def _is_pie(answers: pd.DataFrame, questions: Sequence[Question]) -> pd.Series:
         rater, example = twice[["rater", "example"]].iloc[0]
         raise InputError("answers", f"two rows of rater {rater} about example {example}", "one")
     kinds = answers["is_pie"].astype(bool).groupby(answers["example"])
-    divided = kinds.nunique() > 1
-    if divided.any():
+    if (divided := kinds.nunique() > 1).any():
         raise InputError("answers", f"example {divided.idxmax()} both as PIE and non-PIE", "one value of is_pie")
     return kinds.first()
