@@ -102,7 +102,7 @@ def test_a_full_disk_keeps_nothing(small_disk):
 
 def test_what_an_audit_refuses_is_kept_nowhere(store):
     def refuse():
-        raise InputError("variant: 1 member")
+        raise InputError("variant", "1 member", "2 or more")
 
     for _ in range(2):
         with pytest.raises(InputError, match="1 member"):
