@@ -33,14 +33,6 @@ from tfaudit.study.variants import Pruned
 __all__ = ["AUDITS", "Audit", "factors_of", "pruned_keys"]
 
 
-def _compressed(data: StudyData, key: str) -> bool:
-    return key != BASELINE
-
-
-def _against_baseline(key: str) -> tuple[str, ...]:
-    return (BASELINE, key)
-
-
 def _populations(data: StudyData, key: str) -> bool:
     return key != BASELINE and min(len(data.members[BASELINE]), len(data.members[key])) > 1
 
@@ -65,18 +57,14 @@ class Audit:
     name: str
     result: Any
     compute: Callable[..., Any]
-    applies: Callable[[StudyData, str], bool] = _compressed
-    variants: Callable[[str], tuple[str, ...]] = _against_baseline
-    options: Callable[[StudyData, str], Mapping[str, Any]] = lambda data, key: {}
+    applies: Callable[[StudyData, str], bool] = lambda data, key: key != BASELINE
+    variants: Callable[[str], tuple[str, ...]] = lambda key: (BASELINE, key)
+    options: Callable[[StudyData, str], Mapping[str, Any]] = lambda data, key: {"alpha": data.alpha}
     arguments: Callable[[StudyData, str], Sequence[Mapping[str, Any]]] = lambda data, key: ({},)
     depends_on: Callable[[StudyData, str], object] = lambda data, key: None
     title: str = ""
     question: str = ""
     source: str = ""
-
-
-def _alpha(data: StudyData, key: str) -> dict[str, Any]:
-    return {"alpha": data.alpha}
 
 
 def _variant_options(data: StudyData, key: str) -> dict[str, Any]:
@@ -87,21 +75,9 @@ def _variant(data: StudyData, key: str, **options: Any) -> VariantAudit:
     return audit_variant(data.baseline, data.populations[key] if key != BASELINE else None, **options)
 
 
-def _unfairness(data: StudyData, key: str) -> pd.DataFrame:
-    return trade_offs({key: data.populations[key]}, pd.DataFrame(index=[key]))
-
-
 def _groups(data: StudyData, key: str, *, column: str | None, alpha: float) -> Groups:
     belongs = pd.Series("all", index=data.groups.index, name="group") if column is None else data.groups[column]
     return groups(data.baseline, data.populations[key], belongs, individuals=data.individuals, alpha=alpha)
-
-
-def _group_arguments(data: StudyData, key: str) -> list[dict[str, str | None]]:
-    return [{"column": column} for column in data.group_columns] or [{"column": None}]
-
-
-def _attributes(data: StudyData, key: str, *, alpha: float) -> Attributes:
-    return attributes(data.baseline, data.populations[key], data.groups[data.group_columns], alpha=alpha)
 
 
 def _trends(data: StudyData, key: str, *, alpha: float) -> tuple[Trends, ...]:
@@ -116,7 +92,11 @@ def _robustness(data: StudyData, key: str, *, paired: bool, alpha: float) -> Rob
     return robustness(*conditions, clean=(data.baseline, data.populations[key]), paired=paired, alpha=alpha)
 
 
-_ONE_POPULATION: dict[str, Any] = {"applies": lambda data, key: True, "variants": lambda key: (key,)}
+_ONE_POPULATION: dict[str, Any] = {
+    "applies": lambda data, key: True,
+    "variants": lambda key: (key,),
+    "options": lambda data, key: {},
+}
 
 AUDITS: Mapping[str, Audit] = {
     audit.name: audit
@@ -127,7 +107,12 @@ AUDITS: Mapping[str, Audit] = {
             compute=lambda data, key: count_predictions(data.populations[key]),
             **_ONE_POPULATION,
         ),
-        Audit(name="unfairness", result=pd.DataFrame, compute=_unfairness, **_ONE_POPULATION),
+        Audit(
+            name="unfairness",
+            result=pd.DataFrame,
+            compute=lambda data, key: trade_offs({key: data.populations[key]}, pd.DataFrame(index=[key])),
+            **_ONE_POPULATION,
+        ),
         Audit(
             name="variant",
             result=VariantAudit,
@@ -140,7 +125,6 @@ AUDITS: Mapping[str, Audit] = {
             result=ClassImpact,
             compute=lambda data, key, **options: class_impact(data.baseline, data.populations[key], **options),
             applies=_populations,
-            options=_alpha,
             arguments=lambda data, key: [{"centering": name} for name in CENTERINGS[1:]],  # "variant" has the first
         ),
         Audit(
@@ -148,7 +132,6 @@ AUDITS: Mapping[str, Audit] = {
             result=PairComparison,
             compute=lambda data, key, alpha: compare(data.baseline, data.populations[key], alpha=alpha),
             applies=lambda data, key: key != BASELINE and data.is_single(key),
-            options=_alpha,
             title="One model against one",
             question=(
                 "What does each compressed model lose and win on the same images, is that more than chance "
@@ -160,6 +143,7 @@ AUDITS: Mapping[str, Audit] = {
             name="distortion",
             result=Distortion,
             compute=lambda data, key: distortion(data.baseline, data.populations[key]),
+            options=lambda data, key: {},
             applies=lambda data, key: key != BASELINE and data.shares_members(key),
             title="Recall distortion",
             question=(
@@ -173,8 +157,7 @@ AUDITS: Mapping[str, Audit] = {
             result=Groups,
             compute=_groups,
             applies=lambda data, key: key != BASELINE and bool(data.group_columns or data.individuals is not None),
-            options=_alpha,
-            arguments=_group_arguments,
+            arguments=lambda data, key: [{"column": column} for column in data.group_columns or (None,)],
             depends_on=lambda data, key: data.groups_fingerprint,
             title="Groups",
             question="Which groups and individuals lose more, or less, accuracy than the images overall?",
@@ -183,9 +166,10 @@ AUDITS: Mapping[str, Audit] = {
         Audit(
             name="attributes",
             result=Attributes,
-            compute=_attributes,
+            compute=lambda data, key, alpha: attributes(
+                data.baseline, data.populations[key], data.groups[data.group_columns], alpha=alpha
+            ),
             applies=lambda data, key: key != BASELINE and bool(data.group_columns),
-            options=_alpha,
             depends_on=lambda data, key: data.groups_fingerprint,
             title="Attributes of the exemplars",
             question="Which attributes do PIEs have more often (ratio above 1) or less often than the other images?",
@@ -196,7 +180,6 @@ AUDITS: Mapping[str, Audit] = {
             result=tuple[Trends, ...],
             compute=_trends,
             applies=lambda data, key: key != BASELINE and bool(len(data.groups.columns)),
-            options=_alpha,
             depends_on=lambda data, key: data.groups_fingerprint,
             title="Properties of the images",
             question=(
@@ -213,7 +196,7 @@ AUDITS: Mapping[str, Audit] = {
             options=lambda data, key: {"paired": data.is_paired(key), "alpha": data.alpha},
             depends_on=lambda data, key: [
                 data.conditions,
-                *(data.fingerprints.evaluations[population] for population in (BASELINE, key)),
+                *(data.fingerprints.evaluations[k] for k in (BASELINE, key)),
             ],
             title="Robustness",
             question=(

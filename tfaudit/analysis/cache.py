@@ -32,12 +32,8 @@ def cached(store: Store, name: str, inputs: object, kind: type[T], compute: Call
     A result for other inputs is removed, and a damaged one is computed again. Where the study cannot be written the
     result is not cached. Several processes may do this at once: each writes the same file, and writes it atomically.
 
-    Args:
-        store: of the study.
-        name: of the result, fit for a file name.
-        inputs: all that the result depends on, plain JSON values; the code that computes it is added here.
-        kind: type of the result.
-        compute: returns the result.
+    `name` must be fit for a file name. `inputs` are all that the result depends on, plain JSON values; the code that
+    computes it is added here. `kind` is the type of the result.
     """
     path = f"{FOLDER}/{name}.{digest([inputs, _sources()])}.zip"
     with contextlib.suppress(OSError, InputError):

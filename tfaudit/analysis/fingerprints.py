@@ -24,11 +24,7 @@ class Fingerprints:
     groups) and by its size. Evaluations under conditions carry their checksums inside, and there may be 20,000 of
     them: they are identified by the times of their folders, which change whenever the store renames a file into one.
 
-    Args:
-        store: of the study.
-        split: whose predictions are audited.
-        records: of the members, by variant and number.
-        members: numbers of the members with predictions, by variant.
+    `records` holds the members' records by variant and number, `members` the numbers with predictions by variant.
     """
 
     def __init__(

@@ -27,13 +27,7 @@ LANES = 4
 
 @dataclasses.dataclass(frozen=True)
 class ModalPrediction:
-    """The modal label of a population.
-
-    Attributes:
-        text: name of the class.
-        votes: share of the members that predict it; empty for a single model.
-        right: whether it is the true class.
-    """
+    """Modal label of a population: class, share of the votes (empty for a single model), and whether it is right."""
 
     text: str
     votes: str
@@ -42,12 +36,7 @@ class ModalPrediction:
 
 @dataclasses.dataclass(frozen=True)
 class VariantRow:
-    """What one variant predicts, picture by picture.
-
-    Attributes:
-        title: of the variant.
-        predictions: one per heading; None where the variant was not evaluated.
-    """
+    """Title of a variant and what it predicts, picture by picture; None where it was not evaluated."""
 
     title: str
     predictions: tuple[ModalPrediction | None, ...]
@@ -55,13 +44,7 @@ class VariantRow:
 
 @dataclasses.dataclass(frozen=True)
 class Lane:
-    """One corruption.
-
-    Attributes:
-        corruption: its name.
-        pictures: data URIs, one per heading; empty where the severity was not evaluated.
-        variants: the baseline first.
-    """
+    """One corruption: data URIs of pictures, one per heading, empty where not evaluated; variants, baseline first."""
 
     corruption: str
     pictures: tuple[str, ...]
@@ -70,14 +53,10 @@ class Lane:
 
 @dataclasses.dataclass(frozen=True)
 class ImageStrip:
-    """One image, clean and at every severity.
+    """One image, clean and at every severity: a heading per column, "clean" first, and a lane per corruption.
 
-    Attributes:
-        example: its id.
-        headings: of the columns, "clean" first.
-        lanes: one per corruption.
-        tiny: whether the pictures should stay crisp when they are enlarged.
-        caption: which image it is, and why this one.
+    `example` is its id; `tiny` pictures should stay crisp when they are enlarged; the `caption` says which image it is,
+    and why this one.
     """
 
     example: str

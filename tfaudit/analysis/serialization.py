@@ -21,6 +21,7 @@ from typing import Any, TypeAlias, TypeVar, Union, get_args, get_origin, get_typ
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from numpy.lib.format import read_array, write_array
 
 from tfaudit.errors import InputError
 
@@ -44,10 +45,9 @@ _SEAL = 64
 def pack(result: object, kind: Any = None) -> bytes:
     """Return a result as bytes.
 
-    Args:
-        result: a dataclass, or what its fields may be: arrays, tables, text, numbers, booleans, None, tuples and
-            mappings of these (keys are text, numbers or tuples).
-        kind: its type; needed for types such as `tuple[Trends, ...]`.
+    The result is a dataclass, or what its fields may be: arrays, tables, text, numbers, booleans, None, tuples and
+    mappings of these (keys are text, numbers or tuples). Give the `kind`, its type, for types such as
+    `tuple[Trends, ...]`.
 
     Raises:
         TypeError: a value has another type than its field, or an unsupported one.
@@ -169,12 +169,8 @@ def _plain(value: Any) -> Any:
 
 def _array_bytes(array: np.ndarray) -> bytes:
     buffer = io.BytesIO()
-    np.lib.format.write_array(buffer, array, allow_pickle=False)
+    write_array(buffer, array, allow_pickle=False)
     return buffer.getvalue()
-
-
-def _array(content: bytes) -> np.ndarray:
-    return np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
 
 
 def _table_bytes(table: pd.DataFrame) -> bytes:
@@ -215,7 +211,7 @@ def _series(content: bytes) -> pd.Series:
 
 
 _FILES: dict[Any, tuple[str, Callable[[Any], bytes], Callable[[bytes], Any]]] = {
-    np.ndarray: ("npy", _array_bytes, _array),
+    np.ndarray: ("npy", _array_bytes, lambda content: read_array(io.BytesIO(content), allow_pickle=False)),
     pd.DataFrame: ("arrow", _table_bytes, _table),
     pd.Series: ("series.arrow", _series_bytes, _series),
 }

@@ -168,8 +168,7 @@ class StudyAudit:
 
     def factors(self) -> tuple[Factors, ...]:
         """Return the regressions of class accuracy, [P]; () with fewer than three sparsities or too few classes."""
-        keys = pruned_keys(self.data)
-        if not keys:
+        if not (keys := pruned_keys(self.data)):
             return ()
         inputs, kind = [self.data.fingerprints.classes, self.data.alpha], tuple[Factors, ...]
         return self._cached("factors", kind, lambda: factors_of(self.data, keys), (BASELINE, *keys), inputs)

@@ -54,6 +54,8 @@ class Populations(Mapping[K, Predictions]):
 class StudyData:
     """One split of a study, with the options of its audit. Several threads may use it.
 
+    Its `fingerprints` identify the files that the audits depend on.
+
     Args:
         store: of the study.
         split: whose predictions are audited.
@@ -62,9 +64,6 @@ class StudyData:
         seed: of random reassignments.
         groups: columns of groups beside those of the study, N rows in the order of its examples.
         answers: of human raters, one row per rater and example, as `tfaudit.survey` takes them.
-
-    Attributes:
-        fingerprints: of the files that the audits depend on.
 
     Raises:
         InputError: no such split, no dense member to compare with, or an option out of range.
@@ -92,11 +91,8 @@ class StudyData:
         self._lock = threading.RLock()
         self.fingerprints = Fingerprints(store, split, self.records, self.members)
         if BASELINE not in self.members:
-            raise InputError(
-                "store",
-                f"no complete dense member in {store.directory}",
-                "one or more to compare with; `tfaudit run` resumes where it stopped",
-            )
+            got = f"no complete dense member in {store.directory}"
+            raise InputError("store", got, "one or more to compare with; `tfaudit run` resumes where it stopped")
 
     @property
     def study(self) -> Study:
@@ -124,11 +120,9 @@ class StudyData:
     @cached_property
     def records(self) -> Mapping[str, Mapping[int, Mapping[str, Any]]]:
         """Records of the members, complete or failed, by variant and number."""
-        records = {
-            variant.key: {member: self.store.record(variant.key, member) for member in range(self.study.population)}
-            for variant in self.study.all_variants
-        }
-        return {key: {member: r for member, r in by_member.items() if r} for key, by_member in records.items()}
+        members = range(self.study.population)
+        records = {v.key: {n: self.store.record(v.key, n) for n in members} for v in self.study.all_variants}
+        return {key: {n: record for n, record in of_key.items() if record} for key, of_key in records.items()}
 
     @cached_property
     def members(self) -> Mapping[str, tuple[int, ...]]:
@@ -220,10 +214,8 @@ class StudyData:
     @cached_property
     def conditions(self) -> tuple[Condition, ...]:
         """Conditions under which the baseline and all `corrupted_keys` were evaluated; none but for the test set."""
-        keys = (BASELINE, *self.corrupted_keys)
-        if not self.corrupted_keys:
-            return ()
-        return tuple(c for c in self.study.conditions if all(self.evaluated_members(key, c) for key in keys))
+        keys = (BASELINE, *self.corrupted_keys) if self.corrupted_keys else ()
+        return tuple(c for c in self.study.conditions if keys and all(self.evaluated_members(key, c) for key in keys))
 
     @cached_property
     def corrupted_keys(self) -> tuple[str, ...]:
@@ -246,11 +238,7 @@ class StudyData:
         return self.store.predictions(key, condition.split, members=self.evaluated_members(key, condition))
 
     def require_same_examples(self) -> None:
-        """Raise unless the examples are still those that were there at first.
-
-        Raises:
-            InputError: they were replaced.
-        """
+        """Raise an `InputError` if the examples have been replaced since they were first read."""
         now = Fingerprints(self.store, self.split, self.records, self.members).examples
         if now != self.fingerprints.examples:
             got = f"{self.split!r} with other examples than were read at first"
@@ -259,8 +247,7 @@ class StudyData:
     def _population(self, key: str) -> Predictions:
         with self._lock:
             if key not in self._populations:
-                first = {BASELINE: self._populations[BASELINE]} if BASELINE in self._populations else {}
-                self._populations = first
+                self._populations = {k: population for k, population in self._populations.items() if k == BASELINE}
                 self._populations[key] = self.store.predictions(key, self.split, members=self.members[key])
             return self._populations[key]
 

@@ -32,12 +32,7 @@ _LABELS = ["label_1", "label_2", "label_3"]
 
 @dataclasses.dataclass(frozen=True)
 class ImageAnswers:
-    """Answers of one rater about one image.
-
-    Attributes:
-        answers: 0, 1 or None (cannot say) by question; no entry for a question without an answer.
-        categories: names among `CATEGORIES`.
-    """
+    """A rater's answers about an image: 0, 1 or None (cannot say) by answered question; names of `CATEGORIES`."""
 
     answers: Mapping[str, int | None]
     categories: tuple[str, ...]
@@ -67,18 +62,11 @@ class Answers:
     def begin(
         self, sample: SurveySample, *, variant: str, split: str, seed: int, examples: str, example_ids: Sequence[object]
     ) -> int:
-        """Begin a study, or return the existing one with the same arguments and number of images, unchanged.
+        """Begin a study, or return the number of the existing one with the same arguments and number of images.
 
-        Args:
-            sample: sample that `survey_sample` drew with this seed.
-            variant: key of the compressed variant.
-            split: split of the examples.
-            seed: seed of the sample, 0 to 2^63 - 1.
-            examples: fingerprint of the split's examples.
-            example_ids: `(N,)` ids of all examples of the split.
-
-        Returns:
-            The study's number. `shows_sample` tests whether an existing study shows this sample.
+        `survey_sample` drew the sample with this seed, 0 to 2^63 - 1, from the PIEs of a variant. `examples` is the
+        fingerprint of the split's examples, `example_ids` their `(N,)` ids. An existing study stays unchanged;
+        `shows_sample` tests whether it shows this sample.
         """
         require(0 <= seed < 2**63, "seed", seed, "a number from 0 to 2^63 - 1")
         rows = _rows(sample)
@@ -145,12 +133,8 @@ class Answers:
     ) -> None:
         """Write a rater's answers about an image; they replace earlier answers of the same rater.
 
-        Args:
-            study: number of the study.
-            rater: name of the rater, as `rater_name` allows it.
-            example: id of the image.
-            answers: 0, 1 or None (cannot say) by question; answers to other questions stay.
-            categories: all categories that the rater gives the image; None leaves them unchanged.
+        Answers are 0, 1 or None (cannot say) by question; those to other questions stay. `categories` are all that the
+        rater gives the image; None leaves them unchanged.
         """
         name = rater_name(rater)
         for question, value in answers.items():

@@ -74,14 +74,9 @@ _REASONS = {
 
 
 class AnswerFile:
-    """The file of answers, opened for each use: threads and processes may use it at once.
+    """The file of answers, at `path`, opened for each use: threads and processes may use it at once.
 
-    Args:
-        directory: directory of the study; the file need not exist.
-        patience: seconds to wait for another writer.
-
-    Attributes:
-        path: path of the file.
+    The file need not exist in the study's `directory`. `patience` is the seconds to wait for another writer.
 
     Raises:
         InputError: no such directory.
@@ -98,11 +93,7 @@ class AnswerFile:
     def reading(self, *, whole: bool = False) -> Iterator[sqlite3.Connection]:
         """Open a snapshot of the answers; empty tables if there is no file yet.
 
-        Args:
-            whole: whether to check the whole file for damage first.
-
-        Raises:
-            InputError: the file cannot be used.
+        With `whole` the whole file is checked for damage first. A file that cannot be used raises an `InputError`.
         """
         with self._one_line(), contextlib.ExitStack() as opened:
             if self.path.exists() or self.path.is_symlink():
@@ -124,8 +115,7 @@ class AnswerFile:
     def writing(self) -> Iterator[sqlite3.Connection]:
         """Open a transaction: complete and on the disk after the block, or undone if the block raises.
 
-        Raises:
-            InputError: the file cannot be used.
+        A file that cannot be used raises an `InputError`.
         """
         with self._one_line(), contextlib.closing(self._connect("rwc")) as database:
             database.execute("BEGIN")  # one snapshot, as above

@@ -74,11 +74,7 @@ def accuracy_change(rates: ConditionRates, weights: np.ndarray, k: int, *, alpha
     images if the columns show the same ones: by McNemar's exact test with Tango's interval for a single column, else by
     the paired t-test of each image's weighted sum, because an image under five severities is not five images.
 
-    Args:
-        rates: rates of the two populations.
-        weights: `(S + 1,)` floats, the last one for the clean images.
-        k: 1 or 5.
-        alpha: the interval is at level 1 - alpha.
+    `weights` are `(S + 1,)` floats, the last one for the clean images; `k` is 1 or 5; intervals are at level 1 - alpha.
     """
     columns = np.flatnonzero(weights)
     before, after = (
@@ -167,7 +163,7 @@ def severity_table(rates: ConditionRates, *, alpha: float) -> pd.DataFrame:
         row = {"corruption": corruption, "severity": severity, "k": k, **change.columns()}
         row["examples"] = len(rates.labels[i])
         for name, population in zip(("before", "after"), rates.populations, strict=True):
-            interval = mean_interval(population.accuracy[k][population.complete([i]), i], confidence=1 - alpha)
+            interval = mean_interval(population.accuracy[k][population.evaluated[:, i], i], confidence=1 - alpha)
             # Student's interval may exceed the range of an accuracy.
             row[f"{name}_low"], row[f"{name}_high"] = np.clip(interval.low, 0, 1), np.clip(interval.high, 0, 1)
         rows.append(row)

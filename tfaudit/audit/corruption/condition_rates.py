@@ -22,13 +22,8 @@ CorruptionLevel: TypeAlias = tuple[str, int]
 class PopulationRates:
     """Rates of one population: M members in S + 1 columns, the conditions and last the clean images.
 
-    Values are NaN if a member was not evaluated.
-
-    Attributes:
-        members: names of the M members.
-        accuracy: by k, `(M, S + 1)` top-k accuracy.
-        recall: `(M, S + 1, C)` recall of each class.
-        correct: by k and column, the `(N,)` correct predictions of a single member; no entry for several members.
+    `accuracy` holds the `(M, S + 1)` top-k accuracies by k, `recall` the `(M, S + 1, C)` recalls, NaN if not evaluated;
+    `correct` by k and column the `(N,)` correct predictions of a single member, none for several members.
     """
 
     members: tuple[object, ...]
@@ -40,10 +35,6 @@ class PopulationRates:
     def evaluated(self) -> np.ndarray:
         """`(M, S + 1)` booleans: which members were evaluated in which column."""
         return np.isfinite(self.accuracy[1])
-
-    def complete(self, columns: Sequence[int] | np.ndarray) -> np.ndarray:
-        """Return `(M,)` booleans: which members were evaluated in all of these columns."""
-        return np.asarray(self.evaluated[:, columns].all(1))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,16 +86,12 @@ class ConditionRates:
         """Whether there are clean images."""
         return len(self.labels) > len(self.conditions)
 
-    def member_counts(self) -> list[np.ndarray]:
-        """Return the `(S,)` numbers of members of either population that were evaluated under each condition."""
-        return [population.evaluated[:, : len(self.conditions)].sum(0) for population in self.populations]
-
     def complete_members(self, columns: Sequence[int] | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the positions of the members of either population that were evaluated in all of these columns.
 
         Of paired populations only members count whose partner was evaluated, too; they are in the same order.
         """
-        before, after = (np.flatnonzero(population.complete(columns)) for population in self.populations)
+        before, after = (np.flatnonzero(population.evaluated[:, columns].all(1)) for population in self.populations)
         if not self.paired:
             return before, after
         position = {self.after.members[i]: i for i in after}
@@ -125,11 +112,7 @@ def condition_rates(
     *,
     paired: bool,
 ) -> ConditionRates:
-    """Compute the rates of both populations; reads each condition of a mapping once.
-
-    Raises:
-        InputError: as `tfaudit.audit.corruption.robustness.robustness`.
-    """
+    """Compute the rates of both populations, reading each condition once; raises as `robustness` does."""
     conditions = matched_conditions(baseline, compressed)
     image_sets = _ImageSets()
     clean_labels = image_sets.labels(clean, "clean") if clean else None
@@ -151,9 +134,8 @@ def condition_rates(
             columns.append(_rates(population, {column.members for column in columns}))
     ranks = (1, 5) if all(5 in column.accuracy for columns in rates for column in columns) else (1,)
     before, after = (_population_rates(columns, ranks, len(conditions)) for columns in rates)
-    return ConditionRates(
-        conditions, image_sets.class_names, tuple(labels), ranks, before, after, tuple(flips), lost, paired
-    )
+    sets = conditions, image_sets.class_names, tuple(labels), ranks
+    return ConditionRates(*sets, before, after, tuple(flips), lost, paired)
 
 
 def matched_conditions(

@@ -24,9 +24,7 @@ def flip_counts(
 
     The two modal labels differ under corruption for a flip, on clean images for an exemplar (PIE, [F] 2.3).
 
-    Args:
-        clean: baseline and compressed population on clean images.
-        corrupted: the two on the same images, corrupted.
+    `clean` holds the baseline and the compressed population on clean images, `corrupted` the two on the same images.
 
     Example:
         >>> before, after = Predictions.from_top1([0, 1, 1], [0, 1, 1]), Predictions.from_top1([0, 1, 1], [0, 1, 0])
@@ -62,9 +60,7 @@ def flip_table(counts: Sequence[dict[str, object]], alpha: float) -> pd.DataFram
     `high_pp` (Newcombe's interval of the share among flips minus that among the others), `test`, `p` and `p_holm`, over
     all rows.
 
-    Args:
-        counts: rows of `corruption`, `severity` and the result of `flip_counts`.
-        alpha: intervals are at level 1 - alpha.
+    `counts` are rows of `corruption`, `severity` and the result of `flip_counts`; intervals are at level 1 - alpha.
 
     Example:
         >>> row = {"corruption": "fog", "severity": 1, "examples": 100, "flips": 10, "pies": 5, "pie_flips": 4}

@@ -187,8 +187,8 @@ def robustness(
         baseline: predictions of the uncompressed population by corruption and severity, 1 to 5, or 0 for a set without
             severities, such as ImageNet-A. Each is read once, so that a mapping may load them from files.
         compressed: predictions of the compressed population under the same conditions.
-        clean: predictions of the baseline's and the compressed population's members on clean images; without them the
-            excess over the clean change and the exemplars are unknown.
+        clean: predictions of the two populations on clean images; without them the excess over the clean change and the
+            exemplars are unknown.
         paired: whether compressed members are made from the baseline's members of the same names, as quantized ones
             are. Then only pairs count, in the means, too.
         alpha: level of the tests; intervals are at 1 - alpha.
@@ -226,11 +226,8 @@ def robustness(
 def robustness_table(levels: Mapping[str, Robustness]) -> pd.DataFrame:
     """Return [F] table 3 with a column per level: relative change in percent by corruption, and last the mean.
 
-    Args:
-        levels: results by title, for one baseline under the same corruptions.
-
-    Returns:
-        Rows by corruption; columns of two levels, the title and `top-1` or `top-5`.
+    The rows are corruptions; the columns have two levels, the title and `top-1` or `top-5`. The results, by title, are
+    for one baseline under the same corruptions.
 
     Raises:
         InputError: no levels, or levels with different corruptions.
@@ -258,7 +255,8 @@ def robustness_table(levels: Mapping[str, Robustness]) -> pd.DataFrame:
 
 def _notes(rates: ConditionRates) -> list[str]:
     notes = []
-    counts = [sorted(set(count.tolist())) for count in rates.member_counts()]
+    evaluated = [population.evaluated for population in rates.populations]
+    counts = [sorted(set(members[:, : len(rates.conditions)].sum(0).tolist())) for members in evaluated]
     if counts == [[1], [1]]:
         notes.append(
             "One model against one: the tests are over the images, about these two models, not about training."
@@ -273,7 +271,7 @@ def _notes(rates: ConditionRates) -> list[str]:
     if not rates.graded:
         notes.append("No mean over corruptions and no mCE: none of the sets has severities.")
     if rates.has_clean:
-        clean = [int(population.evaluated[:, -1].sum()) for population in rates.populations]
+        clean = [int(members[:, -1].sum()) for members in evaluated]
         if any(count > max(sizes) for count, sizes in zip(clean, counts, strict=True)):
             notes.append(
                 f"Exemplars on clean images are those of all {' and '.join(map(str, dict.fromkeys(clean)))} members; "

@@ -100,9 +100,7 @@ class Distortion:
     def mark(self, *, levels: int = 1, alpha: float = 0.05) -> Mark:
         """Return the mean slope, its interval at confidence `1 - alpha / levels`, and "<", ">" or "?", [R] 6.2.
 
-        Args:
-            levels: number of intervals that are shown together.
-            alpha: probability that any of them misses its mean.
+        Of `levels` intervals that are shown together any misses its mean with a probability of at most `alpha`.
 
         Raises:
             InputError: fewer than one level, or an alpha outside (0, 1).
@@ -139,9 +137,7 @@ class Distortion:
         Columns: `member`, `alpha`, `accuracy_before`, `accuracy_after`, `variance_before` and `variance_after`, the
         variance of the rates over the classes ([R] table 11).
 
-        Args:
-            ddof: 0 divides by C, because the classes are the whole population; 1 by C - 1; nothing else is valid.
-                [R] does not say which.
+        It divides by C - `ddof`: 0, as the classes are the whole population, or 1. [R] does not say which.
         """
         return pd.DataFrame(
             {

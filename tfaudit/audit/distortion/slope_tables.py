@@ -16,12 +16,9 @@ __all__ = ["accuracy_table", "level_table", "p_table", "variance_table"]
 def p_table(tests: pd.DataFrame, *, columns: str) -> pd.DataFrame:
     """Tabulate corrected p-values with pairs as rows and the values of one factor as columns: [R] tables 1-9.
 
-    Args:
-        tests: frame of `slope_tests`.
-        columns: factor whose values are the columns, such as "model" (tables 1 and 9) or "level" (tables 5 to 8).
-
-    Returns:
-        `p_bonferroni`, indexed by the other factors that vary, and by `pair` if there are several.
+    `columns` is a factor such as "model" (tables 1 and 9) or "level" (tables 5 to 8), `tests` the frame of
+    `slope_tests`. The values are `p_bonferroni`, indexed by the other factors that vary, and by `pair` if there are
+    several.
 
     Raises:
         InputError: `columns` is none of the factors held fixed.
@@ -72,13 +69,10 @@ def variance_table(slopes: pd.DataFrame) -> pd.DataFrame:
 def level_table(slopes: pd.DataFrame, *, dense: object = "dense") -> pd.DataFrame:
     """Tabulate accuracy and intensification at each level, the dense models first: [R] tables 12 and 13, figure 13.
 
-    Args:
-        slopes: frame of `slope_frame`.
-        dense: name of the level without compression: 0.0 among sparsities, 1 among pruning ratios.
+    `dense` is the name of the level without compression: 0.0 among sparsities, 1 among pruning ratios.
 
-    Returns:
-        The factors of `slopes`, `members`, `accuracy`, `accuracy_se`, `alpha`, `alpha_se`: means over the members and
-        their standard errors; alpha is NaN without compression.
+    Columns: the factors of `slopes`, `members`, `accuracy`, `accuracy_se`, `alpha`, `alpha_se`: means over the members
+    and their standard errors; alpha is NaN without compression.
     """
     factors = factors_of(slopes, "level", "accuracy_before")
     parts = []

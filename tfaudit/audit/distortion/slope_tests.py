@@ -116,9 +116,6 @@ def _sample(members: pd.DataFrame, factor: str, value: Any, stratum: dict[str, A
     twice = sample.index[sample.index.duplicated()]
     if len(twice):
         place = ", ".join(f"{name} {part}" for name, part in {factor: value, **stratum}.items())
-        raise InputError(
-            "within",
-            f"{', '.join(stratum) or 'nothing'} (at {place} member {twice[0]} has several slopes)",
-            "every factor that distinguishes the slopes of a member",
-        )
+        got = f"{', '.join(stratum) or 'nothing'} (at {place} member {twice[0]} has several slopes)"
+        raise InputError("within", got, "every factor that distinguishes the slopes of a member")
     return sample

@@ -78,9 +78,7 @@ def slope_intervals(slopes: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataFram
     Columns: the factors of `slopes`, `members`, `alpha` (mean slope), `low`, `high`, `confidence` and `mark`: "<" below
     1 (de-intensification), ">" above 1 (intensification), "?" neither.
 
-    Args:
-        slopes: frame of `slope_frame`.
-        alpha: probability that any interval of a family misses its mean, in (0, 1).
+    Any interval of a family misses its mean with a probability of at most `alpha`.
 
     Raises:
         InputError: a column is missing, or alpha is outside (0, 1).
@@ -116,14 +114,10 @@ def slope_means(slopes: pd.DataFrame) -> pd.DataFrame:
 
 
 def factors_of(slopes: pd.DataFrame, *needed: str) -> list[str]:
-    """Return the columns of a slope frame that identify models: all but the member and its values.
-
-    Args:
-        slopes: frame of `slope_frame`.
-        *needed: required columns, besides `member`.
+    """Return the columns of a frame of `slope_frame` that identify models: all but the member and its values.
 
     Raises:
-        InputError: a column is missing, a factor has missing values, or there are no rows.
+        InputError: a `needed` column is missing, a factor has missing values, or there are no rows.
     """
     if missing := [name for name in ("member", *needed) if name not in slopes] or ["rows"] * slopes.empty:
         raise InputError("slopes", f"no {', '.join(missing)}", "a frame of `slope_frame`")

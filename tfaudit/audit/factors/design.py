@@ -32,12 +32,9 @@ KEYS = ("dataset", "model", "weight_treatment", "technique", "member", "class", 
 
 @dataclasses.dataclass(frozen=True)
 class Design:
-    """Rows and terms of a regression.
+    """Complete rows of a regression in order, terms of its right-hand side, and sentences about what is left out.
 
-    Attributes:
-        rows: the complete rows in order, with the responses, the columns of the terms and the available keys.
-        terms: terms of the right-hand side.
-        notes: what is left out, one sentence each.
+    `rows` holds the responses, the columns of the terms and the available keys.
     """
 
     rows: pd.DataFrame

@@ -31,12 +31,9 @@ ALTERNATIVES = {"imbalance": "greater", "class_entropy": "less"}  # [P] 3.1: E >
 class Factors:
     """A fitted regression of the accuracy of n class-model pairs.
 
-    Attributes:
-        fit: "ols" (coefficients are changes of accuracy, a share) or "binomial" (changes of its log-odds).
-        formula: the fitted formula.
-        coefficients, diagnostics: see `frame` and `summary`.
-        residuals: the n rows in the order of the fit: the available keys, `observed`, `fitted` (shares) and `residual`.
-        notes: what is left out, one sentence each.
+    `fit` is "ols" (coefficients are changes of accuracy, a share) or "binomial" (changes of its log-odds). `frame` and
+    `summary` describe `coefficients` and `diagnostics`. `residuals` has the n rows in the order of the fit: the keys,
+    `observed`, `fitted` (shares) and `residual`. `notes` say what is left out, one sentence each.
     """
 
     fit: str
@@ -178,11 +175,9 @@ def factors_glm(
     formula = f"correct + wrong ~ {' + '.join(plan.terms)}"
     model = smf.glm(formula, rows.assign(wrong=rows["examples"] - rows["correct"]), family=sm.families.Binomial())
     _require_full_rank(model)
-    separated = InputError(
-        "table",
-        "a covariate that separates rows without errors, or without correct predictions, from the others",
-        "finite coefficients; leave terms out with `without`, or use `factors`",
-    )
+    got = "a covariate that separates rows without errors, or without correct predictions, from the others"
+    expected = "finite coefficients; leave terms out with `without`, or use `factors`"
+    separated = InputError("table", got, expected)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", PerfectSeparationWarning)

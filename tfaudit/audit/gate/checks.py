@@ -26,16 +26,11 @@ LISTED = 10
 
 @dataclasses.dataclass(frozen=True)
 class Check:
-    """One quantity against its limit; `value`, `low`, `high` and `detectable` are in the unit of the limit.
+    """One quantity against its limit, the largest value that passes; the numbers are in the unit of the limit.
 
-    Attributes:
-        name: name of the limit.
-        limit: largest value that passes.
-        value: measured value; NaN if it is undefined.
-        low, high: ends of its interval; NaN for exact quantities.
-        detectable: smallest value that a test detects with power 80 %; NaN if there is none, or for exact quantities.
-        outcome: "pass", "fail" or "cannot judge".
-        sentence: the result in words.
+    `low` and `high` are the ends of its interval, `detectable` is the smallest value that a test detects with power
+    80 %; they are NaN for exact quantities, and any number is where it is undefined. `sentence` is the `outcome`
+    ("pass", "fail" or "cannot judge") in words.
     """
 
     name: str
@@ -52,14 +47,8 @@ class Check:
 class Checks:
     """Checks of one compressed model or population; see `tfaudit.gate` for the rules.
 
-    Every field of `Limits` has a method of its name, which takes the limit and returns a `Check`.
-
-    Attributes:
-        measurements: the measurements.
-        limits: the limits.
-        class_names: names of the C classes.
-        alpha: level of the tests.
-        sizes: bytes of the baseline's and of the compressed model's file.
+    Every field of `Limits` has a method of its name, which takes the limit and returns a `Check`. `alpha` is the level
+    of the tests; `sizes` are the bytes of the baseline's and of the compressed model's file.
     """
 
     measurements: Measurements

@@ -26,13 +26,8 @@ EXIT_CODES = {PASS: 0, FAIL: 1, CANNOT_JUDGE: 2}
 class Verdict:
     """Verdict of a gate on one compressed model or population.
 
-    Attributes:
-        checks: one per limit that is set.
-        classes: one row per class if `worst_class_drop_pp` is limited, else empty; see `Checks.class_frame`.
-        alpha: level of the tests.
-        examples: number of test examples.
-        members: members of the baseline and of the compressed population.
-        notes: remarks for the reader, one sentence each.
+    It holds one check per limit that is set; `classes` as in `Checks.class_frame`; `alpha`, the level of the tests; the
+    number of test `examples`; `members` of the baseline and of the compressed population; and `notes` for the reader.
     """
 
     checks: tuple[Check, ...]
@@ -143,8 +138,6 @@ def gate(
         >>> before = Predictions.from_top1(labels, labels)
         >>> after = Predictions.from_top1(labels, [1] * 30 + labels[30:])
         >>> verdict = gate(before, after, Limits(overall_drop_pp=10, worst_class_drop_pp=10))
-        >>> verdict.outcome, verdict.exit_code
-        ('fail', 1)
         >>> verdict.frame()[["check", "outcome", "value", "limit"]]
                          check outcome  value  limit
         0  worst_class_drop_pp    fail   15.0   10.0

@@ -15,16 +15,11 @@ __all__ = ["QUANTITIES", "Limits", "Quantity"]
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Quantity:
-    """The quantity that a limit bounds: its description, allowed range and number format.
+    """The quantity that a limit bounds.
 
-    Attributes:
-        description: one line with the unit of the limit, the help of the command-line flag.
-        title: short name in tables and charts.
-        number_format: format of a value, with the printed unit.
-        scale: factor from the unit of the limit to the printed unit.
-        minimum, maximum: smallest and largest limit that is allowed.
-        allowed: the allowed limits in words.
-        neutral: value without any change, where the chart's scale starts.
+    `description` is one line with the unit of the limit, the help of the command-line flag; `title` a short name for
+    tables and charts. Values are printed times `scale` in `number_format`, with the printed unit. Limits from `minimum`
+    to `maximum` are allowed, in words `allowed`; `neutral` is no change, where the chart's scale starts.
     """
 
     description: str
@@ -63,16 +58,9 @@ class Limits:
     A new limit is a field here, with its metadata, and a method of the same name in `tfaudit.audit.gate.checks.Checks`.
     The flags and TOML keys of `tfaudit gate`, tables and charts follow from them.
 
-    Attributes:
-        overall_drop_pp: drop of accuracy, percentage points.
-        worst_class_drop_pp: largest drop of a class's recall, percentage points.
-        harmed_share: share of the classes that are significantly harmed, after Benjamini and Hochberg; for populations
-            in centred recall.
-        flips: share of the examples whose prediction changes; for populations the share of PIEs.
-        negative_flips: share of the examples that turn from right to wrong; for populations by modal label.
-        intensification: slope of recall distortion, [R] 5, at least 1.
-        size_bytes: size of the compressed model's file.
-        size_ratio: its size divided by that of the baseline's file.
+    The metadata of each field describes it. For populations, `harmed_share` is in centred recall, `flips` is the share
+    of PIEs, and `negative_flips` is by modal label. Classes are harmed after Benjamini and Hochberg's correction;
+    `intensification` is the slope of recall distortion, [R] 5.
 
     Raises:
         InputError: no limit, or a value that is not a number in the allowed range.

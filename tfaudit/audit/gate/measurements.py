@@ -1,10 +1,10 @@
-"""Measurements of a gate: the protocol, a pair of models, and two populations."""
+"""Measurements of a gate on a pair of models and on two populations; shares are in [0, 1]."""
 
 from __future__ import annotations
 
 import dataclasses
 from functools import cached_property
-from typing import Protocol
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -42,8 +42,7 @@ class Drops:
         drop: before minus after; NaN without examples.
         low, high: ends of its interval at level 1 - alpha, without correction for the number of classes.
         p: p-value of no change, after Holm's correction over the classes.
-        detectable: smallest drop that a test detects with power 80 % at the strictest of Holm's levels, alpha / C;
-            NaN if there is none.
+        detectable: smallest drop that a test detects with power 80 % at the strictest of Holm's levels; else NaN.
         grain: weight of one example, if the interval does not cover the sampling of examples; else 0.
     """
 
@@ -71,11 +70,8 @@ def _strictest_level(examples: np.ndarray, alpha: float) -> float:
 class Slope:
     """Intensification, [R] 5; NaN if it is undefined.
 
-    Attributes:
-        value: the slope.
-        low, high: ends of its interval at level 1 - alpha.
-        detectable: smallest slope above 1 that a test detects with power 80 %.
-        remark: a sentence that helps to interpret the slope, or "".
+    `low` and `high` are the ends of its interval at level 1 - alpha; a test detects a slope of `detectable` or more
+    above 1 with power 80 %; `remark` is a sentence that helps to interpret the value, or "".
     """
 
     value: float = np.nan
@@ -85,44 +81,11 @@ class Slope:
     remark: str = ""
 
 
-class Measurements(Protocol):
-    """Interface between the checks and what they measure on. Shares are in [0, 1]."""
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Remarks for the reader, one sentence each."""
-
-    def overall(self) -> Drops:
-        """Return the drop of accuracy; arrays of length 1."""
-
-    def classes(self) -> Drops:
-        """Return the drop of every class's recall."""
-
-    def harmed(self, share: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return `(C,)` booleans, which classes are significantly harmed, and the smallest detectable drops.
-
-        The drops are `(C,)` percentage points, NaN if none is detectable. Their level is that of Benjamini and
-        Hochberg's procedure when `share` of the classes, as many as may be harmed, is harmed.
-        """
-
-    def flips(self) -> tuple[float, float]:
-        """Return the shares of the predictions that change, and that turn from right to wrong."""
-
-    def slope(self) -> Slope:
-        """Return intensification, [R] 5."""
-
-    def remedy(self, drops: Drops, row: int, limit: float) -> str:
-        """Return a sentence: which drop these data can detect, and how much data a drop of `limit` points takes."""
-
-
 @dataclasses.dataclass(frozen=True)
 class PairMeasurements:
     """Measurements on one model against one model: exact McNemar tests, intervals over examples.
 
-    Attributes:
-        baseline, compressed: predictions of the two models on the same examples.
-        alpha: level of the tests.
-        seed: seed of the bootstrap.
+    Tests are at level `alpha`; `seed` is that of the bootstrap.
     """
 
     baseline: Predictions
@@ -164,7 +127,11 @@ class PairMeasurements:
         )
 
     def harmed(self, share: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return the classes with a lower recall and adjusted p <= alpha, and the detectable drops."""
+        """Return `(C,)` booleans, the classes with a lower recall and adjusted p <= alpha; and the detectable drops.
+
+        The drops are `(C,)` percentage points, NaN if none is detectable. Their level is that of Benjamini and
+        Hochberg's procedure when `share` of the classes, as many as may be harmed, is harmed.
+        """
         harmed = (self.comparison.p_bh <= self.alpha) & (self.comparison.difference < 0)
         level = max(self.alpha * share, _strictest_level(self.comparison.examples, self.alpha))
         return harmed, 100 * detectable_drop(self.comparison.examples, self.comparison.won, alpha=level)
@@ -205,7 +172,7 @@ class PairMeasurements:
         return slope(*balances)
 
     def remedy(self, drops: Drops, row: int, limit: float) -> str:
-        """Return how many examples the limit takes, at the gains of the class or, if larger, of all examples."""
+        """Return the detectable drop and the examples a limit takes, at the larger gains of the class and of all."""
         gains = self.comparison.overall.won / self.comparison.overall.examples
         if len(drops.names) > 1 and drops.examples[row]:
             gains = max(gains, self.comparison.won[row] / drops.examples[row])
@@ -218,13 +185,10 @@ class PairMeasurements:
 
 @dataclasses.dataclass(frozen=True)
 class PopulationMeasurements:
-    """Measurements on two populations: tests and intervals over members, with the test images taken as fixed.
+    """Measurements on two populations, of 2 or more members each, with the test images taken as fixed.
 
-    Attributes:
-        baseline, compressed: 2 or more uncompressed and compressed members.
-        alpha: level of the tests.
-        paired: whether compressed members are made from the baseline's members of the same names: Student's paired
-            test takes the place of Welch's.
+    Tests at level `alpha` and intervals are over members. If compressed members are made from the baseline's members of
+    the same names (`paired`), Student's paired test takes the place of Welch's.
     """
 
     baseline: Predictions
@@ -290,7 +254,7 @@ class PopulationMeasurements:
         return np.where(np.isfinite(test.p) & (shift <= 1), shift, np.nan)
 
     def harmed(self, share: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return the classes with a lower centred recall and adjusted p <= alpha, [F] 2.2; the detectable drops."""
+        """Return the same for centred recall, [F] 2.2."""
         after, before = self._recalls
         test = self._test(after - self.compressed.accuracy()[:, None], before - self.baseline.accuracy()[:, None])
         harmed = (adjust(test.p, "bh") <= self.alpha) & (test.difference < 0)
@@ -335,3 +299,7 @@ class PopulationMeasurements:
         shrink = np.sqrt(now / members) / detectable_shift(1, freedom * (now - 1), alpha=level)
         shifts = drops.detectable[row] * shrink * detectable_shift(1, freedom * (members - 1), alpha=level)
         return next(iter(members[shifts <= limit].tolist()), 0)
+
+
+Measurements: TypeAlias = PairMeasurements | PopulationMeasurements
+"""What the checks measure on; both classes have the same methods."""

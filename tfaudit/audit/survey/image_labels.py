@@ -15,13 +15,9 @@ def image_labels(answers: pd.DataFrame, categories: pd.DataFrame) -> pd.DataFram
     An image has an attribute if most of its raters say so, as in `survey`; if a rater has answered a question in two
     studies, the later answer counts. An image has every category that any rater gives it.
 
-    Args:
-        answers: `rater`, `example`, `question` (its key), `value` (0, 1 or missing), the latest last.
-        categories: `rater`, `example`, `category`.
-
-    Returns:
-        One row per image and label: `example`, `kind` ("attribute" or "category"), `label`, the number of `raters` who
-        give it and of those who have `judged` the image.
+    `answers` has the columns `rater`, `example`, `question` (its key) and `value` (0, 1 or missing), the latest last;
+    `categories` has `rater`, `example` and `category`. The result has one row per image and label: `example`, `kind`
+    ("attribute" or "category"), `label`, the number of `raters` who give it and of those who have `judged` the image.
 
     Example:
         >>> answers = pd.DataFrame({"rater": ["ann", "bob"], "example": "x", "question": "corrupted", "value": 1})

@@ -13,11 +13,7 @@ __all__ = ["CATEGORIES", "QUESTIONS", "Question"]
 class Question:
     """A yes-no question about one image and its three labels.
 
-    Attributes:
-        key: name of its column among the answers.
-        text: question as the rater reads it.
-        attribute: attribute of the image if the answer is `holds`.
-        holds: the answer, 0 or 1, that gives the image the attribute.
+    `key` names its column among the answers; the image has the `attribute` if the answer is `holds`, 0 or 1.
     """
 
     key: str

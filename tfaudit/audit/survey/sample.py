@@ -19,11 +19,9 @@ class SurveySample:
 
     Labels 2 and 3 differ for PIEs and agree for other images: a rater who knows this rule is no longer blind.
 
-    Attributes:
-        sheet: one row per image in the order of the study: `example` (its position), `label_1` (true class), `label_2`
-            (baseline mode), `label_3` (compressed mode).
-        key: the same rows: `example`, `is_pie`. Join it to the answers after the study:
-            `survey(answers.merge(sample.key, on="example"))`.
+    `sheet` has one row per image in the order of the study: `example` (its position), `label_1` (true class), `label_2`
+    (baseline mode), `label_3` (compressed mode). `key` has the same rows: `example`, `is_pie`. Join it to the answers
+    after the study: `survey(answers.merge(sample.key, on="example"))`.
     """
 
     sheet: pd.DataFrame

@@ -25,12 +25,8 @@ __all__ = ["Survey", "survey"]
 class Survey:
     """Shares of exemplars and of other images with each attribute, and the agreement of the raters.
 
-    Attributes:
-        table: one row per question; see `frame`.
-        raters: number of raters.
-        examples: number of images with an answer.
-        alpha: level of the tests; intervals are at level 1 - alpha.
-        notes: remarks for the reader, one sentence each.
+    `frame` describes the `table`; `examples` counts the images with an answer; `alpha` is the level of the tests, and
+    intervals are at 1 - alpha; `notes` are remarks for the reader, one sentence each.
     """
 
     table: pd.DataFrame
@@ -130,9 +126,7 @@ def _row(answers: pd.DataFrame, question: Question, is_pie: pd.Series) -> tuple[
         "non_pies": int((decided[~pie] > 0).sum()),
         "non_pies_judged": int((~pie).sum()),
         "undecided": len(margin) - len(decided),
-        "kappa": kappa,
-        "kappa_examples": judged,
-        "kappa_raters": raters,
+        **{"kappa": kappa, "kappa_examples": judged, "kappa_raters": raters},
     }
     if judged == 0:
         return row, [f"{question.key}: no agreement, because no image has two raters."]
@@ -142,9 +136,9 @@ def _row(answers: pd.DataFrame, question: Question, is_pie: pd.Series) -> tuple[
 
 
 def _agreement(votes: pd.DataFrame) -> tuple[float, int, int]:
-    """Return Fleiss' kappa over the images with the most common number of raters, their number, and that of the raters.
+    """Return Fleiss' kappa, and how many images and raters it rests on.
 
-    Kappa is defined for one number of raters. Of two equally common numbers the larger counts.
+    Kappa is defined for one number of raters: the most common one, of two equally common ones the larger.
     """
     sizes = votes.loc[votes["raters"] > 1, "raters"].value_counts()
     if sizes.empty:
