@@ -17,11 +17,7 @@ Augmentation = Callable[["tf.Tensor", "tf.Tensor"], "tf.Tensor"]
 
 
 def find_augmentation(name: str) -> Augmentation:
-    """Return the function that maps images `(B, H, W, C)` and a seed, int `(2,)`, to images of that shape and dtype.
-
-    Raises:
-        InputError: `name` is not one of `AUGMENTATIONS`.
-    """
+    """Return the function that maps images `(B, H, W, C)` and a seed, int `(2,)`, to images of that shape and dtype."""
     require(name in AUGMENTATIONS, "augmentation", name, f"one of {', '.join(AUGMENTATIONS)}")
     return AUGMENTATIONS[name]
 
@@ -46,8 +42,7 @@ def shift(images: tf.Tensor, seed: tf.Tensor, pixels: int = 1) -> tf.Tensor:
     count, height, width, _ = tf.unstack(tf.shape(images))
     padded = tf.pad(images, [[0, 0], [pixels, pixels], [pixels, pixels], [0, 0]])
     corner = tf.random.stateless_uniform([count, 2], seed, 0, 2 * pixels + 1, tf.int32)
-    rows = corner[:, :1] + tf.range(height)
-    columns = corner[:, 1:] + tf.range(width)
+    rows, columns = corner[:, :1] + tf.range(height), corner[:, 1:] + tf.range(width)
     cropped = tf.gather(tf.gather(padded, rows, batch_dims=1), columns, axis=2, batch_dims=1)
     return tf.ensure_shape(cropped, images.shape)
 
@@ -75,19 +70,14 @@ def resized_crop_flip(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
 
     def crop(numbered: tuple[tf.Tensor, tf.Tensor]) -> tf.Tensor:
         image, number = numbered
-        cropped = random_crop(image, height, width, tf.random.fold_in(crop_seed, number))
-        return tf.cast(cropped, images.dtype)
+        return tf.cast(random_crop(image, height, width, tf.random.fold_in(crop_seed, number)), images.dtype)
 
     crops = tf.map_fn(crop, (images, tf.range(tf.shape(images)[0])), fn_output_signature=images.dtype)
     return flip(tf.ensure_shape(crops, images.shape), flip_seed)
 
 
 AUGMENTATIONS: dict[str, Augmentation] = {
-    "none": none,
-    "flip": flip,
-    "shift": shift,
-    "crop_flip": crop_flip,
-    "resized_crop_flip": resized_crop_flip,
+    function.__name__: function for function in (none, flip, shift, crop_flip, resized_crop_flip)
 }
 
 CROPPED_ENCODED: dict[str, Augmentation] = {"resized_crop_flip": flip}

@@ -18,43 +18,25 @@ __all__ = ["Benchmark", "TrainedModel", "check_benchmark", "expand_wildcards", "
 
 
 class Benchmark(NamedTuple):
-    """A benchmark set in a model's numbering of the classes.
+    """A benchmark set in a model's numbering of the classes."""
 
-    Attributes:
-        dataset: the images, ids and groups; its own labels are numbered as in the benchmark set.
-        labels: int64 `(N,)`, in the model's numbering.
-        classes: int64, the only classes that the model may predict; None for all.
-    """
-
-    dataset: Dataset
-    labels: np.ndarray
-    classes: np.ndarray | None
+    dataset: Dataset  # the images, ids and groups; its own labels are numbered as in the benchmark set
+    labels: np.ndarray  # int64 (N,), in the model's numbering
+    classes: np.ndarray | None  # int64, the only classes that the model may predict; None for all
 
 
 class TrainedModel(NamedTuple):
-    """The facts of a trained model that a benchmark set must fit.
+    """The facts of a trained model that a benchmark set must fit."""
 
-    Attributes:
-        dataset: name of the data set that the model was trained on.
-        class_names: names of its classes.
-        image_shape: `(H, W, C)` of the model's input.
-        image_size: shorter side in pixels to which other images are scaled; None where they are not scaled.
-        crop: edge of the central square that is then cropped; None where it is not.
-    """
-
-    dataset: str
-    class_names: Sequence[str]
-    image_shape: tuple[int, int, int]
-    image_size: int | None = None
-    crop: int | None = None
+    dataset: str  # name of the data set that the model was trained on
+    class_names: Sequence[str]  # of its classes
+    image_shape: tuple[int, int, int]  # (H, W, C) of the model's input
+    image_size: int | None = None  # shorter side in pixels to which other images are scaled; None where they are not
+    crop: int | None = None  # edge of the central square that is then cropped; None where it is not
 
 
 def expand_wildcards(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the names with `NAME/*` replaced by all configurations of NAME that are prepared on this machine.
-
-    Raises:
-        InputError: an unknown name, or one without configurations or without prepared ones.
-    """
+    """Return the names, each `NAME/*` replaced by NAME's prepared configurations, of which there must be one."""
     expanded = [config for name in names for config in (_configurations(name[:-2]) if name.endswith("/*") else [name])]
     return tuple(dict.fromkeys(expanded))
 
@@ -66,24 +48,13 @@ def _configurations(name: str) -> list[str]:
         raise InputError("benchmarks", f"'{name}/*'", f"{name!r}, as data set {base!r} has no configurations")
     available = [config for config in configs if is_available(config)]
     if not available:
-        raise InputError(
-            "benchmarks",
-            f"'{name}/*', with none of its {len(configs)} configurations prepared in {data_folder()}",
-            f"at least one; get the first with: {command_for(configs[0])}",
-        )
+        problem = f"'{name}/*', with none of its {len(configs)} configurations prepared in {data_folder()}"
+        raise InputError("benchmarks", problem, f"at least one; get the first with: {command_for(configs[0])}")
     return available
 
 
 def check_benchmark(name: str, model: TrainedModel) -> None:
-    """Refuse a benchmark set that a model cannot be tested on, without reading its images.
-
-    Args:
-        name: name of the benchmark set.
-        model: facts of the model.
-
-    Raises:
-        InputError: the data set is not prepared, or its classes or images do not fit the model.
-    """
+    """Refuse a benchmark set that is not prepared, or whose classes or images do not fit a model; read no images."""
     if not is_available(name):
         raise not_prepared("benchmarks", name)
     features = open_builder(name).info.features
@@ -95,15 +66,10 @@ def check_benchmark(name: str, model: TrainedModel) -> None:
 
 
 def load_benchmark(name: str, model: TrainedModel, *, limit: int | None = None) -> Benchmark:
-    """Load a benchmark set for a model.
+    """Load a benchmark set for a model; only its first `limit` examples unless that is None.
 
     Images that have the shape of the model's input stay as they are: those of ImageNet-C were cropped when the set was
     made. All others are scaled and cropped as the images that the model was trained on.
-
-    Args:
-        name: name of the benchmark set.
-        model: facts of the model.
-        limit: number of examples to take from the start; all by default.
 
     Raises:
         InputError: as `check_benchmark`, or labels that are not classes.
@@ -119,8 +85,7 @@ def load_benchmark(name: str, model: TrainedModel, *, limit: int | None = None) 
         classes = np.unique(positions[dataset.labels])  # of the whole set, whatever the limit
     elif len(positions) < len(model.class_names):
         classes = np.sort(positions)
-    if limit is not None:
-        dataset = dataset.take(limit)
+    dataset = dataset if limit is None else dataset.take(limit)
     return Benchmark(dataset, positions[dataset.labels], classes)
 
 
@@ -130,19 +95,14 @@ def _class_positions(name: str, class_names: Sequence[str], model: TrainedModel)
     if entry.parent == base_name(model.dataset) and len(class_names) == len(model.class_names):
         return np.arange(len(class_names))
     if not entry.names_classes:
-        raise InputError(
-            "benchmarks",
-            f"{name!r}, whose classes have no names and are numbered as those of {entry.parent!r}",
-            f"a benchmark set for {model.dataset!r}",
-        )
+        problem = f"{name!r}, whose classes have no names and are numbered as those of {entry.parent!r}"
+        raise InputError("benchmarks", problem, f"a benchmark set for {model.dataset!r}")
     if tuple(class_names) == tuple(model.class_names):
         return np.arange(len(class_names))
     position = {known: number for number, known in enumerate(model.class_names)}
     unknown = [class_name for class_name in class_names if class_name not in position]
     if unknown or len(position) < len(model.class_names):
-        raise InputError(
-            "benchmarks",
-            f"{name!r} with {len(class_names)} classes such as {(unknown or list(class_names))[0]!r}",
-            f"some of the {len(model.class_names)} of {model.dataset!r}, such as {model.class_names[0]!r}",
-        )
+        problem = f"{name!r} with {len(class_names)} classes such as {(unknown or list(class_names))[0]!r}"
+        expected = f"some of the {len(model.class_names)} of {model.dataset!r}, such as {model.class_names[0]!r}"
+        raise InputError("benchmarks", problem, expected)
     return np.array([position[class_name] for class_name in class_names])

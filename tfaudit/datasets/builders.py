@@ -23,11 +23,7 @@ def data_folder(data_dir: str | Path | None = None) -> Path:
 
 
 def find_builder(name: str, data_dir: str | Path | None = None) -> Any:
-    """Return the TFDS builder of a data set, whether or not its files are present.
-
-    Raises:
-        InputError: the name is malformed or unknown; the error lists close matches.
-    """
+    """Return the TFDS builder of a data set, prepared or not; the error of an unknown name lists close matches."""
     import tensorflow_datasets as tfds
 
     parts = NAME.fullmatch(name)
@@ -43,12 +39,9 @@ def find_builder(name: str, data_dir: str | Path | None = None) -> Any:
         embedded = [key for key, entry in CATALOGUE.items() if entry.embedded]
         known = [*embedded, *own, *tfds.list_builders(with_community_datasets=False)]
         close = difflib.get_close_matches(name, known, n=3) or ["digits", "fashion_mnist", "cifar10"]
-        raise InputError(
-            "name",
-            repr(name),
-            f"a data set's name, such as {', '.join(close)}; "
-            f"a folder of images per class becomes a data set with: tfaudit prepare {name} --from FOLDER",
-        ) from None
+        folder_hint = f"a folder of images per class becomes a data set with: tfaudit prepare {name} --from FOLDER"
+        expected = f"a data set's name, such as {', '.join(close)}; {folder_hint}"
+        raise InputError("name", repr(name), expected) from None
     except (ValueError, AssertionError) as error:
         base, config, _ = parts.groups()  # type: ignore[union-attr]
         configs = list(tfds.builder_cls(base).builder_configs)

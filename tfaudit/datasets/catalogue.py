@@ -23,45 +23,32 @@ MOCK_PREFIX = "mock:"
 
 @dataclass(frozen=True)
 class CatalogueEntry:
-    """What tfaudit knows of a data set beyond its description in TensorFlow Datasets (TFDS).
+    """What tfaudit knows of a data set beyond its description in TensorFlow Datasets (TFDS)."""
 
-    Attributes:
-        embedded: loads a split of a data set that comes with tfaudit.
-        files: reads the published files for `tfaudit prepare`, from their folder and the set's TFDS builder.
-        features: makes the TFDS features of a set that TFDS does not have; `files` then gets None as the builder.
-        label: path of keys to the class in an example; `()`: the feature of type ClassLabel.
-        class_names: names of the classes by label; `()`: the names that TFDS has.
-        left_out: features that are not groups of examples.
-        test: split to test on.
-        parent: of a benchmark set, the data set whose classes it numbers alike.
-        shows_all_classes: False for a benchmark set with images of only some of its parent's classes.
-        names_classes: False where TFDS calls the classes "0" to "9" although they have names.
-    """
-
-    embedded: Callable[[str], Dataset] | None = None
+    embedded: Callable[[str], Dataset] | None = None  # loads a split of a set that comes with tfaudit
+    # reads published files for `tfaudit prepare`, given their folder and the set's TFDS builder
     files: Callable[[Path, Any], LocalFiles] | None = None
+    # makes the features of a set that TFDS lacks; `files` then gets None as builder
     features: Callable[[], Any] | None = None
-    label: tuple[str, ...] = ()
-    class_names: tuple[str, ...] = ()
-    left_out: tuple[str, ...] = ()
-    test: str = "test"
-    parent: str | None = None
-    shows_all_classes: bool = True
-    names_classes: bool = True
+    label: tuple[str, ...] = ()  # path of keys to the class in an example; `()`: the feature of type ClassLabel
+    class_names: tuple[str, ...] = ()  # names of the classes by label; `()`: the names that TFDS has
+    left_out: tuple[str, ...] = ()  # features that are not groups of examples
+    test: str = "test"  # split to test on
+    parent: str | None = None  # of a benchmark set, the data set whose classes it numbers alike
+    shows_all_classes: bool = True  # False for a benchmark set with images of only some of its parent's classes
+    names_classes: bool = True  # False where TFDS calls the classes "0" to "9" although they have names
 
 
 CATALOGUE = {
     "digits": CatalogueEntry(embedded=digits),
-    "mnist": CatalogueEntry(files=idx_files),
-    "fashion_mnist": CatalogueEntry(files=idx_files),
-    "kmnist": CatalogueEntry(files=idx_files),
+    **dict.fromkeys(("mnist", "fashion_mnist", "kmnist"), CatalogueEntry(files=idx_files)),
     # The mapping file of EMNIST: digits, capitals, small letters.
     "emnist/byclass": CatalogueEntry(
         files=idx_files, class_names=tuple(string.digits + string.ascii_uppercase + string.ascii_lowercase)
     ),
     **{
-        f"emnist/{config}": CatalogueEntry(files=idx_files)
-        for config in ("bymerge", "balanced", "letters", "digits", "mnist")
+        f"emnist/{part}": CatalogueEntry(files=idx_files)
+        for part in ["bymerge", "balanced", "letters", "digits", "mnist"]
     },
     "cifar10": CatalogueEntry(files=cifar10_files),
     "qmnist": CatalogueEntry(files=qmnist_files, features=qmnist_features),
@@ -98,9 +85,6 @@ def base_name(name: str) -> str:
 def catalogue_entry(name: str) -> CatalogueEntry:
     """Return the entry of a data set or of all its configurations, whatever its version and whether or not a mock.
 
-    Args:
-        name: as `load_dataset` takes it.
-
     Example:
         >>> catalogue_entry("mock:cifar10_corrupted/fog_3").parent, catalogue_entry("cifar100").parent
         ('cifar10', None)
@@ -110,10 +94,7 @@ def catalogue_entry(name: str) -> CatalogueEntry:
 
 
 def test_split(name: str) -> str:
-    """Return the split of a data set to test on: it has labels, and nothing is trained on it.
-
-    Args:
-        name: as `load_dataset` takes it.
+    """Return the split of a data set, named as for `load_dataset`, to test on: it has labels and is not trained on.
 
     Example:
         >>> test_split("imagenet2012"), test_split("cifar10")

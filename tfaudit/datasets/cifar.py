@@ -28,9 +28,8 @@ def cifar10_files(folder: Path, builder: Any) -> LocalFiles:
     """
     missing = [name for name in (*FILES["train"], *FILES["test"], NAMES) if not (folder / name).is_file()]
     if missing:
-        raise InputError(
-            str(folder), f"a folder without {', '.join(missing)}", "the files of CIFAR-10's binary version"
-        )
+        got = f"a folder without {', '.join(missing)}"
+        raise InputError(str(folder), got, "the files of CIFAR-10's binary version")
     names = (folder / NAMES).read_text(encoding="utf-8").split()
     if len(names) != 10:
         raise InputError(str(folder / NAMES), f"{len(names)} class names", "10")

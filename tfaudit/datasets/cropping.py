@@ -16,15 +16,11 @@ __all__ = ["centre_crop", "fit_within", "random_crop", "random_crop_encoded", "r
 
 AREA = (0.08, 1.0)
 RATIO = (3 / 4, 4 / 3)
-ATTEMPTS = 10
+RANDOM_BOX = {"area_range": AREA, "aspect_ratio_range": RATIO, "max_attempts": 10, "min_object_covered": 0.0}
 
 
 def centre_crop(images: np.ndarray, size: int | None) -> np.ndarray:
-    """Return the central square of images `(..., H, W, C)`; the images themselves where `size` is None.
-
-    Args:
-        images: one image or a batch.
-        size: edge of the square in pixels.
+    """Return the central square of images `(..., H, W, C)`, `size` pixels wide; the images themselves for None.
 
     Raises:
         InputError: the images are smaller than the square.
@@ -46,13 +42,12 @@ def centre_crop(images: np.ndarray, size: int | None) -> np.ndarray:
 def resize_and_crop(image_size: int | None, crop: int | None) -> Callable[[tf.Tensor], tf.Tensor]:
     """Return the `tf.data` function that scales an image's shorter side and crops the central square.
 
+    The function maps a uint8 image `(H, W, C)` to uint8 `(crop, crop, C)`, padded with zeros where it is smaller, or to
+    itself where both arguments are None.
+
     Args:
         image_size: shorter side to scale to, in pixels; None does not scale.
         crop: edge of the square in pixels; `image_size` by default. ImageNet is evaluated with 256 and 224.
-
-    Returns:
-        A function from a uint8 image `(H, W, C)` to uint8 `(crop, crop, C)`, or to the image where both arguments are
-        None. Images smaller than `crop` are padded with zeros.
     """
     import tensorflow as tf
 
@@ -73,14 +68,7 @@ def resize_and_crop(image_size: int | None, crop: int | None) -> Callable[[tf.Te
 def random_crop(image: tf.Tensor, height: int, width: int, seed: tf.Tensor) -> tf.Tensor:
     """Crop a random rectangle and resize it: 8 % to 100 % of the area, sides at 3:4 to 4:3 (Inception's crop).
 
-    Args:
-        image: uint8 `(H, W, C)`.
-        height: height of the result in pixels.
-        width: width of the result in pixels.
-        seed: int `(2,)`.
-
-    Returns:
-        uint8 `(height, width, C)`.
+    Maps a uint8 image `(H, W, C)` and a seed, int `(2,)`, to uint8 `(height, width, C)`.
     """
     import tensorflow as tf
 
@@ -117,14 +105,7 @@ def _random_box(shape: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
     import tensorflow as tf
 
     begin, size, _ = tf.image.stateless_sample_distorted_bounding_box(
-        shape,
-        tf.zeros([1, 0, 4]),
-        seed,
-        min_object_covered=0.0,
-        aspect_ratio_range=RATIO,
-        area_range=AREA,
-        max_attempts=ATTEMPTS,
-        use_image_if_no_bounding_boxes=True,
+        shape, tf.zeros([1, 0, 4]), seed, use_image_if_no_bounding_boxes=True, **RANDOM_BOX
     )
     return tf.concat([begin[:2], size[:2]], axis=0)
 
@@ -133,5 +114,4 @@ def _resize(image: tf.Tensor, size: tf.Tensor | tuple[int, int]) -> tf.Tensor:
     """Resize bilinearly with anti-aliasing, as Pillow and torchvision do, and round to uint8."""
     import tensorflow as tf
 
-    pixels = tf.image.resize(image, size, antialias=True)
-    return tf.cast(tf.clip_by_value(tf.round(pixels), 0, 255), tf.uint8)
+    return tf.cast(tf.clip_by_value(tf.round(tf.image.resize(image, size, antialias=True)), 0, 255), tf.uint8)

@@ -25,27 +25,20 @@ MOMENT_EXAMPLES = 2_000
 
 @dataclass(frozen=True)
 class EncodedImages:
-    """Encoded images of a stream: cheap to shuffle, and cropped before they are decoded.
+    """Encoded images of a stream: cheap to shuffle, and cropped before they are decoded."""
 
-    Attributes:
-        read: makes a `tf.data.Dataset` of `(encoded image, label, example id)`: in the fixed order for None, with the
-            files in an order of its own for a seed, int64 scalar.
-        decode: maps an encoded image to the uint8 `(H, W, C)` that is evaluated.
-        example_bytes: mean size of an encoded example.
-    """
-
+    # makes a dataset of (encoded image, label, example id): in the fixed order for None, with the files in an order of
+    # its own for a seed, int64 scalar
     read: Callable[[tf.Tensor | None], tf.data.Dataset]
-    decode: Callable[[tf.Tensor], tf.Tensor]
-    example_bytes: int
+    decode: Callable[[tf.Tensor], tf.Tensor]  # maps an encoded image to the uint8 (H, W, C) that is evaluated
+    example_bytes: int  # mean size of an encoded example
 
     def stream(self) -> tf.data.Dataset:
         """Return single `(image, label, example id)`, decoded, in the fixed order."""
         import tensorflow as tf
 
         return self.read(None).map(
-            lambda image, label, name: (self.decode(image), label, name),
-            num_parallel_calls=tf.data.AUTOTUNE,
-            deterministic=True,
+            lambda image, label, name: (self.decode(image), label, name), tf.data.AUTOTUNE, deterministic=True
         )
 
     def transformed(self, change: Callable[[tf.data.Dataset], tf.data.Dataset], *, ordered: bool) -> EncodedImages:
@@ -97,11 +90,7 @@ class Dataset:
 
     @property
     def images(self) -> np.ndarray:
-        """The images, uint8 `(N, H, W, C)`.
-
-        Raises:
-            InputError: the data set is a stream.
-        """
+        """The images, uint8 `(N, H, W, C)`; of a stream, an `InputError`."""
         if self.pixels is None:
             raise InputError("images", f"{self.name!r}, a stream", "a data set in memory; read it with batches()")
         return self.pixels
@@ -130,8 +119,7 @@ class Dataset:
         labels = np.concatenate([labels for labels, _, _ in columns])
         ids = np.concatenate([names for _, names, _ in columns]).astype(str)
         check_labels(self.name, self.split, labels, self.num_classes)
-        groups = {key: np.concatenate([groups[key] for _, _, groups in columns]) for key in columns[0][2]}
-        return labels, ids, {key: _as_text(values) for key, values in groups.items()}
+        return labels, ids, {key: _joined([groups[key] for _, _, groups in columns]) for key in columns[0][2]}
 
     def _stream(self) -> tf.data.Dataset:
         if self.stream is None:
@@ -163,27 +151,17 @@ class Dataset:
         return batches.map(lambda pixels, classes: (tf.cast(pixels, tf.float32), classes)).prefetch(2)
 
     def examples(self) -> tf.data.Dataset:
-        """Return a stream's single uint8 images `(H, W, C)` and labels, in the fixed order, once.
-
-        Raises:
-            InputError: the images vary in size.
-        """
+        """Return a stream's single uint8 images `(H, W, C)`, of one size, and labels, in the fixed order, once."""
         self.fixed_shape()
         return self._stream().map(lambda image, label, name: (image, label))
 
     def fixed_shape(self) -> tuple[int, int, int]:
-        """Return `image_shape` where it has no None.
-
-        Raises:
-            InputError: the images vary in size.
-        """
+        """Return `image_shape` where it has no None; raise `InputError` where the images vary in size."""
         height, width, channels = self.image_shape
         if height is None or width is None or channels is None:
-            raise InputError(
-                "images",
-                f"{self.name!r}, whose images vary in size {self.image_shape}",
-                f"images of one size; load_dataset({self.name!r}, {self.split!r}, image_size=224) makes them so",
-            )
+            got = f"{self.name!r}, whose images vary in size {self.image_shape}"
+            call = f"load_dataset({self.name!r}, {self.split!r}, image_size=224)"
+            raise InputError("images", got, f"images of one size; {call} makes them so")
         return height, width, channels
 
     def head(self, n: int) -> np.ndarray:
@@ -197,9 +175,6 @@ class Dataset:
         """Return the images in order, scaled down to look at: uint8 `(H, W, C)`, the longer side at most `edge` pixels.
 
         A stream holds only a few of them in memory at a time; its images may vary in size.
-
-        Raises:
-            InputError: `edge` is below 1.
 
         Example:
             >>> from tfaudit.datasets.loading import load_dataset
@@ -220,15 +195,12 @@ class Dataset:
         return iter(small.prefetch(2).as_numpy_iterator())
 
     def moments(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return mean and standard deviation of the pixels in 0..255, float64 `(C,)` each.
-
-        Those of a stream are computed from its first 2,000 examples.
+        """Return mean and standard deviation of the pixels in 0..255, float64 `(C,)`; for a stream, of 2,000 examples.
 
         Example:
             >>> from tfaudit.datasets.loading import load_dataset
-            >>> mean, std = load_dataset("digits", "train").moments()
-            >>> mean.round(), std.round()
-            (array([78.]), array([96.]))
+            >>> [values.round() for values in load_dataset("digits", "train").moments()]
+            [array([78.]), array([96.])]
         """
         return self._moments
 
@@ -253,31 +225,26 @@ class Dataset:
         )
 
     def filtered(self, keep: Callable[[tf.Tensor], tf.Tensor], num_examples: int, *, split: str) -> Dataset:
-        """Return the examples of a stream whose id `keep` accepts.
+        """Return the examples of a stream whose id `keep` accepts, as the split `split`.
 
-        Args:
-            keep: maps a scalar string to a boolean, with TensorFlow operations.
-            num_examples: number of accepted examples.
-            split: name of the new split.
+        `keep` maps a scalar string to a boolean, with TensorFlow operations, and accepts `num_examples` ids.
         """
-        encoded = self.encoded and self.encoded.transformed(
-            lambda examples: examples.filter(lambda image, label, name: keep(name)), ordered=False
-        )
+
+        def accepted(examples: tf.data.Dataset) -> tf.data.Dataset:
+            return examples.filter(lambda image, label, name: keep(name))
+
+        encoded = self.encoded and self.encoded.transformed(accepted, ordered=False)
         return replace(
             self,
             split=split,
             num_examples=num_examples,
-            stream=encoded.stream if encoded else lambda: self._stream().filter(lambda image, label, name: keep(name)),
+            stream=encoded.stream if encoded else lambda: accepted(self._stream()),
             label_stream=lambda: self._label_stream().filter(lambda label, name, groups: keep(name)),
             encoded=encoded,
         )
 
     def select(self, positions: np.ndarray, *, split: str) -> Dataset:
-        """Return the examples at positions, int `(M,)`, as a data set in memory with a split name.
-
-        Raises:
-            InputError: the data set is a stream.
-        """
+        """Return the examples at positions, int `(M,)`, as a data set in memory with a split name; refuse a stream."""
         return replace(
             self,
             split=split,
@@ -292,15 +259,13 @@ class Dataset:
 def check_labels(name: str, split: str, labels: np.ndarray, num_classes: int) -> None:
     """Refuse labels outside 0..C-1; the unlabelled test splits of challenges have -1."""
     if labels.size and (labels.min() < 0 or labels.max() >= num_classes):
-        raise InputError(
-            "labels",
-            f"{labels.min()} to {labels.max()} in split {split!r} of {name!r}",
-            f"0 to {num_classes - 1} (is the split without labels?)",
-        )
+        got = f"{labels.min()} to {labels.max()} in split {split!r} of {name!r}"
+        raise InputError("labels", got, f"0 to {num_classes - 1} (is the split without labels?)")
 
 
-def _as_text(values: np.ndarray) -> np.ndarray:
-    """Decode TensorFlow's strings, which are bytes; other values stay as they are."""
+def _joined(parts: list[np.ndarray]) -> np.ndarray:
+    """Concatenate the parts of a column; TensorFlow's strings, which are bytes, become text."""
+    values = np.concatenate(parts)
     return np.char.decode(values.astype(bytes), "utf-8", "replace") if values.dtype.kind in "OS" else values
 
 
@@ -311,18 +276,12 @@ def channel_moments(batches: Iterable[np.ndarray]) -> tuple[np.ndarray, np.ndarr
         batches: at least one, uint8 `(B, H, W, C)`.
 
     Example:
-        >>> mean, std = channel_moments([np.array([[[[0, 10]]], [[[4, 10]]]], np.uint8)])
-        >>> mean, std
+        >>> channel_moments([np.array([[[[0, 10]]], [[[4, 10]]]], np.uint8)])
         (array([ 2., 10.]), array([2., 0.]))
     """
-    counts = np.sum([_histogram(batch) for batch in batches], axis=0)
+    channels = (batch.reshape(-1, batch.shape[-1]).T for batch in batches)
+    counts = np.sum([[np.bincount(levels, minlength=256) for levels in batch] for batch in channels], axis=0)
     levels = np.arange(256)
     share = counts / counts.sum(axis=1, keepdims=True)
     mean = share @ levels
     return mean, np.sqrt((share * (levels - mean[:, None]) ** 2).sum(axis=1))
-
-
-def _histogram(images: np.ndarray) -> np.ndarray:
-    """Count the levels of each channel, int64 `(C, 256)`."""
-    channels = images.reshape(-1, images.shape[-1]).T
-    return np.stack([np.bincount(channel, minlength=256) for channel in channels])

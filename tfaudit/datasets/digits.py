@@ -13,15 +13,13 @@ SPLIT_SEED = 0
 
 
 def digits(split: str) -> Dataset:
-    """Load the digits: 1,197 to train on and 600 to test on, stratified by class, the same split on every machine.
+    """Load the digits in memory: 1,197 to train on and 600 to test on, stratified by class, the same on every machine.
 
-    The ids are positions in the whole set, in scikit-learn's order: `digits-00012` is `load_digits().images[12]`.
+    The ids are positions in the whole set, in scikit-learn's order: `digits-00012` is `load_digits().images[12]`. The
+    images are uint8 `(N, 8, 8, 1)`; the source's levels 0..16 are scaled to 0..255.
 
     Args:
         split: `"train"` or `"test"`.
-
-    Returns:
-        The split in memory: uint8 `(N, 8, 8, 1)`; the source's levels 0..16 are scaled to 0..255.
 
     Raises:
         InputError: another split.
@@ -40,13 +38,7 @@ def digits(split: str) -> Dataset:
         np.arange(len(source.target)), test_size=TEST_EXAMPLES, random_state=SPLIT_SEED, stratify=source.target
     )
     positions = np.sort(train if split == "train" else test)
-    return Dataset(
-        name="digits",
-        split=split,
-        class_names=tuple(str(name) for name in source.target_names),
-        image_shape=(8, 8, 1),
-        num_examples=len(positions),
-        pixels=np.rint(source.images[positions] * (255 / 16)).astype(np.uint8)[..., np.newaxis],
-        known_labels=source.target[positions].astype(np.int64),
-        known_ids=np.array([f"digits-{i:05d}" for i in positions]),
-    )
+    pixels = np.rint(source.images[positions] * (255 / 16)).astype(np.uint8)[..., np.newaxis]
+    labels, ids = source.target[positions].astype(np.int64), np.array([f"digits-{i:05d}" for i in positions])
+    names = tuple(map(str, source.target_names))
+    return Dataset("digits", split, names, (8, 8, 1), len(pixels), pixels, known_labels=labels, known_ids=ids)

@@ -27,29 +27,19 @@ Groups = Mapping[str, tuple[KeyPath, Callable[["tf.Tensor"], "tf.Tensor"]]]
 
 @dataclass(frozen=True)
 class ChosenFeatures:
-    """Where in an example the features are, as paths of keys.
+    """Where in an example the features are, as paths of keys."""
 
-    Attributes:
-        image: uint8 pixels.
-        label: the class: an integer or a boolean.
-        class_names: names of the classes by label.
-        identity: the example's own id, or `tfds_id`.
-        groups: by column name the path of a further feature, and a function that makes its values readable.
-    """
-
-    image: KeyPath
-    label: KeyPath
-    class_names: tuple[str, ...]
-    identity: KeyPath
-    groups: Groups
+    image: KeyPath  # uint8 pixels
+    label: KeyPath  # the class: an integer or a boolean
+    class_names: tuple[str, ...]  # by label
+    identity: KeyPath  # the example's own id, or `tfds_id`
+    groups: Groups  # by column name the path of a further feature, and a function that makes its values readable
 
 
 def choose_features(name: str, features: Any) -> ChosenFeatures:
     """Choose the features of a data set of labelled images; `image` and `label` where there are several of their type.
 
-    Args:
-        name: name of the data set, for its catalogue entry and messages.
-        features: a `tfds.features.FeaturesDict`.
+    `features` is a `tfds.features.FeaturesDict`; `name` is for the catalogue entry and messages.
 
     Raises:
         InputError: no labelled images of uint8.
@@ -110,15 +100,13 @@ def _groups(features: Any, label: KeyPath, left_out: tuple[str, ...]) -> Groups:
     import tensorflow_datasets as tfds
 
     groups: dict[str, tuple[KeyPath, Callable[[tf.Tensor], tf.Tensor]]] = {}
+    numeric = tfds.features.Tensor | tfds.features.Scalar
     for path, feature in _leaves(features):
         if path == label or path[0] in left_out or feature.shape != ():
             continue
         if isinstance(feature, tfds.features.ClassLabel):
             groups[path[-1]] = (path, functools.partial(tf.gather, tf.constant(feature.names)))
-        elif (
-            isinstance(feature, tfds.features.Tensor | tfds.features.Scalar)
-            and np.dtype(feature.np_dtype).kind in "biu"
-        ):
+        elif isinstance(feature, numeric) and np.dtype(feature.np_dtype).kind in "biu":
             groups[path[-1]] = (path, tf.identity)
     return groups
 

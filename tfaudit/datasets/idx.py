@@ -3,7 +3,6 @@
 import gzip
 import math
 import zlib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,18 +17,15 @@ TYPE_CODES = {"u1": 8, ">i4": 12}
 
 
 def read_idx(path: Path, ndim: int, dtype: str = "u1") -> np.ndarray:
-    """Read the array in an IDX file.
+    """Read the array in an IDX file; gzip is recognised by its content.
 
     Layout: two zero bytes, the type code, the number of dimensions, each dimension as a big-endian 32-bit integer,
     then the values in C order.
 
     Args:
-        path: the file; gzip is recognised by its content.
+        path: the file.
         ndim: expected number of dimensions: 3 for images, 1 for labels.
-        dtype: "u1", unsigned bytes, or ">i4", 32-bit integers.
-
-    Returns:
-        The array, of `dtype` and with `ndim` dimensions.
+        dtype: dtype of the array: "u1", unsigned bytes, or ">i4", 32-bit integers.
 
     Raises:
         InputError: the file cannot be read, has another magic number, or is shorter or longer than its header says.
@@ -39,9 +35,8 @@ def read_idx(path: Path, ndim: int, dtype: str = "u1") -> np.ndarray:
         if content[:2] == b"\x1f\x8b":
             content = gzip.decompress(content)
     except (OSError, EOFError, zlib.error) as error:
-        raise InputError(
-            str(path), f"an unreadable file ({one_line(error)})", "an IDX file, plain or gzipped"
-        ) from None
+        problem = f"an unreadable file ({one_line(error)})"
+        raise InputError(str(path), problem, "an IDX file, plain or gzipped") from None
     magic = bytes([0, 0, TYPE_CODES[dtype], ndim])
     if content[:4] != magic:
         start = content[:4].hex() or "nothing"
@@ -76,17 +71,15 @@ def idx_files(folder: Path, builder: Any) -> LocalFiles:
     }
     missing = [f"{stems[split]}-{kind}" for (split, kind), path in paths.items() if path is None]
     if missing:
-        raise InputError(
-            str(folder), f"a folder without {', '.join(missing)}", "IDX files (-idx3-ubyte, -idx1-ubyte or .gz)"
-        )
+        got = f"a folder without {', '.join(missing)}"
+        raise InputError(str(folder), got, "IDX files (-idx3-ubyte, -idx1-ubyte or .gz)")
     features = builder.info.features
-    splits: dict[str, Any] = {}
-    total = 0
+    splits, total = {}, 0
     for split in stems:
         images = read_idx(paths[split, "images"], 3)[..., np.newaxis]  # type: ignore[arg-type]
         labels = read_idx(paths[split, "labels"], 1).astype(np.int64)  # type: ignore[arg-type]
         _check(f"{folder}, split {split!r}", images, labels, features)
-        splits[split] = _examples(images, labels)
+        splits[split] = enumerate({"image": image, "label": label} for image, label in zip(images, labels, strict=True))
         total += len(labels)
     return LocalFiles(features, splits, total)
 
@@ -105,8 +98,3 @@ def _check(where: str, images: np.ndarray, labels: np.ndarray, features: Any) ->
     classes = features["label"].num_classes
     if labels.max() >= classes:
         raise InputError(where, f"label {labels.max()}", f"labels 0 to {classes - 1}")
-
-
-def _examples(images: np.ndarray, labels: np.ndarray) -> Iterator[tuple[int, dict[str, Any]]]:
-    for i, (image, label) in enumerate(zip(images, labels, strict=True)):
-        yield i, {"image": image, "label": label}

@@ -20,21 +20,15 @@ def image_folder_files(root: Path, builder: None = None) -> LocalFiles:
 
     The first layout applies where `ROOT/train` holds folders; every other folder in `ROOT` is then a split. Classes are
     the folder names in sorted order. Hidden files and files without a suffix of JPEG or PNG are ignored. The images are
-    stored as the files are; the id of each is its path under `root`.
-
-    Args:
-        root: holds the folders.
-        builder: None, as TFDS does not have the data set.
+    stored as the files are; the id of each is its path under `root`. TFDS has no builder for the data set.
 
     Raises:
         InputError: no images, an image that cannot be decoded, a class that `train` lacks, or too few images to split.
     """
     import tensorflow_datasets as tfds
 
-    if _folders(root / "train"):
-        files = {split.name: class_files(split) for split in _folders(root)}
-    else:
-        files = _split(class_files(root), root)
+    has_splits = bool(_folders(root / "train"))
+    files = {split.name: class_files(split) for split in _folders(root)} if has_splits else _split(root)
     classes = sorted({path.parent.name for path in files["train"]})
     for split, paths in files.items():
         extra = sorted({path.parent.name for path in paths} - set(classes))
@@ -43,23 +37,14 @@ def image_folder_files(root: Path, builder: None = None) -> LocalFiles:
     if len(classes) < 2:
         raise InputError(str(root), f"{len(classes)} class", "at least 2 folders of images")
     shape = _common_shape([path for paths in files.values() for path in paths])
-    features = tfds.features.FeaturesDict(
-        {
-            "id": tfds.features.Text(),
-            "image": tfds.features.Image(shape=shape),
-            "label": tfds.features.ClassLabel(names=classes),
-        }
-    )
+    image, label = tfds.features.Image(shape=shape), tfds.features.ClassLabel(names=classes)
+    features = tfds.features.FeaturesDict({"id": tfds.features.Text(), "image": image, "label": label})
     splits = {split: _examples(root, paths) for split, paths in files.items()}
     return LocalFiles(features, splits, sum(map(len, files.values())))
 
 
 def class_files(folder: Path) -> list[Path]:
-    """Return the images of every class folder, classes and files in sorted order; hidden and other files are ignored.
-
-    Raises:
-        InputError: no class folders, or one without an image.
-    """
+    """Return the images of each class folder, at least one, in sorted order; hidden and other files are skipped."""
     files: list[Path] = []
     for class_folder in _folders(folder):
         images = [p for p in class_folder.iterdir() if p.suffix.lower() in SUFFIXES and not p.name.startswith(".")]
@@ -77,18 +62,16 @@ def _folders(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
 
 
-def _split(paths: list[Path], root: Path) -> dict[str, list[Path]]:
+def _split(root: Path) -> dict[str, list[Path]]:
     from sklearn.model_selection import train_test_split
 
+    paths = class_files(root)
     classes = [path.parent.name for path in paths]
     try:
         train, test = train_test_split(paths, test_size=TEST_SHARE, random_state=SPLIT_SEED, stratify=classes)
     except ValueError as error:
-        raise InputError(
-            str(root),
-            f"too few images to hold out a fifth of every class ({one_line(error).rstrip('.')})",
-            f"more, or {root}/train/CLASS and {root}/test/CLASS",
-        ) from None
+        got = f"too few images to hold out a fifth of every class ({one_line(error).rstrip('.')})"
+        raise InputError(str(root), got, f"more, or {root}/train/CLASS and {root}/test/CLASS") from None
     return {"train": sorted(train), "test": sorted(test)}
 
 

@@ -21,29 +21,17 @@ __all__ = ["LabelledImages", "labelled_images"]
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class LabelledImages:
-    """Labelled images in a fixed order, read from their source on every pass.
+    """Labelled images in a fixed order, read from their source on every pass."""
 
-    Attributes:
-        labels: int64 `(N,)`.
-        example_ids: `(N,)`, stable ids of the images.
-        class_names: names of the classes by label; None where the source has none.
-        image_shape: `(H, W, channels)`; None where images differ or none has been read yet.
-        batches: takes a batch size and yields arrays `(B, H, W, channels)`, uint8, or float where an `.npz` holds
-            floats.
-    """
-
-    labels: np.ndarray
-    example_ids: np.ndarray
-    class_names: tuple[str, ...] | None
-    image_shape: tuple[int | None, ...]
+    labels: np.ndarray  # int64 (N,)
+    example_ids: np.ndarray  # (N,), stable ids of the images
+    class_names: tuple[str, ...] | None  # by label; None where the source has none
+    image_shape: tuple[int | None, ...]  # (H, W, channels); None where images differ or none has been read yet
+    # takes a batch size and yields arrays (B, H, W, channels), uint8, or float where an .npz holds floats
     batches: Callable[[int], Iterator[np.ndarray]]
 
     def named(self, names: Sequence[str]) -> LabelledImages:
-        """Return the images with the classes in the order of `names`; the data may show only some of them.
-
-        Raises:
-            InputError: a repeated name, or a class of the data that is not among the names.
-        """
+        """Return the images, their classes numbered as in `names`, which must differ and include all of the data's."""
         require(len(set(names)) == len(names), "classes", f"{len(names)} names", "different names")
         if self.class_names is None:
             return dataclasses.replace(self, class_names=tuple(names))
@@ -100,8 +88,8 @@ def _from_folder(
 ) -> LabelledImages:
     """Read the images under `ROOT/SPLIT/CLASS/` where there is such a split, else under `ROOT/CLASS/`.
 
-    Classes are the folder names in sorted order, example ids the paths under `root`. As in Keras and TFDS, EXIF
-    orientation is ignored.
+    Classes are the sorted folder names, example ids the paths under `root`. As in Keras and TFDS, EXIF orientation is
+    ignored.
     """
     inside = root / split
     folder = inside if inside.is_dir() and any(path.is_dir() for path in inside.iterdir()) else root
@@ -119,21 +107,14 @@ def _from_folder(
                 image = _decoded(path, channels, image_size, crop)
                 shape = shape or image.shape
                 if image.shape != shape:
-                    raise InputError(
-                        str(path),
-                        f"{image.shape[0]} x {image.shape[1]} pixels",
-                        f"{shape[0]} x {shape[1]}, as the first image; an image size or a crop makes them equal",
-                    )
+                    expected = f"{shape[0]} x {shape[1]}, as the first image; an image size or a crop makes them equal"
+                    raise InputError(str(path), f"{image.shape[0]} x {image.shape[1]} pixels", expected)
                 images.append(image)
             yield np.stack(images)
 
-    return LabelledImages(
-        labels=np.array([label[path.parent.name] for path in files]),
-        example_ids=np.array([path.relative_to(root).as_posix() for path in files]),
-        class_names=tuple(names),
-        image_shape=(side, side, channels),
-        batches=batches,
-    )
+    labels = np.array([label[path.parent.name] for path in files])
+    ids = np.array([path.relative_to(root).as_posix() for path in files])
+    return LabelledImages(labels, ids, tuple(names), (side, side, channels), batches)
 
 
 def _decoded(path: Path, channels: int, image_size: int | None, crop: int | None) -> np.ndarray:
@@ -194,8 +175,7 @@ def _evenly_spaced(count: int, limit: int | None) -> np.ndarray:
 
 def _from_dataset(name: str, split: str, image_size: int | None, crop: int | None, limit: int | None) -> LabelledImages:
     dataset = load_dataset(name, split, image_size=image_size)
-    if limit is not None:
-        dataset = dataset.take(limit)
+    dataset = dataset if limit is None else dataset.take(limit)
 
     def batches(size: int) -> Iterator[np.ndarray]:
         if dataset.in_memory:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,14 +28,9 @@ IN_MEMORY_BYTES = 600 * 2**20
 
 
 def load_dataset(
-    name: str,
-    split: str,
-    *,
-    data_dir: str | Path | None = None,
-    image_size: int | None = None,
-    crop: int | None = None,
+    name: str, split: str, *, data_dir: str | Path | None = None, image_size: int | None = None, crop: int | None = None
 ) -> Dataset:
-    """Load a split of a data set of labelled images, without a network.
+    """Load a split of a data set of labelled images, its examples in a fixed order, without a network.
 
     `digits` comes with tfaudit. Every other name is a data set that TensorFlow Datasets or `tfaudit prepare` has
     prepared on this machine. Up to 600 MB of decoded pixels of one size are held in memory; larger data sets stream.
@@ -50,15 +45,10 @@ def load_dataset(
         split: name of a split, such as `"train"` or `"test"`; for TFDS data sets also a slice, `"train[:80%]"`.
         data_dir: folder of the prepared data sets; by default the variable `TFDS_DATA_DIR` or `~/tensorflow_datasets`.
         image_size: shorter side to scale to, in pixels. None leaves the images as they are.
-        crop: edge of the central square to crop after scaling, in pixels; `image_size` by default. ImageNet is
-            evaluated with 256 and 224.
-
-    Returns:
-        The split, with its examples in a fixed order.
+        crop: edge in pixels of the central square to crop; `image_size` by default. ImageNet takes 256 and 224.
 
     Raises:
-        InputError: an unknown name or split, no labelled images, or a data set that is not prepared; the error names
-            the command that gets it.
+        InputError: an unknown name or split, no labelled images, or not prepared, with the command that gets it.
 
     Example:
         >>> train = load_dataset("digits", "train")
@@ -99,15 +89,7 @@ def is_available(name: str, *, data_dir: str | Path | None = None) -> bool:
 
 
 def open_builder(name: str, data_dir: str | Path | None = None) -> Any:
-    """Return the TFDS builder of a data set, prepared or not, or a mock of it.
-
-    Args:
-        name: as `find_builder` takes it, with or without `mock:`.
-        data_dir: as `data_folder` takes it.
-
-    Raises:
-        InputError: an unknown name.
-    """
+    """Return the TFDS builder of a known data set, prepared or not, or its mock where the name begins with `mock:`."""
     start_tensorflow()  # the features import it
     if name.startswith(MOCK_PREFIX):
         return mock_builder(name.removeprefix(MOCK_PREFIX), data_dir)
@@ -139,17 +121,10 @@ def _load_prepared(
         decode=lambda content: resize(image.decode_example(content)),
         example_bytes=sum(s.num_bytes for s in splits.values()) // sum(s.num_examples for s in splits.values()),
     )
-    edge = crop or image_size
+    edge, classes = crop or image_size, chosen.class_names
     shape = tuple(image.shape) if edge is None else (edge, edge, image.shape[2])
     dataset = Dataset(
-        name=name,
-        split=split,
-        class_names=chosen.class_names,
-        image_shape=shape,
-        num_examples=count,
-        stream=encoded.stream,
-        label_stream=reader.labels,
-        encoded=encoded,
+        name, split, classes, shape, count, stream=encoded.stream, label_stream=reader.labels, encoded=encoded
     )
     fits = None not in shape and count * int(np.prod(shape)) <= IN_MEMORY_BYTES
     return _in_memory(dataset, grouped=bool(chosen.groups)) if fits else dataset
@@ -192,19 +167,11 @@ class _Reader:
     ) -> tf.data.Dataset:
         import tensorflow_datasets as tfds
 
-        config = tfds.ReadConfig(
-            add_tfds_id=True,
-            try_autocache=False,
-            skip_prefetch=True,
-            shuffle_seed=seed,
-            shuffle_reshuffle_each_iteration=False,
-            enable_ordering_guard=False,
-        )
-        wanted = partial_decoding([*paths, self.chosen.identity], encoded=encoded)
+        off = ("try_autocache", "shuffle_reshuffle_each_iteration", "enable_ordering_guard")
+        config = tfds.ReadConfig(add_tfds_id=True, skip_prefetch=True, shuffle_seed=seed, **dict.fromkeys(off, False))
+        wanted, shuffle = partial_decoding([*paths, self.chosen.identity], encoded=encoded), seed is not None
         with quiet_tfds():
-            return self.builder.as_dataset(
-                split=self.split, decoders=wanted, read_config=config, shuffle_files=seed is not None
-            )
+            return self.builder.as_dataset(split=self.split, decoders=wanted, read_config=config, shuffle_files=shuffle)
 
 
 def _in_memory(dataset: Dataset, *, grouped: bool) -> Dataset:
@@ -219,20 +186,9 @@ def _in_memory(dataset: Dataset, *, grouped: bool) -> Dataset:
             pixels[begin:end], labels[begin:end] = images, classes
         ids.append(names.astype(str))
     if end != dataset.num_examples:
-        raise InputError(
-            "split",
-            f"{dataset.split!r} of {dataset.name!r} with {end} examples",
-            f"{dataset.num_examples}, as its description says; prepare it again",
-        )
+        problem = f"{dataset.split!r} of {dataset.name!r} with {end} examples"
+        raise InputError("split", problem, f"{dataset.num_examples}, as its description says; prepare it again")
     check_labels(dataset.name, dataset.split, labels, dataset.num_classes)
-    return Dataset(
-        name=dataset.name,
-        split=dataset.split,
-        class_names=dataset.class_names,
-        image_shape=dataset.image_shape,
-        num_examples=dataset.num_examples,
-        pixels=pixels,
-        known_labels=labels,
-        known_ids=np.concatenate(ids),
-        known_groups={str(name): values.to_numpy() for name, values in dataset.groups.items()} if grouped else {},
-    )
+    groups = {str(name): values.to_numpy() for name, values in dataset.groups.items()} if grouped else {}
+    known: dict[str, Any] = {"known_labels": labels, "known_ids": np.concatenate(ids), "known_groups": groups}
+    return replace(dataset, pixels=pixels, **known, stream=None, label_stream=None, encoded=None)

@@ -9,14 +9,9 @@ __all__ = ["LocalFiles"]
 
 @dataclass(frozen=True)
 class LocalFiles:
-    """The checked content of a data set's published files.
+    """The checked content of a data set's published files."""
 
-    Attributes:
-        features: TFDS features of an example.
-        splits: `(key, example)` pairs by split; TFDS orders a split by a hash of the keys.
-        total: number of examples of all splits.
-    """
-
-    features: Any
+    features: Any  # TFDS features of an example
+    # (key, example) pairs by split; TFDS orders a split by a hash of the keys
     splits: Mapping[str, Iterable[tuple[int | str, dict[str, Any]]]]
-    total: int
+    total: int  # number of examples of all splits

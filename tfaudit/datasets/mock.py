@@ -30,11 +30,7 @@ CLASSES = 8
 
 
 def mock_builder(name: str, data_dir: str | Path | None) -> MockBuilder:
-    """Return the mock of a data set.
-
-    Args:
-        name: as `find_builder` takes it; the files need not be present.
-        data_dir: as `data_folder` takes it; your own data sets are known by their files there.
+    """Return the mock of a data set, whose files need not be present; your own are known by their files in `data_dir`.
 
     Raises:
         InputError: the name is unknown, or the data set does not hold labelled images.
@@ -51,14 +47,10 @@ class MockBuilder:
 
     The examples pass through the data set's own encoding and decoding. They are noise of the declared shape, 5 to 49
     pixels where images vary in size, the same in every process and on every machine.
-
-    Attributes:
-        name: name of the mocked data set.
-        features: a `tfds.features.FeaturesDict`.
     """
 
-    name: str
-    features: Any
+    name: str  # of the mocked data set
+    features: Any  # a tfds.features.FeaturesDict
 
     @cached_property
     def info(self) -> Any:
@@ -66,18 +58,12 @@ class MockBuilder:
         import tensorflow_datasets as tfds
 
         template = tfds.core.ShardedFileTemplate(data_dir=Path(), dataset_name="mock", filetype_suffix="tfrecord")
-        splits = tfds.core.splits.SplitDict(
-            [
-                tfds.core.SplitInfo(
-                    name=split,
-                    shard_lengths=[MOCK_EXAMPLES],
-                    num_bytes=MOCK_EXAMPLES,  # unknown until the examples are made
-                    filename_template=template.replace(split=split),
-                )
-                for split in SPLITS
-            ]
-        )
-        return SimpleNamespace(features=self.features, splits=splits)
+        # The number of bytes is unknown until the examples are made.
+        size = {"shard_lengths": [MOCK_EXAMPLES], "num_bytes": MOCK_EXAMPLES}
+        splits = [
+            tfds.core.SplitInfo(name=split, filename_template=template.replace(split=split), **size) for split in SPLITS
+        ]
+        return SimpleNamespace(features=self.features, splits=tfds.core.splits.SplitDict(splits))
 
     def is_prepared(self) -> bool:
         """Return True."""

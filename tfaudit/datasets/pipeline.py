@@ -30,8 +30,8 @@ def training_batches(dataset: Dataset, *, batch_size: int, seed: int, augmentati
     `element_spec` is the same for all seeds, so a train function is traced once for a whole population.
 
     Args:
-        dataset: the training set.
-        batch_size: examples per step.
+        dataset: the training set, with images of one size.
+        batch_size: examples per step, at least 1.
         seed: 0 to 2**31 - 1.
         augmentation: one of `tfaudit.datasets.augmentation.AUGMENTATIONS`.
 
@@ -39,12 +39,11 @@ def training_batches(dataset: Dataset, *, batch_size: int, seed: int, augmentati
         An infinite `tf.data.Dataset` of float32 pixels 0..255 `(B, H, W, C)` and int64 labels `(B,)`.
 
     Raises:
-        InputError: a batch size below 1, a negative seed, an unknown augmentation, or images that vary in size.
+        InputError: an argument is not as described.
 
     Example:
         >>> from tfaudit.datasets.loading import load_dataset
-        >>> batches = training_batches(load_dataset("digits", "train"), batch_size=128, seed=0)
-        >>> images, labels = next(iter(batches))
+        >>> images, labels = next(iter(training_batches(load_dataset("digits", "train"), batch_size=128, seed=0)))
         >>> images.shape, images.dtype.name
         (TensorShape([128, 8, 8, 1]), 'float32')
     """
@@ -57,11 +56,10 @@ def training_batches(dataset: Dataset, *, batch_size: int, seed: int, augmentati
     order, seeds = tf.random.fold_in(root, ORDER), tf.random.fold_in(root, AUGMENT)
     if dataset.in_memory:
         batches = _epochs_in_memory(dataset, batch_size, order)
-    elif dataset.encoded is not None and augmentation in CROPPED_ENCODED:
-        augment = CROPPED_ENCODED[augmentation]
-        batches = _epochs_streaming(dataset, batch_size, order, seeds)
     else:
-        batches = _epochs_streaming(dataset, batch_size, order, None)
+        crops = dataset.encoded is not None and augmentation in CROPPED_ENCODED
+        augment = CROPPED_ENCODED[augmentation] if crops else augment
+        batches = _epochs_streaming(dataset, batch_size, order, seeds if crops else None)
 
     def finish(step: tf.Tensor, batch: tuple[tf.Tensor, tf.Tensor]) -> tuple[tf.Tensor, tf.Tensor]:
         images, labels = batch

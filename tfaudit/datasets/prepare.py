@@ -32,7 +32,7 @@ def prepare(
     data_dir: str | Path | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Path:
-    """Prepare the files of a data set so that `load_dataset` and `tfds.load` find them.
+    """Prepare the files of a data set so that `load_dataset` and `tfds.load` find them, and return its folder.
 
     The data set is written to a temporary folder and renamed: an interrupted call leaves nothing that would be loaded,
     and the next call removes it. A data set that is already prepared stays as it is.
@@ -44,18 +44,13 @@ def prepare(
         data_dir: folder of the prepared data sets; by default the variable `TFDS_DATA_DIR` or `~/tensorflow_datasets`.
         progress: called with the number of examples written so far and their total.
 
-    Returns:
-        The folder of the prepared data set.
-
     Raises:
         InputError: a name that is taken, missing or damaged files, or a folder that cannot be written.
     """
     files, root = Path(source).expanduser(), data_folder(data_dir)
     if name not in PREPARABLE:
         _check_new(name)
-        entry = CatalogueEntry(files=image_folder_files)
-    else:
-        entry = CATALOGUE[name]
+    entry = CATALOGUE[name] if name in PREPARABLE else CatalogueEntry(files=image_folder_files)
     builder = find_builder(name, root) if name in PREPARABLE and not entry.features else None
     version = OWN_VERSION if builder is None else str(builder.version)
     target = root / name / version
@@ -77,9 +72,8 @@ def prepare(
         busy = f"{name!r}, which another process is preparing in {root}"
         raise InputError("name", busy, "a data set that no other process prepares; wait for it") from None
     except OSError as error:
-        raise InputError(
-            "data_dir", f"{target}, which cannot be written ({one_line(error)})", "a writable folder"
-        ) from None
+        problem = f"{target}, which cannot be written ({one_line(error)})"
+        raise InputError("data_dir", problem, "a writable folder") from None
     return target
 
 
@@ -90,9 +84,8 @@ def _check_new(name: str) -> None:
     prepared = ", ".join(PREPARABLE)
     valid = bool(re.fullmatch(r"[a-z]\w*", name)) and name not in CATALOGUE
     if name in tfds.list_builders(with_community_datasets=False):
-        raise InputError(
-            "name", f"{name!r}, which TFDS prepares: {command_for(name)}", f"one of {prepared}, or a new name"
-        )
+        taken = f"{name!r}, which TFDS prepares: {command_for(name)}"
+        raise InputError("name", taken, f"one of {prepared}, or a new name")
     require(valid, "name", name, f"a new name of small letters, digits and _, or one of {prepared}")
 
 

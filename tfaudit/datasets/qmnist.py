@@ -16,48 +16,35 @@ __all__ = ["qmnist_features", "qmnist_files"]
 COLUMNS = ("label", "series", "writer")
 """The first three of the published labels' eight columns: class, NIST HSF series, writer."""
 
-SERIES = ("hsf0", "hsf1", "hsf2", "hsf3", "hsf4", "hsf5", "hsf6", "hsf7", "hsf8")
+SERIES = tuple(f"hsf{i}" for i in range(9))
 """hsf0 to hsf3 are employees, hsf4 are students."""
 
 MNIST_NAMES = {"train": "train", "test": "t10k"}
 
 
 def qmnist_files(folder: Path, builder: None = None) -> LocalFiles:
-    """Read images and labels of QMNIST, or MNIST's images with QMNIST's labels.
+    """Read images and labels of QMNIST, or MNIST's images with QMNIST's labels; TFDS has no builder for it.
 
     The labels are `qmnist-SPLIT-labels` as IDX (`.idx2-int`) or text (`.tsv`), the images `qmnist-SPLIT-images` or
     MNIST's own (`train-images`, `t10k-images`), each plain or gzipped. The first 10,000 rows of QMNIST's test labels
     belong to MNIST's test set, so fewer images than rows take the first rows. If MNIST's own labels are in the folder,
     they must agree.
 
-    Args:
-        folder: holds the files.
-        builder: None, as TFDS does not have the data set.
-
     Raises:
         InputError: files are missing or damaged, or do not fit each other.
     """
-    splits: dict[str, Any] = {}
-    total = 0
-    for split in MNIST_NAMES:
-        images, rows = _read_split(folder, split)
-        splits[split] = _examples(images, rows)
-        total += len(rows)
-    return LocalFiles(qmnist_features(), splits, total)
+    parts = {split: _read_split(folder, split) for split in MNIST_NAMES}
+    splits = {split: _examples(images, rows) for split, (images, rows) in parts.items()}
+    return LocalFiles(qmnist_features(), splits, sum(len(rows) for _, rows in parts.values()))
 
 
 def qmnist_features() -> Any:
     """Return the TFDS features of an example."""
     import tensorflow_datasets as tfds
 
-    return tfds.features.FeaturesDict(
-        {
-            "image": tfds.features.Image(shape=(28, 28, 1)),
-            "label": tfds.features.ClassLabel(num_classes=10),
-            "series": tfds.features.ClassLabel(names=SERIES),
-            "writer": np.int64,
-        }
-    )
+    image, label = tfds.features.Image(shape=(28, 28, 1)), tfds.features.ClassLabel(num_classes=10)
+    series = tfds.features.ClassLabel(names=SERIES)
+    return tfds.features.FeaturesDict({"image": image, "label": label, "series": series, "writer": np.int64})
 
 
 def _read_split(folder: Path, split: str) -> tuple[np.ndarray, np.ndarray]:

@@ -51,15 +51,9 @@ def _stratified(dataset: Dataset, fraction: float, seed: int) -> tuple[Dataset, 
     try:
         train, held_out = train_test_split(positions, test_size=fraction, random_state=seed, stratify=dataset.labels)
     except ValueError as error:
-        raise InputError(
-            "fraction",
-            f"{fraction} of {dataset.num_examples} examples",
-            f"one that can be stratified by class: {one_line(error)}",
-        ) from None
-    return (
-        dataset.select(np.sort(train), split=dataset.split),
-        dataset.select(np.sort(held_out), split="validation"),
-    )
+        expected = f"one that can be stratified by class: {one_line(error)}"
+        raise InputError("fraction", f"{fraction} of {dataset.num_examples} examples", expected) from None
+    return (dataset.select(np.sort(train), split=dataset.split), dataset.select(np.sort(held_out), split="validation"))
 
 
 def _hashed(dataset: Dataset, fraction: float, seed: int) -> tuple[Dataset, Dataset]:

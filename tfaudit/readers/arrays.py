@@ -19,17 +19,14 @@ _DAMAGED = (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile, zlib.er
 
 
 class ArrayFile:
-    """A file of arrays, each read on request; an NPY file is mapped into memory, not loaded.
-
-    Args:
-        path: NPY or NPZ.
+    """A file of arrays, NPY or NPZ, each read on request; an NPY file is mapped into memory, not loaded.
 
     Attributes:
         path: path of the file.
         names: names of the arrays; `("",)` for NPY.
 
     Raises:
-        InputError: the file cannot be read, or was not written by NumPy.
+        InputError: the file cannot be read, was not written by NumPy, is damaged, or holds Python objects.
     """
 
     def __init__(self, path: Path) -> None:
@@ -55,11 +52,7 @@ class ArrayFile:
         return next((name for name in self.names if name.lower() in names), None)
 
     def shape_and_dtype(self, name: str) -> tuple[tuple[int, ...], np.dtype]:
-        """Return shape and dtype of an array without reading its values.
-
-        Raises:
-            InputError: the array is damaged, or holds Python objects.
-        """
+        """Return shape and dtype of an array without reading its values; refuse Python objects."""
         with self._guarded(), self._stream(name) as file:
             version = np.lib.format.read_magic(file)
             read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
@@ -69,11 +62,7 @@ class ArrayFile:
         return shape, dtype
 
     def read(self, name: str) -> np.ndarray:
-        """Return an array, read-only.
-
-        Raises:
-            InputError: the array is damaged, or holds Python objects.
-        """
+        """Return an array, read-only; refuse a damaged one and Python objects."""
         shape, _ = self.shape_and_dtype(name)
         with self._guarded():
             if name or 0 in shape:  # an empty array cannot be mapped

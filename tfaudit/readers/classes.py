@@ -43,9 +43,8 @@ def class_names(path: Path | None, labels: Labels, sources: Sequence[PredictionS
     if not named:
         return _checked(np.unique(labels.values).tolist(), str(labels.path))
     orders = {source.columns for source in named if set(source.columns or ()) == set(named[0].columns or ())}
-    numbers = [str(labels.path)] * (not text) + [
-        s.where for s in sources if s.top1 is not None and _are_numbers(s.top1)
-    ]
+    numbers = [] if text else [str(labels.path)]
+    numbers += [source.where for source in sources if source.top1 is not None and _are_numbers(source.top1)]
     if numbers and len(orders) > 1:
         expected = "class names, as files order their columns differently, or a class list"
         raise InputError(numbers[0], "class numbers", expected)
@@ -69,11 +68,10 @@ def class_indices(values: np.ndarray, names: Sequence[str] | None, where: str) -
             return known
         if not _are_numbers(values):
             _require_no_fractions(values, where)
+            unknown = _quoted(np.unique(values[known < 0]))  # without names all of them
             if not names:
-                unlisted = f"class names {_quoted(np.unique(values))}"
-                raise InputError(where, unlisted, "class numbers, or a class list")
-            unknown = f"unknown classes {_quoted(np.unique(values[known < 0]))}"
-            raise InputError(where, unknown, f"classes such as {_quoted(names)}")
+                raise InputError(where, f"class names {unknown}", "class numbers, or a class list")
+            raise InputError(where, f"unknown classes {unknown}", f"classes such as {_quoted(names)}")
         values = pd.to_numeric(pd.Series(values)).to_numpy().astype(np.int64)
     if values.min() < 0:
         raise InputError(where, f"class {values.min()}", "classes from 0")
@@ -83,11 +81,7 @@ def class_indices(values: np.ndarray, names: Sequence[str] | None, where: str) -
 
 
 def column_order(source: PredictionSource, names: Sequence[str]) -> list[int] | None:
-    """Return the column of each class's scores; None where the columns are in the order of the classes.
-
-    Raises:
-        InputError: the columns are not those of the classes.
-    """
+    """Return the column of each class's scores, None for columns in the order of the classes; refuse other columns."""
     columns = source.columns or ()
     if not columns or _numbered(columns):
         if source.width != len(names):
@@ -103,11 +97,7 @@ def column_order(source: PredictionSource, names: Sequence[str]) -> list[int] | 
 
 
 def read_class_names(path: Path) -> list[str]:
-    """Read the class names in a file, one per line or a JSON list, in its order.
-
-    Raises:
-        InputError: the file cannot be read, or holds no such list.
-    """
+    """Read the class names in a file, one per line or a JSON list, in its order; refuse a file without."""
     try:
         text = path.read_text(encoding="utf-8-sig")
         is_json = path.suffix.lower() == ".json"

@@ -65,17 +65,9 @@ def read_populations(
     id_name: str | None = None,
     k: int = 5,
 ) -> dict[str, Predictions]:
-    """Read the predictions of several populations on the same examples; see `read_predictions`.
+    """Read the predictions of several populations on the same examples.
 
-    Args:
-        labels: file of the true classes.
-        populations: files of the predictions by name of the population.
-        classes: as in `read_predictions`.
-        id_name: as in `read_predictions`.
-        k: as in `read_predictions`.
-
-    Raises:
-        InputError: files that cannot be read or do not fit each other; the error names the file.
+    Arguments and errors are those of `read_predictions`, but `populations` holds the files by the population's name.
     """
     truth = read_labels(labels, id_name)
     if not len(truth.values):
@@ -100,15 +92,12 @@ def read_populations(
 
 
 def read_groups(path: Path, labels: Path, *, id_name: str | None = None) -> pd.DataFrame:
-    """Read group columns, such as writer or attribute, in the order of the labels.
+    """Read group columns, such as writer or attribute, in the order of the N labels, without the column of ids.
 
     Args:
         path: CSV or Parquet; rows of other examples are ignored.
         labels: file of the true classes.
         id_name: column of ids; `example`, `example_id` or `id` by default.
-
-    Returns:
-        N rows, without the column of ids.
 
     Raises:
         InputError: a file that cannot be read, a missing example, or ids in only one of the two files.
@@ -120,20 +109,9 @@ def read_groups(path: Path, labels: Path, *, id_name: str | None = None) -> pd.D
 def read_columns(
     path: Path, ids: np.ndarray | None, examples: int, reference: str, *, id_name: str | None = None
 ) -> pd.DataFrame:
-    """Read the columns of a table in the order of known examples.
+    """Read the columns of a table in the order of the N `examples` of the file `reference`; otherwise as `read_groups`.
 
-    Args:
-        path: CSV or Parquet; rows of other examples are ignored.
-        ids: ids of the examples `(N,)`, or None: the rows are in their order.
-        examples: N.
-        reference: the file of the examples, for errors.
-        id_name: column of ids; `example`, `example_id` or `id` by default.
-
-    Returns:
-        N rows, without the column of ids.
-
-    Raises:
-        InputError: as `read_groups`.
+    `ids` are the ids of the examples `(N,)`, or None: the rows are in their order.
     """
     table = open_table(path)
     name = id_column(table, id_name)
@@ -195,29 +173,18 @@ def _member_rows(truth: Labels, source: PredictionSource, rows: np.ndarray, memb
     positions = _matching_rows(truth.ids, ids, where, reference=str(truth.path), counts=(len(truth.values), len(rows)))
     if ids is not None and len(rows) > len(positions):
         unknown = ids[np.delete(np.arange(len(rows)), positions)]
-        raise InputError(
-            where, f"{len(unknown)} unknown examples: {listed(unknown.tolist(), 3)}", f"examples of {truth.path}"
-        )
+        problem = f"{len(unknown)} unknown examples: {listed(unknown.tolist(), 3)}"
+        raise InputError(where, problem, f"examples of {truth.path}")
     return positions
 
 
 def _matching_rows(
     wanted: np.ndarray | None, ids: np.ndarray | None, where: str, *, reference: str, counts: tuple[int, int]
 ) -> np.ndarray:
-    """Return the row of a file that belongs to each example; rows of other examples are ignored.
+    """Return the row of a file that belongs to each example, `(N,)`; rows of other examples are ignored.
 
-    Args:
-        wanted: ids of the examples `(N,)` in their order, or None.
-        ids: ids in the file `(rows,)`, or None.
-        where: the file.
-        reference: the file of the examples.
-        counts: N, and the number of rows.
-
-    Returns:
-        Positions in the file `(N,)`.
-
-    Raises:
-        InputError: ids in only one of the two files, a repeated or missing id, or without ids different lengths.
+    `wanted` are the ids of the examples in the file `reference`, `ids` those in the file `where`; both or neither None.
+    `counts` are N and the number of rows, which must agree where there are no ids.
 
     Example:
         >>> _matching_rows(np.array(["a", "b"]), np.array(["b", "c", "a"]), "p.csv", reference="l.csv", counts=(2, 3))
@@ -233,16 +200,14 @@ def _matching_rows(
     _require_distinct(ids, where)
     positions = pd.Index(ids).get_indexer(pd.Index(wanted))
     if (positions < 0).any():
-        missing = wanted[positions < 0]
-        raise InputError(
-            where, f"no rows for {len(missing)} examples: {listed(missing.tolist(), 3)}", f"those of {reference}"
-        )
+        missing = wanted[positions < 0].tolist()
+        problem = f"no rows for {len(missing)} examples: {listed(missing, 3)}"
+        raise InputError(where, problem, f"those of {reference}")
     return positions
 
 
 def _require_distinct(ids: np.ndarray, where: str) -> None:
     repeated = ids[pd.Index(ids).duplicated()]
     if len(repeated):
-        raise InputError(
-            where, f"{len(repeated)} repeated ids: {listed(np.unique(repeated).tolist(), 3)}", "distinct ids"
-        )
+        names = listed(np.unique(repeated).tolist(), 3)
+        raise InputError(where, f"{len(repeated)} repeated ids: {names}", "distinct ids")

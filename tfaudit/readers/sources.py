@@ -27,50 +27,30 @@ Columns = Sequence[int] | None
 
 @dataclasses.dataclass(frozen=True)
 class Labels:
-    """The true classes.
+    """The true classes."""
 
-    Attributes:
-        path: path of the file.
-        values: `(N,)` integers, or text as the file has it.
-        ids: `(N,)` text, or None.
-    """
-
-    path: Path
-    values: np.ndarray
-    ids: np.ndarray | None
+    path: Path  # of the file
+    values: np.ndarray  # (N,) integers, or text as the file has it
+    ids: np.ndarray | None  # (N,) text
 
 
 @dataclasses.dataclass(frozen=True)
 class PredictionSource:
-    """The predictions of one member, or of several members in one table: either `top1` or `scores`.
+    """The predictions of one member, or of several members in one table: either `top1` or `scores`."""
 
-    Attributes:
-        where: file and member, as text for errors.
-        rows: number of rows.
-        ids: `(rows,)` text, or None.
-        members: `(rows,)` names of the members, or None: all rows belong to one.
-        top1: `(rows,)` integers, or text as the file has it; None for scores.
-        columns: class names of the scores' columns; None where the file has none.
-        width: number of classes of the scores; None for top-1 classes.
-        scores: takes the order of the columns, and yields the scores in blocks `(n, width)`.
-    """
-
-    where: str
-    rows: int
-    ids: np.ndarray | None = None
-    members: np.ndarray | None = None
-    top1: np.ndarray | None = None
-    columns: tuple[str, ...] | None = None
-    width: int | None = None
+    where: str  # file and member, as text for errors
+    rows: int  # number of rows
+    ids: np.ndarray | None = None  # (rows,) text
+    members: np.ndarray | None = None  # (rows,) names of the members; None: all rows belong to one
+    top1: np.ndarray | None = None  # (rows,) integers, or text as the file has it
+    columns: tuple[str, ...] | None = None  # class names of the scores' columns; None where the file has none
+    width: int | None = None  # number of classes of the scores; None for top-1 classes
+    # takes the order of the columns, and yields the scores in blocks (n, width)
     scores: Callable[[Columns], Iterable[np.ndarray]] = lambda order: ()
 
 
 def read_labels(path: Path, id_name: str | None = None) -> Labels:
-    """Read a file of labels.
-
-    Args:
-        path: NPY, NPZ, CSV or Parquet.
-        id_name: column of ids in a table; `example`, `example_id` or `id` by default.
+    """Read a file of labels, NPY, NPZ, CSV or Parquet; `id_name` is the column of ids in a table, as for `id_column`.
 
     Raises:
         InputError: the file cannot be read, or holds no column or array of labels.
@@ -91,36 +71,20 @@ def read_labels(path: Path, id_name: str | None = None) -> Labels:
 
 
 def read_sources(path: Path, id_name: str | None = None) -> list[PredictionSource]:
-    """Read the content of a file of predictions, except for scores, which are read on request.
-
-    Args:
-        path: NPY, NPZ, CSV or Parquet.
-        id_name: column of ids in a table; `example`, `example_id` or `id` by default.
-
-    Raises:
-        InputError: the file cannot be read, or holds neither classes nor scores.
-    """
+    """Read a file of predictions, classes or scores, as `read_labels` reads labels; scores are read on request."""
     file = _open(path)
     return [_table_source(file, id_name)] if isinstance(file, TableFile) else _array_sources(file)
 
 
 def id_column(table: TableFile, id_name: str | None) -> str | None:
-    """Return the column of ids: `id_name`, else one of the usual names, else None.
-
-    Raises:
-        InputError: there is no column `id_name`.
-    """
+    """Return the column of ids: `id_name`, which must exist, else `example`, `example_id` or `id`, else None."""
     if id_name is not None and id_name not in table.columns:
         raise InputError(str(table.path), f"columns {', '.join(table.columns)}", f"a column {id_name!r}")
     return id_name or table.find(_IDS)
 
 
 def open_table(path: Path) -> TableFile:
-    """Open a table of further columns of the examples, or of raters' answers.
-
-    Raises:
-        InputError: neither CSV nor Parquet, or a file that cannot be read.
-    """
+    """Open a table of further columns of the examples, or of raters' answers; refuse other than CSV and Parquet."""
     return _open(path, (".csv", ".parquet"))  # type: ignore[return-value]
 
 
@@ -186,10 +150,8 @@ def _array_sources(arrays: ArrayFile) -> list[PredictionSource]:
         raise InputError(path, f"an empty array {shape}", "at least one prediction")
     top1 = dtype.kind in "iuU" or len(shape) == 1 or name.lower() == "top1"
     if len(shape) not in ((1, 2) if top1 else (2, 3)):
-        expected = (
-            "top-1 classes (examples,) or (members, examples), or floats (examples, classes) or "
-            "(members, examples, classes)"
-        )
+        floats = "floats (examples, classes) or (members, examples, classes)"
+        expected = f"top-1 classes (examples,) or (members, examples), or {floats}"
         raise InputError(path, f"{dtype} {shape}", expected)
     # Each pass reads the array again: the arrays of many files are never in memory together.
     read: Callable[[], np.ndarray] = functools.partial(arrays.read, name)

@@ -25,17 +25,14 @@ _BLOCK_BYTES = 2**24
 
 
 class TableFile:
-    """A table with a header.
-
-    Args:
-        path: CSV (comma-separated, UTF-8) or Parquet.
+    """A table with a header: CSV (comma-separated, UTF-8) or Parquet.
 
     Attributes:
         path: path of the file.
         columns: names of the columns.
 
     Raises:
-        InputError: the file cannot be read, is empty, or two columns have the same name.
+        InputError: the file cannot be read, is empty or damaged, or two columns have the same name.
     """
 
     def __init__(self, path: Path) -> None:
@@ -46,9 +43,8 @@ class TableFile:
                 raise InputError(str(path), "an empty file", "a table with a header")
             self.columns = tuple(pq.read_schema(path).names if self._parquet else self._csv_header())
         except OSError as problem:
-            raise InputError(
-                str(path), f"an unreadable file ({problem.strerror or problem})", "a readable one"
-            ) from None
+            got = f"an unreadable file ({problem.strerror or problem})"
+            raise InputError(str(path), got, "a readable one") from None
         except (pa.ArrowException, UnicodeDecodeError, csv.Error):
             raise self._damaged() from None
         repeated = [name for name in self.columns if self.columns.count(name) > 1]
@@ -56,11 +52,7 @@ class TableFile:
             raise InputError(str(path), f"two columns {repeated[0]!r}", "columns with different names")
 
     def find(self, names: Collection[str]) -> str | None:
-        """Return the column with one of these names, in any case; None where there is none.
-
-        Raises:
-            InputError: there are several.
-        """
+        """Return the column with one of these names, in any case; None where there is none. Refuse several."""
         matches = [name for name in self.columns if name.lower() in names]
         if len(matches) > 1:
             raise InputError(str(self.path), f"columns {', '.join(map(repr, matches))}", "only one of them")
@@ -68,22 +60,14 @@ class TableFile:
 
     @property
     def rows(self) -> int:
-        """Number of rows.
-
-        Raises:
-            InputError: the file is damaged.
-        """
+        """Number of rows."""
         if self._parquet:
             return self._guarded(lambda: pq.read_metadata(self.path).num_rows)
         with self._csv(self.columns[:1], pa.string()) as batches:
             return self._guarded(lambda: sum(len(batch) for batch in batches))
 
     def text(self, column: str) -> np.ndarray:
-        """Return a column `(rows,)` as text, as the file has it; numbers of a Parquet file as their digits.
-
-        Raises:
-            InputError: a cell is empty, or the file is damaged.
-        """
+        """Return a column `(rows,)` as text, without empty cells; numbers of a Parquet file as their digits."""
         if self._parquet:
             values = self._guarded(lambda: pq.read_table(self.path, columns=[column])[column].to_pandas())
         else:
@@ -96,11 +80,7 @@ class TableFile:
         return np.array(values.astype(str), dtype=str)
 
     def numbers(self, columns: Sequence[str]) -> Iterator[np.ndarray]:
-        """Yield blocks of numbers `(rows, columns)`; an empty cell is NaN.
-
-        Raises:
-            InputError: a column holds text, or the file is damaged.
-        """
+        """Yield blocks of numbers `(rows, columns)`; an empty cell is NaN, and text is refused."""
         source = self._parquet_batches(columns) if self._parquet else self._csv(columns, pa.float64())
         with source as batches:
             while (batch := self._guarded(lambda: next(iter(batches), None))) is not None:
@@ -110,24 +90,11 @@ class TableFile:
                 yield batch.select(list(columns)).to_pandas().to_numpy()
 
     def frame(self) -> pd.DataFrame:
-        """Return all columns, in the dtypes that pandas infers.
-
-        Raises:
-            InputError: the file is damaged.
-        """
+        """Return all columns, in the dtypes that pandas infers."""
         if self._parquet:
             return self._guarded(lambda: pq.read_table(self.path).to_pandas(ignore_metadata=True))
-        return self._guarded(
-            lambda: pd.read_csv(
-                self.path,
-                names=list(self.columns),
-                header=0,
-                index_col=False,
-                encoding="utf-8-sig",
-                skipinitialspace=True,
-                low_memory=False,
-            )
-        )
+        options: dict[str, Any] = {"header": 0, "index_col": False, "skipinitialspace": True, "low_memory": False}
+        return self._guarded(lambda: pd.read_csv(self.path, names=list(self.columns), encoding="utf-8-sig", **options))
 
     def _csv_header(self) -> list[str]:
         with self.path.open(encoding="utf-8-sig", newline="") as file:
@@ -135,19 +102,12 @@ class TableFile:
 
     def _csv(self, columns: Sequence[str], kind: pa.DataType) -> pa.csv.CSVStreamingReader:
         """Return batches of some columns; every row must be as long as the header."""
-        return self._guarded(
-            lambda: pa.csv.open_csv(
-                self.path,
-                pa.csv.ReadOptions(
-                    use_threads=False,  # with threads, errors do not always name the row
-                    block_size=_BLOCK_BYTES,
-                    skip_rows=1,
-                    column_names=list(self.columns),
-                ),
-                pa.csv.ParseOptions(newlines_in_values=True),
-                pa.csv.ConvertOptions(include_columns=list(columns), column_types=dict.fromkeys(columns, kind)),
-            )
-        )
+        # With threads, errors do not always name the row.
+        names = list(self.columns)
+        read = pa.csv.ReadOptions(use_threads=False, block_size=_BLOCK_BYTES, skip_rows=1, column_names=names)
+        parse = pa.csv.ParseOptions(newlines_in_values=True)
+        convert = pa.csv.ConvertOptions(include_columns=list(columns), column_types=dict.fromkeys(columns, kind))
+        return self._guarded(lambda: pa.csv.open_csv(self.path, read, parse, convert))
 
     @contextlib.contextmanager
     def _parquet_batches(self, columns: Sequence[str]) -> Iterator[Iterator[pa.RecordBatch]]:
@@ -160,9 +120,8 @@ class TableFile:
                 warnings.simplefilter("error", pd.errors.ParserWarning)  # rows longer than the header
                 return read()
         except (pd.errors.ParserError, pd.errors.ParserWarning, pd.errors.EmptyDataError):
-            raise InputError(
-                str(self.path), "rows longer or shorter than the header", "as many cells in every row"
-            ) from None
+            got = "rows longer or shorter than the header"
+            raise InputError(str(self.path), got, "as many cells in every row") from None
         except pa.ArrowInvalid as problem:
             if reason := re.search(r"CSV (?:parse|conversion) error.*", str(problem)):
                 raise InputError(str(self.path), f"a {reason[0]}", "a value of the right type in every cell") from None

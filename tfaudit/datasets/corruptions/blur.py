@@ -80,7 +80,7 @@ def _shuffled(height: int, width: int, reach: int, rng: np.random.Generator) -> 
 
 
 def chained_sources(size: int, places: np.ndarray, sources: np.ndarray) -> np.ndarray:
-    """Return the pixel that each place holds after copies from the last place to the first.
+    """Return the pixel that each place holds, int `(size,)`, after copies from the last place to the first.
 
     The reference means to swap two pixels, but its colour pixels are views, so it copies. A source with a greater
     index was overwritten before it is copied: its chain of copies is followed to the end by doubling the steps.
@@ -89,9 +89,6 @@ def chained_sources(size: int, places: np.ndarray, sources: np.ndarray) -> np.nd
         size: number of pixels.
         places: int `(M,)`, ascending.
         sources: int `(M,)`, the pixel that each place copies.
-
-    Returns:
-        int `(size,)`.
 
     Example:
         >>> chained_sources(4, np.array([0, 1, 2]), np.array([1, 2, 3]))
@@ -118,11 +115,7 @@ def motion_blur(image: np.ndarray, rng: np.random.Generator, radius: int, sigma:
 
 
 def streaked(image: np.ndarray, radius: int, sigma: float, degrees: float) -> np.ndarray:
-    """Blur as ImageMagick's motion blur: half a Gaussian of `2 * radius + 1` taps along a line, edges repeated.
-
-    Returns:
-        float32 of the image's shape.
-    """
+    """Blur as ImageMagick's motion blur does, float32: half a Gaussian of `2 * radius + 1` taps, repeated edges."""
     steps = np.arange(2 * radius + 1)
     taps = np.exp(-(steps**2) / (2 * sigma**2))
     taps /= taps.sum()
@@ -137,12 +130,11 @@ def streaked(image: np.ndarray, radius: int, sigma: float, degrees: float) -> np
 
 def zoom_blur(image: np.ndarray, rng: np.random.Generator, bound: float, step: float) -> np.ndarray:
     """Average the image and its copies zoomed in by the factors from 1 to below `bound`."""
-    factors = np.arange(1, bound, step)
-    pixels = image.astype(np.float32)
+    factors, pixels = np.arange(1, bound, step), image.astype(np.float32)
     total = pixels.copy()
+    flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
     for factor in factors:
-        matrix = zoom_matrix(image.shape[0], image.shape[1], float(factor))
-        flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
+        matrix = zoom_matrix(*image.shape[:2], float(factor))
         zoomed = cv2.warpAffine(pixels, matrix, image.shape[1::-1], flags=flags, borderMode=cv2.BORDER_REPLICATE)
         cv2.accumulate(zoomed, total)
     return rounded(total / np.float32(len(factors) + 1))

@@ -30,7 +30,7 @@ def corrupt(
     scale: str | None = None,
     textures: Sequence[str | Path] | None = None,
 ) -> np.ndarray:
-    """Corrupt images as ImageNet-C and CIFAR-C do (Hendrycks & Dietterich, 2019).
+    """Corrupt images as ImageNet-C and CIFAR-C do (Hendrycks & Dietterich, 2019), into a new array of the same shape.
 
     Every image has its own stream of random numbers, keyed by the seed and the image's number. The result therefore
     does not depend on the batches: `corrupt(images[a:b], ..., first=a)` equals `corrupt(images, ...)[a:b]`. The stream
@@ -49,9 +49,6 @@ def corrupt(
         textures: picture files to draw from, for `frost` only. By default procedural panes with the colours and
             contrasts of ImageNet-C's photographs; for results comparable to published ones pass `frost1.png` to
             `frost5.jpg` of github.com/hendrycks/robustness.
-
-    Returns:
-        uint8, a new array of the shape of `images`.
 
     Raises:
         InputError: an argument is not as described.
@@ -100,6 +97,5 @@ def _check(images: np.ndarray, name: str, severity: int, seed: int, first: int) 
     require(name in CORRUPTIONS, "name", name, f"one of {', '.join(CORRUPTIONS)}")
     require(isinstance(severity, Integral) and severity in SEVERITIES, "severity", severity, "1 to 5")
     for argument, value in (("seed", seed), ("first", first)):
-        require(
-            isinstance(value, Integral) and 0 <= value < 2**63, argument, value, "a whole number from 0 to 2**63 - 1"
-        )
+        valid = isinstance(value, Integral) and 0 <= value < 2**63
+        require(valid, argument, value, "a whole number from 0 to 2**63 - 1")

@@ -31,8 +31,7 @@ def speckle_noise(image: np.ndarray, rng: np.random.Generator, sigma: float) -> 
 
 def shot_noise(image: np.ndarray, rng: np.random.Generator, photons: float) -> np.ndarray:
     """Replace every value by a Poisson count with a mean of `photons` at full brightness."""
-    place = image.astype(np.uint32) * QUANTILES
-    place += draws.bits(rng, image.shape) >> 2
+    place = image.astype(np.uint32) * QUANTILES + (draws.bits(rng, image.shape) >> 2)
     return _counts(photons).take(place)
 
 

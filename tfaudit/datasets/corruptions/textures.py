@@ -26,15 +26,12 @@ FRACTION_BITS = 4
 
 
 def clouds(rng: np.random.Generator, size: int, decay: float) -> np.ndarray:
-    """Return a periodic fractal height map between 0 and 1, by the diamond-square algorithm.
+    """Return a periodic fractal height map between 0 and 1, float32 `(size, size)`, by the diamond-square algorithm.
 
     Args:
         rng: generator of the heights.
         size: edge in pixels, a power of two.
         decay: factor by which the roughness falls at half the distance; the smaller, the rougher.
-
-    Returns:
-        float32 `(size, size)`.
 
     Example:
         >>> sky = clouds(np.random.default_rng(0), 32, 2)

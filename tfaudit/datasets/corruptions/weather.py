@@ -81,15 +81,8 @@ def spatter(
 ) -> np.ndarray:
     """Add drops of water with a bright rim, or cover with blobs of mud, where smoothed noise exceeds a threshold.
 
-    Args:
-        image: uint8 `(H, W)` or `(H, W, 3)`.
-        rng: generator of the noise.
-        mean: mean of the noise.
-        deviation: standard deviation of the noise.
-        sigma: sigma of the noise's smoothing, in pixels.
-        threshold: liquid is where the smoothed noise exceeds it.
-        strength: share of light of the water, or sigma of the mud's rim.
-        mud: 1 for mud, 0 for water.
+    The noise has `mean` and `deviation` and is smoothed by `sigma` pixels. `strength` is the water's share of light, or
+    the sigma of the mud's rim; `mud` is 1 for mud, 0 for water.
     """
     liquid = smoothed(draws.normals(rng, image.shape[:2], mean, deviation), sigma)
     if mud:
@@ -98,10 +91,9 @@ def spatter(
         return _blended(image, MUD, share, 1 - share)
     liquid[liquid < threshold] = 0
     drops = _with_rim(np.minimum(liquid * 255, 255).astype(np.uint8))
-    brightest = drops.max()
-    if brightest == 0:
+    if not drops.any():
         return image
-    return _blended(image, WATER, drops * np.float32(strength / brightest), np.ones_like(drops))
+    return _blended(image, WATER, drops * np.float32(strength / drops.max()), np.ones_like(drops))
 
 
 def _with_rim(liquid: np.ndarray) -> np.ndarray:
