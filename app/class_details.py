@@ -12,9 +12,8 @@ from tfaudit.app.controls import variant_labels
 from tfaudit.app.display import link_to, show_chart, show_table
 from tfaudit.app.exemplar_cards import show_cards
 from tfaudit.app.markdown import escape_name, unique_labels
-from tfaudit.charts.class_recall import class_recall_chart
 from tfaudit.charts.classes import named_classes, ranked_classes
-from tfaudit.charts.confusion import confusion_chart
+from tfaudit.charts.predictions import class_recall_chart, confusion_chart
 from tfaudit.report.exemplar_cards import by_decisiveness, cards
 
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ from tfaudit.app.exemplar_cards import show_cards
 from tfaudit.app.image_votes import chosen_image, show_image
 from tfaudit.app.markdown import escape, unique_labels
 from tfaudit.audit.exemplars import Exemplars
-from tfaudit.charts.exemplar_counts import pie_count_chart
-from tfaudit.charts.exemplars import difficulty_bars
+from tfaudit.charts.exemplars import difficulty_bars, pie_count_chart
 from tfaudit.errors import InputError
 from tfaudit.ratings.answers import open_answers
 from tfaudit.report.exemplar_cards import by_decisiveness, cards

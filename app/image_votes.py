@@ -13,7 +13,7 @@ from tfaudit.app.controls import variant_labels
 from tfaudit.app.display import show_chart, show_table
 from tfaudit.app.exemplar_cards import image_html
 from tfaudit.app.markdown import escape, escape_name, unique_labels
-from tfaudit.charts.votes import votes_chart
+from tfaudit.charts.predictions import votes_chart
 from tfaudit.errors import InputError
 
 if TYPE_CHECKING:

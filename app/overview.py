@@ -12,7 +12,7 @@ from tfaudit.analysis.study_data import BASELINE
 from tfaudit.app.controls import change_count, choose_variant, new_selection, variant_labels
 from tfaudit.app.display import link_to, show_chart, show_notes, show_table
 from tfaudit.app.markdown import escape, escape_name
-from tfaudit.charts.sizes import size_chart
+from tfaudit.charts.costs import size_chart
 from tfaudit.report.headlines import headlines
 
 if TYPE_CHECKING:

@@ -13,14 +13,11 @@ from tests.builders.populations import population
 from tfaudit.audit.classes import class_impact
 from tfaudit.audit.exemplars import exemplars
 from tfaudit.audit.prediction_counts import count_predictions
-from tfaudit.charts.class_recall import class_recall_chart
 from tfaudit.charts.class_selection import CLASS, RANGE, class_choice_chart, range_choice_chart
 from tfaudit.charts.classes import ranked_classes
-from tfaudit.charts.confusion import confusion_chart
-from tfaudit.charts.exemplar_counts import pie_count_chart
-from tfaudit.charts.exemplars import difficulty_bars
+from tfaudit.charts.exemplars import difficulty_bars, pie_count_chart
+from tfaudit.charts.predictions import OTHERS, class_recall_chart, confusion_chart, votes_chart
 from tfaudit.charts.rendering import inline_svg
-from tfaudit.charts.votes import OTHERS, votes_chart
 
 IMPACT = class_impact(population(1), population(2, hurt=[3]))
 RANKED = ranked_classes(IMPACT.frame())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import altair as alt
 import pandas as pd
 
-from tfaudit.charts.style import AMBER, BLUE, WIDTH, Drawing
+from tfaudit.charts.style import AMBER, BLUE, WIDTH, Drawing, numbers
 
 __all__ = ["accuracy_chart"]
 
@@ -19,10 +19,10 @@ def accuracy_chart(accuracies: pd.DataFrame) -> Drawing:
         accuracies: of a `Summary`; only top-1 is drawn.
     """
     top1 = accuracies[accuracies["k"] == 1].assign(percent=lambda rows: 100 * rows["accuracy"])
-    order = list(dict.fromkeys(top1["title"]))
+    order = list(top1["title"].unique())
     axis = alt.Axis(tickCount=5, format=".6~g")  # else a single value has ticks with six decimals
     x = alt.X("percent:Q", title="top-1 accuracy, %", scale=alt.Scale(zero=False, nice=True), axis=axis)
-    tooltip = ["title", "member", alt.Tooltip("percent:Q", format=".2f")]
+    tooltip = ["title", "member", *numbers(percent=".2f")]
     spans = top1.groupby("title")["percent"].agg(lambda values: values.max() - values.min())
     if top1["percent"].max() - top1["percent"].min() <= 12 * spans.median() or not spans.any():
         y = alt.Y("title:N", sort=order, title=None, axis=alt.Axis(labelLimit=150))
@@ -34,8 +34,5 @@ def accuracy_chart(accuracies: pd.DataFrame) -> Drawing:
     dots = base.mark_circle(size=55, opacity=0.7, color=BLUE).encode(x=x.title(None), tooltip=tooltip)
     means = base.mark_tick(color=AMBER, thickness=3, size=20).encode(x=x.title(None).aggregate("mean"))
     row = alt.Row("title:N", sort=order, title=None, header=alt.Header(labelAngle=0, labelAlign="left", labelLimit=150))
-    return (
-        alt.layer(dots, means, data=top1)
-        .facet(row=row, spacing=6, title="top-1 accuracy, %; each line has its own scale")
-        .resolve_scale(x="independent")
-    )
+    panels = alt.layer(dots, means, data=top1).facet(row=row, spacing=6)
+    return panels.properties(title="top-1 accuracy, %; each line has its own scale").resolve_scale(x="independent")

@@ -5,12 +5,11 @@ from __future__ import annotations
 import altair as alt
 import pandas as pd
 
-from tfaudit.charts.style import GREY, PLUM, WIDTH, Drawing
+from tfaudit.charts.style import GREY, PLUM, WIDTH, Drawing, numbers
 
 __all__ = ["chance_chart"]
 
-BINS = 40
-"""Bars at most; wider ones hold several values."""
+BINS = 40  # bars at most; wider ones hold several values
 
 
 def chance_chart(frame: pd.DataFrame, distribution: pd.DataFrame) -> Drawing:
@@ -31,22 +30,13 @@ def _panel(row: dict, distribution: pd.DataFrame) -> Drawing:
     bars["low"], bars["high"] = bars["start"] - 0.5, bars["start"] + step - 0.5
     bars["percent"] = 100 * bars["share"]
     observed = pd.DataFrame({"observed": [row["observed"]]})
-    heading = (
-        f"{row['count']}: {row['observed']:,} observed, {row['expected']:,.3g} by chance, "
-        f"p {'=' if row['p'] >= 0.001 else '<'} {max(row['p'], 0.001):.2g}"
-    )
+    heading = f"{row['count']}: {row['observed']:,} observed, {row['expected']:,.3g} by chance, "
+    heading += f"p {'=' if row['p'] >= 0.001 else '<'} {max(row['p'], 0.001):.2g}"
     axis = alt.Axis(tickMinStep=1, tickCount=6, labelOverlap=True, grid=False)
     x = alt.X("low:Q", title=row["count"], scale=alt.Scale(zero=False, nice=False, padding=6), axis=axis)
-    histogram = (
-        alt.Chart(bars)
-        .mark_bar(color=GREY, stroke=None)
-        .encode(
-            x=x,
-            x2="high:Q",
-            y=alt.Y("percent:Q", title="permutations, %", axis=alt.Axis(tickCount=4)),
-            y2=alt.datum(0),
-            tooltip=[alt.Tooltip("start:Q", title="from"), alt.Tooltip("percent:Q", format=".1f")],
-        )
-    )
+    y = alt.Y("percent:Q", title="permutations, %", axis=alt.Axis(tickCount=4))
+    tooltip = [alt.Tooltip("start:Q", title="from"), *numbers(percent=".1f")]
+    histogram = alt.Chart(bars).mark_bar(color=GREY, stroke=None)
+    histogram = histogram.encode(x=x, x2="high:Q", y=y, y2=alt.datum(0), tooltip=tooltip)
     line = alt.Chart(observed).mark_rule(color=PLUM, strokeWidth=2.5).encode(x="observed:Q", tooltip=["observed:Q"])
     return alt.layer(histogram, line).properties(width=WIDTH, height=110, title=heading)

@@ -5,15 +5,12 @@ from __future__ import annotations
 import altair as alt
 import pandas as pd
 
-from tfaudit.charts.style import GREEN, INK, PALE, PLUM, Drawing, distinct_names
+from tfaudit.charts.style import GREEN, INK, PALE, PLUM, Drawing, distinct_names, numbers
 
 __all__ = ["class_corruption_chart", "distinct_class_names", "largest_change"]
 
-SHOWN = 30
-"""Classes at most in half a page."""
-
-WIDEST = 300
-"""Pixels of all cells of a row."""
+SHOWN = 30  # classes at most in half a page
+WIDEST = 300  # pixels of all cells of a row
 
 
 def class_corruption_chart(
@@ -30,41 +27,27 @@ def class_corruption_chart(
         reach: change at the ends of the scale, percentage points; by default the largest.
         most: classes at most, those whose recall changes most under any corruption.
     """
-    what = "normalised change of recall, points" if change == "normalised_pp" else "change of recall, points"
+    title = "normalised change of recall, points" if change == "normalised_pp" else "change of recall, points"
     measured = cells.assign(value=cells[change], **{"class": distinct_class_names(cells)}).dropna(subset=["value"])
     largest = measured["value"].abs().groupby(measured["class"]).max().sort_values(ascending=False, kind="stable")
     shown = measured[measured["class"].isin(largest.index[:most])]
     order = list(shown.groupby("class")["value"].mean().sort_values(kind="stable").index)
     corruptions = list(dict.fromkeys(shown["corruption"]))
     reach = largest_change(cells, change) if reach is None else reach
-    base = alt.Chart(
-        shown, width=alt.Step(min(44, max(15, WIDEST // max(1, len(corruptions))))), height=alt.Step(16)
-    ).encode(
-        x=alt.X(
-            "corruption:N", sort=corruptions, title=None, axis=alt.Axis(labelAngle=-50, labelLimit=110, orient="bottom")
-        ),
-        y=alt.Y("class:N", sort=order, title=None, axis=alt.Axis(labelLimit=100, labelPadding=6, labelOverlap=False)),
-        tooltip=[
-            "class",
-            "corruption",
-            *(alt.Tooltip(f"{name}:Q", format="+.2f") for name in ("difference_pp", "normalised_pp")),
-            alt.Tooltip("p:Q", format=".2g"),
-            alt.Tooltip("p_bh:Q", format=".2g"),
-        ],
+    width = min(44, max(15, WIDEST // max(1, len(corruptions))))
+    across = alt.Axis(labelAngle=-50, labelLimit=110, orient="bottom")
+    down = alt.Axis(labelLimit=100, labelPadding=6, labelOverlap=False)
+    base = alt.Chart(shown, width=alt.Step(width), height=alt.Step(16)).encode(
+        x=alt.X("corruption:N", sort=corruptions, title=None, axis=across),
+        y=alt.Y("class:N", sort=order, title=None, axis=down),
+        tooltip=["class", "corruption", *numbers(difference_pp="+.2f", normalised_pp="+.2f", p=".2g", p_bh=".2g")],
     )
-    boxes = base.mark_rect().encode(
-        color=alt.Color(
-            "value:Q",
-            title=what,
-            scale=alt.Scale(domain=[-reach, 0, reach], range=[PLUM, PALE, GREEN], interpolate="rgb"),
-            legend=alt.Legend(orient="top", gradientLength=180, titleLimit=260),
-        )
-    )
+    scale = alt.Scale(domain=[-reach, 0, reach], range=[PLUM, PALE, GREEN], interpolate="rgb")
+    legend = alt.Legend(orient="top", gradientLength=180, titleLimit=260)
+    boxes = base.mark_rect().encode(color=alt.Color("value:Q", title=title, scale=scale, legend=legend))
     dots = base.transform_filter(f"datum.p_bh <= {alpha}").mark_circle(size=22, color=INK, opacity=1)
-    chart = alt.layer(boxes, dots)
-    if len(largest) > most:
-        return chart.properties(title=f"the {most} classes of largest change, of {len(largest):,}")
-    return chart
+    chart, some = alt.layer(boxes, dots), f"the {most} classes of largest change, of {len(largest):,}"
+    return chart.properties(title=some) if len(largest) > most else chart
 
 
 def largest_change(cells: pd.DataFrame, change: str = "normalised_pp") -> float:
@@ -93,6 +76,5 @@ def distinct_class_names(cells: pd.DataFrame) -> pd.Series:
         >>> distinct_class_names(cells).to_list()
         ['crane (0)', 'dog', 'crane (2)']
     """
-    return cells.groupby("corruption", sort=False)["class"].transform(
-        lambda classes: distinct_names(classes.reset_index(drop=True)).to_numpy()
-    )
+    by_corruption = cells.groupby("corruption", sort=False)["class"]
+    return by_corruption.transform(lambda classes: distinct_names(classes.reset_index(drop=True)).to_numpy())

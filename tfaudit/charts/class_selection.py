@@ -13,10 +13,8 @@ __all__ = ["CLASS", "RANGE", "class_choice_chart", "range_choice_chart"]
 RANGE, CLASS = "range", "chosen"
 """Names of the charts' parameters."""
 
-COLUMNS = 2
-"""Of the legend, so that it fits a phone."""
-HEIGHT, STEP = 280, 18
-"""Pixels: of the overview with legend and title, and of a line."""
+COLUMNS = 2  # of the legend, so that it fits a phone
+HEIGHT, STEP = 280, 18  # pixels: of the overview with legend and title, and of a line
 
 
 def range_choice_chart(ranked: pd.DataFrame, order: str, chosen: tuple[float, float] | None = None) -> Drawing:
@@ -28,9 +26,8 @@ def range_choice_chart(ranked: pd.DataFrame, order: str, chosen: tuple[float, fl
         chosen: the initial range.
     """
     mark = alt.BrushConfig(fill=AMBER, fillOpacity=0.18, stroke=AMBER, strokeOpacity=0.8)
-    brush = alt.selection_interval(
-        name=RANGE, encodings=["x"], mark=mark, value={"x": chosen} if chosen else alt.Undefined
-    )
+    value = {"x": chosen} if chosen else alt.Undefined
+    brush = alt.selection_interval(name=RANGE, encodings=["x"], mark=mark, value=value)
     return all_classes(ranked, order, columns=COLUMNS).add_params(brush).properties(height=HEIGHT)
 
 
@@ -43,15 +40,12 @@ def class_choice_chart(ranked: pd.DataFrame, chosen: int | None = None) -> Drawi
     """
     click = alt.selection_point(name=CLASS, fields=["position"], on="click", clear=False)
     colour = alt.when(alt.datum.position == (-1 if chosen is None else chosen)).then(alt.value(AMBER))
-    lines = (
-        alt.Chart(ranked, width=WIDTH, height=alt.Step(STEP))
-        .mark_bar(opacity=0.22, cursor="pointer", height=STEP)
-        .encode(
-            y=row_axis(ranked["name"], limit=130),
-            x=alt.value(0),
-            x2=alt.value("width"),
-            color=colour.otherwise(alt.value("transparent")),
-            tooltip=class_tooltip(),
-        )
+    bars = alt.Chart(ranked, width=WIDTH, height=alt.Step(STEP)).mark_bar(opacity=0.22, cursor="pointer", height=STEP)
+    lines = bars.encode(
+        y=row_axis(ranked["name"], limit=130),
+        x=alt.value(0),
+        x2=alt.value("width"),
+        color=colour.otherwise(alt.value("transparent")),
+        tooltip=class_tooltip(),
     )
     return alt.layer(lines.add_params(click), named_classes(ranked, columns=COLUMNS))

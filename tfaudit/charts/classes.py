@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
 import altair as alt
 import pandas as pd
 
-from tfaudit.charts.style import GREEN, GREY, PLUM, WIDTH, Drawing, distinct_names, row_axis, tooltips_of
+from tfaudit.charts.style import GREEN, GREY, PLUM, WIDTH, Drawing, categories, distinct_names, numbers, row_axis
 
-__all__ = ["ALL_NAMED", "all_classes", "class_impact_chart", "class_tooltip", "named_classes", "ranked_classes"]
+__all__ = [
+    *("ALL_NAMED", "all_classes", "class_impact_chart", "class_tooltip", "named_classes", "ranked_classes"),
+    *("tooltips_of", "with_overview"),
+]
+
+Layers: TypeAlias = alt.LayerChart | alt.FacetChart
 
 SIGNIFICANT, UNDECIDED, NORMALISED = "significant change", "no evidence", "normalised change"
 ALL_NAMED = 40
 """Classes at most of which each has a line and a name."""
 
-EXTREMES = 12
-"""Named classes at each end if there are more."""
+EXTREMES = 12  # named classes at each end if there are more
 
 
 def class_impact_chart(frame: pd.DataFrame) -> Drawing:
@@ -25,12 +32,24 @@ def class_impact_chart(frame: pd.DataFrame) -> Drawing:
     Args:
         frame: of a `ClassImpact`.
     """
-    shown = ranked_classes(frame)
-    if len(shown) <= ALL_NAMED:
-        return named_classes(shown)
-    ends = pd.concat([shown.head(EXTREMES), shown.tail(EXTREMES)])
-    title = f"the {EXTREMES} lowest and the {EXTREMES} highest of {len(shown)} classes"
-    return alt.vconcat(all_classes(shown), named_classes(ends).properties(title=title), spacing=24)
+    return with_overview(ranked_classes(frame), all_classes, named_classes)
+
+
+def with_overview(
+    ranked: pd.DataFrame, overview: Callable[[pd.DataFrame], Drawing], named: Callable[[pd.DataFrame], Drawing]
+) -> Drawing:
+    """Draw every class with its name, or an overview of more than 40 classes above the 12 at each end.
+
+    Args:
+        ranked: a row per class, in order.
+        overview: draws all rows.
+        named: draws rows with their names.
+    """
+    if len(ranked) <= ALL_NAMED:
+        return named(ranked)
+    ends = named(pd.concat([ranked.head(EXTREMES), ranked.tail(EXTREMES)]))
+    title = f"the {EXTREMES} lowest and the {EXTREMES} highest of {len(ranked)} classes"
+    return alt.vconcat(overview(ranked), ends.properties(title=title), spacing=24)
 
 
 def ranked_classes(frame: pd.DataFrame, by: str = "normalised_pp", *, ascending: bool = True) -> pd.DataFrame:
@@ -53,35 +72,34 @@ def ranked_classes(frame: pd.DataFrame, by: str = "normalised_pp", *, ascending:
     """
     shown = frame.dropna(subset=["p"]).copy()
     shown["kind"] = shown["direction"].map(lambda direction: UNDECIDED if direction == "no evidence" else SIGNIFICANT)
-    shown["name"] = distinct_names(shown["class"])
-    shown["position"] = shown.index
+    shown = shown.assign(name=distinct_names(shown["class"]), position=shown.index)
     shown = shown.sort_values(by, ascending=ascending, kind="stable").reset_index(drop=True)
-    shown["rank"] = shown.index + 1
-    return shown
+    return shown.assign(rank=shown.index + 1)
 
 
 def _colours(columns: int) -> alt.Color:
-    return alt.Color(
-        "kind:N",
-        title=None,
-        scale=alt.Scale(domain=[SIGNIFICANT, UNDECIDED, NORMALISED], range=[PLUM, GREY, GREEN]),
-        legend=alt.Legend(orient="top", symbolType="square", labelLimit=200, columns=columns, symbolStrokeWidth=0),
-    )
+    kinds, squares = [SIGNIFICANT, UNDECIDED, NORMALISED], {"symbolType": "square", "symbolStrokeWidth": 0}
+    return categories("kind", kinds, [PLUM, GREY, GREEN], labelLimit=200, columns=columns, **squares)
 
 
 def class_tooltip() -> list[alt.Tooltip]:
     """Return the tooltip of a class."""
-    points = ["difference_pp", "normalised_pp", "normalised_low_pp", "normalised_high_pp"]
-    return [
-        alt.Tooltip("class:N"),
-        alt.Tooltip("examples:Q"),
-        *(alt.Tooltip(f"{column}:Q", format="+.2f") for column in points),
-        alt.Tooltip("p:Q", format=".2g"),
-        alt.Tooltip("p_holm:Q", format=".2g"),
-    ]
+    points = ("difference_pp", "normalised_pp", "normalised_low_pp", "normalised_high_pp")
+    figures = numbers(**dict.fromkeys(points, "+.2f"), p=".2g", p_holm=".2g")
+    return [alt.Tooltip("class:N"), alt.Tooltip("examples:Q"), *figures]
 
 
-def named_classes(ranked: pd.DataFrame, *, columns: int = 3) -> alt.LayerChart | alt.FacetChart:
+def tooltips_of(tooltips: Sequence[alt.Tooltip], columns: Sequence[str]) -> list[alt.Tooltip]:
+    """Return the tooltips of some columns, for overviews of many rows.
+
+    Example:
+        >>> len(tooltips_of([alt.Tooltip("class:N"), alt.Tooltip("p:Q", format=".2g")], ["p", "rank"]))
+        1
+    """
+    return [tooltip for tooltip in tooltips if tooltip.shorthand.split(":")[0] in columns]
+
+
+def named_classes(ranked: pd.DataFrame, *, columns: int = 3) -> Layers:
     """Draw a line per class with its name, in the order of the rows.
 
     Args:
@@ -90,24 +108,17 @@ def named_classes(ranked: pd.DataFrame, *, columns: int = 3) -> alt.LayerChart |
     """
     base = alt.Chart(ranked, width=WIDTH, height=alt.Step(18))
     y = row_axis(ranked["name"], limit=130)
-    bars = base.mark_bar(height=11).encode(
-        x=alt.X("difference_pp:Q", title="change of recall, percentage points", axis=alt.Axis(tickCount=6)),
-        y=y,
-        color=_colours(columns),
-        tooltip=class_tooltip(),
-    )
-    intervals = base.mark_rule(color=GREEN, strokeWidth=1.5).encode(
-        x="normalised_low_pp:Q", x2="normalised_high_pp:Q", y=y
-    )
+    x = alt.X("difference_pp:Q", title="change of recall, percentage points", axis=alt.Axis(tickCount=6))
+    bars = base.mark_bar(height=11).encode(x=x, y=y, color=_colours(columns), tooltip=class_tooltip())
+    intervals = base.mark_rule(color=GREEN, strokeWidth=1.5)
+    intervals = intervals.encode(x="normalised_low_pp:Q", x2="normalised_high_pp:Q", y=y)
     points = base.mark_circle(size=55, opacity=1, stroke="white", strokeWidth=1).encode(
         x="normalised_pp:Q", y=y, color=alt.ColorDatum(NORMALISED), tooltip=class_tooltip()
     )
     return alt.layer(bars, intervals, points)
 
 
-def all_classes(
-    ranked: pd.DataFrame, order: str = "normalised difference", *, columns: int = 3
-) -> alt.LayerChart | alt.FacetChart:
+def all_classes(ranked: pd.DataFrame, order: str = "normalised difference", *, columns: int = 3) -> Layers:
     """Draw all classes side by side, without names.
 
     The data hold only what the chart shows: with a thousand classes each column costs the browser time.

@@ -1,13 +1,17 @@
-"""Latency and accuracy."""
+"""Size and latency against accuracy."""
 
 from __future__ import annotations
 
 import altair as alt
 import pandas as pd
 
-from tfaudit.charts.style import BLUE, WIDTH, Drawing
+from tfaudit.charts.point_labels import name_sides
+from tfaudit.charts.style import BLUE, GREY, PLUM, WIDTH, Drawing, categories, numbers
 
-__all__ = ["cost_chart"]
+__all__ = ["cost_chart", "size_chart"]
+
+BASELINE, COMPRESSED = "baseline", "compressed"
+HEIGHT = 300  # pixels of the chart of sizes
 
 
 def cost_chart(costs: pd.DataFrame) -> Drawing:
@@ -23,7 +27,49 @@ def cost_chart(costs: pd.DataFrame) -> Drawing:
     bars = base.mark_bar(color=BLUE, height=11, opacity=0.75).encode(
         x=alt.X("latency_1_ms:Q", title="milliseconds per image, median and quartiles", axis=alt.Axis(tickCount=5)),
         y=y,
-        tooltip=["title", alt.Tooltip("latency_1_ms:Q", format=".3g"), alt.Tooltip("accuracy:Q", format=".4f")],
+        tooltip=["title", *numbers(latency_1_ms=".3g", accuracy=".4f")],
     )
     spread = base.mark_rule(color=BLUE, strokeWidth=2).encode(x="latency_1_q25_ms:Q", x2="latency_1_q75_ms:Q", y=y)
     return alt.layer(bars, spread)
+
+
+def size_chart(table: pd.DataFrame) -> Drawing:
+    """Draw size against accuracy: one point per variant, the larger the more images change their modal label.
+
+    Sizes are those of the gzipped files, which zeros make smaller. Variants of unknown size are omitted.
+
+    Args:
+        table: of a `Summary`.
+    """
+    sized = table.dropna(subset=["gzipped_bytes"])
+    shown = pd.DataFrame(
+        {
+            "title": sized["title"],
+            "what": [BASELINE if pd.isna(pies) else COMPRESSED for pies in sized["pies"]],
+            "megabytes": sized["gzipped_bytes"].astype(float) / 1e6,
+            "top1": 100 * sized["top1"].astype(float),
+            "changed": 100 * sized["pie_share"].astype(float).fillna(0),
+        }
+    )
+    first = shown.sort_values(["what", "changed"], ascending=[True, False], kind="stable")
+    shown["side"] = name_sides(first, "megabytes", "top1", "title", width=WIDTH, height=HEIGHT)
+    least, most = shown["megabytes"].min(), shown["megabytes"].max()
+    margin = (most - least or most) / 8
+    # Vega's padding would extend below 0.
+    sizes = alt.Scale(domain=[max(least - margin, 0.0), most + margin], nice=False)
+    x = alt.X("megabytes:Q", title="size of the gzipped model file, MB", scale=sizes)
+    y = alt.Y("top1:Q", title="top-1 accuracy, %", scale=alt.Scale(zero=False, padding=20))
+    changed = alt.Tooltip("changed:Q", format=".2f", title="images changed, %")
+    base = alt.Chart(shown, width=WIDTH, height=HEIGHT).encode(x=x, y=y)
+    points = base.mark_point(filled=True, opacity=0.75).encode(
+        size=alt.Size("changed:Q", title="images changed, %", scale=alt.Scale(range=[60, 900]), legend=None),
+        color=categories("what", [BASELINE, COMPRESSED], [GREY, PLUM]),
+        tooltip=["title:N", *numbers(megabytes=".3g", top1=".2f"), changed],
+    )
+    names = (
+        alt.Chart(shown[shown["side"] == side])
+        .mark_text(align=align, dx=dx, dy=-12, limit=200)
+        .encode(x="megabytes:Q", y="top1:Q", text="title:N")
+        for side, align, dx in (("right", "left", 12), ("left", "right", -12))
+    )
+    return alt.layer(points, *names)

@@ -1,13 +1,13 @@
-"""Accuracy on exemplars and on other examples."""
+"""Numbers of exemplars, and accuracy on exemplars and on other examples."""
 
 from __future__ import annotations
 
 import altair as alt
 import pandas as pd
 
-from tfaudit.charts.style import AMBER, GREEN, GREY, PLUM, WIDTH, Drawing, row_axis
+from tfaudit.charts.style import AMBER, GREEN, GREY, PLUM, WIDTH, Drawing, categories, numbers, row_axis
 
-__all__ = ["difficulty_bars", "difficulty_chart"]
+__all__ = ["difficulty_bars", "difficulty_chart", "pie_count_chart"]
 
 GROUPS, COLOURS = ["PIE", "non-PIE", "all"], [PLUM, GREEN, GREY]
 
@@ -20,35 +20,22 @@ def difficulty_chart(difficulty: pd.DataFrame) -> Drawing:
     """
     table = difficulty.copy()
     table["title"] = table.get("title", "")
-    for column in ("accuracy", "low", "high"):
-        table[column] = 100 * table[column]
+    table[["accuracy", "low", "high"]] *= 100
     table["panel"] = "top-" + table["k"].astype(str) + " of the " + table["population"] + " models"
     order = list(dict.fromkeys(table["title"]))
     panels = list(dict.fromkeys(table.sort_values(["k"], kind="stable")["panel"]))
-    colour = alt.Color(
-        "group:N",
-        title=None,
-        sort=None,
-        scale=alt.Scale(domain=GROUPS, range=COLOURS),
-        legend=alt.Legend(orient="top"),
-    )
+    colour = categories("group", GROUPS, COLOURS).sort(None)
     shape = alt.Shape("group:N", title=None, scale=alt.Scale(domain=GROUPS, range=["circle", "square", "diamond"]))
     y = alt.Y("title:N", sort=order, title=None, axis=alt.Axis(labelLimit=150))
     base = alt.Chart(width=170, height=alt.Step(26))
     x = alt.X("accuracy:Q", title="accuracy, %", scale=alt.Scale(domain=[0, 100]), axis=alt.Axis(tickCount=5))
-    interval = base.mark_rule(strokeWidth=2, opacity=0.6, clip=True).encode(
-        x=alt.X("low:Q", title="accuracy, %"), x2="high:Q", y=y, color=colour
-    )
-    points = base.mark_point(size=60, filled=True, opacity=1).encode(
-        x=x,
-        y=y,
-        color=colour,
-        shape=shape,
-        tooltip=["title", "group", "examples", alt.Tooltip("accuracy:Q", format=".2f")],
-    )
-    return alt.layer(interval, points, data=table).facet(
-        facet=alt.Facet("panel:N", sort=panels, title=None), columns=2, spacing=20
-    )
+    low = alt.X("low:Q", title="accuracy, %")
+    interval = base.mark_rule(strokeWidth=2, opacity=0.6, clip=True).encode(x=low, x2="high:Q", y=y, color=colour)
+    tooltip = ["title", "group", "examples", *numbers(accuracy=".2f")]
+    points = base.mark_point(size=60, filled=True, opacity=1)
+    points = points.encode(x=x, y=y, color=colour, shape=shape, tooltip=tooltip)
+    facet = alt.Facet("panel:N", sort=panels, title=None)
+    return alt.layer(interval, points, data=table).facet(facet=facet, columns=2, spacing=20)
 
 
 def difficulty_bars(difficulty: pd.DataFrame) -> Drawing:
@@ -58,25 +45,32 @@ def difficulty_bars(difficulty: pd.DataFrame) -> Drawing:
         difficulty: of an `Exemplars`.
     """
     table = difficulty.assign(panel=difficulty["population"] + ", top-" + difficulty["k"].astype(str))
-    for column in ("accuracy", "low", "high"):
-        table[column] = 100 * table[column]
-    colour = alt.Color(
-        "group:N", title=None, scale=alt.Scale(domain=GROUPS, range=COLOURS), legend=alt.Legend(orient="top")
-    )
+    table[["accuracy", "low", "high"]] *= 100
     y = row_axis(table.sort_values(["k"], kind="stable")["panel"].drop_duplicates(), limit=150)
     base = alt.Chart(table, width=WIDTH, height=alt.Step(16, **{"for": "offset"})).encode(
         y=y,
         yOffset=alt.YOffset("group:N", sort=GROUPS),
-        tooltip=[
-            "panel",
-            "group",
-            "examples",
-            *(alt.Tooltip(f"{name}:Q", format=".2f") for name in ("accuracy", "low", "high")),
-        ],
+        tooltip=["panel", "group", "examples", *numbers(accuracy=".2f", low=".2f", high=".2f")],
     )
     x = alt.X("accuracy:Q", title="accuracy, %", scale=alt.Scale(domain=[0, 100]), axis=alt.Axis(tickCount=5))
-    bars = base.mark_bar().encode(x=x, color=colour)
-    intervals = base.mark_rule(strokeWidth=2, color=AMBER, clip=True).encode(
-        x=alt.X("low:Q", title="accuracy, %"), x2="high:Q"
-    )
+    bars = base.mark_bar().encode(x=x, color=categories("group", GROUPS, COLOURS))
+    low = alt.X("low:Q", title="accuracy, %")
+    intervals = base.mark_rule(strokeWidth=2, color=AMBER, clip=True).encode(x=low, x2="high:Q")
     return alt.layer(bars, intervals)
+
+
+def pie_count_chart(counts: pd.DataFrame) -> Drawing:
+    """Draw one line per variant: a dot at the number of PIEs, a grey band for the central 95 % by chance.
+
+    Args:
+        counts: rows of `title`, `pies`, and `low`, `expected`, `high` by chance, NaN where unknown.
+    """
+    y = row_axis(counts["title"], limit=150)
+    x = alt.X("pies:Q", title="PIEs; grey: the central 95 % by chance", axis=alt.Axis(tickCount=5, tickMinStep=1))
+    figures = numbers(pies=",.0f", expected=",.0f", low=",.0f", high=",.0f")
+    base = alt.Chart(counts, width=WIDTH, height=alt.Step(24)).encode(y=y, tooltip=["title", *figures])
+    with_chance = base.transform_filter("isValid(datum.low)")
+    band = with_chance.mark_bar(color=GREY, opacity=0.6, height=14).encode(x="low:Q", x2="high:Q")
+    middle = with_chance.mark_tick(color=GREY, thickness=2, size=14).encode(x="expected:Q")
+    observed = base.mark_circle(color=PLUM, size=70, opacity=1).encode(x=x)
+    return alt.layer(band, middle, observed)

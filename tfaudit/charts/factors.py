@@ -6,15 +6,12 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from tfaudit.charts.style import BLUE, GREY, PLUM, WIDTH, Drawing
+from tfaudit.charts.style import BLUE, GREY, PLUM, WIDTH, Drawing, categories, numbers
 
 __all__ = ["coefficient_chart", "diagnostics_chart"]
 
-SCATTERED = 2000
-"""Rows at most of which each is a dot."""
-
-BINS = 40
-"""Of the histogram, and of each axis of the cells."""
+SCATTERED = 2000  # rows at most of which each is a dot
+BINS = 40  # of the histogram, and of each axis of the cells
 
 HYPOTHESES = {"imbalance": (0.01, "point of training share"), "class_entropy": (1.0, "bit of entropy")}
 
@@ -46,17 +43,12 @@ def coefficient_chart(frame: pd.DataFrame, fit: str) -> Drawing:
 
 def _coefficients(rows: pd.DataFrame, title: str) -> alt.LayerChart | alt.FacetChart:
     base = alt.Chart(rows, width=WIDTH - 140, height=alt.Step(20))
-    colour = alt.Color(
-        "evidence:N",
-        title=None,
-        scale=alt.Scale(domain=["interval without 0", "no evidence"], range=[PLUM, GREY]),
-        legend=alt.Legend(orient="top"),
-    )
+    colour = categories("evidence", ["interval without 0", "no evidence"], [PLUM, GREY])
     y = alt.Y("label:N", sort=None, title=None, axis=alt.Axis(labelLimit=200))
     x = alt.X("low:Q", title=title, axis=alt.Axis(tickCount=5))
     zero = base.mark_rule(color=GREY, strokeDash=[3, 3]).encode(x=alt.datum(0))
     interval = base.mark_rule(strokeWidth=2).encode(x=x, x2="high:Q", y=y, color=colour)
-    figures = [alt.Tooltip(f"{name}:Q", format=".3~g") for name in ("estimate", "low", "high", "p")]
+    figures = numbers(**dict.fromkeys(("estimate", "low", "high", "p"), ".3~g"))
     points = base.mark_circle(size=60, opacity=1).encode(x="estimate:Q", y=y, color=colour, tooltip=["term", *figures])
     return alt.layer(zero, interval, points)
 
@@ -82,13 +74,9 @@ def diagnostics_chart(residuals: pd.DataFrame) -> Drawing:
     diagonal = alt.Chart(ends).mark_line(color=GREY, strokeDash=[3, 3]).encode(x=x, y=y)
     counts, edges = np.histogram(values["residual"], BINS)
     bars = pd.DataFrame({"count": counts, "residual": edges[:-1], "end": edges[1:]})
-    histogram = (
-        alt.Chart(bars, width=WIDTH - 20, height=120)
-        .mark_rect(color=BLUE)
-        .encode(
-            x=alt.X("residual:Q", title="observed minus fitted, points"), x2="end:Q", y=alt.Y("count:Q", title="rows")
-        )
-    )
+    residual = alt.X("residual:Q", title="observed minus fitted, points")
+    histogram = alt.Chart(bars, width=WIDTH - 20, height=120).mark_rect(color=BLUE)
+    histogram = histogram.encode(x=residual, x2="end:Q", y=alt.Y("count:Q", title="rows"))
     return alt.vconcat(alt.layer(cloud, diagonal).properties(width=WIDTH - 20, height=260), histogram, spacing=16)
 
 

@@ -6,7 +6,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from tfaudit.charts.style import AMBER, GREEN, GREY, PLUM, WIDTH, Drawing
+from tfaudit.charts.style import AMBER, GREEN, GREY, PLUM, WIDTH, Drawing, categories
 
 __all__ = ["gate_chart"]
 
@@ -31,28 +31,16 @@ def gate_chart(frame: pd.DataFrame) -> Drawing:
         scaled = np.divide(gap, room, out=np.sign(gap) * 2, where=room > 0)
         shown[f"{column}_share"] = np.clip(scaled, -1, 2)
     shown["title"] = shown["title"] + "\n" + shown["measured"] + " of " + shown["allowed"]
-    order = list(shown["title"])
     base = alt.Chart(shown, width=WIDTH - 60, height=alt.Step(38))
-    y = alt.Y(
-        "title:N",
-        sort=order,
-        title=None,
-        axis=alt.Axis(labelExpr="split(datum.value, '\\n')", labelLimit=140, labelPadding=8),
-    )
+    lines = alt.Axis(labelExpr="split(datum.value, '\\n')", labelLimit=140, labelPadding=8)
+    y = alt.Y("title:N", sort=list(shown["title"]), title=None, axis=lines)
     scale = alt.Scale(domain=[-1.05, 2.05], nice=False)
     labels = "datum.value == 0 ? 'none' : datum.value == 1 ? 'limit' : ''"
     x = alt.X("value_share:Q", title=None, scale=scale, axis=alt.Axis(values=[-1, 0, 1, 2], labelExpr=labels))
-    colour = alt.Color(
-        "outcome:N",
-        title=None,
-        scale=alt.Scale(domain=OUTCOMES, range=COLOURS),
-        legend=alt.Legend(orient="top", symbolLimit=3),
-    )
+    colour = categories("outcome", OUTCOMES, COLOURS, symbolLimit=3)
     shape = alt.Shape("outcome:N", title=None, scale=alt.Scale(domain=OUTCOMES, range=SHAPES))
-    tooltip = ["title", "outcome", "sentence"]
     bars = base.mark_rule(strokeWidth=2).encode(x="low_share:Q", x2="high_share:Q", y=y, color=colour)
-    points = base.mark_point(size=90, filled=True, opacity=1).encode(
-        x=x, y=y, color=colour, shape=shape, tooltip=tooltip
-    )
+    points = base.mark_point(size=90, filled=True, opacity=1)
+    points = points.encode(x=x, y=y, color=colour, shape=shape, tooltip=["title", "outcome", "sentence"])
     limit = base.mark_rule(strokeDash=[4, 3], color=GREY).encode(x=alt.datum(1))
     return alt.layer(limit, bars, points)

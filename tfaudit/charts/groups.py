@@ -5,24 +5,15 @@ from __future__ import annotations
 import altair as alt
 import pandas as pd
 
-from tfaudit.charts.style import GREY, HUES, WIDTH, Drawing, before_after, diagonal, row_axis, square_axes
+from tfaudit.charts.style import GREY, HUES, WIDTH, Drawing, before_after, categories, numbers, row_axis, square_axes
 
 __all__ = ["groups_chart", "individuals_chart"]
 
-ALL_NAMED = 30
-"""Groups at most of which each has a line and a name."""
-
-EXTREMES = 10
-"""Named groups at each end if there are more."""
-
-DRAWN = 4500
-"""Individuals at most; Altair accepts 5,000 rows."""
-
-SIDE = WIDTH - 80
-"""Pixels of the square of individuals."""
-
-COLOURED = 4
-"""Groups at most that have colours among individuals; more are all grey."""
+ALL_NAMED = 30  # groups at most of which each has a line and a name
+EXTREMES = 10  # named groups at each end if there are more
+DRAWN = 4500  # individuals at most; Altair accepts 5,000 rows
+SIDE = WIDTH - 80  # pixels of the square of individuals
+COLOURED = 4  # groups at most that have colours among individuals; more are all grey
 
 
 def groups_chart(table: pd.DataFrame, individuals: pd.DataFrame, fits: pd.DataFrame, name: str) -> Drawing:
@@ -59,27 +50,12 @@ def _dumbbells(table: pd.DataFrame, name: str) -> Drawing:
     colour = before_after("when")
     x = alt.X("accuracy:Q", title="accuracy, %", scale=alt.Scale(zero=False, nice=True), axis=alt.Axis(tickCount=5))
     spans = shown.assign(before=100 * shown["accuracy_before"], after=100 * shown["accuracy_after"])
-    links = (
-        alt.Chart(spans, width=WIDTH - 80, height=alt.Step(20))
-        .mark_rule(color=GREY, strokeWidth=1.5)
-        .encode(x=alt.X("before:Q", title="accuracy, %"), x2="after:Q", y=y)
-    )
+    links = alt.Chart(spans, width=WIDTH - 80, height=alt.Step(20)).mark_rule(color=GREY, strokeWidth=1.5)
+    links = links.encode(x=alt.X("before:Q", title="accuracy, %"), x2="after:Q", y=y)
     base = alt.Chart(pd.concat(sides, ignore_index=True))
     intervals = base.mark_rule(strokeWidth=4, opacity=0.35).encode(x="low:Q", x2="high:Q", y=y, color=colour)
-    points = base.mark_circle(size=60, opacity=1).encode(
-        x=x,
-        y=y,
-        color=colour,
-        tooltip=[
-            "group",
-            "when",
-            "examples",
-            alt.Tooltip("accuracy:Q", format=".2f"),
-            alt.Tooltip("difference_pp:Q", format="+.2f"),
-            alt.Tooltip("p:Q", format=".2g"),
-            alt.Tooltip("p_holm:Q", format=".2g"),
-        ],
-    )
+    tooltip = ["group", "when", "examples", *numbers(accuracy=".2f", difference_pp="+.2f", p=".2g", p_holm=".2g")]
+    points = base.mark_circle(size=60, opacity=1).encode(x=x, y=y, color=colour, tooltip=tooltip)
     return alt.layer(links, intervals, points).properties(title=title)
 
 
@@ -96,40 +72,24 @@ def individuals_chart(individuals: pd.DataFrame, fits: pd.DataFrame, name: str) 
     shown = individuals.assign(before=100 * individuals["accuracy_before"], after=100 * individuals["accuracy_after"])
     names = list(dict.fromkeys(shown["group"]))
     coloured = len(names) <= COLOURED
-    hues = list(HUES[: len(names)]) if coloured else [GREY] * len(names)
-    colour = alt.Color(
-        "group:N",
-        title=None,
-        scale=alt.Scale(domain=names, range=hues),
-        legend=alt.Legend(orient="top", columns=2, labelLimit=112, symbolOpacity=1) if coloured else None,
-    )
-    x, y, low = square_axes(shown)
+    hues = HUES[: len(names)] if coloured else [GREY] * len(names)
+    colour = categories("group", names, hues, columns=2, labelLimit=112, symbolOpacity=1)
+    colour = colour if coloured else colour.legend(None)
+    x, y, diagonal = square_axes(shown)
     # Smaller groups are drawn last, so that larger ones do not hide them.
     crowd = shown.groupby("group")["individual"].transform("size")
     drawn = shown.sample(min(len(shown), DRAWN), random_state=0).index
     order = crowd.loc[drawn].sort_index().sort_values(ascending=False, kind="stable").index
     square = alt.Chart(shown.loc[order], width=SIDE, height=SIDE)
-    points = square.mark_circle(size=35, opacity=0.6).encode(
-        x=x,
-        y=y,
-        color=colour,
-        tooltip=[
-            "individual",
-            "group",
-            "examples",
-            alt.Tooltip("before:Q", format=".1f"),
-            alt.Tooltip("after:Q", format=".1f"),
-        ],
-    )
+    tooltip = ["individual", "group", "examples", *numbers(before=".1f", after=".1f")]
+    points = square.mark_circle(size=35, opacity=0.6).encode(x=x, y=y, color=colour, tooltip=tooltip)
     ends = shown.groupby("group")["before"].agg(["min", "max"]).reset_index().merge(fits, on="group")
-    lines = pd.concat(
-        [
-            ends[["group"]].assign(before=ends[end], after=100 * ends["intercept"] + ends["slope"] * ends[end])
-            for end in ("min", "max")
-        ]
-    ).dropna()
+    low_end, high_end = (
+        ends[["group"]].assign(before=ends[end], after=100 * ends["intercept"] + ends["slope"] * ends[end])
+        for end in ("min", "max")
+    )
+    lines = pd.concat([low_end, high_end]).dropna()
     fitted = alt.Chart(lines).mark_line(strokeWidth=2.5, clip=True).encode(x=x, y=y, color=colour)
-    title = f"individuals by {name}; below the dashes: worse after"
-    if len(shown) > DRAWN:
-        title = f"{DRAWN:,} of {len(shown):,} {title}"
-    return alt.layer(diagonal(x, y, low), points, fitted).properties(title=title)
+    some = f"{DRAWN:,} of {len(shown):,} " if len(shown) > DRAWN else ""
+    title = f"{some}individuals by {name}; below the dashes: worse after"
+    return alt.layer(diagonal, points, fitted).properties(title=title)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.charts.point_labels import name_sides
-from tfaudit.charts.style import AMBER, BLUE, GREY, PLUM, WIDTH, Drawing
+from tfaudit.charts.style import AMBER, BLUE, GREY, PLUM, WIDTH, Drawing, categories, numbers
 
 __all__ = ["operating_points_chart"]
 
@@ -17,22 +17,13 @@ CHOSEN, OPTIMAL, DOMINATED, REJECTED = "chosen", "Pareto set", "dominated", "bel
 LABELLED = 40
 """Points at most for which the Pareto set is named where there is room; of more only the chosen point is named."""
 
-DRAWN = 2000
-"""Points of the Pareto set at most, and as many others."""
+LOOKS = {CHOSEN: (AMBER, "diamond"), OPTIMAL: (BLUE, "circle"), DOMINATED: (GREY, "circle"), REJECTED: (GREY, "cross")}
+DRAWN = 2000  # points of the Pareto set at most, and as many others
+CURVED = 200  # points at most for which those of one technique are joined
+PANEL, HEIGHT = WIDTH - 20, 200  # pixels of a panel
 
-CURVED = 200
-"""Points at most for which those of one technique are joined."""
-
-PANEL, HEIGHT = WIDTH - 20, 200
-"""Pixels of a panel."""
-
-UNITS = {
-    "accuracy": "%",
-    "sparsity": "%",
-    "unfairness": "points",
-    "size": "% of the baseline's",
-    "time": "% of the baseline's",
-}
+UNITS = {"accuracy": "%", "sparsity": "%", "unfairness": "points"}
+UNITS |= dict.fromkeys(("size", "time"), "% of the baseline's")
 """Of shares, which are drawn times 100."""
 
 
@@ -49,14 +40,10 @@ def operating_points_chart(frame: pd.DataFrame, objectives: Mapping[str, str], f
     """
     rows = frame.copy()
     rows["name"] = rows["title" if "title" in rows else "variant"].astype(str)
-    rows["status"] = DOMINATED
-    rows.loc[~rows["above_floor"], "status"] = REJECTED
-    rows.loc[rows["pareto"], "status"] = OPTIMAL
-    rows.loc[rows["chosen"], "status"] = CHOSEN
+    conditions = [rows["chosen"].astype(bool), rows["pareto"].astype(bool), ~rows["above_floor"].astype(bool)]
+    rows["status"] = np.select(conditions, [CHOSEN, OPTIMAL, REJECTED], DOMINATED)
     rows = pd.concat([_thinned(rows[~rows["pareto"]]), _thinned(rows[rows["pareto"]])])
-    for column in UNITS:
-        if column in rows:
-            rows[column] = 100 * rows[column]
+    rows[[column for column in UNITS if column in rows]] *= 100
     x, *others = dict.fromkeys((*objectives, *(["accuracy"] if "accuracy" in rows else [])))
     panels = [_panel(rows, x, y, len(objectives) == 2 and y in objectives, floor) for y in others or ["name"]]
     if others:
@@ -105,27 +92,19 @@ def _names(rows: pd.DataFrame, x: str, y: str) -> list[alt.Chart]:
 
 def _axis(channel: type[alt.X] | type[alt.Y], column: str) -> alt.X | alt.Y:
     title = f"{column}, {UNITS[column]}" if column in UNITS else column
-    return channel(
-        f"{column}:Q", title=title, scale=alt.Scale(zero=False, padding=10), axis=alt.Axis(tickCount=5, format="~s")
-    )
+    scale, axis = alt.Scale(zero=False, padding=10), alt.Axis(tickCount=5, format="~s")
+    return channel(f"{column}:Q", title=title, scale=scale, axis=axis)
 
 
 def _status(rows: pd.DataFrame) -> dict[str, alt.Color | alt.Shape]:
-    looks = {
-        CHOSEN: (AMBER, "diamond"),
-        OPTIMAL: (BLUE, "circle"),
-        DOMINATED: (GREY, "circle"),
-        REJECTED: (GREY, "cross"),
-    }
-    present = [status for status in looks if (rows["status"] == status).any()]
-    colours, shapes = zip(*(looks[status] for status in present), strict=True) if present else ((), ())
-    legend = alt.Legend(orient="top")
+    present = {status: look for status, look in LOOKS.items() if (rows["status"] == status).any()}
+    shapes = alt.Scale(domain=[*present], range=[shape for _, shape in present.values()])
     return {
-        "color": alt.Color("status:N", title=None, scale=alt.Scale(domain=present, range=list(colours)), legend=legend),
-        "shape": alt.Shape("status:N", title=None, scale=alt.Scale(domain=present, range=list(shapes)), legend=legend),
+        "color": categories("status", [*present], [colour for colour, _ in present.values()]),
+        "shape": alt.Shape("status:N", title=None, scale=shapes, legend=alt.Legend(orient="top")),
     }
 
 
 def _tooltip(rows: pd.DataFrame) -> list[str | alt.Tooltip]:
-    numbers = [name for name in rows if pd.api.types.is_float_dtype(rows[name])]
-    return ["name", "seeds", *(alt.Tooltip(f"{name}:Q", format=".4~g") for name in numbers)]
+    measured = [str(name) for name in rows if pd.api.types.is_float_dtype(rows[name])]
+    return ["name", "seeds", *numbers(**dict.fromkeys(measured, ".4~g"))]

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 
 __all__ = ["name_sides"]
 
-LETTER, LINE, GAP = 5.5, 14, 10
-"""Pixels: width of a letter, height of a line, distance from a point to its name."""
-
-FILLED = 0.8
-"""Approximate share of a panel that its points span; axes extend to round numbers."""
+LETTER, LINE, GAP = 5.5, 14, 10  # pixels: width of a letter, height of a line, distance from a point to its name
+FILLED = 0.8  # approximate share of a panel that its points span; axes extend to round numbers
 
 
 def name_sides(points: pd.DataFrame, x: str, y: str, name: str, *, width: int, height: int) -> pd.Series:
@@ -32,29 +30,21 @@ def name_sides(points: pd.DataFrame, x: str, y: str, name: str, *, width: int, h
         ['right', '', 'left', 'left']
     """
     across, up = (
-        pixels * ((1 - FILLED) / 2 + FILLED * (points[axis] - points[axis].min()) / (_span(points[axis]) or 1))
+        pixels * ((1 - FILLED) / 2 + FILLED * (points[axis] - points[axis].min()) / (np.ptp(points[axis]) or 1))
         for axis, pixels in ((x, width), (y, height))
     )
     sides = []
     taken: list[tuple[float, float, float]] = []
     for position, row, text in zip(across, up, points[name].astype(str), strict=True):
-        if not text:
-            sides.append("")
-            continue
         length = LETTER * len(text)
         boxes = {"right": (position + GAP, position + GAP + length), "left": (position - GAP - length, position - GAP)}
         inward, outward = ("left", "right") if position > width / 2 else ("right", "left")
         fits = boxes[outward][0] >= 0 and boxes[outward][1] <= width
-        for side in (inward, outward) if fits else (inward,):
+        sides.append("")
+        for side in ((inward, outward) if fits else (inward,)) if text else ():
             low, high = boxes[side]
             if not any(low < end and start < high and abs(row - other) < LINE for start, end, other in taken):
                 taken.append((low, high, row))
-                sides.append(side)
+                sides[-1] = side
                 break
-        else:
-            sides.append("")
     return pd.Series(sides, index=points.index, dtype=object)
-
-
-def _span(places: pd.Series) -> float:
-    return float(places.max() - places.min())

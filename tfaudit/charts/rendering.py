@@ -54,13 +54,8 @@ def inline_svg(chart: Drawing, description: str) -> str:
 
 
 def _specification(chart: Drawing, ink: str, background: str) -> dict[str, Any]:
-    faint = {
-        "labelColor": ink,
-        "titleColor": ink,
-        "labelFontSize": 12,
-        "titleFontSize": 12,
-        "titleFontWeight": "normal",
-    }
+    sizes = {"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal"}
+    faint = {"labelColor": ink, "titleColor": ink, **sizes}
     config = {
         "font": _FONT,
         "background": background,

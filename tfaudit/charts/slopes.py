@@ -6,12 +6,11 @@ import altair as alt
 import pandas as pd
 
 from tfaudit.charts.distortion import group_names
-from tfaudit.charts.style import AMBER, BLUE, GREEN, GREY, PLUM, WIDTH, Drawing
+from tfaudit.charts.style import AMBER, BLUE, GREEN, GREY, PLUM, WIDTH, Drawing, categories, numbers
 
 __all__ = ["interval_chart", "slope_chart", "tradeoff_chart"]
 
-HEIGHT = 180
-"""Pixels of the chart of accuracy and slope."""
+HEIGHT = 180  # pixels of the chart of accuracy and slope
 
 MARKS = {"<": "< closer together", ">": "> further apart", "?": "? no evidence"}
 
@@ -30,7 +29,7 @@ def slope_chart(slopes: pd.DataFrame, intervals: pd.DataFrame) -> Drawing:
     x = alt.X("alpha:Q", title="slope of each model", scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=6))
     boxes = base.mark_boxplot(size=14, opacity=0.35, outliers=False, median=False, rule={"color": GREY}).encode(x=x)
     medians = base.mark_tick(size=14, thickness=2.5).encode(x=alt.X("median(alpha):Q"))
-    tooltip = ["name", "member", alt.Tooltip("alpha:Q", format=".3f")]
+    tooltip = ["name", "member", *numbers(alpha=".3f")]
     dots = base.mark_circle(size=24, opacity=0.8).encode(x=x, tooltip=tooltip)
     return _by_group(alt.layer(_slope_one(), boxes, medians, dots, data=table), table)
 
@@ -47,9 +46,8 @@ def interval_chart(intervals: pd.DataFrame) -> Drawing:
     base = alt.Chart(width=WIDTH, height=alt.Step(24)).encode(y=_levels(table), color=_colours())
     x = alt.X("alpha:Q", title=title, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=6))
     rules = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", title=title), x2="high:Q")
-    points = base.mark_point(filled=True, size=60, opacity=1).encode(
-        x=x, tooltip=["name", "members", *(alt.Tooltip(f"{name}:Q", format=".3f") for name in ("alpha", "low", "high"))]
-    )
+    tooltip = ["name", "members", *numbers(alpha=".3f", low=".3f", high=".3f")]
+    points = base.mark_point(filled=True, size=60, opacity=1).encode(x=x, tooltip=tooltip)
     return _by_group(alt.layer(_slope_one(), rules, points, data=table), table)
 
 
@@ -62,8 +60,7 @@ def tradeoff_chart(levels: pd.DataFrame) -> Drawing:
         levels: of `tfaudit.audit.distortion.slope_tables.level_table`.
     """
     table = _named(levels, _factors(levels))
-    for name in ("accuracy", "accuracy_se"):
-        table[name] = 100 * table[name]
+    table[["accuracy", "accuracy_se"]] *= 100
     charts = [_tradeoff(str(group), rows) for group, rows in table.groupby("group", sort=False)]
     return alt.vconcat(*charts, spacing=20)
 
@@ -77,9 +74,8 @@ def _tradeoff(group: str, rows: pd.DataFrame) -> alt.LayerChart | alt.FacetChart
     accuracy = _curve(rows, "accuracy", "accuracy, %", float(rows["accuracy"].iloc[0]), BLUE, shares)
     slope = _curve(rows, "alpha", "slope", 1.0, AMBER, alt.Axis(orient="right"))
     middle = alt.Chart().mark_rule(color=GREY, strokeDash=[4, 4]).encode(y=alt.value(HEIGHT / 2))
-    size = {"width": WIDTH - 40, "height": HEIGHT}
-    own = alt.Resolve(scale={"y": "independent"})
-    return alt.layer(middle, *accuracy, *slope, data=rows, title=group, resolve=own, **size)
+    chart = alt.layer(middle, *accuracy, *slope, data=rows, title=group, width=WIDTH - 40, height=HEIGHT)
+    return chart.resolve_scale(y="independent")
 
 
 def _curve(rows: pd.DataFrame, name: str, title: str, centre: float, colour: str, axis: alt.Axis) -> list[alt.Chart]:
@@ -88,16 +84,13 @@ def _curve(rows: pd.DataFrame, name: str, title: str, centre: float, colour: str
     axis = alt.Axis(**axis.to_dict(), titleColor=colour, labelColor=colour, tickCount=5, ticks=False, grid=False)
     scale = alt.Scale(domain=[centre - reach, centre + reach], nice=False, zero=False)
     crowded = rows["name"].str.len().max() > 5 or len(rows) > 8  # names would overlap
-    levels = alt.Axis(
-        labelAngle=-35 if crowded else 0, labelLimit=130, labelOverlap=False, labelFlush=False, grid=False
-    )
+    angle = -35 if crowded else 0
+    levels = alt.Axis(labelAngle=angle, labelLimit=130, labelOverlap=False, labelFlush=False, grid=False)
     base = alt.Chart().encode(x=alt.X("name:N", sort=list(rows["name"]), title=None, axis=levels))
-    tooltip = ["name:N", *(alt.Tooltip(f"{column}:Q", format=".3f") for column in (name, f"{name}_se"))]
+    tooltip = ["name:N", *numbers(**{name: ".3f", f"{name}_se": ".3f"})]
     y = alt.Y(f"{name}:Q", scale=scale, axis=None)
+    line = base.mark_line(color=colour, strokeWidth=2, invalid="filter").encode(y=y.title(title).axis(axis))
     low = alt.Y(f"{name}_low:Q", scale=scale, axis=None)
-    line = base.mark_line(color=colour, strokeWidth=2, invalid="filter").encode(
-        y=alt.Y(f"{name}:Q", title=title, scale=scale, axis=axis)
-    )
     errors = base.mark_rule(color=colour, strokeWidth=1.5).encode(y=low, y2=f"{name}_high:Q")
     points = base.mark_circle(color=colour, size=45, opacity=1).encode(y=y, tooltip=tooltip)
     return [line, errors, points]
@@ -112,9 +105,8 @@ def _named(frame: pd.DataFrame, factors: list[str]) -> pd.DataFrame:
 
     Drops the level, which may mix numbers and names.
     """
-    named = frame.assign(
-        name=group_names(frame, ["level"]), group=group_names(frame, [name for name in factors if name != "level"])
-    )
+    others = [name for name in factors if name != "level"]
+    named = frame.assign(name=group_names(frame, ["level"]), group=group_names(frame, others))
     if "mark" in named:
         named = named.assign(name=group_names(named, ["level", "mark"]), meaning=named["mark"].map(MARKS))
     return named.drop(columns="level")
@@ -125,10 +117,8 @@ def _levels(table: pd.DataFrame) -> alt.Y:
 
 
 def _colours() -> alt.Color:
-    scale = alt.Scale(domain=list(MARKS.values()), range=[GREEN, PLUM, GREY])
-    return alt.Color(
-        "meaning:N", title="classes are", scale=scale, legend=alt.Legend(orient="top", columns=2, symbolOpacity=1)
-    )
+    meanings = categories("meaning", list(MARKS.values()), [GREEN, PLUM, GREY], columns=2, symbolOpacity=1)
+    return meanings.title("classes are")
 
 
 def _slope_one() -> alt.Chart:
@@ -140,6 +130,5 @@ def _by_group(chart: alt.LayerChart | alt.FacetChart, table: pd.DataFrame) -> Dr
     groups = list(dict.fromkeys(table["group"]))
     if len(groups) == 1:
         return chart
-    header = alt.Header(labelAnchor="start")
-    facet = alt.Facet("group:N", sort=groups, title=None, header=header)
+    facet = alt.Facet("group:N", sort=groups, title=None, header=alt.Header(labelAnchor="start"))
     return chart.facet(facet=facet, columns=1, spacing=14).resolve_scale(y="independent")

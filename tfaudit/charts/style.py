@@ -3,31 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import altair as alt
 import pandas as pd
 
 __all__ = [
-    "AMBER",
-    "BLUE",
-    "GREEN",
-    "GREY",
-    "HUES",
-    "INK",
-    "PALE",
-    "PLUM",
-    "ROSE",
-    "SLATE",
-    "TEAL",
-    "WIDTH",
-    "Drawing",
-    "before_after",
-    "diagonal",
-    "distinct_names",
-    "row_axis",
-    "square_axes",
-    "tooltips_of",
+    *("AMBER", "BLUE", "GREEN", "GREY", "HUES", "INK", "PALE", "PLUM", "SLATE", "WIDTH", "WRONG"),
+    *("Drawing", "before_after", "categories", "distinct_names", "numbers", "row_axis", "square_axes"),
 ]
 
 Drawing: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart | alt.VConcatChart | alt.HConcatChart
@@ -35,8 +18,8 @@ Drawing: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart | alt.VConcatCh
 PLUM, GREY, GREEN, BLUE, AMBER = "#8e4585", "#a9aeb8", "#1aa37c", "#4a7fc1", "#d07c00"
 """Plum marks harm and significance, grey no evidence; readers with any colour vision can distinguish them."""
 
-ROSE, TEAL = "#c76b8f", "#2f9fb3"
-"""Further colours of predictions."""
+WRONG = (PLUM, BLUE, AMBER, "#c76b8f", "#2f9fb3")
+"""The wrong predictions, those with most votes first."""
 
 HUES = (BLUE, AMBER, GREEN, PLUM, "#c2604f", "#2f9bb3", "#8a8f2c", "#7a6bd1", "#b0764a", "#d1679f")
 """Variants side by side, in this order."""
@@ -59,9 +42,8 @@ def row_axis(names: pd.Series, *, limit: int) -> alt.Y:
         >>> row_axis(pd.Series(["cat", "dog"], name="class"), limit=130).to_dict()["sort"]
         ['cat', 'dog']
     """
-    axis = alt.Axis(
-        labelLimit=limit, labelPadding=6, labelOverlap=False, labelFlush=False
-    )  # Streamlit flushes by default
+    # Streamlit flushes labels by default.
+    axis = alt.Axis(labelLimit=limit, labelPadding=6, labelOverlap=False, labelFlush=False)
     return alt.Y(f"{names.name}:N", sort=list(names), title=None, axis=axis)
 
 
@@ -72,18 +54,34 @@ def before_after(field: str) -> alt.Color:
         >>> before_after("when").to_dict()["scale"]["domain"]
         ['before', 'after']
     """
-    scale = alt.Scale(domain=["before", "after"], range=[GREEN, PLUM])
-    return alt.Color(f"{field}:N", title=None, scale=scale, legend=alt.Legend(orient="top", symbolOpacity=1))
+    return categories(field, ["before", "after"], [GREEN, PLUM], symbolOpacity=1)
 
 
-def tooltips_of(tooltips: Sequence[alt.Tooltip], columns: Sequence[str]) -> list[alt.Tooltip]:
-    """Return the tooltips of some columns, for overviews of many rows.
+def categories(field: str, names: Sequence[str], colours: Sequence[str], **legend: Any) -> alt.Color:
+    """Return the colours of named categories, with a legend above the chart.
+
+    Args:
+        field: column of the categories.
+        names: of the categories, in the order of the legend.
+        colours: one per name.
+        **legend: further settings of `alt.Legend`.
 
     Example:
-        >>> len(tooltips_of([alt.Tooltip("class:N"), alt.Tooltip("p:Q", format=".2g")], ["p", "rank"]))
-        1
+        >>> categories("kind", ["lost", "won"], [PLUM, GREEN]).to_dict()["legend"]
+        {'orient': 'top'}
     """
-    return [tooltip for tooltip in tooltips if tooltip.shorthand.split(":")[0] in columns]
+    scale = alt.Scale(domain=list(names), range=list(colours))
+    return alt.Color(f"{field}:N", title=None, scale=scale, legend=alt.Legend(orient="top", **legend))
+
+
+def numbers(**formats: str) -> list[alt.Tooltip]:
+    """Return the tooltips of numeric columns, by name of the column and format of its numbers.
+
+    Example:
+        >>> numbers(p=".2g")[0].to_dict()
+        {'field': 'p', 'format': '.2g', 'type': 'quantitative'}
+    """
+    return [alt.Tooltip(f"{name}:Q", format=form) for name, form in formats.items()]
 
 
 def distinct_names(classes: pd.Series) -> pd.Series:
@@ -97,20 +95,15 @@ def distinct_names(classes: pd.Series) -> pd.Series:
     return classes.where(~repeated, classes + " (" + classes.index.astype(str) + ")")
 
 
-def square_axes(rows: pd.DataFrame) -> tuple[alt.X, alt.Y, float]:
-    """Return axes of accuracy before and after with one scale, and its lower end.
+def square_axes(rows: pd.DataFrame) -> tuple[alt.X, alt.Y, alt.Chart]:
+    """Return axes of accuracy before and after with one scale, and the dashed line of equal accuracy on them.
 
     Args:
         rows: `before` and `after` in percent.
     """
     low = max(0.0, min(rows["before"].min(), rows["after"].min()) - 2)  # a single accuracy still needs a range
-    scale = alt.Scale(domain=[low, 101], nice=False)
-    x = alt.X("before:Q", title="accuracy before, %", scale=scale, axis=alt.Axis(tickCount=5))
-    y = alt.Y("after:Q", title="accuracy after, %", scale=scale, axis=alt.Axis(tickCount=5))
-    return x, y, low
-
-
-def diagonal(x: alt.X, y: alt.Y, low: float) -> alt.Chart:
-    """Return the dashed line of equal accuracy on `square_axes`."""
-    ends = pd.DataFrame({"before": [low, 100], "after": [low, 100]})
-    return alt.Chart(ends).mark_line(color=GREY, strokeDash=[4, 4], strokeWidth=1).encode(x=x, y=y)
+    scale, axis = alt.Scale(domain=[low, 101], nice=False), alt.Axis(tickCount=5)
+    x = alt.X("before:Q", title="accuracy before, %", scale=scale, axis=axis)
+    y = alt.Y("after:Q", title="accuracy after, %", scale=scale, axis=axis)
+    ends = alt.Chart(pd.DataFrame({"before": [low, 100], "after": [low, 100]}))
+    return x, y, ends.mark_line(color=GREY, strokeDash=[4, 4], strokeWidth=1).encode(x=x, y=y)

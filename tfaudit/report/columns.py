@@ -159,42 +159,34 @@ def _text(heading: str, help: str = "") -> Column:
     return Column(heading, help=help)
 
 
-def _interval(of: str, form: str = "+.2f", unit: str = "", scale: float = 1) -> tuple[Column, Column]:
-    ends = (("from", "Lower"), ("to", "Upper"))
-    low, high = (Column(heading, form, unit, scale, f"{end} end of the {of}") for heading, end in ends)
-    return low, high
+def _interval(low: str, high: str, of: str, form: str = "+.2f", unit: str = "", scale: float = 1) -> dict[str, Column]:
+    """Return the columns of the ends of an interval."""
+    ends = ((low, "from", "Lower"), (high, "to", "Upper"))
+    return {name: Column(heading, form, unit, scale, f"{end} end of the {of}") for name, heading, end in ends}
+
+
+def _pair(before: str, after: str, entry: Column) -> dict[str, Column]:
+    """Return a column before compression and the same after it, whose heading is "after"."""
+    return {before: entry, after: dataclasses.replace(entry, heading="after")}
 
 
 _count = functools.partial(_number, form=",.0f")
 _p = functools.partial(_number, form=".2g")
 _HOLM, _BH = "Holm's correction", "Benjamini and Hochberg's correction"
-_CHANGE = _interval("confidence interval of the change")
-_NORMALISED = _interval("confidence interval of the normalised change")
-_EXCESS = _interval("confidence interval of the excess")
-_SLOPE = _interval("confidence interval of the slope", "+.4g")
-_MEAN_SLOPE = _interval("confidence interval of the mean slope; a family of intervals holds together", ".3f")
-_CHANCE = _interval("central 95 % expected by chance", ",.0f")
-_PART = _interval("95 % confidence interval over the members", ".1f", "%", 100)
-_ESTIMATE = _interval("confidence interval of the estimate", "+.4f")
-_MCE = _interval("confidence interval of mCE", ".1f", scale=100)
 
 COLUMNS: Mapping[str, Column] = {
+    # Columns whose heading is their name.
+    **{name: _text(name) for name in ("member", "class", "group", "individual", "attribute", "value", "corruption")},
+    **{name: _text(name) for name in ("test", "kind", "population", "chosen", "term", "rater")},
+    **{name: _count(name) for name in ("severity", "parameters", "observed", "individuals")},
+    **{name: _count(name) for name in ("answers", "raters", "votes")},
     # What a row is about.
     "title": _text("variant", "Variant of the model"),
     "members": _count("members", help="Models of the variant"),
-    "member": _text("member"),
-    "class": _text("class"),
-    "group": _text("group"),
-    "individual": _text("individual"),
-    "attribute": _text("attribute"),
-    "value": _text("value"),
-    "corruption": _text("corruption"),
-    "severity": _count("severity"),
     "condition": _text("condition", "Corruption and severity"),
     "rank": _text("accuracy", "The true class counts as right among the first k predictions"),
     "k": _count("k", help="The true class counts as right among the first k predictions"),
     "examples": _count("images"),
-    "test": _text("test"),
     "direction": _text("direction", "Whether the class or group is harmed or favoured after the correction"),
     # Size and cost.
     "costs.bytes": Column("size", ",.4g", "bytes", help="Model file, mean over members"),
@@ -202,7 +194,6 @@ COLUMNS: Mapping[str, Column] = {
     "sparsity": _share("sparsity", "Zeros among the prunable weights"),
     "bytes": Column("size", ".3g", "bytes", help="Model file, mean over members"),
     "gzipped_bytes": Column("gzipped", ".3g", "bytes", help="Gzipped model file, mean over members"),
-    "parameters": _count("parameters"),
     "zeros": _count("zeros", help="Zeros among the weights of kernels"),
     "flops": Column("Mflops", ",.4g", scale=1e-6, help="Operations for one image, in millions"),
     "effective_flops": Column("effective Mflops", ",.4g", scale=1e-6, help="Operations without those on zero weights"),
@@ -213,19 +204,15 @@ COLUMNS: Mapping[str, Column] = {
     "time": _share("latency", "Latency of one image, relative to the baseline's, on this machine"),
     # Accuracy and recall.
     "accuracy": _share("accuracy", "Mean top-1 accuracy over members", ".2f"),
-    "accuracy_before": _share("accuracy before", form=".2f"),
-    "accuracy_after": _share("after", form=".2f"),
+    **_pair("accuracy_before", "accuracy_after", _share("accuracy before", form=".2f")),
     "top1": _share("top-1", "Mean accuracy", ".2f"),
     "top1_change": _share("change", "Change of mean top-1 accuracy, relative to the baseline's", "+.2f"),
     "top5": _share("top-5", "Mean accuracy of five guesses", ".2f"),
-    "recall_before": _share("recall before", "Mean over the members"),
-    "recall_after": _share("after", "Mean over the members"),
+    **_pair("recall_before", "recall_after", _share("recall before", "Mean over the members")),
     "difference_pp": _points("change"),
-    "low_pp": _CHANGE[0],
-    "high_pp": _CHANGE[1],
+    **_interval("low_pp", "high_pp", "confidence interval of the change"),
     "normalised_pp": _points("normalised", "Change minus the change of the overall accuracy, percentage points"),
-    "normalised_low_pp": _NORMALISED[0],
-    "normalised_high_pp": _NORMALISED[1],
+    **_interval("normalised_low_pp", "normalised_high_pp", "confidence interval of the normalised change"),
     "relative_change": _share("relative change", "Change as a share of the accuracy before", "+.2f"),
     "p": _p("p"),
     "p_holm": _p("p, Holm", help=f"p after {_HOLM}"),
@@ -244,31 +231,23 @@ COLUMNS: Mapping[str, Column] = {
     # One model against one.
     "pairs.title": _text("model"),
     "pairs.accuracy_before": _share("top-1 before", form=".2f"),
-    "pairs.recall_before": _share("recall before"),
-    "pairs.recall_after": _share("after"),
+    **_pair("pairs.recall_before", "pairs.recall_after", _share("recall before")),
     "pairs.p": _p("p", help="McNemar's exact test"),
-    "negative_flips": _count("lost", help="Negative flips: right before, wrong after"),
-    "positive_flips": _count("won", help="Positive flips: wrong before, right after"),
+    **dict.fromkeys(("negative_flips", "lost"), _count("lost", help="Negative flips: right before, wrong after")),
+    **dict.fromkeys(("positive_flips", "won"), _count("won", help="Positive flips: wrong before, right after")),
     "wrong_to_other_wrong": _count("other", help="Wrong before, wrong in another way after"),
-    "lost": _count("lost", help="Negative flips: right before, wrong after"),
-    "won": _count("won", help="Positive flips: wrong before, right after"),
     "btc": _share("BTC", "Backward trust compatibility: share of the right predictions that stay right"),
     "bec": _share("BEC", "Backward error compatibility: share of the wrong predictions that stay wrong"),
     "agreement": _share("same", "Images with the same prediction before and after"),
     "kappa": _number("kappa", ".3f", "Cohen's kappa: agreement beyond chance"),
     "example": _text("image"),
-    "kind": _text("kind"),
     "label": _text("true class"),
-    "before": _text("before"),
-    "after": _text("after"),
-    "probability_before": _share("probability before", "Of the model's own prediction"),
-    "probability_after": _share("after", "Of the model's own prediction"),
+    **_pair("before", "after", _text("before")),
+    **_pair("probability_before", "probability_after", _share("probability before", "Of the model's own prediction")),
     # Expected by chance.
     "count": _text("count of"),
-    "observed": _count("observed"),
     "expected": _number("by chance", ",.1f", "Mean count expected by chance"),
-    "chance.low": _CHANCE[0],
-    "chance.high": _CHANCE[1],
+    **_interval("chance.low", "chance.high", "central 95 % expected by chance", ",.0f"),
     "chance.p": _p("p", help="Probability of a count at least as large by chance"),
     "permutations": _count("assignments", help="Reassignments of the members to two groups"),
     "chance.kind": _text("drawn", "All possible assignments, or random ones"),
@@ -283,30 +262,28 @@ COLUMNS: Mapping[str, Column] = {
     "share": _share("of all", "Share of all images"),
     "baseline_mode_right": _count("right before", help="PIEs whose modal label is right before compression"),
     "compressed_mode_right": _count("right after", help="PIEs whose modal label is right after compression"),
-    "population": _text("population"),
     "difficulty.accuracy": _share("accuracy"),
-    "difficulty.low": _PART[0],
-    "difficulty.high": _PART[1],
+    **_interval("difficulty.low", "difficulty.high", "95 % confidence interval over the members", ".1f", "%", 100),
     # Recall distortion.
     "mark": _text("mark", "< classes move closer together, > further apart, ? no evidence"),
     "alpha": _number("slope", ".3f", "Mean over the members"),
-    "slopes.low": _MEAN_SLOPE[0],
-    "slopes.high": _MEAN_SLOPE[1],
+    **_interval(
+        "slopes.low",
+        "slopes.high",
+        "confidence interval of the mean slope; a family of intervals holds together",
+        ".3f",
+    ),
     "slope_between_dense": _number("two dense", ".3f", "Slope of one dense model on another"),
     "slopes.accuracy_before": _share("top-1 before", form=".2f"),
     "variance_before": _number("variance before", ".5f", "Variance of recall over the classes, mean over members"),
     "variance_after": _number("after", ".5f", "Variance of recall over the classes, mean over members"),
-    "rate_before": _share("recall before"),
-    "rate_after": _share("after"),
+    **_pair("rate_before", "rate_after", _share("recall before")),
     "balance_before_pp": _points("balance before", "Recall minus accuracy, percentage points"),
     "balance_after_pp": _points("after", "Recall minus accuracy, percentage points"),
-    "normalised_before": _share("normalised before", "Balance as a share of the accuracy"),
-    "normalised_after": _share("after", "Balance as a share of the accuracy"),
+    **_pair("normalised_before", "normalised_after", _share("normalised before", "Balance as a share of the accuracy")),
     "intensification": _number("intensification", ".2f", "Normalised after / before; unstable near 0 before"),
     # Groups, individuals, attributes.
-    "individuals": _count("individuals"),
-    "individuals.accuracy_before": _share("accuracy before"),
-    "individuals.accuracy_after": _share("after"),
+    **_pair("individuals.accuracy_before", "individuals.accuracy_after", _share("accuracy before")),
     "individuals.difference_pp": _points("change", form="+.1f"),
     "fits.slope": _number("slope", ".3f", "Slope of accuracy after on accuracy before"),
     "intercept": _number("intercept", "+.3f"),
@@ -319,21 +296,18 @@ COLUMNS: Mapping[str, Column] = {
     "measure": _text("accuracy", "Accuracy before, after, or its change"),
     "units": _count("points", help="Images or individuals that the line is fitted to"),
     "slope": _number("slope", "+.4g", "Accuracy, a share, per unit of the property"),
-    "slope_low": _SLOPE[0],
-    "slope_high": _SLOPE[1],
+    **_interval("slope_low", "slope_high", "confidence interval of the slope", "+.4g"),
     "trends.p": _p("p", help="Of slope 0"),
     # Robustness.
     "robustness.accuracy_before": _share("before", "Accuracy under corruption", ".2f"),
     "robustness.accuracy_after": _share("after", "Accuracy under corruption", ".2f"),
     "clean_difference_pp": _points("clean", "Change on clean images, percentage points"),
     "excess_pp": _points("excess", "Change under corruption minus the change on clean images, percentage points"),
-    "excess_low_pp": _EXCESS[0],
-    "excess_high_pp": _EXCESS[1],
+    **_interval("excess_low_pp", "excess_high_pp", "confidence interval of the excess"),
     "excess_p": _p("p of excess"),
     "excess_p_holm": _p("p of excess, Holm", help=f"p of no excess after {_HOLM} over the corruptions"),
     "mce": _share("mCE", "Mean corruption error; the baseline's is 100 %"),
-    "mce_low": _MCE[0],
-    "mce_high": _MCE[1],
+    **_interval("mce_low", "mce_high", "confidence interval of mCE", ".1f", scale=100),
     "relative_mce": _share("relative mCE", "Mean corruption error of the loss from clean to corrupted images"),
     "corruptions.p_holm": _p("p, Holm", help=f"p after {_HOLM} over the corruptions"),
     "corruptions.p_bh": _p("p, BH", help=f"p after {_BH} over the corruptions"),
@@ -354,15 +328,12 @@ COLUMNS: Mapping[str, Column] = {
     "above_floor": _text("above the floor", "Whether the accuracy reaches the floor"),
     "pareto": _text("Pareto set", "No other variant is as good in every objective and better in one"),
     "points.value": _number("value", ".3f", "Sum of worth times objective, in percentage points"),
-    "chosen": _text("chosen"),
     # Factors.
-    "term": _text("term"),
     "estimate": _number("estimate", "+.4f"),
     "se": _number("HAC error", ".4f", "Standard error, robust to heteroscedasticity and autocorrelation"),
     "t": _number("t", "+.2f"),
     "factors.p": _p("p", help="Two-sided"),
-    "low": _ESTIMATE[0],
-    "high": _ESTIMATE[1],
+    **_interval("low", "high", "confidence interval of the estimate", "+.4f"),
     "p_one_tailed": _p("p, one-tailed", help="Of imbalance > 0, class entropy < 0"),
     # Human study.
     "survey.share_pie": _share("of PIEs", "Images with the attribute, of the PIEs that raters agree on"),
@@ -375,15 +346,10 @@ COLUMNS: Mapping[str, Column] = {
     "non_pies": _count("others", help="Other images with the attribute"),
     "non_pies_judged": _count("of others judged", help="Other images that were judged"),
     "undecided": _count("undecided", help="Images whose raters are evenly divided"),
-    "answers": _count("answers"),
-    "raters": _count("raters"),
-    "rater": _text("rater"),
     "last": _text("last answer"),
     # Votes on one image or class.
-    "votes": _count("votes"),
     "votes.name": _text("prediction"),
-    "votes.before": _share("before", "Share of all predictions for images of the class"),
-    "votes.after": _share("after", "Share of all predictions for images of the class"),
+    **_pair("votes.before", "votes.after", _share("before", "Share of all predictions for images of the class")),
     "change_pp": _points("change"),
     "attributes.difference_pp": _points("difference"),
 }

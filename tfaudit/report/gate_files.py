@@ -12,8 +12,7 @@ from tfaudit.audit.gate.gate import Verdict
 
 __all__ = ["json_verdicts", "junit_verdicts"]
 
-FORMAT = 1
-"""Version of the JSON format; a change that older readers would misread increments it."""
+FORMAT = 1  # version of the JSON format; a change that older readers would misread increments it
 
 _ELEMENTS = {FAIL: "failure", CANNOT_JUDGE: "error"}
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -48,10 +47,9 @@ def junit_verdicts(verdicts: Mapping[str, Verdict]) -> bytes:
         >>> junit_verdicts({}).decode().splitlines()[1]
         '<testsuites name="tfaudit gate" tests="0" failures="0" errors="0" />'
     """
-    suites = [_suite(key, verdict) for key, verdict in verdicts.items()]
     checks = [check for verdict in verdicts.values() for check in verdict.checks]
     root = ET.Element("testsuites", {"name": "tfaudit gate", **_counts(checks)})
-    root.extend(suites)
+    root.extend(_suite(key, verdict) for key, verdict in verdicts.items())
     ET.indent(root)
     return ET.tostring(root, encoding="utf-8", xml_declaration=True)
 
@@ -64,8 +62,8 @@ def _suite(key: str, verdict: Verdict) -> ET.Element:
         if check.outcome == PASS:
             ET.SubElement(case, "system-out").text = sentence
         else:
-            problem = ET.SubElement(case, _ELEMENTS[check.outcome], message=sentence, type=check.outcome)
-            problem.text = sentence
+            kind = _ELEMENTS[check.outcome]
+            ET.SubElement(case, kind, message=sentence, type=check.outcome).text = sentence
     if verdict.notes:
         ET.SubElement(suite, "system-out").text = _xml("\n".join(verdict.notes))
     return suite

@@ -14,8 +14,7 @@ from tfaudit.audit.gate.gate import Verdict
 
 __all__ = ["printable", "verdict_table"]
 
-SHOWN = 10
-"""Classes printed per variant."""
+SHOWN = 10  # classes printed per variant
 
 _STYLES = {FAIL: "bold red", CANNOT_JUDGE: "bold yellow", PASS: "green"}
 _MARKS = {FAIL: "FAIL", CANNOT_JUDGE: "CANNOT JUDGE", PASS: "pass"}
@@ -54,8 +53,7 @@ def printable(text: str) -> str:
 def _checks(verdict: Verdict) -> Table:
     table = _table("", "check", "measured", f"{100 * (1 - verdict.alpha):g} % interval", "limit")
     for row in verdict.labelled_frame().to_dict("records"):
-        low, high = row["low"], row["high"]
-        interval = "" if math.isnan(low) else f"{low:.2f} to {high:.2f}"
+        interval = "" if math.isnan(row["low"]) else f"{row['low']:.2f} to {row['high']:.2f}"
         mark = Text(_MARKS[row["outcome"]], style=_STYLES[row["outcome"]])
         table.add_row(mark, row["title"], row["measured"], interval, row["allowed"])
     return table

@@ -37,11 +37,11 @@ def headlines(audit: Summary) -> list[Headline]:
     dense = rows[audit.baseline]["top1"]
     return [
         Headline(
-            variant=key,
-            title=rows[key]["title"],
-            accuracy=_accuracy(100 * rows[key]["top1"], 100 * dense),
-            classes=_classes(audit, key),
-            images=_images(exemplars, audit.chances.get(key)),
+            key,
+            rows[key]["title"],
+            _accuracy(100 * rows[key]["top1"], 100 * dense),
+            _classes(audit, key),
+            _images(exemplars, audit.chances.get(key)),
         )
         for key, exemplars in audit.exemplars.items()
     ]

@@ -23,18 +23,12 @@ from tfaudit.report.summary_table import html_table
 
 __all__ = ["PAGES", "write_report"]
 
-CLASS_LIMIT = 100
-"""Classes in the table of a variant; a study with more shows at most this many significant ones."""
+CLASS_LIMIT = 100  # classes in the table of a variant; a study with more shows at most this many significant ones
+GALLERY = 24  # cards of a variant
 
-GALLERY = 24
-"""Cards of a variant."""
-
+_LOADER = jinja2.PackageLoader("tfaudit.report", "")
 PAGES = jinja2.Environment(
-    loader=jinja2.PackageLoader("tfaudit.report", ""),
-    autoescape=True,
-    undefined=jinja2.StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
+    loader=_LOADER, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
 )
 """The templates; they escape every value that is not `Markup`."""
 
@@ -97,10 +91,8 @@ def _page(study_audit: StudyAudit) -> str:
 def _galleries(study_audit: StudyAudit) -> dict[str, list[Card]]:
     """Return the most decisive exemplars of every variant; reads each image once."""
     data = study_audit.data
-    shown = {
-        key: by_decisiveness(exemplars.frame()).head(GALLERY)
-        for key, exemplars in study_audit.summary.exemplars.items()
-    }
+    exemplars = study_audit.summary.exemplars
+    shown = {key: by_decisiveness(result.frame()).head(GALLERY) for key, result in exemplars.items()}
     positions = sorted({position for rows in shown.values() for position in rows["index"]})
     images = dict(zip(positions, data.store.images(data.split, positions), strict=True))
     return {key: cards(rows, [images[position] for position in rows["index"]]) for key, rows in shown.items()}

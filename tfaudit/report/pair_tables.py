@@ -16,8 +16,7 @@ from tfaudit.report.columns import column
 
 __all__ = ["pair_tables"]
 
-SHOWN = 8
-"""Classes printed per model."""
+SHOWN = 8  # classes printed per model
 
 FLIPS = ("negative_flips", "positive_flips", "wrong_to_other_wrong", "btc", "agreement")
 
@@ -50,12 +49,9 @@ def pair_tables(
     ]
     for name, pair in pairs.items():
         summary = summaries[name]
-        parts.append(
-            Text(
-                f"\n{name}: p overall {_p(summary['p'])}; p <= {alpha:g} in {summary['significant']:,} of "
-                f"{summary['tested']:,} classes (BH: {summary['significant_bh']:,})"
-            )
-        )
+        significant = f"p <= {alpha:g} in {summary['significant']:,} of {summary['tested']:,} classes"
+        overall = f"p overall {_p(summary['p'])}; {significant} (BH: {summary['significant_bh']:,})"
+        parts.append(Text(f"\n{name}: {overall}"))
         rows = _changed_most(pair)
         if len(rows):
             parts += [Text(), _class_table(rows)]
@@ -75,27 +71,22 @@ def _overall_table(summaries: Mapping[str, Mapping[str, Any]], alpha: float, siz
     table.add_row("baseline", _text("accuracy_before", first), *blank, *_megabytes(sizes, "baseline"))
     for name, summary in summaries.items():
         flips = [_text(column_name, summary) for column_name in FLIPS]
-        table.add_row(
-            Text(name), _text("accuracy_after", summary), _change(summary, 2), *flips, *_megabytes(sizes, name)
-        )
+        accuracy = _text("accuracy_after", summary)
+        table.add_row(Text(name), accuracy, _change(summary, 2), *flips, *_megabytes(sizes, name))
     return table
 
 
 def _changed_most(pair: PairComparison) -> pd.DataFrame:
     """Return the classes with p < 1 that changed most: of smallest p, then of largest change."""
-    rows = pair.frame()
-    rows = rows[rows["p"] < 1]
-    rows = rows.assign(size=-rows["difference_pp"].abs())
+    rows = pair.frame().query("p < 1").assign(size=lambda changed: -changed["difference_pp"].abs())
     return rows.sort_values(["p", "size"], kind="stable").head(SHOWN)
 
 
 def _class_table(rows: pd.DataFrame) -> Table:
-    """Return one line per class."""
     table = _table("class", "images", "recall", "change, pp", "lost", "won", "p", "BH")
     for row in rows.to_dict("records"):
-        figures = [_text(name, row) for name in ("examples", "recall_before")]
-        flips = [_text(name, row) for name in ("lost", "won")]
-        table.add_row(Text(row["class"]), *figures, _change(row, 1), *flips, _p(row["p"]), _p(row["p_bh"]))
+        examples, recall, *flips = (_text(name, row) for name in ("examples", "recall_before", "lost", "won"))
+        table.add_row(Text(row["class"]), examples, recall, _change(row, 1), *flips, _p(row["p"]), _p(row["p_bh"]))
     return table
 
 

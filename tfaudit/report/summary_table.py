@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 
-import pandas as pd
 from markupsafe import Markup, escape
 from rich import box
 from rich.table import Table
@@ -26,11 +25,9 @@ def summary_columns(audit: Summary) -> dict[str, TextColumn]:
     frame = audit.frame()
     columns = dict(zip(NAMES, text_columns(frame, NAMES, "summary"), strict=True))
     p = columns["pies_p"]
-    cells = (
-        "<.001" if pd.notna(value) and value < 0.001 else cell
-        for value, cell in zip(frame["pies_p"], p.cells, strict=True)
-    )
-    return columns | {"pies_p": dataclasses.replace(p, cells=tuple(cells))}
+    tiny = frame["pies_p"].lt(0.001).fillna(False)
+    cells = tuple("<.001" if below else cell for below, cell in zip(tiny, p.cells, strict=True))
+    return columns | {"pies_p": dataclasses.replace(p, cells=cells)}
 
 
 def terminal_table(audit: Summary) -> Table:

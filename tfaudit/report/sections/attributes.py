@@ -8,8 +8,7 @@ from tfaudit.report.sections.section import ReportTable, Section, chart_per_vari
 
 __all__ = ["attributes_section"]
 
-LONG = 12
-"""Longer tables are folded."""
+LONG = 12  # longer tables are folded
 
 
 def attributes_section(study_audit: StudyAudit) -> Section | None:

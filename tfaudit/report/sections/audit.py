@@ -8,8 +8,7 @@ from tfaudit.report.sections.section import Figure, ReportTable, Section, notes_
 
 __all__ = ["audit_section"]
 
-ROWS = 40
-"""Longer tables are folded."""
+ROWS = 40  # longer tables are folded
 
 
 def audit_section(study_audit: StudyAudit, name: str) -> Section | None:

@@ -36,13 +36,11 @@ def distortion_section(study_audit: StudyAudit) -> Section | None:
     slopes = slope_frame(by_level, by=BY)
     intervals = slope_intervals(slopes, alpha=study_audit.data.alpha)
     titles = {level: study_audit.data.titles[key] for key, level in levels.items()}
+    questions = [crosstab(*question) for question in slope_questions(study_audit, slopes)]
     return Section.of_audit(
         "distortion",
         _figures(by_level, slopes, intervals),
-        (
-            _slope_table(by_level, intervals, titles),
-            *(crosstab(*question) for question in slope_questions(study_audit, slopes)),
-        ),
+        (_slope_table(by_level, intervals, titles), *questions),
         distortion_notes(study_audit, by_key),
     )
 
@@ -86,26 +84,18 @@ def _figures(
 ) -> tuple[Figure, ...]:
     one_method = len({method for method, _ in by_level}) == 1
     named = {(level if one_method else f"{method} {level}"): result for (method, level), result in by_level.items()}
-    spread = (
-        Figure("slopes", slope_chart(slopes, intervals), "A box and a dot per model for every variant.", "Slopes"),
-        Figure("slope-intervals", interval_chart(intervals), "Mean slope with its interval.", "Mean slopes"),
-    )
-    several = slopes.groupby([*BY]).size().max() > 1
-    return (
-        *(spread if several else ()),
-        Figure(
-            "accuracy-slope",
-            tradeoff_chart(level_table(slopes)),
-            "Mean accuracy and mean slope of every variant with standard errors.",
-            "Accuracy and slope",
-        ),
-        Figure(
-            "balances",
-            balance_chart(balance_frame(named), pooled_frame(named)),
-            "A point per class and member: normalised recall balance after against before.",
-            "Balances after and before",
-        ),
-    )
+    figures = []
+    if slopes.groupby([*BY]).size().max() > 1:
+        spread = "A box and a dot per model for every variant."
+        figures.append(Figure("slopes", slope_chart(slopes, intervals), spread, "Slopes"))
+        figures.append(
+            Figure("slope-intervals", interval_chart(intervals), "Mean slope with its interval.", "Mean slopes")
+        )
+    description = "Mean accuracy and mean slope of every variant with standard errors."
+    figures.append(Figure("accuracy-slope", tradeoff_chart(level_table(slopes)), description, "Accuracy and slope"))
+    description = "A point per class and member: normalised recall balance after against before."
+    chart = balance_chart(balance_frame(named), pooled_frame(named))
+    return (*figures, Figure("balances", chart, description, "Balances after and before"))
 
 
 def _slope_table(

@@ -17,6 +17,7 @@ def factors_section(study_audit: StudyAudit) -> Section | None:
     if not fits:
         return None
     least_squares, binomial = fits
+    diagnostics = least_squares.diagnostics_chart()
     tables = (("Least squares, changes of accuracy", least_squares), ("Binomial model, log-odds", binomial))
     return Section(
         "factors",
@@ -26,9 +27,7 @@ def factors_section(study_audit: StudyAudit) -> Section | None:
         "[P] 3.1 and D",
         (
             Figure("factors", least_squares.chart(), "Coefficients with confidence intervals.", "Least squares"),
-            Figure(
-                "factors-residuals", least_squares.diagnostics_chart(), "Fitted against observed, residuals.", "Fit"
-            ),
+            Figure("factors-residuals", diagnostics, "Fitted against observed, residuals.", "Fit"),
         ),
         tuple(ReportTable.of(title, fit.frame(), TERM, "factors", folded=True) for title, fit in tables),
         (*least_squares.notes, _goodness_of_fit(least_squares)),

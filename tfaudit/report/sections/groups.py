@@ -8,11 +8,8 @@ from tfaudit.report.sections.section import ReportTable, Section, chart_per_vari
 
 __all__ = ["groups_section"]
 
-HARDEST_HIT = 10
-"""Individuals in the table of those who lose most."""
-
-LONG = 12
-"""Longer tables are folded."""
+HARDEST_HIT = 10  # individuals in the table of those who lose most
+LONG = 12  # longer tables are folded
 
 CHANGE = ("examples", "accuracy_before", "accuracy_after", "difference_pp")
 
@@ -45,11 +42,6 @@ def _group_table(result: Groups, title: str) -> ReportTable:
 
 def _individuals_table(result: Groups, title: str) -> ReportTable:
     frame = result.individuals_frame().sort_values(["difference_pp", "examples"], kind="stable").head(HARDEST_HIT)
-    return ReportTable.of(
-        f"{title}: the {len(frame)} individuals who lose most, of {len(result.individuals):,}",
-        frame,
-        ("individual", "group", *CHANGE),
-        "individuals",
-        headings={"group": result.name},
-        folded=True,
-    )
+    title = f"{title}: the {len(frame)} individuals who lose most, of {len(result.individuals):,}"
+    names, headings = ("individual", "group", *CHANGE), {"group": result.name}
+    return ReportTable.of(title, frame, names, "individuals", headings=headings, folded=True)

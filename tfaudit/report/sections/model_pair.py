@@ -10,8 +10,7 @@ from tfaudit.report.sections.section import ReportTable, Section, chart_per_vari
 
 __all__ = ["model_pair_section"]
 
-CLASS_LIMIT = 40
-"""Rows of a variant's table: the changed classes of smallest p."""
+CLASS_LIMIT = 40  # rows of a variant's table: the changed classes of smallest p
 
 CLASS = ("class", "examples", "recall_before", "recall_after", "difference_pp", "low_pp", "high_pp", "lost", "won")
 OVERALL = ("title", "accuracy_before", "accuracy_after", "difference_pp", "low_pp", "high_pp", "p")

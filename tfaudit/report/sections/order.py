@@ -23,17 +23,11 @@ from tfaudit.report.sections.trends import trends_section
 __all__ = ["SECTIONS", "study_sections"]
 
 SECTIONS: Mapping[str, Callable[[StudyAudit], Section | None]] = {
-    "model_pair": model_pair_section,
-    "chance": chance_section,
-    "distortion": distortion_section,
-    "groups": groups_section,
-    "attributes": attributes_section,
-    "trends": trends_section,
-    "robustness": robustness_section,
-    "costs": costs_section,
-    "operating_points": operating_points_section,
-    "factors": factors_section,
-    "survey": survey_section,
+    make.__name__.removesuffix("_section"): make
+    for make in (
+        *(model_pair_section, chance_section, distortion_section, groups_section, attributes_section, trends_section),
+        *(robustness_section, costs_section, operating_points_section, factors_section, survey_section),
+    )
 }
 """By name of the audit. Each returns its section, or None where the study has no data for it."""
 
@@ -44,8 +38,7 @@ def study_sections(study_audit: StudyAudit) -> tuple[Section, ...]:
     Raises:
         InputError: damaged files, or groups or answers that do not fit the study.
     """
+    others = [name for name, audit in AUDITS.items() if audit.question and name not in SECTIONS]
     sections = [make(study_audit) for make in SECTIONS.values()]
-    sections += [
-        audit_section(study_audit, name) for name, audit in AUDITS.items() if audit.question and name not in SECTIONS
-    ]
+    sections += [audit_section(study_audit, name) for name in others]
     return tuple(section for section in sections if section is not None)

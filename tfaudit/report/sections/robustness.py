@@ -16,8 +16,7 @@ from tfaudit.report.sections.section import Figure, ReportTable, Section, crosst
 
 __all__ = ["robustness_levels", "robustness_notes", "robustness_section"]
 
-CELLS = 40
-"""Rows of the table of classes by corruption: those of smallest p."""
+CELLS = 40  # rows of the table of classes by corruption: those of smallest p
 
 CHANGE = ("accuracy_before", "accuracy_after", "difference_pp", "low_pp", "high_pp")
 EXCESS = ("excess_pp", "excess_low_pp", "excess_high_pp")
@@ -50,19 +49,11 @@ def robustness_levels(study_audit: StudyAudit) -> dict[str, Robustness]:
 
 def robustness_notes(study_audit: StudyAudit, results: Mapping[str, Robustness]) -> tuple[str, ...]:
     """Return the notes of these audits, and of planned evaluations that are missing."""
-    return (*_missing(study_audit), *_pairs(study_audit), *notes_of(results.values()))
+    return (*_design_notes(study_audit), *notes_of(results.values()))
 
 
-def _pairs(study_audit: StudyAudit) -> list[str]:
-    data = study_audit.data
-    paired = [data.titles[key] for key in data.corrupted_keys if data.is_paired(key)]
-    if not paired or len(data.members[BASELINE]) == 1:
-        return []
-    return [f"Members of {listed(paired)} are tested in pairs with the baseline's members that they are made from."]
-
-
-def _missing(study_audit: StudyAudit) -> Iterator[str]:
-    """Yield what the study plans and does not contain."""
+def _design_notes(study_audit: StudyAudit) -> Iterator[str]:
+    """Yield what the study plans and does not contain, and which variants are tested in pairs."""
     data = study_audit.data
     study, evaluated, conditions = data.study, data.corrupted_keys, data.conditions
     planned = data.compressed_keys if study.corrupted_variants is None else study.corrupted_variants
@@ -75,13 +66,14 @@ def _missing(study_audit: StudyAudit) -> Iterator[str]:
     expected = min(study.corrupted_members or study.population, study.population)
     for key in (BASELINE, *evaluated):
         counts = [len(data.evaluated_members(key, condition)) for condition in conditions]
-        members = len(data.members[key])
-        incomplete = sum(count < min(expected, members) for count in counts)
-        if incomplete:
-            title = data.titles[key]
+        members, title = len(data.members[key]), data.titles[key]
+        if incomplete := sum(count < min(expected, members) for count in counts):
             yield f"{title}: fewer than {expected} members under {incomplete} of {len(conditions)} conditions."
         elif min(counts) < members:
-            yield f"{data.titles[key]}: {min(counts)} of {members} members were evaluated."
+            yield f"{title}: {min(counts)} of {members} members were evaluated."
+    paired = [data.titles[key] for key in evaluated if data.is_paired(key)]
+    if paired and len(data.members[BASELINE]) > 1:
+        yield f"Members of {listed(paired)} are tested in pairs with the baseline's members that they are made from."
 
 
 def _figures(
@@ -89,31 +81,23 @@ def _figures(
 ) -> Iterator[Figure]:
     titles = study_audit.data.titles
     first = next(iter(results.values()))
+    changes = {title: result.changes() for title, result in titled.items()}
     for k in first.overall["k"]:
-        yield Figure(
-            f"robustness-relative-top{k}",
-            relative_change_chart({title: result.changes() for title, result in titled.items()}, k=k),
-            f"Change of top-{k} accuracy per corruption, relative to the baseline's, with intervals.",
-            f"Relative change, top-{k}",
-        )
+        description = f"Change of top-{k} accuracy per corruption, relative to the baseline's, with intervals."
+        chart = relative_change_chart(changes, k=k)
+        yield Figure(f"robustness-relative-top{k}", chart, description, f"Relative change, top-{k}")
     if (first.severities["severity"] > 0).any():
+        description = "Accuracy over severity, a panel per corruption, a line per variant."
         curves = {title: result.curves() for title, result in titled.items()}
-        yield Figure(
-            "robustness-severity",
-            severity_chart(curves, baseline=titles[BASELINE]),
-            "Accuracy over severity, a panel per corruption, a line per variant.",
-            "Accuracy over severity",
-        )
+        chart = severity_chart(curves, baseline=titles[BASELINE])
+        yield Figure("robustness-severity", chart, description, "Accuracy over severity")
     # All variants share one scale.
     reach = max(largest_change(result.classes, result.tested_change) for result in results.values())
+    description = "Change of recall by class and corruption; a dot where it is significant."
     for key, result in results.items():
         if result.classes["difference_pp"].notna().any():
-            yield Figure(
-                f"robustness-classes-{key}",
-                class_corruption_chart(result.classes, result.alpha, change=result.tested_change, reach=reach),
-                "Change of recall by class and corruption; a dot where it is significant.",
-                f"{titles[key]}: classes by corruption",
-            )
+            chart = class_corruption_chart(result.classes, result.alpha, change=result.tested_change, reach=reach)
+            yield Figure(f"robustness-classes-{key}", chart, description, f"{titles[key]}: classes by corruption")
 
 
 def _tables(study_audit: StudyAudit, titled: Mapping[str, Robustness]) -> Iterator[ReportTable]:

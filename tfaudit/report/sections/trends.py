@@ -37,11 +37,6 @@ def _figures(result: Trends, name: str, title: str, individuals: bool) -> list[F
 
 
 def _table(result: Trends, title: str) -> ReportTable:
-    return ReportTable.of(
-        f"{title}: slopes on {result.property}",
-        result.frame(),
-        ("group", "measure", "units", "slope", "slope_low", "slope_high", "p"),
-        "trends",
-        headings={"group": result.column},
-        folded=True,
-    )
+    title, headings = f"{title}: slopes on {result.property}", {"group": result.column}
+    names = ("group", "measure", "units", "slope", "slope_low", "slope_high", "p")
+    return ReportTable.of(title, result.frame(), names, "trends", headings=headings, folded=True)

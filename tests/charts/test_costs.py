@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from tfaudit.charts.sizes import size_chart
+from tfaudit.charts.costs import size_chart
 
 
 def table(**columns):

@@ -1,0 +1,75 @@
+"""Predictions of the members for the images of one class, and for one image."""
+
+from __future__ import annotations
+
+import altair as alt
+import pandas as pd
+
+from tfaudit.charts.style import AMBER, BLUE, GREEN, GREY, WIDTH, WRONG, Drawing, before_after, categories, row_axis
+
+__all__ = ["OTHERS", "class_recall_chart", "confusion_chart", "votes_chart"]
+
+OTHERS = "other predictions"
+
+
+def class_recall_chart(recalls: pd.DataFrame) -> Drawing:
+    """Draw one line per variant, one dot per member, a bar at the mean; a dashed line at the mean of the first variant.
+
+    Args:
+        recalls: rows of `title`, `member` and `recall`, a share; the baseline's first. Titles are distinct.
+    """
+    measured = recalls.dropna(subset=["recall"]).assign(percent=lambda rows: 100 * rows["recall"])
+    titles = measured["title"].drop_duplicates()
+    y = row_axis(titles, limit=150)
+    x = alt.X("percent:Q", title="recall, %", scale=alt.Scale(zero=False, nice=True), axis=alt.Axis(tickCount=5))
+    tooltip = ["title", "member", alt.Tooltip("percent:Q", title="recall, %", format=".2f")]
+    base = alt.Chart(measured, width=WIDTH, height=alt.Step(24))
+    first = base.transform_filter(alt.datum.title == titles.iloc[0] if len(titles) else "false")
+    level = first.mark_rule(color=GREY, strokeDash=[4, 4], strokeWidth=1.5).encode(x=x.aggregate("mean"))
+    dots = base.mark_circle(size=45, opacity=0.6, color=BLUE).encode(x=x, y=y, tooltip=tooltip)
+    means = base.mark_tick(color=AMBER, thickness=3, size=18).encode(x=x.aggregate("mean"), y=y)
+    return alt.layer(level, dots, means)
+
+
+def confusion_chart(predictions: pd.DataFrame) -> Drawing:
+    """Draw two bars per predicted class, in the order of the rows.
+
+    Args:
+        predictions: rows of `name`, the predicted class, distinct; `before` and `after`, its shares of all predictions.
+    """
+    long = predictions.melt("name", ["before", "after"], var_name="when", value_name="share")
+    long["percent"] = 100 * long["share"]
+    bars = alt.Chart(long, width=WIDTH, height=alt.Step(11, **{"for": "offset"})).mark_bar()
+    return bars.encode(
+        x=alt.X("percent:Q", title="predictions, %", axis=alt.Axis(tickCount=5)),
+        y=row_axis(predictions["name"], limit=150),
+        yOffset=alt.YOffset("when:N", sort=["before", "after"]),
+        color=before_after("when"),
+        tooltip=["name", "when", alt.Tooltip("percent:Q", title="predictions, %", format=".2f")],
+    )
+
+
+def votes_chart(votes: pd.DataFrame, truth: str) -> Drawing:
+    """Draw one line per variant, divided by the shares of the predictions; the true class is green.
+
+    The five wrong predictions with most votes over all variants have colours, the others are grey.
+
+    Args:
+        votes: rows of `title`, `name` (the predicted class) and `share`; titles are distinct.
+        truth: name of the true class.
+    """
+    wrong = votes[votes["name"] != truth].groupby("name")["share"].sum().sort_values(ascending=False, kind="stable")
+    named = [truth, *wrong.index[: len(WRONG)]]
+    shown = votes.assign(prediction=votes["name"].where(votes["name"].isin(named), OTHERS))
+    summed = shown.groupby(["title", "prediction"], as_index=False, sort=False)["share"].sum()
+    predictions = [*named, *[OTHERS] * (len(wrong) > len(WRONG))]
+    summed = summed.assign(order=summed["prediction"].map(predictions.index), percent=100 * summed["share"])
+    colours = [GREEN, *WRONG[: len(named) - 1], GREY][: len(predictions)]
+    bars = alt.Chart(summed, width=WIDTH, height=alt.Step(22)).mark_bar(height=15)
+    return bars.encode(
+        x=alt.X("percent:Q", title="votes, %", scale=alt.Scale(domain=[0, 100]), axis=alt.Axis(tickCount=5)),
+        y=row_axis(votes["title"].drop_duplicates(), limit=150),
+        color=categories("prediction", predictions, colours, columns=2, labelLimit=130),
+        order="order:Q",
+        tooltip=["title", "prediction", alt.Tooltip("percent:Q", title="votes, %", format=".0f")],
+    )
