@@ -58,8 +58,7 @@ class ClassAudit(keras.callbacks.Callback):
     def __init__(self, validation: Any, *, baseline: Any = None, batch_size: int = 256) -> None:
         super().__init__()
         require(batch_size >= 1, "batch_size", batch_size, "1 or more")
-        self._batch_size = batch_size
-        self._validation = _reiterable(validation)
+        self._batch_size, self._validation = batch_size, _reiterable(validation)
         self._labels = _joined([labels for _, labels in self._batches()])
         self._class_names = getattr(validation, "class_names", None)
         self._baseline = None if baseline is None else self._classes_of(baseline)
@@ -80,8 +79,7 @@ class ClassAudit(keras.callbacks.Callback):
     def history_frame(self) -> pd.DataFrame:
         """Return the recall of every class after every epoch of the latest `fit`.
 
-        Returns:
-            Columns `epoch`, `class`, `class_name`, `recall` (NaN for a class without examples), `support`.
+        Columns: `epoch`, `class`, `class_name`, `recall` (NaN for a class without examples), `support`.
         """
         columns = ["epoch", "class", "class_name", "recall", "support"]
         return pd.concat(self._history, ignore_index=True) if self._history else pd.DataFrame(columns=columns)
@@ -89,19 +87,15 @@ class ClassAudit(keras.callbacks.Callback):
     def _class_table(self, epoch: int, predicted: np.ndarray) -> pd.DataFrame:
         names = self._class_names or [str(c) for c in range(int(self._labels.max()) + 1)]
         recall, support = class_recall(self._labels, predicted, len(names))
-        classes = np.arange(len(names))
-        return pd.DataFrame(
-            {"epoch": epoch, "class": classes, "class_name": list(names), "recall": recall, "support": support}
-        )
+        table = {"epoch": epoch, "class": np.arange(len(names)), "class_name": list(names)}
+        return pd.DataFrame({**table, "recall": recall, "support": support})
 
     def _batches(self) -> Iterator[tuple[Any, np.ndarray]]:
-        if isinstance(self._validation, tuple):
-            images, labels = self._validation
-            for i in range(0, len(images), self._batch_size):
-                yield images[i : i + self._batch_size], _class_indices(labels[i : i + self._batch_size])
-            return
-        has_batches = hasattr(self._validation, "batches")
-        for batch in self._validation.batches(self._batch_size) if has_batches else self._validation:
+        data, size = self._validation, self._batch_size
+        if isinstance(data, tuple):
+            images, labels = data
+            data = ((images[i : i + size], labels[i : i + size]) for i in range(0, len(images), size))
+        for batch in data.batches(size) if hasattr(data, "batches") else data:
             if not isinstance(batch, tuple) or len(batch) < 2:
                 raise InputError("validation", "a batch without labels", "batches of (images, labels)")
             yield batch[0], _class_indices(np.asarray(batch[1]))
@@ -125,17 +119,14 @@ class ClassAudit(keras.callbacks.Callback):
             return self._predict(baseline)
         if isinstance(baseline, Predictions):
             if not np.array_equal(baseline.labels, self._labels):
-                raise InputError(
-                    "baseline", "other labels than those of validation", "the same examples as in validation"
-                )
+                got = "other labels than those of validation"
+                raise InputError("baseline", got, "the same examples as in validation")
             return baseline.modal()
         classes = np.asarray(baseline)
         if classes.dtype.kind not in "iu" or classes.shape != self._labels.shape:
-            raise InputError(
-                "baseline",
-                f"{type(baseline).__name__} of type {classes.dtype} and shape {classes.shape}",
-                f"a Keras model, a flatbuffer, a path, Predictions or integer classes of shape {self._labels.shape}",
-            )
+            got = f"{type(baseline).__name__} of type {classes.dtype} and shape {classes.shape}"
+            expected = "a Keras model, a flatbuffer, a path, Predictions or integer classes of shape"
+            raise InputError("baseline", got, f"{expected} {self._labels.shape}")
         return classes
 
 
@@ -150,11 +141,8 @@ def _reiterable(validation: Any) -> Any:
         return images, labels
     if hasattr(validation, "batches") or (hasattr(validation, "__iter__") and not hasattr(validation, "__next__")):
         return validation
-    raise InputError(
-        "validation",
-        type(validation).__name__,
-        "(images, labels), a tf.data.Dataset of batches of them or a tfaudit data set, readable every epoch",
-    )
+    expected = "(images, labels), a tf.data.Dataset of batches of them or a tfaudit data set, readable every epoch"
+    raise InputError("validation", type(validation).__name__, expected)
 
 
 def _class_indices(labels: np.ndarray) -> np.ndarray:
@@ -162,11 +150,8 @@ def _class_indices(labels: np.ndarray) -> np.ndarray:
     if labels.ndim == 2:
         labels = labels.argmax(axis=1) if labels.shape[1] > 1 else labels[:, 0]
     if labels.ndim != 1 or not np.array_equal(labels, labels.astype(np.int64)) or labels.min(initial=0) < 0:
-        raise InputError(
-            "validation",
-            f"labels of type {labels.dtype} and shape {labels.shape}",
-            "classes 0, 1, ... of shape (N,) or one-hot (N, C)",
-        )
+        got = f"labels of type {labels.dtype} and shape {labels.shape}"
+        raise InputError("validation", got, "classes 0, 1, ... of shape (N,) or one-hot (N, C)")
     return labels.astype(np.int64)
 
 

@@ -9,6 +9,7 @@ import tempfile
 import threading
 import warnings
 from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
 
 __all__ = ["captured_output", "quiet_tfds", "start_tensorflow"]
 
@@ -33,11 +34,7 @@ def captured_output() -> Iterator[io.StringIO]:
     with _ONE_AT_A_TIME, tempfile.TemporaryFile() as file:
         originals = _redirect_descriptors(file.fileno())
         try:
-            with (
-                contextlib.redirect_stdout(output),
-                contextlib.redirect_stderr(output),
-                warnings.catch_warnings(record=True) as caught,
-            ):
+            with redirect_stdout(output), redirect_stderr(output), warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 yield output
         finally:
@@ -62,10 +59,8 @@ def _redirect_descriptors(target: int) -> dict[int, int]:
 
 
 def start_tensorflow() -> None:
-    """Import TensorFlow and start its devices without its messages; do nothing if it is imported already.
-
-    Its C++ parts write to descriptor 2 before they read any setting.
-    """
+    """Import TensorFlow and start its devices without its messages; do nothing if it is imported already."""
+    # Its C++ parts write to descriptor 2 before they read any setting.
     if "tensorflow" not in sys.modules:
         with captured_output():
             import tensorflow as tf
@@ -84,7 +79,7 @@ def quiet_tfds() -> Iterator[None]:
     try:
         for logger in loggers:
             logger.setLevel(logging.ERROR)
-        with contextlib.redirect_stdout(io.StringIO()):
+        with redirect_stdout(io.StringIO()):
             yield
     finally:
         for logger, level in zip(loggers, levels, strict=True):

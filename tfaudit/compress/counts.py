@@ -21,8 +21,8 @@ class Counts:
     """Weights, zeros and floating-point operations of a model.
 
     Attributes:
-        parameters: all weights, including BatchNorm's averages. A flatbuffer has fewer, since BatchNorm is folded into
-            its kernels and biases that are zero are dropped.
+        parameters: all weights, including BatchNorm's averages. A flatbuffer has fewer: BatchNorm is folded into its
+            kernels, and biases that are zero are dropped.
         prunable: weights in kernels.
         zeros: zeros among the prunable weights; in an integer kernel, also those due to rounding.
         flops: operations for one image, 2 per multiply-accumulate of a convolution or matrix product; NaN if unknown.
@@ -91,18 +91,14 @@ def _of_flatbuffer(content: bytes) -> Counts:
     figures = _figures(contents.operations)
     figures["notes"] += contents.notes
     if contents.sparse:
-        figures["notes"] += (
-            f"{len(contents.sparse)} kernels are stored without their zeros; LiteRT puts the zeros back when it loads "
-            "the file, so it is smaller, not faster",
-        )
+        note = "kernels are stored without their zeros; LiteRT puts the zeros back when it loads the file, so it is "
+        figures["notes"] += (f"{len(contents.sparse)} {note}smaller, not faster",)
     return Counts(contents.parameters, contents.prunable, contents.zeros, **figures)
 
 
 def _figures(operations: Operations) -> dict[str, Any]:
-    uncounted = operations.uncounted
-    unknown = bool(uncounted) and not operations.counted
-    return {
-        "flops": float("nan") if unknown else operations.flops,
-        "effective_flops": float("nan") if unknown else operations.effective_flops,
-        "notes": (f"FLOPs are a lower bound: they leave out {', '.join(uncounted)}",) if uncounted else (),
-    }
+    left_out = ", ".join(operations.uncounted)
+    notes = (f"FLOPs are a lower bound: they leave out {left_out}",) if left_out else ()
+    if left_out and not operations.counted:
+        return {"flops": float("nan"), "effective_flops": float("nan"), "notes": notes}
+    return {"flops": operations.flops, "effective_flops": operations.effective_flops, "notes": notes}

@@ -21,15 +21,13 @@ def as_input(images: np.ndarray, shape: tuple[int | None, ...], dtype: np.dtype)
     Args:
         images: `(N, H, W, C)`, or of another rank if the model's input has it.
         shape: the model's input shape without the batch; None for an open side.
-        dtype: the model's input type. uint8 pixels become floats of the same value; floats never become integers.
+        dtype: its type. uint8 pixels become floats of the same value; floats never become integers.
 
     Raises:
         InputError: the shape does not fit, or the conversion would change values.
     """
-    fits = images.ndim == len(shape) + 1 and all(
-        side in (None, size) for side, size in zip(shape, images.shape[1:], strict=True)
-    )
-    if not fits:
+    sides = zip(shape, images.shape[1:], strict=False)
+    if images.ndim != len(shape) + 1 or any(side not in (None, size) for side, size in sides):
         want = ", ".join("any" if side is None else str(side) for side in shape)
         raise InputError("images", f"shape {images.shape}", f"(N, {want}), as the model takes them")
     if not np.can_cast(images.dtype, dtype, "same_kind"):

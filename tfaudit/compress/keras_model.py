@@ -19,44 +19,26 @@ _TRACED: weakref.WeakKeyDictionary[keras.Model, tuple[list, dict[tuple, Callable
 
 
 def require_keras_model(model: object, expected: str = "a Keras 3 model") -> keras.Model:
-    """Return the model itself if it is a Keras 3 model with variables.
-
-    Args:
-        model: any object.
-        expected: what the error says is allowed.
-
-    Raises:
-        InputError: it is not.
-    """
+    """Return the model itself, or raise an `InputError` unless it is a Keras 3 model with variables."""
     if not isinstance(model, keras.Model):
         if any(base.__module__.partition(".")[0] == "tf_keras" for base in type(model).__mro__):
-            raise InputError(
-                "model",
-                "a tf_keras (Keras 2) model",
-                f"{expected}; prune others with TF-MOT's own prune_low_magnitude and audit their scores with "
-                "tfaudit.Predictions.from_scores(labels, scores)",
-            )
+            expected += "; prune others with TF-MOT's own prune_low_magnitude and audit their scores with "
+            expected += "tfaudit.Predictions.from_scores(labels, scores)"
+            raise InputError("model", "a tf_keras (Keras 2) model", expected)
         raise InputError("model", type(model).__name__, expected)
     if not model.built:
-        raise InputError(
-            "model",
-            f"{model.name!r}, which has no variables yet",
-            "a built model: call model.build(...), or call it once",
-        )
+        got = f"{model.name!r}, which has no variables yet"
+        raise InputError("model", got, "a built model: call model.build(...), or call it once")
     return model
 
 
 def check_model(model: Any) -> keras.Model:
-    """Return the model itself if it is a built Keras 3 model with one input and one output.
-
-    Raises:
-        InputError: it is not.
-    """
+    """Return the model itself, or raise an `InputError` unless it is built and has one input and one output."""
     model = require_keras_model(model, "a Keras 3 model, flatbuffer bytes or a path")
     if not all(layer.built for layer in model.layers):
         raise InputError("model", f"{model.name!r} with layers that are not built", "a built model: call it once")
-    inputs, outputs = getattr(model, "inputs", None), getattr(model, "outputs", None)
-    for name, tensors in (("input", inputs), ("output", outputs)):
+    for name in ("input", "output"):
+        tensors = getattr(model, f"{name}s", None)
         if tensors is not None and len(tensors) != 1:
             raise InputError("model", f"{model.name!r} with {len(tensors)} {name}s", "one")
     return model
@@ -73,8 +55,7 @@ class KerasForward:
     Attributes:
         gives_probabilities: whether the model ends in softmax or sigmoid; None if its last operation does not show it.
         batch: the fixed batch size of the model, or None.
-        image_shape: shape of one image; None for an open side.
-        example_shape: shape of an image that the model accepts.
+        image_shape: shape of one image, None for an open side; in `example_shape` 64 stands for an open side.
         dtype: type of the input.
     """
 
@@ -98,11 +79,8 @@ class KerasForward:
 
 
 def _traced(model: keras.Model, batch: int | None, images: np.ndarray) -> Callable:
-    parts = [
-        part
-        for layer in model._flatten_layers(include_self=False)
-        for part in (layer, getattr(layer, "activation", None), layer.dtype_policy)
-    ]
+    inner = model._flatten_layers(include_self=False)
+    parts = [part for layer in inner for part in (layer, getattr(layer, "activation", None), layer.dtype_policy)]
     traced, functions = _TRACED.get(model, ([], {}))
     if len(traced) != len(parts) or any(a is not b for a, b in zip(traced, parts, strict=True)):
         functions = {}

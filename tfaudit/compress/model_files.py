@@ -20,11 +20,8 @@ SUFFIXES = (".keras", ".tflite")
 def open_model(model: keras.Model | bytes | str | Path) -> keras.Model | bytes:
     """Return a flatbuffer as bytes, or a Keras model that was checked. A flatbuffer needs no TensorFlow.
 
-    Args:
-        model: a Keras 3 model, the bytes of a flatbuffer, or the path of a `.keras` or `.tflite` file.
-
     Raises:
-        InputError: none of these, or a file that is missing or cannot be read.
+        InputError: neither of these, nor the path of a `.keras` or `.tflite` file that can be read.
 
     Example:
         >>> open_model("model.h5")
@@ -40,11 +37,7 @@ def open_model(model: keras.Model | bytes | str | Path) -> keras.Model | bytes:
 
 
 def read_model(path: Path) -> keras.Model | bytes:
-    """Return the Keras model in a `.keras` file, not compiled, or the bytes of a `.tflite` file.
-
-    Raises:
-        InputError: another suffix, no such file, or one that Keras cannot load.
-    """
+    """Return the bytes of a `.tflite` file; of others, what `load_keras` returns or raises."""
     if path.suffix == ".keras":
         return load_keras(path)
     _require_file(path, *SUFFIXES)
@@ -75,11 +68,7 @@ def _require_file(path: Path, *suffixes: str) -> None:
 
 
 def image_shape(model: keras.Model | bytes) -> tuple[int | None, ...]:
-    """Return the `(H, W, channels)` of the images that an opened model takes; None for an open side.
-
-    Raises:
-        InputError: not a model with one input and one output.
-    """
+    """Return the `(H, W, channels)` of the images that a model from `open_model` takes; None for an open side."""
     if isinstance(model, bytes):
         from tfaudit.compress.litert.flatbuffer import Flatbuffer
 

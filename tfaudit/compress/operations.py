@@ -32,11 +32,9 @@ class Operation:
 
 @dataclass(frozen=True)
 class Operations:
-    """All convolutions and matrix products of a model.
+    """Convolutions and matrix products of a model in the order of execution.
 
-    Attributes:
-        counted: one entry per operation, in the order of execution.
-        uncounted: names of operations that multiply an unknown number of times, such as a recurrent layer's loop.
+    `uncounted` names the operations that multiply an unknown number of times, such as a recurrent layer's loop.
     """
 
     counted: tuple[Operation, ...]
@@ -54,7 +52,7 @@ class Operations:
 
 
 def keras_operations(model: Any) -> Operations:
-    """Count the convolutions and matrix products of one inference pass, in the graph that Keras traces.
+    """Count the convolutions and matrix products of an inference pass for one image, in the graph that Keras traces.
 
     Every weight of a kernel is used equally often, so zeros save their share: a kernel of n weights, m of them nonzero,
     with M multiply-accumulates needs M m / n of them. Products of activations, as in attention, count too. Elementwise
@@ -62,9 +60,6 @@ def keras_operations(model: Any) -> Operations:
 
     Args:
         model: a built Keras 3 model with one input and one output. An open side of the input counts as 64 pixels.
-
-    Returns:
-        The operations for one image.
 
     Raises:
         InputError: not such a model.
@@ -89,18 +84,15 @@ def keras_operations(model: Any) -> Operations:
         elif variable is None:
             counted.append(Operation(name, macs // batch, macs // batch))
         else:
-            kernel = variable.numpy()
-            nonzero = float(np.count_nonzero(kernel) / max(kernel.size, 1))
+            nonzero = float(np.count_nonzero(variable.numpy()) / max(math.prod(variable.shape), 1))
             counted.append(Operation(variable.path, macs // batch, round(macs // batch * nonzero)))
     return Operations(tuple(counted), tuple(uncounted))
 
 
 def _walk(graph: Any, sources: dict[int, Any]) -> Iterator[tuple[str, int | None, Any]]:
-    """Yield name, multiply-accumulates (None: unknown) and kernel of each operation.
+    """Yield name, multiply-accumulates (None: unknown) and kernel of each operation in a TensorFlow graph.
 
-    Args:
-        graph: a graph of TensorFlow.
-        sources: the variables of the model, by id of the placeholder that stands for them.
+    `sources` has the variables of the model, by id of the placeholder that stands for them.
     """
     for operation in graph.get_operations():
         if operation.type in _MACS:
@@ -111,10 +103,8 @@ def _walk(graph: Any, sources: dict[int, Any]) -> Iterator[tuple[str, int | None
             yield operation.name, macs, next(iter(kernels), None)
         elif operation.type in ("PartitionedCall", "StatefulPartitionedCall"):  # grouped convolutions are compiled
             inner = graph._get_function(operation.get_attr("f").name).graph
-            inside = {
-                id(placeholder): _variable(tensor, sources)
-                for placeholder, tensor in zip(inner.inputs, operation.inputs, strict=True)
-            }
+            pairs = zip(inner.inputs, operation.inputs, strict=True)
+            inside = {id(placeholder): _variable(tensor, sources) for placeholder, tensor in pairs}
             yield from ((f"{operation.name}/{name}", *rest) for name, *rest in _walk(inner, inside))
         elif any(attribute.type == "func" for attribute in operation.op_def.attr):
             yield operation.name, None, None
@@ -135,7 +125,6 @@ def _size(tensor: Any) -> int:
 
 
 def _kernel_size(operation: Any, end: int) -> int:
-    """Return the product of the sides of the kernel before `end`."""
     return math.prod(operation.inputs[1].shape.as_list()[:end])
 
 
@@ -155,7 +144,7 @@ def _einsum(operation: Any) -> int:
     for labels, tensor in zip(equation.partition("->")[0].split(","), operation.inputs, strict=True):
         shape = tensor.shape.as_list()
         hidden = len(shape) - len(labels.replace("...", ""))
-        labels = labels.replace("...", "".join(f"{position}" for position in range(hidden)))
+        labels = labels.replace("...", "".join(map(str, range(hidden))))
         for label, side in zip(labels, shape, strict=True):
             sides[label] = max(sides.get(label, 1), side)
     return math.prod(sides.values())

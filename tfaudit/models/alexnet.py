@@ -30,21 +30,12 @@ def alexnet(images: keras.KerasTensor, *, small: bool = False, width: float = 1.
         padding = "same"
         if stride > 1:  # places strided kernels as PyTorch does
             x, padding = layers.ZeroPadding2D(1 if small else 2, name=f"conv{i}_pad")(x), "valid"
-        x = layers.Conv2D(
-            scaled_width(filters, width),
-            kernel,
-            stride,
-            padding,
-            activation="relu",
-            kernel_initializer="he_normal",
-            name=f"conv{i}",
-        )(x)
+        settings = {"activation": "relu", "kernel_initializer": "he_normal", "name": f"conv{i}"}
+        x = layers.Conv2D(scaled_width(filters, width), kernel, stride, padding, **settings)(x)
         if i in (1, 2, 5):
             x = layers.MaxPooling2D(2 if small else 3, 2, name=f"pool{i}")(x)
     x = layers.Flatten(name="flatten")(x)
     for i in (1, 2):
         x = layers.Dropout(0.5, name=f"dropout{i}")(x)
-        x = layers.Dense(
-            scaled_width(UNITS, width), activation="relu", kernel_initializer="he_normal", name=f"dense{i}"
-        )(x)
+        x = layers.Dense(scaled_width(UNITS, width), "relu", kernel_initializer="he_normal", name=f"dense{i}")(x)
     return x

@@ -9,11 +9,7 @@ __all__ = ["batch_norm", "convolution", "scaled_width"]
 
 
 def scaled_width(units: int, width: float) -> int:
-    """Return the filters or units of a layer at a multiple of the published width; at least 1.
-
-    Args:
-        units: published number of filters or units.
-        width: multiple; 1.0 as published, less for trials.
+    """Return the filters or units of a layer at a multiple of the published ones, less than 1.0 for trials; at least 1.
 
     Raises:
         InputError: `width` is not positive.

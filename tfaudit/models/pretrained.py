@@ -25,17 +25,14 @@ PREPROCESSING: dict[str, tuple[Any, Any] | None] = {
     "unit": (1 / 255, 0.0),
     "tf": (1 / 127.5, -1.0),
     "caffe": (1.0, [-mean for mean in CAFFE_MEANS]),
-    "torch": (
-        [1 / deviation for deviation in DEVIATIONS],
-        [-mean / deviation for mean, deviation in zip(MEANS, DEVIATIONS, strict=True)],
-    ),
+    "torch": ([1 / std for std in DEVIATIONS], [-mean / std for mean, std in zip(MEANS, DEVIATIONS, strict=True)]),
 }
 """Scale and offset of pixels by name; all but "none" and "unit" as `keras.applications.imagenet_utils`. "caffe" also
 reverses the channels."""
 
 
 def load_pretrained(path: str | Path, input_shape: Sequence[int | None], preprocess: str = "none") -> keras.Model:
-    """Load a `.keras` file and prepend its preprocessing: pixels 0..255 in, the outputs of the file out.
+    """Load a `.keras` file as a functional model with its preprocessing: pixels 0..255 in, the file's outputs out.
 
     Args:
         path: path of the file.
@@ -43,22 +40,17 @@ def load_pretrained(path: str | Path, input_shape: Sequence[int | None], preproc
         preprocess: preprocessing of the model's training: "none" (it rescales its inputs), "unit" (to [0, 1]), or "tf"
             (to [-1, 1]), "caffe" (BGR, means subtracted) and "torch" as in `keras.applications`.
 
-    Returns:
-        A functional model with the name of the file's, and its layers inside.
-
     Raises:
         InputError: no such file, one that cannot be loaded or takes other images, or an unknown preprocessing.
     """
     import keras
 
-    place = Path(path).expanduser()
     require(preprocess in PREPROCESSING, "preprocess", preprocess, ", ".join(PREPROCESSING))
-    inner = load_keras(place)
+    inner = load_keras(place := Path(path).expanduser())
     shape = inner.input_shape[1:]
     if len(shape) != 3 or any(side not in (None, size) for side, size in zip(shape, input_shape, strict=True)):
-        raise InputError(
-            "model", f"{place}, which takes images {shape}", f"{tuple(input_shape)}, those of the data set"
-        )
+        expected = f"{tuple(input_shape)}, those of the data set"
+        raise InputError("model", f"{place}, which takes images {shape}", expected)
     images = scaled = keras.Input(tuple(input_shape), name="images")
     if preprocess == "caffe":  # Slices and a concatenation can be quantized; TensorFlow Lite has no integer reversal.
         scaled = keras.layers.Concatenate(name="bgr")([images[..., 2:3], images[..., 1:2], images[..., 0:1]])

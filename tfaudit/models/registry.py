@@ -23,16 +23,10 @@ __all__ = ["build_model", "model_names"]
 
 @dataclass(frozen=True)
 class Architecture:
-    """Network between the normalised images and the logits.
-
-    Attributes:
-        body: function from normalised images `(B, H, W, C)` to features `(B, F)`; its keywords are the options, among
-            them `width`, a multiple of the published filters and units, for trials.
-        smallest: smallest height and width of the images, in pixels.
-    """
+    """Function from normalised images `(B, H, W, C)` to features `(B, F)`, whose keywords are the options."""
 
     body: Callable[..., keras.KerasTensor]
-    smallest: int
+    smallest: int  # height and width of the images, in pixels
 
 
 ARCHITECTURES = {
@@ -70,10 +64,10 @@ def build_model(
     std: float | Sequence[float] | np.ndarray = 255.0,
     **options: Any,
 ) -> keras.Model:
-    """Build an untrained model with its preprocessing: float pixels 0..255 in, float32 logits out.
+    """Build an untrained functional model with its preprocessing: float pixels 0..255 in, float32 logits out.
 
-    Its first layer computes `(pixel - mean) / std`, so the saved model and the flatbuffer need no preprocessing. Keras'
-    global seed (`keras.utils.set_random_seed`) determines the weights.
+    Its first layer computes `(pixel - mean) / std`, so the saved model and the flatbuffer need no preprocessing. Its
+    last is `logits`. Keras' global seed (`keras.utils.set_random_seed`) determines the weights.
 
     Args:
         name: one of `model_names()`.
@@ -82,10 +76,7 @@ def build_model(
         mean: mean of the pixels in 0..255, one for all channels or `(C,)`; `Dataset.moments` computes it.
         std: standard deviation of the pixels, likewise, positive.
         **options: keywords of the architecture, such as `filters` of `digits_convnet`, and `width`, a multiple of the
-            published filters and units.
-
-    Returns:
-        A functional Keras 3 model; its last layer is `logits`.
+            published filters and units, for trials.
 
     Raises:
         InputError: an unknown name or option, images that are too small, or moments that do not fit.
@@ -121,15 +112,11 @@ def _checked_shape(name: str, input_shape: Sequence[int | None], smallest: int) 
     return height, width, channels
 
 
-def _rescaling(mean: Any, std: Any, channels: int) -> tuple[Any, Any]:
+def _rescaling(mean: Any, std: Any, channels: int) -> tuple[Any, ...]:
     """Return scale and offset of the first layer, numbers or lists of `channels`, as JSON stores them."""
     means, stds = np.atleast_1d(np.asarray(mean, float)), np.atleast_1d(np.asarray(std, float))
     for argument, values in (("mean", means), ("std", stds)):
         valid = values.shape in ((1,), (channels,)) and bool(np.isfinite(values).all())
         require(valid, argument, values.tolist(), f"one finite number or {channels}")
     require(bool((stds > 0).all()), "std", stds.tolist(), "positive numbers; 0 is that of a constant channel")
-    scale, offset = 1 / stds, -means / stds
-    return (
-        scale.item() if scale.size == 1 else scale.tolist(),
-        offset.item() if offset.size == 1 else offset.tolist(),
-    )
+    return tuple(values.item() if values.size == 1 else values.tolist() for values in (1 / stds, -means / stds))

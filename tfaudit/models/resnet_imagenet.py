@@ -37,12 +37,7 @@ def resnet50(
     """Build ResNet-50 ([F] for ImageNet): four stages of 3, 4, 6 and 3 bottleneck blocks.
 
     As in the released code of [F]: strides in the 3x3 convolution, no biases. 25,557,032 trainable parameters for 1,000
-    classes, as in torchvision.
-
-    Args:
-        images: normalised images `(B, H, W, C)`.
-        width: multiple of the published filters.
-        blocks: number of blocks of each stage; 3, 4, 23, 3 for ResNet-101.
+    classes, as in torchvision. Arguments are as in `resnet18`; ResNet-101 has 3, 4, 23 and 3 blocks.
     """
     return _stages(images, _bottleneck_block, blocks, False, width)
 
@@ -74,10 +69,7 @@ def _bottleneck_block(x: keras.KerasTensor, filters: int, stride: int, name: str
 
 
 def _add(x: keras.KerasTensor, y: keras.KerasTensor, stride: int, name: str, relu: str) -> keras.KerasTensor:
-    """Add the shortcut, with a projection if the shapes differ.
-
-    The last BatchNorm of a block starts with gamma 0, so each block starts as its shortcut.
-    """
+    """Add the shortcut, projected if the shapes differ. As `y` starts with gamma 0, a block starts as its shortcut."""
     if stride > 1 or x.shape[-1] != y.shape[-1]:
         x = _conv_bn(x, y.shape[-1], 1, stride, name=f"{name}_shortcut")
     return layers.ReLU(name=f"{name}_{relu}")(layers.Add(name=f"{name}_add")([x, y]))

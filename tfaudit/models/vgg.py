@@ -25,19 +25,11 @@ def vgg11(images: keras.KerasTensor, *, width: float = 1.0) -> keras.KerasTensor
     for stage, widths in enumerate(STAGES, start=1):
         for filters in widths:
             number += 1
-            x = layers.Conv2D(
-                scaled_width(filters, width),
-                3,
-                padding="same",
-                activation="relu",
-                kernel_initializer="he_normal",
-                name=f"conv{number}",
-            )(x)
+            settings = {"activation": "relu", "kernel_initializer": "he_normal", "name": f"conv{number}"}
+            x = layers.Conv2D(scaled_width(filters, width), 3, padding="same", **settings)(x)
         x = layers.MaxPooling2D(2, padding="same", name=f"pool{stage}")(x)
     x = layers.Flatten(name="flatten")(x)
     for i in (1, 2):
-        x = layers.Dense(
-            scaled_width(UNITS, width), activation="relu", kernel_initializer="he_normal", name=f"dense{i}"
-        )(x)
+        x = layers.Dense(scaled_width(UNITS, width), "relu", kernel_initializer="he_normal", name=f"dense{i}")(x)
         x = layers.Dropout(0.5, name=f"dropout{i}")(x)
     return x

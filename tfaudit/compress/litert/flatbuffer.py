@@ -21,10 +21,6 @@ class Flatbuffer:
 
     Integer inputs and outputs are converted with their scale and zero point.
 
-    Args:
-        content: the flatbuffer.
-        threads: number of threads of the interpreter.
-
     Attributes:
         gives_probabilities: whether it ends in softmax or sigmoid; None if its last operator does not show it.
         batch: its fixed batch size, or None if it can be resized.
@@ -48,10 +44,8 @@ class Flatbuffer:
             if len(tensors) != 1:
                 raise InputError("model", f"a flatbuffer with {len(tensors)} {name}s", "one")
         self._input, self._output = inputs[0], outputs[0]
-        # Old converters write no signature; the shape is then fixed.
-        signature = self._input["shape_signature"]
-        signature = signature if len(signature) else self._input["shape"]
-        sides = [None if side < 0 else int(side) for side in signature]
+        signature = self._input["shape_signature"]  # Old converters write none; the shape is then fixed.
+        sides = [None if side < 0 else int(side) for side in (signature if len(signature) else self._input["shape"])]
         self.batch, self.image_shape = sides[0], tuple(sides[1:])
         self.gives_probabilities = self._ends_in_probabilities()
 
@@ -66,8 +60,7 @@ class Flatbuffer:
         Raises:
             InputError: the images do not fit, or LiteRT cannot run the network on them.
         """
-        images = self._quantized(images)
-        index = self._input["index"]
+        images, index = self._quantized(images), self._input["index"]
         try:
             if tuple(self._interpreter.get_input_details()[0]["shape"]) != images.shape:
                 self._interpreter.resize_tensor_input(index, images.shape)
@@ -105,6 +98,4 @@ class Flatbuffer:
         operator = producers.get(self._output["index"])
         while operator is not None and operator["op_name"] in _RESHAPING:
             operator = producers.get(operator["inputs"][0])
-        if operator is None:
-            return None
-        return {"SOFTMAX": True, "LOGISTIC": True, "FULLY_CONNECTED": False}.get(operator["op_name"])
+        return operator and {"SOFTMAX": True, "LOGISTIC": True, "FULLY_CONNECTED": False}.get(operator["op_name"])

@@ -27,7 +27,7 @@ class FlatbufferContents:
         prunable: number of weights in the kernels of convolutions and fully connected layers.
         zeros: number of zeros among the prunable weights, including those that quantization rounded to zero.
         sparse: names of the kernels that are stored without their zeros.
-        operations: operations for one image.
+        operations: those for one image.
         notes: what could not be read, one sentence each.
     """
 
@@ -40,13 +40,7 @@ class FlatbufferContents:
 
 
 def read_flatbuffer(content: bytes) -> FlatbufferContents:
-    """Read the weights and the operations of a TensorFlow Lite flatbuffer.
-
-    Args:
-        content: the flatbuffer.
-
-    Returns:
-        Its contents; the operations are those for one image. An open side of its input counts as 64 pixels.
+    """Read the weights of a flatbuffer, and its operations for one image. An open side counts as 64 pixels.
 
     Raises:
         InputError: not a flatbuffer that LiteRT can run.
@@ -71,16 +65,14 @@ def read_flatbuffer(content: bytes) -> FlatbufferContents:
             uncounted.append(" ".join([kind, *(_name(graph.tensors[index]) for index in operator.outputs[:1])]))
         if kind not in _MACS:
             continue
-        kernel = next(filter(None, map(graph.constant, operator.inputs[:2])), None)
-        share = 1.0
-        if kernel is not None:
-            kernels[kernel.buffer] = kernel
-            share = graph.nonzero(kernel) / _size(kernel)
         (result,) = operator.outputs
-        operands = [graph.shape(index) for index in operator.inputs]
-        macs = _MACS[kind](operands, graph.shape(result), operator) // batch
-        name = _name(graph.tensors[result] if kernel is None else kernel)
-        counted.append(Operation(name, macs, round(macs * share)))
+        macs = _MACS[kind](list(map(graph.shape, operator.inputs)), graph.shape(result), operator) // batch
+        kernel = next(filter(None, map(graph.constant, operator.inputs[:2])), None)
+        if kernel is None:
+            counted.append(Operation(_name(graph.tensors[result]), macs, macs))
+        else:
+            kernels[kernel.buffer] = kernel
+            counted.append(Operation(_name(kernel), macs, round(macs * (graph.nonzero(kernel) / _size(kernel)))))
     prunable = sum(map(_size, kernels.values()))
     unread = sorted({_name(kernel) for kernel in kernels.values() if kernel.type not in _TYPES})
     return FlatbufferContents(
@@ -124,8 +116,7 @@ class _Graph:
         if tensor.type not in _TYPES:
             return _size(tensor)
         points = None if tensor.quantization is None else tensor.quantization.zeroPoint
-        # By the specification of quantization, zero points per channel are all 0.
-        zero = 0 if points is None or not len(points) else points[0]
+        zero = 0 if points is None or not len(points) else points[0]  # By specification, those per channel are all 0.
         return int(np.count_nonzero(np.frombuffer(self._data(tensor), _TYPES[tensor.type]) != zero))
 
     def _data(self, tensor: Any) -> Any:
@@ -134,10 +125,8 @@ class _Graph:
 
 
 def _shapes(content: bytes, images: tuple[int, ...]) -> dict[int, list[int]]:
-    """Return the shapes of all tensors in a run: the file is incomplete for an open batch.
-
-    Without delegates, which hide the shapes of the tensors that they take over.
-    """
+    """Return the shapes of all tensors in a run, since the file is incomplete for an open batch."""
+    # Delegates hide the shapes of the tensors that they take over.
     plain = OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
     interpreter = Interpreter(model_content=content, num_threads=1, experimental_op_resolver_type=plain)
     (source,) = interpreter.get_input_details()
@@ -167,9 +156,7 @@ _MACS: dict[str, Callable[[list[list[int]], list[int], Any], int]] = {
     "TRANSPOSE_CONV": lambda operands, result, _: math.prod(operands[2]) * math.prod(operands[1][:-1]),
     "CONV_3D_TRANSPOSE": lambda operands, result, _: math.prod(operands[2]) * math.prod(operands[1][:-1]),
     "FULLY_CONNECTED": lambda operands, result, _: math.prod(result) * operands[1][-1],
-    "BATCH_MATMUL": lambda operands, result, operator: (
-        math.prod(result) * operands[0][-2 if operator.builtinOptions.adjX else -1]
-    ),
+    "BATCH_MATMUL": lambda operands, result, op: math.prod(result) * operands[0][-2 if op.builtinOptions.adjX else -1],
 }
 _OPAQUE = {
     *("CUSTOM", "CALL", "IF", "WHILE", "STABLEHLO_COMPOSITE", "STABLEHLO_CONVOLUTION", "STABLEHLO_DOT_GENERAL"),
@@ -179,10 +166,6 @@ _OPAQUE = {
 """Operators whose number of multiplications shows only when they run."""
 _KINDS = {code: name for name, code in vars(schema.BuiltinOperator).items() if isinstance(code, int)}
 _TYPES = {
-    schema.TensorType.FLOAT32: np.float32,
-    schema.TensorType.FLOAT16: np.float16,
-    schema.TensorType.FLOAT64: np.float64,
-    schema.TensorType.INT8: np.int8,
-    schema.TensorType.UINT8: np.uint8,
-    schema.TensorType.INT16: np.int16,
+    getattr(schema.TensorType, dtype.upper()): np.dtype(dtype)
+    for dtype in ("float32", "float16", "float64", "int8", "uint8", "int16")
 }

@@ -43,9 +43,8 @@ def predict(
     Equal scores rank the lower class first. Logits are converted by softmax; the outputs of softmax or sigmoid are
     probabilities already. If the last operation of the model does not show which, its scores are probabilities if those
     of the first batch lie in [0, 1] and each row sums to 1 within 0.01. A single output unit is a two-class model: its
-    sigmoid is the probability of class 1. On one machine the same call gives the same bits.
-
-    A flatbuffer runs in LiteRT and imports no TensorFlow. A Keras model runs in inference mode, traced once.
+    sigmoid is the probability of class 1. On one machine the same call gives the same bits. A flatbuffer runs in LiteRT
+    and imports no TensorFlow. A Keras model runs in inference mode, traced once.
 
     Args:
         model: a Keras 3 model, the bytes of a flatbuffer, or the path of a `.keras` or `.tflite` file.
@@ -58,26 +57,20 @@ def predict(
             ImageNet-A; probabilities are normalised over them. All classes by default.
 
     Returns:
-        The pair (classes, probabilities): int32 `(N, min(k, C))` and float32 of the same shape; C is the number of
-        classes to choose from.
+        The pair (classes, probabilities): int32 and float32 `(N, min(k, C))`, where C is the number of classes.
 
     Raises:
-        InputError: the model cannot run, the images do not fit it, a score is NaN or infinite, or the model lacks one
-            of the classes.
+        InputError: the model cannot run or lacks one of the classes, images do not fit it, or a score is not finite.
 
     Example:
         >>> import keras, numpy as np
         >>> model = keras.Sequential([keras.Input((2, 2, 1)), keras.layers.Flatten(), keras.layers.Softmax()])
-        >>> image = np.log([[[[0.5], [0.2]], [[0.2], [0.1]]]])
-        >>> classes, probabilities = predict(model, image, k=3)
-        >>> classes
-        array([[0, 1, 2]], dtype=int32)
-        >>> probabilities.round(3)
-        array([[0.5, 0.2, 0.2]], dtype=float32)
+        >>> classes, probabilities = predict(model, np.log([[[[0.5], [0.2]], [[0.2], [0.1]]]]), k=3)
+        >>> classes.tolist(), probabilities.round(3)
+        ([[0, 1, 2]], array([[0.5, 0.2, 0.2]], dtype=float32))
     """
     require(k >= 1, "k", k, "1 or more")
-    allowed = None if classes is None else _allowed(classes)
-    forward = _forward(model, threads)
+    allowed, forward = None if classes is None else _allowed(classes), _forward(model, threads)
     blocks = _scores(forward, images, batch_size)
     first = next(blocks, None)
     if first is None:
@@ -92,10 +85,15 @@ def predict(
 
 def _scores(forward: _Forward, images: Any, batch_size: int) -> Iterator[np.ndarray]:
     for batch in image_batches(images, batch_size):
-        if len(batch):
-            scores = np.concatenate([forward(part)[:real] for part, real in _cut(batch, forward.batch)])
-            _check_scores(scores)
-            yield scores
+        if not len(batch):
+            continue
+        scores = np.concatenate([forward(part)[:real] for part, real in _cut(batch, forward.batch)])
+        if scores.ndim != 2:
+            raise InputError("model", f"scores of shape {scores.shape}", "(N, classes)")
+        if not np.isfinite(scores).all():
+            rows = int((~np.isfinite(scores)).any(axis=1).sum())
+            raise InputError("model", f"scores of NaN or infinity for {rows} of {len(scores)} images", "finite scores")
+        yield scores
 
 
 def _two_classes(scores: np.ndarray, probabilities: bool) -> np.ndarray:
@@ -134,11 +132,3 @@ def _cut(batch: np.ndarray, size: int | None) -> Iterator[tuple[np.ndarray, int]
     for start in range(0, len(batch), size):
         part = batch[start : start + size]
         yield np.concatenate([part, part[:1].repeat(size - len(part), axis=0)]), len(part)
-
-
-def _check_scores(scores: np.ndarray) -> None:
-    if scores.ndim != 2:
-        raise InputError("model", f"scores of shape {scores.shape}", "(N, classes)")
-    if not np.isfinite(scores).all():
-        rows = int((~np.isfinite(scores)).any(axis=1).sum())
-        raise InputError("model", f"scores of NaN or infinity for {rows} of {len(scores)} images", "finite scores")

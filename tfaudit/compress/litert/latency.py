@@ -41,17 +41,16 @@ def latencies(
 ) -> pd.DataFrame:
     """Time networks in LiteRT, interleaved: each round times every model once, in shuffled order.
 
-    A temporary slowdown of the machine affects all models alike, and the ratios compare times of one round only. Each
-    sample is one call that loads the network into the caches, then as many timed calls as take 5 ms together. Only the
-    network is timed, not the copying of images. Nothing else should run at the same time.
+    A slowdown of the machine affects all models alike, and the ratios compare times of one round only. Each sample is a
+    call that loads the network into the caches, then as many timed calls as take 5 ms together. Only the network is
+    timed, not the copying of images. Nothing else should run at the same time.
 
     Args:
         models: Keras 3 models (converted to float32 flatbuffers first), bytes of flatbuffers, or paths, by name.
         batches: batch sizes, in images per call.
         repeats: number of rounds, and so of samples per model and batch size.
         threads: number of threads of LiteRT.
-        images: inputs of the networks, `(N, H, W, C)`, repeated to fill a batch; seeded pixels by default. The values
-            do not affect ordinary kernels.
+        images: inputs `(N, H, W, C)`, repeated to fill a batch; seeded pixels by default, since values matter little.
         seed: seed of the pixels and of the order.
 
     Returns:
@@ -65,9 +64,7 @@ def latencies(
 
     Example:
         >>> import keras
-        >>> models = {
-        ...     str(units): keras.Sequential([keras.Input((64,)), keras.layers.Dense(units)]) for units in (32, 4096)
-        ... }
+        >>> models = {str(n): keras.Sequential([keras.Input((64,)), keras.layers.Dense(n)]) for n in (32, 4096)}
         >>> table = latencies(models, batches=[8], repeats=3)
         >>> table["model"].tolist(), bool(table["ratio"][1] > 1)
         (['32', '4096'], True)
@@ -91,12 +88,7 @@ def latencies(
 
 
 def as_flatbuffer(model: Any, images: np.ndarray | None = None) -> bytes:
-    """Return a flatbuffer itself, or the float32 flatbuffer of a Keras model, checked on the images.
-
-    Raises:
-        InputError: neither of the two.
-        ConversionError: the model cannot be converted.
-    """
+    """Return a flatbuffer itself, or what `quantize` returns or raises for a Keras model: a float32 flatbuffer."""
     opened = open_model(model)
     if isinstance(opened, bytes):
         return opened
@@ -123,8 +115,7 @@ def _times(runs: Sequence[Callable[[], None] | None], repeats: int, draws: np.ra
     calls = [0 if timer is None else _calls(timer) for timer in timers]
     for turn in range(repeats):
         for position in draws.permutation(len(runs)):
-            timer = timers[position]
-            if timer is not None:
+            if timer := timers[position]:
                 timer.timeit(1)
                 times[turn, position] = timer.timeit(calls[position]) / calls[position]
     return times

@@ -30,7 +30,7 @@ class ConversionError(RuntimeError):
 
 
 def quantize(model: keras.Model, kind: str, *, representative: np.ndarray | None = None, sparse: bool = False) -> bytes:
-    """Convert a Keras model to a flatbuffer with float input and output, without further training, [F] appendix A.
+    """Convert a Keras model to the bytes of a flatbuffer with float input and output, without training, [F] appendix A.
 
     For every kind, the float32 flatbuffer is first compared with Keras on four images, since converters have had silent
     regressions. That costs a second conversion (0.25 s each for a small convnet). Models in mixed precision are
@@ -39,9 +39,9 @@ def quantize(model: keras.Model, kind: str, *, representative: np.ndarray | None
     name the layers explicitly to compare bytes or sizes.
 
     `sparse` stores pruned kernels without their zeros (`tf.lite.Optimize.EXPERIMENTAL_SPARSITY`). The file becomes
-    smaller, about as much as with gzip, and never faster: LiteRT restores the zeros when it loads the file. The scores
-    are compared with those of the dense file. LiteRT 2.3 runs sparse float32 kernels, and sparse float16 kernels unless
-    their zeros form blocks of four, but no integer kernels. A model that it does not run correctly raises an error.
+    smaller, about as much as with gzip, and never faster: LiteRT restores the zeros when it loads the file. Its scores
+    are compared with the dense file's. LiteRT 2.3 runs sparse float32 kernels, and sparse float16 kernels unless their
+    zeros form blocks of four, but no integer kernels. A model that it does not run correctly raises an error.
 
     Args:
         model: a built Keras 3 model with one input and one output; it does not change.
@@ -50,9 +50,6 @@ def quantize(model: keras.Model, kind: str, *, representative: np.ndarray | None
             "int8", whose ranges come from the first 100. The check uses the first four; by default, seeded noise in
             [0, 1) (0 to 255 for an integer input; 64 pixels for an open side of the input).
         sparse: whether to store kernels with many zeros (from about a third) without them. Other kernels do not change.
-
-    Returns:
-        The flatbuffer, the content of a `.tflite` file.
 
     Raises:
         InputError: an unknown kind, no representative images for "int8", or a model or images that do not fit.
@@ -80,10 +77,9 @@ def quantize(model: keras.Model, kind: str, *, representative: np.ndarray | None
                 dense = plain if kind == "float32" else _convert(exported, kind, forward, images)
                 converted = _convert(exported, kind, forward, images, sparse=True) if sparse else dense
         except Exception as error:  # Keras and the converter raise ConverterError, ValueError, RuntimeError and more.
-            raise ConversionError(
-                f"kind {kind!r}: TensorFlow Lite cannot convert {forward.model.name!r}: {one_line(error)}\n"
-                f"{error}\nOutput of the converter:\n{output.getvalue()}"
-            ) from error
+            reason = f"kind {kind!r}: TensorFlow Lite cannot convert {forward.model.name!r}: {one_line(error)}"
+            details = f"{error}\nOutput of the converter:\n{output.getvalue()}"
+            raise ConversionError(f"{reason}\n{details}") from error
         check_images = images[: forward.batch or CHECK_IMAGES]
         _check_against_keras(forward, plain, kind, check_images)
     if sparse:
@@ -112,20 +108,14 @@ def _noise(forward: KerasForward) -> np.ndarray:
 
 
 def _export(forward: KerasForward, images: np.ndarray, directory: str) -> None:
-    """Write the inference pass as a SavedModel.
-
-    `TFLiteConverter.from_keras_model` does so too, but stores a tensor name that counts the process's models, so that
-    equal models give different bytes.
-    """
+    """Write the inference pass as a SavedModel."""
+    # `TFLiteConverter.from_keras_model` stores a tensor name that counts the process's models, which changes the bytes.
     # A subclassed model declares no sides and is converted for those of the images.
     sides = forward.image_shape if getattr(forward.model, "inputs", None) else images.shape[1:]
     archive = keras.export.ExportArchive()
     archive.track(forward.model)
-    archive.add_endpoint(
-        "serve",
-        lambda images: forward.model(images, training=False),
-        input_signature=[tf.TensorSpec((forward.batch, *sides), forward.dtype, name="images")],
-    )
+    signature = [tf.TensorSpec((forward.batch, *sides), forward.dtype, name="images")]
+    archive.add_endpoint("serve", lambda images: forward.model(images, training=False), input_signature=signature)
     archive.write_out(directory)
 
 
@@ -140,9 +130,8 @@ def _convert(exported: str, name: str, forward: KerasForward, images: np.ndarray
         converter.target_spec.supported_ops = [getattr(tf.lite.OpsSet, operators) for operators in kind.operators]
     if kind.calibrated:
         step = forward.batch or 1
-        converter.representative_dataset = lambda: (
-            [images[i : i + step]] for i in range(0, len(images) - step + 1, step)
-        )
+        batches = [[images[i : i + step]] for i in range(0, len(images) - step + 1, step)]
+        converter.representative_dataset = lambda: iter(batches)
     return bytes(converter.convert())
 
 
@@ -150,12 +139,9 @@ def _check_against_keras(forward: KerasForward, content: bytes, kind: str, image
     expected = np.asarray(tf.cast(forward.model(images, training=False), tf.float32))
     if not np.isfinite(expected).all():
         raise InputError("model", f"{forward.model.name!r} with scores of NaN or infinity", "finite scores")
-    difference = _difference(Flatbuffer(content)(images), expected)
-    if difference:
-        raise ConversionError(
-            f"kind {kind!r}: the float32 flatbuffer of {forward.model.name!r} differs from Keras by up to "
-            f"{difference}; the conversion is wrong"
-        )
+    if difference := _difference(Flatbuffer(content)(images), expected):
+        reason = f"kind {kind!r}: the float32 flatbuffer of {forward.model.name!r} differs from Keras"
+        raise ConversionError(f"{reason} by up to {difference}; the conversion is wrong")
 
 
 def _check_sparse(dense: bytes, sparse: bytes, kind: str, images: np.ndarray) -> None:
@@ -164,8 +150,7 @@ def _check_sparse(dense: bytes, sparse: bytes, kind: str, images: np.ndarray) ->
         scores = Flatbuffer(sparse)(images)
     except InputError as error:
         raise ConversionError(f"{reason}; leave sparse out, and compress the file with gzip ({error})") from error
-    difference = _difference(scores, Flatbuffer(dense)(images))
-    if difference:
+    if difference := _difference(scores, Flatbuffer(dense)(images)):
         raise ConversionError(f"{reason} correctly: it differs from the dense flatbuffer by up to {difference}")
 
 
@@ -173,9 +158,8 @@ def _difference(scores: np.ndarray, expected: np.ndarray) -> str:
     """Return the largest difference as text, or an empty text if it is within the tolerance."""
     allowed = TOLERANCE * float(np.abs(expected).max()) + 1e-6
     difference = float(np.abs(scores - expected).max()) if scores.shape == expected.shape else np.inf
-    if difference <= allowed:  # False for NaN
-        return ""
-    return f"{difference:.3g} on {len(expected)} images, allowed is {allowed:.3g}"
+    text = f"{difference:.3g} on {len(expected)} images, allowed is {allowed:.3g}"
+    return "" if difference <= allowed else text  # a difference of NaN is not allowed
 
 
 @contextlib.contextmanager

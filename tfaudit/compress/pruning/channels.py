@@ -9,13 +9,13 @@ Axis -2 stands for input channels ([P]), axis -1 for output channels:
 - Any other kernel, such as those of EinsumDense and of recurrent cells: the slices along that axis.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import keras
 import numpy as np
 
-from tfaudit.compress.pruning.kernels import owners
+from tfaudit.compress.pruning.kernels import Kernels, owners
 
 __all__ = ["AXES", "channel_axes", "channel_count", "expand_channel_mask", "norm", "slices"]
 
@@ -26,13 +26,8 @@ _DEPTHWISE = (keras.layers.DepthwiseConv1D, keras.layers.DepthwiseConv2D)
 _TRANSPOSED = (keras.layers.Conv1DTranspose, keras.layers.Conv2DTranspose, keras.layers.Conv3DTranspose)
 
 
-def channel_axes(model: keras.Model, kernels: Mapping[str, keras.Variable], axis: int) -> dict[str, tuple[int, ...]]:
-    """Return the axes that number the channels of each kernel, counted from the end.
-
-    Args:
-        model: the model of the kernels.
-        kernels: by name.
-        axis: one of `AXES`.
+def channel_axes(model: keras.Model, kernels: Kernels, axis: int) -> dict[str, tuple[int, ...]]:
+    """Return the axes that number the channels of each kernel along `axis`, one of `AXES`, counted from the end.
 
     >>> model = keras.Sequential([keras.Input((8, 8, 3)), keras.layers.DepthwiseConv2D(3, name="depthwise")])
     >>> channel_axes(model, {"k": model.layers[0].kernel}, -1)
@@ -58,7 +53,7 @@ def channel_count(shape: Sequence[int], axes: Sequence[int]) -> int:
 
 
 def slices(kernel: Any, axes: Sequence[int]) -> Any:
-    """Return a kernel as a matrix with one row of weights per channel.
+    """Return a kernel as a matrix with a row of weights per channel.
 
     >>> np.asarray(slices(np.arange(6).reshape(2, 3), (-1,))).tolist()
     [[0, 3], [1, 4], [2, 5]]

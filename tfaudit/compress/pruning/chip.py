@@ -8,7 +8,7 @@ the activation, if these follow the layer. The maps of its inputs (axis -2) are 
 """
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import keras
@@ -16,7 +16,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfaudit.compress.pruning.channels import channel_axes, channel_count
-from tfaudit.compress.pruning.kernels import owners
+from tfaudit.compress.pruning.kernels import Kernels, owners
 from tfaudit.errors import InputError
 
 __all__ = ["batch_independence", "feature_maps", "independence"]
@@ -34,7 +34,7 @@ _NODES = np.exp(np.arange(-25, 25, _SPACING))
 
 
 def independence(maps: tf.Tensor) -> tf.Tensor:
-    """Compute the channel independence `|F|_* - |F without channel j|_*`, averaged over images.
+    """Compute the channel independence `|F|_* - |F without channel j|_*`, averaged over images, float32 `(channels,)`.
 
     One decomposition of F serves all channels. With F = U diag(sigma) V', the matrix F'F - f_j f_j' of the other rows
     differs from F'F by rank one, so by the matrix determinant lemma their characteristic polynomials at -s^2 have the
@@ -48,9 +48,6 @@ def independence(maps: tf.Tensor) -> tf.Tensor:
 
     Args:
         maps: `(images, channels, pixels)`, floats.
-
-    Returns:
-        float32 `(channels,)`, >= 0.
 
     >>> independence(tf.constant([[[3.0, 4.0], [0.0, 0.0]]])).numpy().round(4).tolist()
     [5.0, 0.0]
@@ -67,56 +64,36 @@ def independence(maps: tf.Tensor) -> tf.Tensor:
     power = (sigma / scale)[..., None] ** 2
     leverage = squared @ (power / (power + ridge))
     complement = outside + squared @ (ridge / (power + ridge))  # 1 - leverage, accurate where it is small
-    height = -tf.where(
-        leverage < 0.5, tf.math.log1p(-tf.minimum(leverage, 0.5)), tf.math.log(tf.minimum(complement, 1.0))
-    )
+    small, large = tf.math.log1p(-tf.minimum(leverage, 0.5)), tf.math.log(tf.minimum(complement, 1.0))
+    height = -tf.where(leverage < 0.5, small, large)
     integral = tf.linalg.matvec(height, tf.constant(_NODES * _SPACING)) + 0.0
     return tf.cast(tf.reduce_mean(scale * integral / np.pi, axis=0), tf.float32)
 
 
 def batch_independence(
-    model: keras.Model, kernels: Mapping[str, keras.Variable], values: Sequence[tf.Tensor], inputs: Any, *, axis: int
+    model: keras.Model, kernels: Kernels, values: Sequence[tf.Tensor], inputs: Any, *, axis: int
 ) -> list[tf.Tensor]:
-    """Compute the channel independence over one batch, with these values in place of the kernels' own.
+    """Compute the independence of each kernel's channels, float32 `(channels,)`, over one batch of inputs.
 
-    Args:
-        model: a built model.
-        kernels: by name.
-        values: value of each kernel, in its dtype.
-        inputs: a batch of inputs of the model.
-        axis: -2: input channels of a kernel's layer; -1: output channels.
-
-    Returns:
-        Per kernel a float32 tensor `(channels,)`.
+    `values`, in their dtypes, replace the kernels' own. Axis -2: input channels of their layers; -1: output channels.
 
     Raises:
         InputError: a kernel without observable maps, or with another number of channels than its maps.
     """
     with keras.StatelessScope(list(zip(kernels.values(), values, strict=True)), collect_losses=True):
         maps = feature_maps(model, kernels, inputs, axis=axis)
-    counts = {
-        name: channel_count(kernels[name].shape, axes) for name, axes in channel_axes(model, kernels, axis).items()
-    }
-    for name, count in counts.items():
-        if maps[name].shape[1] != count:
-            raise InputError(
-                "method",
-                f"'chip' for {name!r}, {count} channels with {maps[name].shape[1]} maps",
-                "one map per channel",
-            )
+    for name, axes in channel_axes(model, kernels, axis).items():
+        count, number = channel_count(kernels[name].shape, axes), maps[name].shape[1]
+        if count != number:
+            got = f"'chip' for {name!r}, {count} channels with {number} maps"
+            raise InputError("method", got, "one map per channel")
     return [independence(maps[name]) for name in kernels]
 
 
-def feature_maps(
-    model: keras.Model, kernels: Mapping[str, keras.Variable], images: Any, *, axis: int
-) -> dict[str, tf.Tensor]:
-    """Compute the feature maps around the kernels of a model, in inference mode.
+def feature_maps(model: keras.Model, kernels: Kernels, images: Any, *, axis: int) -> dict[str, tf.Tensor]:
+    """Compute the input maps (axis -2) or output maps (-1) of each kernel's layer on a batch, in inference mode.
 
-    Args:
-        model: a built model of any kind; its layers are observed while they are called.
-        kernels: by name.
-        images: a batch of inputs of the model.
-        axis: -2: input maps of a kernel's layer; -1: output maps.
+    The model may be of any kind: its layers are observed while they are called.
 
     Returns:
         Per kernel `(images, channels, pixels)`; the maps of several calls of a layer are concatenated.
@@ -124,16 +101,13 @@ def feature_maps(
     Raises:
         InputError: a kernel without observable maps.
     """
-    names: dict[int, list[str]] = {}
-    for name, layer in owners(model, kernels).items():
-        hidden = isinstance(layer, _layers.SeparableConv1D | _layers.SeparableConv2D) and (
-            (kernels[name].name == "depthwise_kernel") == (axis == -1)
-        )
+    owner, names = owners(model, kernels), dict[int, list[str]]()
+    for name, layer in owner.items():
+        separable = isinstance(layer, _layers.SeparableConv1D | _layers.SeparableConv2D)
+        hidden = separable and (kernels[name].name == "depthwise_kernel") == (axis == -1)
         if hidden or not isinstance(layer, _MAPPED):
-            side = "inputs" if axis == -2 else "outputs"
-            raise InputError(
-                "method", f"'chip' for {name!r} of a {type(layer).__name__} layer", f"a layer with observable {side}"
-            )
+            got = f"'chip' for {name!r} of a {type(layer).__name__} layer"
+            raise InputError("method", got, f"a layer with observable {'inputs' if axis == -2 else 'outputs'}")
         names.setdefault(id(layer), []).append(name)
     maps: dict[str, list[tf.Tensor]] = {name: [] for name in kernels}
     # By identity of a tensor: the tensor, to keep it alive, and the maps (kernel, number) that it currently stands for.
@@ -145,7 +119,8 @@ def feature_maps(
             for name in names[id(layer)]:
                 ends.append((name, len(maps[name])))
                 maps[name].append(_channels_first(layer, inputs if axis == -2 else outputs))
-            ends = ends if axis == -1 and _is_linear(layer) else []
+            linear = getattr(layer, "activation", None) in (None, keras.activations.linear)
+            ends = ends if axis == -1 and linear else []
         elif isinstance(layer, _PASSES + _ACTIVATES):
             for tensor in tf.nest.flatten(inputs):
                 if tensor.shape == outputs.shape:
@@ -156,17 +131,12 @@ def feature_maps(
         if ends:
             open_ends[id(outputs)] = (outputs, ends)
 
-    owner = owners(model, kernels)
     with _watched(model, see):
         model(images, training=False)
-    unseen = [name for name, parts in maps.items() if not parts]
-    if unseen:
-        raise InputError("method", f"'chip' for {unseen[0]!r}", "a kernel whose layer the model calls")
+    for name, parts in maps.items():
+        if not parts:
+            raise InputError("method", f"'chip' for {name!r}", "a kernel whose layer the model calls")
     return {name: tf.concat(parts, axis=-1) if len(parts) > 1 else parts[0] for name, parts in maps.items()}
-
-
-def _is_linear(layer: keras.Layer) -> bool:
-    return getattr(layer, "activation", None) in (None, keras.activations.linear)
 
 
 def _channels_first(layer: keras.Layer, values: tf.Tensor) -> tf.Tensor:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import keras
 import numpy as np
 import tensorflow as tf
 
+from tfaudit.compress.pruning.kernels import Kernels
 from tfaudit.compress.pruning.score_data import GradientData, batches, mean_over
 from tfaudit.errors import InputError, require
 
@@ -19,7 +20,7 @@ LOSSES = ("loss", "data")
 
 
 def loss_gradients(
-    model: keras.Model, kernels: Mapping[str, keras.Variable], data: GradientData, *, of: str = "loss"
+    model: keras.Model, kernels: Kernels, data: GradientData, *, of: str = "loss"
 ) -> dict[str, np.ndarray]:
     """Compute the gradient of the compiled loss, averaged over all examples, in inference mode.
 
@@ -27,7 +28,7 @@ def loss_gradients(
 
     Args:
         model: compiled with its loss.
-        kernels: kernels to differentiate with respect to, by name.
+        kernels: kernels to differentiate with respect to.
         data: inputs and targets as two arrays, or batches of them.
         of: one of `LOSSES`.
 
@@ -54,28 +55,12 @@ def loss_gradients(
 
 
 def batch_gradients(
-    model: keras.Model,
-    kernels: Mapping[str, keras.Variable],
-    values: Sequence[tf.Tensor],
-    inputs: Any,
-    targets: Any,
-    *,
-    of: str,
+    model: keras.Model, kernels: Kernels, values: Sequence[tf.Tensor], inputs: Any, targets: Any, *, of: str
 ) -> list[tf.Tensor]:
-    """Compute the gradient of the mean loss of one batch, with these values in place of the kernels' own.
+    """Compute the gradient of the mean loss of one batch: per kernel a float32 tensor of its shape.
 
-    No variable changes, so the function may run inside a compiled training step.
-
-    Args:
-        model: compiled with its loss.
-        kernels: kernels to differentiate with respect to, by name.
-        values: value of each kernel, in its dtype.
-        inputs: a batch of inputs of the model.
-        targets: its targets.
-        of: one of `LOSSES`.
-
-    Returns:
-        Per kernel a float32 tensor of its shape.
+    `values`, in their dtypes, replace the kernels' own. `of` is as in `loss_gradients`. No variable changes, so the
+    function may run inside a compiled training step.
     """
     chosen = {id(kernel) for kernel in kernels.values()}
     mapping = list(zip(kernels.values(), values, strict=True))

@@ -25,9 +25,6 @@ class HoldMasks(MaskingCallback):
     Args:
         masks: by Keras variable path a bool array of the kernel's shape, True where a weight stays.
 
-    Attributes:
-        masks: the masks of the next fit.
-
     Raises:
         InputError: no masks; in `fit`: a kernel that the model does not have, or that has another shape.
 
@@ -59,5 +56,4 @@ class HoldMasks(MaskingCallback):
 
 
 def _never(step: Any) -> tuple[tf.Tensor, tf.Tensor]:
-    """Schedule that never prunes."""
     return tf.constant(False), tf.constant(0.0)

@@ -1,7 +1,7 @@
 """Prunable kernels of a Keras model, and their names."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import keras
 import numpy as np
@@ -9,12 +9,15 @@ import numpy as np
 from tfaudit.compress.keras_model import require_keras_model
 from tfaudit.errors import InputError, listed
 
-__all__ = ["KERNELS", "find_kernels", "kernel_layers", "kernels_of_masks", "owners", "select_kernels"]
+__all__ = ["KERNELS", "Kernels", "find_kernels", "kernel_layers", "kernels_of_masks", "owners", "select_kernels"]
 
 KERNELS = ("kernel", "depthwise_kernel", "pointwise_kernel", "recurrent_kernel")
 """Names of the variables that are pruned: the kernels of Conv*, Conv*Transpose, DepthwiseConv*, SeparableConv*, Dense,
 EinsumDense (also inside MultiHeadAttention), of recurrent cells as in TF-MOT, and of any custom layer that uses one of
 these names. Biases, normalisation and embeddings have other names."""
+
+Kernels: TypeAlias = Mapping[str, keras.Variable]
+"""Kernels by name."""
 
 
 def find_kernels(model: keras.Model) -> dict[str, keras.Variable]:
@@ -46,26 +49,22 @@ def kernel_layers(model: keras.Model) -> list[str]:
     ['a']
     """
     prunable = {id(kernel) for kernel in find_kernels(model).values()}
-    names = (layer.name for layer in _layers(model) if {id(v) for v in layer._trainable_variables} & prunable)
-    return list(dict.fromkeys(names))
+    layers = (layer for layer in _layers(model) if {id(v) for v in layer._trainable_variables} & prunable)
+    return list(dict.fromkeys(layer.name for layer in layers))
 
 
 def select_kernels(
     model: keras.Model, layers: Iterable[str | keras.Layer] | str | keras.Layer | None
 ) -> dict[str, keras.Variable]:
-    """Return the kernels in some layers of a model.
-
-    Args:
-        model: a built Keras 3 model.
-        layers: names of layers, or layers, at any depth; a nested model stands for all its layers. None: all.
+    """Return the kernels in some layers, named or themselves, at any depth; a nested model stands for its layers.
 
     Raises:
         InputError: as `find_kernels`; an unknown layer or one without a kernel; nothing to prune.
     """
     kernels = find_kernels(model)
     if not kernels:
-        names = _quoted(KERNELS)
-        raise InputError("model", f"{model.name!r}, which has nothing to prune", f"a variable called {names}")
+        got = f"{model.name!r}, which has nothing to prune"
+        raise InputError("model", got, f"a variable called {_quoted(KERNELS)}")
     if layers is None:
         return kernels
     choices = [layers] if isinstance(layers, str | keras.Layer) else list(layers)
@@ -85,15 +84,7 @@ def select_kernels(
 
 
 def kernels_of_masks(model: keras.Model, masks: Mapping[str, Any]) -> dict[str, keras.Variable]:
-    """Return the kernels to which masks belong.
-
-    Args:
-        model: a built Keras 3 model.
-        masks: by Keras variable path, as `tfaudit.prune` returns them.
-
-    Raises:
-        InputError: the model has no such kernel, or one of another shape.
-    """
+    """Return the kernels to which masks, by Keras variable path, belong; raise an `InputError` if they do not fit."""
     kernels = find_kernels(model)
     for name, mask in masks.items():
         if name not in kernels:
@@ -104,18 +95,16 @@ def kernels_of_masks(model: keras.Model, masks: Mapping[str, Any]) -> dict[str, 
     return {name: kernels[name] for name in masks}
 
 
-def owners(model: keras.Model, kernels: Mapping[str, keras.Variable]) -> dict[str, keras.Layer]:
+def owners(model: keras.Model, kernels: Kernels) -> dict[str, keras.Layer]:
     """Return the layer, at any depth, that created each kernel.
 
     >>> model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1, name="only")], name="net")
     >>> owners(model, find_kernels(model))["net/only/kernel"].name
     'only'
     """
-    creators = {
-        id(variable): layer
-        for layer in model._flatten_layers()
-        for variable in (*layer._trainable_variables, *layer._non_trainable_variables)
-    }
+    creators = {}
+    for layer in model._flatten_layers():
+        creators |= {id(v): layer for v in (*layer._trainable_variables, *layer._non_trainable_variables)}
     return {name: creators[id(kernel)] for name, kernel in kernels.items()}
 
 

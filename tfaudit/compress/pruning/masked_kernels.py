@@ -26,6 +26,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfaudit.compress.pruning.channels import channel_axes
+from tfaudit.compress.pruning.kernels import Kernels
 from tfaudit.compress.pruning.pruning_method import PruningMethod
 from tfaudit.compress.pruning.schedules import Schedule, ask
 from tfaudit.compress.pruning.score_data import mean_inside
@@ -44,30 +45,25 @@ def steps_done(optimizer: keras.Optimizer) -> Any:
 
 
 class MaskedKernels:
-    """Kernels of a model with their mask variables.
+    """Kernels of a compiled model with their mask variables.
 
     Args:
         model: a compiled model.
-        kernels: the kernels to prune, by name.
+        kernels: the kernels to prune.
         schedule: when to update the masks, and to which sparsity.
         method: how weights are ranked.
         data: inputs and targets, for methods that average their scores over examples.
-
-    Attributes:
-        kernels: the argument of that name.
-        schedule: the argument of that name.
     """
 
     def __init__(
         self,
         model: keras.Model,
-        kernels: Mapping[str, keras.Variable],
+        kernels: Kernels,
         schedule: Schedule,
         method: PruningMethod | None = None,
         data: tuple[tf.Tensor, tf.Tensor] | None = None,
     ) -> None:
-        self.kernels = dict(kernels)
-        self.schedule = schedule
+        self.kernels, self.schedule = dict(kernels), schedule
         self._done = steps_done(model.optimizer)
         self._model, self._method, self._data = model, method or PruningMethod(), data
         self._axes = channel_axes(model, kernels, self._method.axis)
@@ -77,18 +73,16 @@ class MaskedKernels:
         self._first_call = _FirstCall()
         # Without aggregation every replica writes its own copy, also inside `tf.cond`; all write the same values.
         with model.distribute_strategy.scope():
-            self._masks = {
-                name: tf.Variable(tf.ones(kernel.shape, tf.bool), trainable=False) for name, kernel in kernels.items()
-            }
-            draws = self._method.draws({name: kernel.shape for name, kernel in kernels.items()}, self._axes)
+            shapes = {name: kernel.shape for name, kernel in kernels.items()}
+            self._masks = {name: tf.Variable(tf.ones(s, tf.bool), trainable=False) for name, s in shapes.items()}
+            draws = self._method.draws(shapes, self._axes)
             self._draws = {name: tf.Variable(numbers, trainable=False) for name, numbers in draws.items()}
             self._updated = tf.Variable(0, dtype=tf.int64, trainable=False)
             self._beyond = tf.Variable(-1, dtype=tf.int64, trainable=False)
 
-    def fits(self, kernels: Mapping[str, keras.Variable], schedule: Schedule) -> bool:
+    def fits(self, kernels: Kernels, schedule: Schedule) -> bool:
         """Return whether a train function traced with these masks serves these kernels and this schedule."""
-        same = [id(kernel) for kernel in kernels.values()] == [id(kernel) for kernel in self.kernels.values()]
-        return same and schedule is self.schedule
+        return list(map(id, kernels.values())) == list(map(id, self.kernels.values())) and schedule is self.schedule
 
     def reset(self, masks: Mapping[str, np.ndarray], *, beyond: int) -> None:
         """Start a run with these masks; `beyond` is the step after its last one, or -1 if unknown."""
@@ -98,16 +92,11 @@ class MaskedKernels:
         self._beyond.assign(beyond)
 
     def attach(self) -> None:
-        """Make the masks constraints of the kernels.
-
-        Raises:
-            InputError: another callback masks one of the kernels.
-        """
+        """Make the masks constraints of the kernels; raise an `InputError` if another callback masks one of them."""
         for name, kernel in self.kernels.items():
             if isinstance(kernel.constraint, _Masked):
-                raise InputError(
-                    "layers", f"{name!r}, which another callback of this fit prunes", "one callback per kernel"
-                )
+                got = f"{name!r}, which another callback of this fit prunes"
+                raise InputError("layers", got, "one callback per kernel")
         for name, kernel in self.kernels.items():
             self._constraints[name] = kernel.constraint = _Masked(self, name, kernel.constraint)
 
@@ -141,7 +130,7 @@ class MaskedKernels:
         return self.masked(name, self._unmasked(name))
 
     def masked(self, name: str, values: Any) -> tf.Tensor:
-        """Return the values of a kernel where its mask is True, and 0 elsewhere."""
+        """Return the values of a kernel, 0 where its mask is False."""
         values = tf.convert_to_tensor(values)
         return tf.where(self._masks[name], values, tf.zeros((), values.dtype))
 
@@ -164,12 +153,11 @@ class MaskedKernels:
         return int(self._updated.read_value())
 
     def _unmasked(self, name: str) -> Any:
-        """Return the kernel after its own constraint."""
         inner = self._constraints[name].inner if name in self._constraints else None
         return inner(self.kernels[name]) if inner else self.kernels[name]
 
     def _new_masks(self, sparsity: tf.Tensor) -> dict[str, tf.Tensor]:
-        """Compute new masks from the values of the kernels before they are masked again."""
+        """Compute new masks from the kernels' values before they are masked again."""
         method, xla = self._method, bool(self._model.jit_compile)
         values = {name: tf.convert_to_tensor(self._unmasked(name)) for name in self.kernels}
         if method.tfmot is not None:
@@ -184,21 +172,16 @@ class MaskedKernels:
             masks = rank_masks(list(scores.values()), sparsity, scope=method.scope, xla=xla)
             return dict(zip(scores, masks, strict=True))
 
-        return method.masks(
-            {name: tf.cast(weights, tf.float32) for name, weights in values.items()},
-            rank,
-            axes=self._axes,
-            draws={name: tf.convert_to_tensor(numbers) for name, numbers in self._draws.items()},
-            measured=measured,
-        )
+        values = {name: tf.cast(weights, tf.float32) for name, weights in values.items()}
+        draws = {name: tf.convert_to_tensor(numbers) for name, numbers in self._draws.items()}
+        return method.masks(values, rank, axes=self._axes, draws=draws, measured=measured)
 
 
 class _Masked(keras.constraints.Constraint):
     """Constraint of a kernel under a mask."""
 
     def __init__(self, kernels: MaskedKernels, name: str, inner: Callable[[Any], Any] | None) -> None:
-        self.inner = inner
-        self._kernels, self._name = kernels, name
+        self.inner, self._kernels, self._name = inner, kernels, name
 
     def __call__(self, w: Any) -> tf.Tensor:
         return self._kernels.constrained(self._name)

@@ -7,6 +7,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from tfaudit.compress.pruning.kernels import Kernels
 from tfaudit.compress.pruning.masked_kernels import MaskedKernels
 from tfaudit.compress.pruning.pruning_method import PruningMethod
 from tfaudit.compress.pruning.schedules import Schedule
@@ -25,20 +26,15 @@ class MaskedTrainFunction:
     `make_train_function()`: this method of the model is replaced while the masked function is active, and calls
     `interrupted`, which has to swap it out.
 
-    Args:
-        model: a compiled model.
-        interrupted: called when a fit of the model begins before `swap_out`.
-
-    Attributes:
-        active: whether the model currently uses the masked function.
+    `active` is true while the model uses the masked function.
     """
 
     def __init__(self, model: keras.Model, interrupted: Callable[[], None]) -> None:
         self.active = False
         self._model, self._optimizer, self._interrupted = model, model.optimizer, interrupted
-        self._own: Callable[..., Any] | None = None
-        self._masked: Callable[..., Any] | None = None
-        self._replaced: Callable[..., Any] | None = None
+        self._own: Any = None
+        self._masked: Any = None
+        self._replaced: Any = None
         self._hook = self._make_train_function
 
     def fits(self, model: keras.Model) -> bool:
@@ -57,15 +53,13 @@ class MaskedTrainFunction:
     def swap_in_when_built(self, attach: Callable[[], None]) -> None:
         """Swap in on the first batch, for a model that `fit` builds then: build it from that batch's shapes first.
 
-        Args:
-            attach: called once the model is built; has to end with `swap_in`.
+        `attach` is called once the model is built and has to end with `swap_in`.
         """
         model, self.active = self._model, True
 
         def prepare(iterator: Any) -> None:
             self.swap_out()
-            earlier = getattr(model.train_function, "prepare", None)
-            if earlier is not None:  # of another callback of this fit
+            if earlier := getattr(model.train_function, "prepare", None):  # of another callback of this fit
                 earlier(iterator)
             else:
                 model._symbolic_build(data_batch=iterator.element_spec)
@@ -107,11 +101,7 @@ class MaskedTrainFunction:
 
 
 class MaskingCallback(keras.callbacks.Callback):
-    """Base of the callbacks that train a model under masks.
-
-    The model keeps its layers, and one instance serves several fits: on the same model, compiled as it was, the traced
-    train function is reused.
-    """
+    """Base of the callbacks that train a model under masks. One instance serves several fits."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -120,7 +110,7 @@ class MaskingCallback(keras.callbacks.Callback):
 
     def _attach(
         self,
-        kernels: Mapping[str, keras.Variable],
+        kernels: Kernels,
         schedule: Schedule,
         masks: Mapping[str, np.ndarray],
         *,
@@ -131,14 +121,8 @@ class MaskingCallback(keras.callbacks.Callback):
     ) -> None:
         """Put masks on the kernels of `self.model`.
 
-        Args:
-            kernels: by name.
-            schedule: when to update the masks.
-            masks: those to start with.
-            method: how weights are ranked.
-            data: inputs and targets, for methods that average their scores over examples.
-            first: step at which to ask the schedule before training starts; None: at none.
-            beyond: the step after the last one of the fit, or -1 if unknown.
+        The masks are those to start with; `schedule`, `method` and `data` are as in `MaskedKernels`. At step `first`
+        the schedule is asked before training starts (None: at none). `beyond` is as in `MaskedKernels.reset`.
         """
         masked, train_function = self._masked, self._train_function
         reusable = masked is not None and train_function is not None and train_function.fits(self.model)

@@ -40,8 +40,7 @@ def masks(scores: Mapping[str, np.ndarray], sparsity: float, *, scope: str = "la
     if scope == "layer":
         return {name: _highest(values.ravel(), sparsity).reshape(values.shape) for name, values in scores.items()}
     highest = _highest(np.concatenate([values.ravel() for values in scores.values()]), sparsity)
-    ends = np.cumsum([values.size for values in scores.values()])
-    parts = np.split(highest, ends[:-1])
+    parts = np.split(highest, np.cumsum([values.size for values in scores.values()])[:-1])
     return {name: part.reshape(values.shape) for (name, values), part in zip(scores.items(), parts, strict=True)}
 
 

@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from tfaudit.compress.pruning.channels import channel_axes, slices
 from tfaudit.compress.pruning.gradients import loss_gradients
-from tfaudit.compress.pruning.kernels import select_kernels
+from tfaudit.compress.pruning.kernels import Kernels, select_kernels
 from tfaudit.compress.pruning.masks import masks
 from tfaudit.compress.pruning.pruning_method import PruningMethod
 from tfaudit.compress.pruning.score_data import GradientData, batches, mean_over
@@ -48,10 +48,8 @@ def prune(
     Args:
         model: a built Keras 3 model; compiled with its loss for methods that need gradients.
         sparsity: share of the weights, or of the channels, that become 0, in [0, 1).
-        method: name of a function in `tfaudit.compress.pruning.scores`, such as "magnitude" for weights or "l1" for
-            channels.
-        scope: "layer": each kernel reaches the sparsity; "global": all kernels are ranked together, and a kernel may be
-            pruned entirely.
+        method: a function in `tfaudit.compress.pruning.scores`: "magnitude" for weights, "l1" for channels and others.
+        scope: "layer": each kernel reaches the sparsity; "global": all are ranked together, and one may be all zero.
         granularity: "weight", or "channel": whole slices of a kernel stay or go.
         axis: axis of the channels, -2: input channels, [P]; -1: output channels; see `pruning.channels`.
         layers: names of layers, or layers, at any depth; None: all that have a kernel.
@@ -93,11 +91,7 @@ def check_sparsity(argument: str, value: object, alternative: str = "") -> None:
 
 
 def _masks(
-    model: keras.Model,
-    kernels: Mapping[str, keras.Variable],
-    sparsity: float,
-    method: PruningMethod,
-    data: GradientData | None,
+    model: keras.Model, kernels: Kernels, sparsity: float, method: PruningMethod, data: GradientData | None
 ) -> dict[str, np.ndarray]:
     values = {name: kernel.numpy() for name, kernel in kernels.items()}
     if method.tfmot is not None:
@@ -114,18 +108,15 @@ def _masks(
             scores[name] = np.where(alive, np.asarray(scores[name]), np.float32(0))
         return masks(scores, sparsity, scope=method.scope)
 
-    kernel_masks = method.masks(
-        {name: weights.astype(np.float32) for name, weights in values.items()},
-        rank,
-        axes=axes,
-        draws=method.draws({name: weights.shape for name, weights in values.items()}, axes),
-        measured=_measured(model, kernels, method, data),
-    )
+    draws = method.draws({name: weights.shape for name, weights in values.items()}, axes)
+    measured = _measured(model, kernels, method, data)
+    floats = {name: weights.astype(np.float32) for name, weights in values.items()}
+    kernel_masks = method.masks(floats, rank, axes=axes, draws=draws, measured=measured)
     return {name: np.array(mask) for name, mask in kernel_masks.items()}
 
 
 def _measured(
-    model: keras.Model, kernels: Mapping[str, keras.Variable], method: PruningMethod, data: GradientData | None
+    model: keras.Model, kernels: Kernels, method: PruningMethod, data: GradientData | None
 ) -> Mapping[str, np.ndarray]:
     """Return the gradients or the channel independence of each kernel, if the method needs them."""
     method.check_data(data)

@@ -77,17 +77,12 @@ class Pruning(MaskingCallback):
         if tfmot is not None and tfmot.sparsity_m_by_n is not None:
             raise InputError("tfmot", "sparsity_m_by_n, a constant mask", "tfaudit.prune, then HoldMasks, for m-by-n")
         self._method.check_data(gradient_data)
-        self._schedule = schedule
+        self._schedule, self._layers = schedule, layers
         self._data = gathered(gradient_data) if gradient_data is not None and self._method.needs_data else None
-        self._layers = layers
         self._plan: tuple[dict[str, Any], Schedule] | None = None
 
     def masks(self) -> dict[str, np.ndarray]:
-        """Return the masks by Keras variable path: bool arrays of the kernels' shapes, True where a weight stays.
-
-        Raises:
-            InputError: no fit has begun yet.
-        """
+        """Return the masks of the latest fit, as `prune` does; raise an `InputError` if no fit has begun yet."""
         if self._masked is None:
             raise InputError("masks", "no fit", "a fit whose first epoch has begun")
         return self._masked.masks()
@@ -120,12 +115,11 @@ class Pruning(MaskingCallback):
         if optimizer.use_ema:  # Keras has just assigned the averages, which lag behind the masks.
             self._masked.apply()
         if not self._masked.updated() and not self._masked.sparsity():
-            schedule, done = describe(self._masked.schedule), int(steps_done(optimizer).numpy())
-            raise InputError(
-                "schedule",
-                f"{schedule}, which pruned nothing in this fit",
-                f"a schedule that prunes before the optimizer has done {done} steps",
+            got, done = (
+                f"{describe(self._masked.schedule)}, which pruned nothing in this fit",
+                int(steps_done(optimizer)),
             )
+            raise InputError("schedule", got, f"a schedule that prunes before the optimizer has done {done} steps")
 
     def _start(self, epoch: int) -> None:
         model, kernels = self.model, select_kernels(self.model, self._layers)
@@ -143,38 +137,21 @@ class Pruning(MaskingCallback):
         steps = self.params["steps"] and self.params["steps"] * (self.params["epochs"] - epoch)
         start = {name: _nonzero(kernel) if done else np.ones(kernel.shape, bool) for name, kernel in kernels.items()}
         pruned = 1 - sum(mask.sum() for mask in start.values()) / sum(mask.size for mask in start.values())
-        self._attach(
-            kernels,
-            self._schedule_of(done, steps, float(pruned)),
-            start,
-            method=self._method,
-            data=self._data,
-            first=done + 1,
-            beyond=done + steps + 1 if steps else -1,
-        )
+        schedule, beyond = self._schedule_of(done, steps, float(pruned)), done + steps + 1 if steps else -1
+        self._attach(kernels, schedule, start, method=self._method, data=self._data, first=done + 1, beyond=beyond)
 
     def _schedule_of(self, done: int, steps: int | None, pruned: float) -> Schedule:
         """Return the schedule of a run of `steps` steps (None: unknown) after `done` steps, with this share pruned."""
         if callable(self._schedule):
             if steps and not pruned and first_update(self._schedule, done + 1, done + steps) is None:
-                raise InputError(
-                    "schedule",
-                    f"{describe(self._schedule)}, which never prunes in this fit",
-                    f"a schedule that prunes in steps {done + 1} to {done + steps} of the optimizer",
-                )
+                expected = f"a schedule that prunes in steps {done + 1} to {done + steps} of the optimizer"
+                raise InputError("schedule", f"{describe(self._schedule)}, which never prunes in this fit", expected)
             return self._schedule
         if not steps:
-            raise InputError(
-                "schedule",
-                f"{self._schedule} for data of unknown length",
-                "steps_per_epoch in fit, or a TF-MOT schedule for Pruning",
-            )
-        plan: dict[str, Any] = {
-            "final": self._schedule,
-            "initial": min(pruned, self._schedule),
-            "done": done,
-            "steps": steps,
-        }
+            got = f"{self._schedule} for data of unknown length"
+            raise InputError("schedule", got, "steps_per_epoch in fit, or a TF-MOT schedule for Pruning")
+        plan: dict[str, Any] = {"final": self._schedule, "initial": min(pruned, self._schedule)}
+        plan |= {"done": done, "steps": steps}
         if self._plan is None or self._plan[0] != plan:
             self._plan = plan, planned(**plan)
         return self._plan[1]

@@ -12,6 +12,7 @@ import tensorflow as tf
 from tfaudit.compress.pruning.channels import AXES, channel_count, expand_channel_mask, norm
 from tfaudit.compress.pruning.chip import batch_independence
 from tfaudit.compress.pruning.gradients import LOSSES, batch_gradients
+from tfaudit.compress.pruning.kernels import Kernels
 from tfaudit.compress.pruning.masks import SCOPES
 from tfaudit.compress.pruning.scores import GRANULARITIES, draws_for, score_inputs
 from tfaudit.compress.pruning.tfmot_masks import TFMOT
@@ -53,11 +54,9 @@ class PruningMethod:
         require(is_integer and self.seed >= 0, "seed", self.seed, "an integer >= 0")
         require(self.decay >= 0 and bool(np.isfinite(self.decay)), "decay", self.decay, "a finite number >= 0")
         if self.tfmot is not None and (self.method, self.granularity, self.scope) != ("magnitude", "weight", "layer"):
-            raise InputError(
-                "tfmot",
-                f"method={self.method!r}, granularity={self.granularity!r} and scope={self.scope!r}",
-                "method='magnitude', granularity='weight' and scope='layer', the only ones that TF-MOT has",
-            )
+            got = f"method={self.method!r}, granularity={self.granularity!r} and scope={self.scope!r}"
+            expected = "method='magnitude', granularity='weight' and scope='layer', the only ones that TF-MOT has"
+            raise InputError("tfmot", got, expected)
 
     def _require_one_of(self, argument: str, allowed: Any, condition: str = "") -> None:
         value = getattr(self, argument)
@@ -79,12 +78,7 @@ class PruningMethod:
             raise InputError("gradient_data", "None", f"data to average the scores of method {self.method!r} over")
 
     def draws(self, shapes: Mapping[str, Sequence[int]], axes: Mapping[str, Sequence[int]]) -> dict[str, np.ndarray]:
-        """Return the random numbers of all kernels; none if the method needs none.
-
-        Args:
-            shapes: shape of each kernel, by name, in their order.
-            axes: axes that number the channels of each kernel; ignored for single weights.
-        """
+        """Return the random numbers of all kernels, from their shapes and `channel_axes`; none if it needs none."""
         if "draws" not in self.inputs:
             return {}
         by_channel = self.granularity == "channel"
@@ -92,25 +86,9 @@ class PruningMethod:
         return {name: draws_for(position, size, self.seed) for position, (name, size) in enumerate(sizes.items())}
 
     def measure(
-        self,
-        model: keras.Model,
-        kernels: Mapping[str, keras.Variable],
-        values: Sequence[Any],
-        inputs: Any,
-        targets: Any,
+        self, model: keras.Model, kernels: Kernels, values: Sequence[Any], inputs: Any, targets: Any
     ) -> list[tf.Tensor]:
-        """Compute what the scores need of one batch: gradients, or channel independence.
-
-        Args:
-            model: a built model; compiled with its loss for gradients.
-            kernels: the kernels to prune, by name.
-            values: values to use in place of the kernels' own.
-            inputs: a batch of inputs of the model.
-            targets: its targets.
-
-        Returns:
-            Per kernel a float32 tensor.
-        """
+        """Compute what the scores need of one batch: `batch_gradients` or `batch_independence`."""
         if "independence" in self.inputs:
             return batch_independence(model, kernels, values, inputs, axis=self.axis)
         return batch_gradients(model, kernels, values, inputs, targets, of=self.gradient)
@@ -124,7 +102,7 @@ class PruningMethod:
         draws: ByKernel,
         measured: ByKernel,
     ) -> dict[str, Any]:
-        """Compute the masks of all kernels, from NumPy arrays or inside a graph from tensors.
+        """Compute the masks of all kernels, as `masks.masks` does, from NumPy arrays or inside a graph from tensors.
 
         Args:
             values: values of each kernel, float32.
@@ -132,9 +110,6 @@ class PruningMethod:
             axes: axes that number the channels of each kernel; ignored for single weights.
             draws: random numbers of each kernel, if the method needs them.
             measured: gradients or independence of each kernel, if the method needs them.
-
-        Returns:
-            Per kernel a bool mask of its shape: True where the weight stays.
         """
         score = GRANULARITIES[self.granularity][self.method]
         scores = {}

@@ -49,8 +49,7 @@ class Rewind(keras.callbacks.Callback):
         super().__init__()
         valid = isinstance(step, int) and not isinstance(step, bool) and step >= 0
         require(valid, "step", step, "a number of batches, 0 or more")
-        self._step = step
-        self._done = 0
+        self._step, self._done = step, 0
         self._values: list[np.ndarray] | None = None
 
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
@@ -70,15 +69,10 @@ class Rewind(keras.callbacks.Callback):
             self._store()
 
     def back(self, masks: Mapping[str, np.ndarray]) -> None:
-        """Restore the stored weights, 0 where a mask is False.
-
-        Args:
-            masks: by Keras variable path, as `tfaudit.prune` returns them.
-        """
+        """Restore the stored weights, 0 where a mask of those that `tfaudit.prune` returns is False."""
         if self._values is None:
-            raise InputError(
-                "step", f"{self._step}, which no fit reached", "a fit of that many batches with this callback"
-            )
+            got = f"{self._step}, which no fit reached"
+            raise InputError("step", got, "a fit of that many batches with this callback")
         kernels = kernels_of_masks(self.model, masks)
         for variable, value in zip(self.model.variables, self._values, strict=True):
             variable.assign(value)

@@ -38,12 +38,10 @@ def _tfmot() -> ModuleType:
 
 
 def polynomial(initial: float, final: float, begin: int, end: int, frequency: int) -> Schedule:
-    """Return a cubic rise from one sparsity to another ([F] A), updated every `frequency` steps from `begin` to `end`.
+    """Return TF-MOT's cubic `PolynomialDecay` from one sparsity to another ([F] A), with power 3.
 
-    `frequency` has to divide `end - begin`, or the schedule would not reach the final sparsity.
-
-    Returns:
-        A TF-MOT `PolynomialDecay` of power 3.
+    It is updated every `frequency` steps from `begin` to `end`, where `frequency` has to divide `end - begin`, or the
+    schedule would not reach the final sparsity.
 
     Raises:
         InputError: TF-MOT rejects the values, or the updates would miss `end`.
@@ -58,10 +56,7 @@ def polynomial(initial: float, final: float, begin: int, end: int, frequency: in
 
 
 def constant(sparsity: float, begin: int, end: int = -1, frequency: int = 100) -> Schedule:
-    """Return a constant sparsity, updated every `frequency` steps from `begin` to `end` (-1: without end).
-
-    Returns:
-        A TF-MOT `ConstantSparsity`.
+    """Return a TF-MOT `ConstantSparsity`, updated every `frequency` steps from `begin` to `end` (-1: without end).
 
     Raises:
         InputError: TF-MOT rejects the values.
@@ -79,14 +74,13 @@ def _made(kind: str, *values: Any, **settings: Any) -> Schedule:
 def planned(final: float, *, initial: float = 0.0, done: int = 0, steps: int) -> Schedule:
     """Return a polynomial schedule that reaches `final` in a run and leaves its last quarter for recovery.
 
+    It has at most 101 updates, the first before the first step; a run of one step is pruned at once.
+
     Args:
         final: sparsity at the end, in [0, 1).
         initial: sparsity at the beginning of the run, in [0, 1).
         done: number of steps that the optimizer did before the run.
         steps: number of steps of the run, >= 1.
-
-    Returns:
-        A schedule with at most 101 updates, the first before the first step; a run of one step is pruned at once.
 
     >>> describe(planned(0.9, steps=1000))
     'PolynomialDecay(initial_sparsity=0.0, final_sparsity=0.9, power=3, begin_step=1, end_step=745, frequency=8)'
@@ -100,10 +94,7 @@ def planned(final: float, *, initial: float = 0.0, done: int = 0, steps: int) ->
 
 
 def ask(schedule: Schedule, step: Any) -> tuple[tf.Tensor, tf.Tensor]:
-    """Evaluate a schedule at a step.
-
-    Returns:
-        Whether it prunes at this step (bool scalar), and to which sparsity (float32 scalar).
+    """Return whether a schedule prunes at a step (bool scalar), and to which sparsity (float32 scalar).
 
     Raises:
         InputError: the schedule does not return such a pair.

@@ -42,16 +42,12 @@ def batches(data: GradientData) -> Iterator[tuple[Any, Any]]:
 
 
 def mean_over(batches: Iterable[tuple[Any, Any]], per_batch: PerBatch) -> list[np.ndarray]:
-    """Average over all examples what is computed batch by batch, summed in float64.
-
-    Returns:
-        float32 arrays.
+    """Average over all examples what is computed batch by batch, summed in float64, as float32 arrays.
 
     Raises:
         InputError: no examples.
     """
-    totals: list[Any] = []
-    count = 0
+    totals, count = list[Any](), 0
     for inputs, targets in batches:
         sums = [len(inputs) * mean.numpy().astype(np.float64) for mean in per_batch(inputs, targets)]
         totals = [total + more for total, more in zip(totals, sums, strict=True)] if totals else sums
@@ -61,11 +57,7 @@ def mean_over(batches: Iterable[tuple[Any, Any]], per_batch: PerBatch) -> list[n
 
 
 def gathered(data: GradientData) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return all examples in memory, for `mean_inside`.
-
-    Raises:
-        InputError: no examples.
-    """
+    """Return all examples in memory, for `mean_inside`; raise an `InputError` if there are none."""
     parts = [(np.asarray(inputs), np.asarray(targets)) for inputs, targets in batches(data)]
     _require_examples(len(parts))
     inputs, targets = (tf.convert_to_tensor(np.concatenate(side)) for side in zip(*parts, strict=True))
@@ -75,9 +67,7 @@ def gathered(data: GradientData) -> tuple[tf.Tensor, tf.Tensor]:
 def mean_inside(data: tuple[tf.Tensor, tf.Tensor], per_batch: PerBatch) -> list[tf.Tensor]:
     """Compute `mean_over` as graph operations with static shapes: a loop over whole batches, and the rest.
 
-    Args:
-        data: inputs and targets.
-        per_batch: traced up to three times, whatever the number of examples.
+    `per_batch` is traced up to three times, whatever the number of examples.
     """
     count = int(data[0].shape[0])
     whole, rest = divmod(count, BATCH)

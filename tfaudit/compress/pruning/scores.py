@@ -123,17 +123,9 @@ def score_inputs(method: str, granularity: str = "weight") -> frozenset[str]:
 
 
 def draws_for(position: int, shape: tuple[int, ...], seed: int) -> np.ndarray:
-    """Return the random numbers of one kernel, which depend on its position, its shape and the seed.
+    """Return float32 numbers in [0, 1) in the shape of a kernel's scores, from its position among the pruned kernels.
 
     They do not depend on its name: Keras numbers the models of a process, and the number is part of variable paths.
-
-    Args:
-        position: index of the kernel among the pruned ones.
-        shape: shape of its scores.
-        seed: an integer >= 0.
-
-    Returns:
-        float32 numbers in [0, 1) of that shape.
 
     >>> bool((draws_for(1, (2, 2), seed=0) == draws_for(1, (2, 2), seed=0)).all())
     True

@@ -13,10 +13,7 @@ __all__ = ["sparsity", "sparsity_at"]
 
 
 def sparsity(model: keras.Model) -> pd.DataFrame:
-    """Count the zeros of each prunable kernel, of all kernels and of the whole model.
-
-    Args:
-        model: a built Keras 3 model.
+    """Count the zeros of each prunable kernel, of all kernels and of the whole model, a built Keras 3 model.
 
     Returns:
         Columns `kernel`, `parameters`, `zeros`, `sparsity` (zeros / parameters); a row per kernel in the order of
@@ -68,7 +65,6 @@ def sparsity_at(model: keras.Model, ratio: float, layers: Iterable[str] | None =
     remaining = (total / ratio - (total - prunable)) / prunable
     if remaining <= 0:
         most = total / (total - prunable) if total > prunable else float("inf")
-        raise InputError(
-            "ratio", f"{ratio:g}", f"below {most:.4g}, since only {prunable:,} of {total:,} parameters can be pruned"
-        )
+        expected = f"below {most:.4g}, since only {prunable:,} of {total:,} parameters can be pruned"
+        raise InputError("ratio", f"{ratio:g}", expected)
     return 1 - remaining

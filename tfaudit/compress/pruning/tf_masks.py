@@ -18,16 +18,9 @@ _UPPER, _LOWER = 2 ** (31 - _LOW_BITS), 2**_LOW_BITS
 
 
 def rank_masks(scores: Sequence[tf.Tensor], sparsity: tf.Tensor, *, scope: str, xla: bool = False) -> list[tf.Tensor]:
-    """Compute the masks of `tfaudit.compress.pruning.masks.masks`, for tensors.
+    """Compute the masks of `tfaudit.compress.pruning.masks.masks` for tensors of static shape.
 
-    Args:
-        scores: per kernel a tensor of static shape with scores >= 0.
-        sparsity: float32 scalar in [0, 1).
-        scope: "layer" or "global".
-        xla: whether XLA compiles the function; the masks are the same.
-
-    Returns:
-        Per kernel a bool tensor of its shape: True where the weight stays.
+    `sparsity` is a float32 scalar. `xla` states whether XLA compiles the function; the masks are the same.
     """
     ranks = [tf.reshape(tf.bitcast(tf.cast(values, tf.float32), tf.int32), [-1]) for values in scores]
     groups = [ranks] if scope == "global" else [[rank] for rank in ranks]
@@ -67,10 +60,8 @@ def _threshold_by_counts(ranks: list[tf.Tensor], count: tf.Tensor) -> tf.Tensor:
 
     upper = [tf.bitwise.right_shift(rank, _LOW_BITS) for rank in ranks]
     bucket, above = nth_highest(upper, _UPPER, count)
-    inside = [
-        tf.where(high == bucket, tf.bitwise.bitwise_and(rank, _LOWER - 1), _LOWER)
-        for high, rank in zip(upper, ranks, strict=True)
-    ]
+    lower = [tf.bitwise.bitwise_and(rank, _LOWER - 1) for rank in ranks]
+    inside = [tf.where(high == bucket, low, _LOWER) for high, low in zip(upper, lower, strict=True)]
     return bucket * _LOWER + nth_highest(inside, _LOWER, count - above)[0]
 
 

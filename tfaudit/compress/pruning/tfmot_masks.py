@@ -55,15 +55,9 @@ class TFMOT:
             require(self.block_size == (1, 1), "block_size", self.block_size, "(1, 1) with sparsity_m_by_n")
 
     def mask(self, weights: Any, sparsity: Any, *, xla: bool = False) -> tf.Tensor:
-        """Compute the mask of one kernel.
+        """Compute the mask of one kernel: a bool tensor of its shape, True where the weight stays.
 
-        Args:
-            weights: floats of static shape, at least 2 dimensions.
-            sparsity: in [0, 1).
-            xla: whether XLA compiles the function.
-
-        Returns:
-            A bool tensor of the kernel's shape: True where the weight stays.
+        The weights are floats of static shape, at least 2 dimensions. `xla` states whether XLA compiles the function.
         """
         magnitudes = tf.abs(tf.convert_to_tensor(weights))
         if self.sparsity_m_by_n is not None:
@@ -78,9 +72,8 @@ class TFMOT:
     def check(self, name: str, shape: tuple[int, ...], sparsity: float | None) -> None:
         """Raise an `InputError` if these settings do not suit a kernel, or its sparsity (None: not known yet)."""
         if self.block_size != (1, 1) and len(shape) != 2:
-            raise InputError(
-                "block_size", f"blocks for {name!r} of shape {shape}", "kernels of 2 dimensions for blocks"
-            )
+            got = f"blocks for {name!r} of shape {shape}"
+            raise InputError("block_size", got, "kernels of 2 dimensions for blocks")
         if self.sparsity_m_by_n is not None and sparsity is not None:
             zeros, size = self.sparsity_m_by_n
             if sparsity != zeros / size:
@@ -89,10 +82,8 @@ class TFMOT:
     def _pooled(self, magnitudes: tf.Tensor) -> tf.Tensor:
         """Pool one axis after the other, as TF-MOT does: sums in another order could make or break a tie."""
         for size in self.block_size:
-            pooled = tf.nn.pool(
-                magnitudes[None], [size], self.block_pooling_type, strides=[size], padding="SAME", data_format="NWC"
-            )
-            magnitudes = tf.transpose(pooled[0])
+            settings = {"strides": [size], "padding": "SAME", "data_format": "NWC"}
+            magnitudes = tf.transpose(tf.nn.pool(magnitudes[None], [size], self.block_pooling_type, **settings)[0])
         return magnitudes
 
     def _m_by_n(self, magnitudes: tf.Tensor) -> tf.Tensor:

@@ -11,12 +11,7 @@ __all__ = ["ChannelStates", "LayerChange"]
 
 @dataclass(frozen=True)
 class LayerChange:
-    """Changes to a layer when channels are removed.
-
-    Attributes:
-        config: changed entries of its config.
-        weights: new values of its variables, by name; the other variables do not change.
-    """
+    """Changes to a layer when channels are removed: entries of its config, and new values of variables by name."""
 
     config: dict[str, Any] = field(default_factory=dict)
     weights: dict[str, np.ndarray] = field(default_factory=dict)
@@ -29,7 +24,7 @@ class ChannelStates:
     """States of the channels, along the last axis, of tensors; a tensor is identified by any hashable.
 
     Attributes:
-        constant: per tensor float64 `(C,)`: the value of a channel at every position of every input, NaN if it varies.
+        constant: per tensor float64 `(C,)`, the value of a channel at every position of every input; NaN if it varies.
         uneven: tensors whose constants hold only inside, since zeros are padded around them. All their constant
             channels are multiples of one pattern, and 0 is still 0.
         needed: per tensor bool `(C,)`: whether the channel has to stay.

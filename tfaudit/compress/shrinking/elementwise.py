@@ -19,15 +19,8 @@ FUNCTIONS = {
 }
 
 LAYERS = {
-    layers.ReLU,
-    layers.LeakyReLU,
-    layers.ELU,
-    layers.Add,
-    layers.Subtract,
-    layers.Multiply,
-    layers.Average,
-    layers.Maximum,
-    layers.Minimum,
+    *(layers.ReLU, layers.LeakyReLU, layers.ELU),
+    *(layers.Add, layers.Subtract, layers.Multiply, layers.Average, layers.Maximum, layers.Minimum),
 }
 
 # Classes of operations on tensors, such as `x + y` or `keras.ops.relu(x)`; Keras does not publish them.
@@ -46,11 +39,8 @@ def is_elementwise(operation: Any) -> bool:
     if kind is layers.Rescaling:
         return np.ndim(operation.scale) == 0 and np.ndim(operation.offset) == 0
     is_keras_operation = kind.__module__.startswith("keras.src.") and not isinstance(operation, layers.Layer)
-    return kind in LAYERS or (is_keras_operation and kind.__name__ in OPERATIONS) or _is_function(operation)
-
-
-def _is_function(activation: Any) -> bool:
-    return callable(activation) and getattr(activation, "__hash__", None) is not None and activation in FUNCTIONS
+    is_function = callable(operation) and getattr(operation, "__hash__", None) is not None and operation in FUNCTIONS
+    return kind in LAYERS or (is_keras_operation and kind.__name__ in OPERATIONS) or is_function
 
 
 def function_of_constants(function: Callable) -> Callable[[list[np.ndarray]], np.ndarray]:
@@ -64,16 +54,14 @@ def operation_of_constants(node: Any, tensors: Sequence[keras.KerasTensor]) -> C
     dtypes, ranks = [tensor.dtype for tensor in tensors], [len(tensor.shape) for tensor in tensors]
 
     def arguments(fill: Sequence[Any]) -> Any:
-        return keras.tree.map_structure(
-            lambda one: fill[places[id(one)]] if id(one) in places else one,
-            (node.arguments.args, node.arguments.kwargs),
-        )
+        call = (node.arguments.args, node.arguments.kwargs)
+        return keras.tree.map_structure(lambda one: fill[places[id(one)]] if id(one) in places else one, call)
 
     def evaluate(constants: list[np.ndarray]) -> np.ndarray:
         values = _evaluate(node.operation, arguments, constants, dtypes, ranks)
         if type(node.operation).__name__ == "Multiply":
             zero = np.any(np.broadcast_arrays(*(constant == 0 for constant in constants)), axis=0)
-            values = np.where(zero, 0.0, values)
+            return np.where(zero, 0.0, values)
         return values
 
     return evaluate

@@ -3,6 +3,8 @@
 import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping
+from functools import reduce
+from operator import or_
 from typing import Any
 
 import keras
@@ -17,10 +19,7 @@ __all__ = ["ChannelGraph"]
 
 
 class ChannelGraph:
-    """Calls of a functional model, and the channels that they need.
-
-    Args:
-        model: a built functional or Sequential model.
+    """Calls of a built functional or Sequential model, and the channels that they need.
 
     Attributes:
         operations: layers and other operations, in the order of their calls.
@@ -51,12 +50,9 @@ class ChannelGraph:
             channels.add(id(tensor), np.full(width(tensor), np.nan))
         for step in steps:
             step.infer_constants(channels)
-        for ends, reason in (
-            (self._view.inputs, "an input of the model"),
-            (self._view.outputs, "an output of the model"),
-        ):
-            for tensor in ends:
-                channels.need(id(tensor), np.ones(width(tensor), bool), reason)
+        for tensors, end in ((self._view.inputs, "input"), (self._view.outputs, "output")):
+            for tensor in tensors:
+                channels.need(id(tensor), np.ones(width(tensor), bool), f"an {end} of the model")
         while True:
             while channels.changed:
                 channels.changed = False
@@ -71,13 +67,14 @@ class ChannelGraph:
     def rebuilt(self, nested: Mapping[int, keras.Model]) -> keras.Model:
         """Return a copy of the model without the channels that it does not need.
 
-        Args:
-            nested: replacements of the models inside the model, by their id.
-
-        Raises:
-            InputError: a layer cannot be copied.
+        `nested` has the replacements of the models inside it, by id. Raise an `InputError` if a layer cannot be copied.
         """
-        changes = {id(operation): self._change(operation) for operation in self.operations}
+        changes = {
+            id(operation): reduce(
+                or_, (step.change(self.channels) for step in self.steps[id(operation)]), LayerChange()
+            )
+            for operation in self.operations
+        }
         copies: dict[int, Any] = dict(nested)
 
         def copy(operation: Any) -> Any:
@@ -91,12 +88,6 @@ class ChannelGraph:
                 _fill(copies[id(operation)], operation, changes[id(operation)])
         return built
 
-    def _change(self, operation: Any) -> LayerChange:
-        total = LayerChange()
-        for step in self.steps[id(operation)]:
-            total |= step.change(self.channels)
-        return total
-
     def _built(self, copy: Callable) -> keras.Model:
         if not isinstance(self._model, keras.Sequential):
             return keras.models.clone_model(self._view, clone_function=copy)
@@ -108,9 +99,8 @@ class ChannelGraph:
 def _copied(operation: Any, change: LayerChange) -> Any:
     try:
         if type(operation) is keras.layers.Lambda:  # By default Keras does not read Lambdas from their configs.
-            return keras.layers.Lambda(
-                operation.function, operation._output_shape, operation.mask, operation.arguments, name=operation.name
-            )
+            settings = (operation.function, operation._output_shape, operation.mask, operation.arguments)
+            return keras.layers.Lambda(*settings, name=operation.name)
         with warnings.catch_warnings():  # A lambda can be copied, but not saved.
             warnings.filterwarnings("ignore", "The object being serialized includes a `lambda`", UserWarning)
             config = operation.get_config()

@@ -23,12 +23,8 @@ def _for_all_dimensions(name: str) -> set[type]:
 PADDING = _for_all_dimensions("ZeroPadding{}D")
 PASSING = {
     *(layers.Dropout, layers.GaussianDropout, layers.GaussianNoise, layers.AlphaDropout, layers.Identity),
-    *(
-        layers.ActivityRegularization,
-        *_for_all_dimensions("SpatialDropout{}D"),
-        *_for_all_dimensions("UpSampling{}D"),
-        *_for_all_dimensions("Cropping{}D"),
-    ),
+    *(layers.ActivityRegularization, *_for_all_dimensions("SpatialDropout{}D")),
+    *(_for_all_dimensions("UpSampling{}D") | _for_all_dimensions("Cropping{}D")),
     *(_for_all_dimensions("MaxPooling{}D") | _for_all_dimensions("AveragePooling{}D")),
     *(_for_all_dimensions("GlobalMaxPooling{}D") | _for_all_dimensions("GlobalAveragePooling{}D")),
 }
@@ -40,12 +36,7 @@ def width(tensor: keras.KerasTensor) -> int:
 
 
 def steps_of(node: Any, *, calls: int) -> list[Step]:
-    """Return the steps of one call.
-
-    Args:
-        node: Keras' record of the call.
-        calls: how often the model calls this operation. Weights shared by several calls do not change.
-    """
+    """Return the steps of one call, a Keras node. Weights that several `calls` of an operation share do not change."""
     operation = node.operation
     inputs = tuple(id(tensor) for tensor in node.input_tensors)
     opaque = partial(OpaqueStep, operation.name, inputs, {id(tensor): width(tensor) for tensor in node.outputs})
@@ -56,9 +47,7 @@ def steps_of(node: Any, *, calls: int) -> list[Step]:
     steps = _known(node, inputs)
     if not steps:
         return [opaque(f"no rule for {type(operation).__name__} with these arguments")]
-    resized = getattr(operation, "weights", ()) or any(
-        isinstance(step, ChannelwiseStep) and step.resize for step in steps
-    )
+    resized = getattr(operation, "weights", ()) or any(getattr(step, "resize", None) for step in steps)
     return [opaque(f"it is called {calls} times")] if calls > 1 and resized else steps
 
 

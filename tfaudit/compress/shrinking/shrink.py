@@ -17,12 +17,7 @@ __all__ = ["Shrunk", "shrink"]
 
 @dataclass(frozen=True, eq=False)
 class Shrunk:
-    """Smaller model, and a table of the channels removed from each layer.
-
-    Attributes:
-        model: the smaller model; not compiled.
-        layers: the table that `frame` returns.
-    """
+    """Smaller model, not compiled, and the table of the channels removed from each layer that `frame` returns."""
 
     model: keras.Model
     layers: pd.DataFrame
@@ -30,25 +25,18 @@ class Shrunk:
     def frame(self) -> pd.DataFrame:
         """Return a row per layer with weights, in the order of the calls.
 
-        Returns:
-            Columns `layer` (`outer/inner` inside a nested model), `channels_before`, `channels_after` (outputs),
-            `parameters_before`, `parameters_after`, `idle` and `why`. Idle channels could not be removed although
-            they are constant outputs of the layer, or inputs that it ignores. `why` names the reasons.
+        Columns: `layer` (`outer/inner` inside a nested model), `channels_before`, `channels_after` (outputs),
+        `parameters_before`, `parameters_after`, `idle` and `why`. Idle channels could not be removed although they are
+        constant outputs of the layer, or inputs that it ignores. `why` names the reasons.
         """
         return self.layers.copy()
 
     def summary(self) -> dict[str, float]:
         """Return parameters before and after, their ratio, and the number of idle channels that remain."""
-        before, after, idle = (int(self.layers[name].sum()) for name in _COUNTS)
-        return {
-            "parameters_before": before,
-            "parameters_after": after,
-            "ratio": before / after if after else float("nan"),
-            "idle": idle,
-        }
-
-
-_COUNTS = ("parameters_before", "parameters_after", "idle")
+        names = ("parameters_before", "parameters_after", "idle")
+        before, after, idle = (int(self.layers[name].sum()) for name in names)
+        ratio = before / after if after else float("nan")
+        return {"parameters_before": before, "parameters_after": after, "ratio": ratio, "idle": idle}
 
 
 def shrink(model: keras.Model) -> Shrunk:
@@ -117,7 +105,6 @@ def _row(graph: ChannelGraph, layer: Any, copy: Any) -> dict[str, Any]:
         if isinstance(step, MixingStep):
             read = step.reads[:, channels.needed[step.output]].any(axis=1)
             idle += channels.reasons[step.input][channels.needed[step.input] & ~read].tolist()
-    reasons += sorted(set(idle))
     last = steps[-1]
     needed = channels.needed[next(iter(last.outputs)) if isinstance(last, OpaqueStep) else last.output]
     return {
@@ -127,18 +114,15 @@ def _row(graph: ChannelGraph, layer: Any, copy: Any) -> dict[str, Any]:
         "parameters_before": layer.count_params(),
         "parameters_after": copy.count_params(),
         "idle": len(idle),
-        "why": "; ".join(reasons),
+        "why": "; ".join(reasons + sorted(set(idle))),
     }
 
 
 def _check(model: object) -> None:
     functional = type(model) is keras.Sequential or (isinstance(model, keras.Function) and _calls_its_graph(model))
     if isinstance(model, keras.Model) and not functional:
-        raise InputError(
-            "model",
-            f"{model.name!r}, a subclassed model ({type(model).__name__}), whose code cannot be analysed",
-            "a functional or Sequential model",
-        )
+        got = f"{model.name!r}, a subclassed model ({type(model).__name__}), whose code cannot be analysed"
+        raise InputError("model", got, "a functional or Sequential model")
     require_keras_model(model, "a functional or Sequential Keras 3 model")
 
 

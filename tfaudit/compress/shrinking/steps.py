@@ -4,8 +4,8 @@ A `MixingStep` computes every output channel from all input channels, so both ma
 `ChannelwiseStep` maps channels one by one, so they stay or go together. An `OpaqueStep` is any other operation: all its
 channels stay.
 
-Every step has three methods: `infer_constants` finds the constant outputs, `propagate` the channels that are needed
-because others are, and `change` returns the layer without the remaining ones.
+`infer_constants` finds the constant outputs, `propagate` the channels that are needed because others are, and `change`
+returns the layer without the remaining ones.
 """
 
 from collections.abc import Callable, Hashable
@@ -26,44 +26,29 @@ class MixingStep:
     The contribution of a constant input channel that is removed is added to the bias. Where zeros are padded around it,
     the contribution differs at the border; then one constant channel stays and carries, with an altered kernel, the
     contributions of all.
-
-    Attributes:
-        name: name of the layer.
-        input: input tensor.
-        output: output tensor.
-        kernel: `(..., in, out)`.
-        bias: `(out,)`, or None.
-        padded: whether zeros count as inputs at the border.
-        count: name of the number of output channels in the config.
-        variable: name of the kernel.
-        transposed: whether the layer stores its kernel as `(..., out, in)`.
     """
 
     name: str
     input: Hashable
     output: Hashable
-    kernel: np.ndarray
-    bias: np.ndarray | None
-    padded: bool
-    count: str = "filters"
-    variable: str = "kernel"
-    transposed: bool = False
+    kernel: np.ndarray  # (..., in, out)
+    bias: np.ndarray | None  # (out,)
+    padded: bool  # whether zeros count as inputs at the border
+    count: str = "filters"  # name of the number of output channels in the config
+    variable: str = "kernel"  # name of the kernel
+    transposed: bool = False  # whether the layer stores its kernel as (..., out, in)
 
     @cached_property
     def reads(self) -> np.ndarray:
         """Whether each input channel contributes to each output channel: bool `(in, out)`."""
-        return (self.kernel != 0).any(axis=self._places)
-
-    @property
-    def _places(self) -> tuple[int, ...]:
-        return tuple(range(self.kernel.ndim - 2))
+        return (self.kernel != 0).any(axis=tuple(range(self.kernel.ndim - 2)))
 
     def _folds(self, channels: ChannelStates) -> bool:
         return not self.padded and self.input not in channels.uneven
 
     def _constants(self, channels: ChannelStates, which: np.ndarray) -> np.ndarray:
         """Return the contribution of constant input channels to every output channel: `(out,)`."""
-        total = self.kernel[..., which, :].sum(axis=self._places, dtype=np.float64)
+        total = self.kernel[..., which, :].sum(axis=tuple(range(self.kernel.ndim - 2)), dtype=np.float64)
         return channels.constant[self.input][which] @ total
 
     def infer_constants(self, channels: ChannelStates) -> None:
@@ -71,8 +56,7 @@ class MixingStep:
         constant = channels.constant[self.input]
         usable = ~np.isnan(constant) if self._folds(channels) else constant == 0
         values = np.zeros(self.reads.shape[1]) if self.bias is None else self.bias.astype(np.float64)
-        known = usable & (constant != 0)
-        if known.any():
+        if (known := usable & (constant != 0)).any():
             values = values + self._constants(channels, known)
         channels.add(self.output, np.where(self.reads[~usable].any(axis=0), np.nan, values))
 
@@ -92,15 +76,14 @@ class MixingStep:
         """Return the layer with fewer inputs and outputs, including the constants of removed inputs."""
         constant, needed = channels.constant[self.input], channels.needed[self.input]
         gone = ~needed & (np.nan_to_num(constant) != 0)
-        kernel = self.kernel[..., channels.needed[self.output]]
+        kernel = self.kernel[..., channels.needed[self.output]]  # a copy
         added = np.zeros(self.reads.shape[1])
+        carrier = self._carrier(constant)
         if gone.any() and self._folds(channels):
             added = self._constants(channels, gone)
-        carrier = self._carrier(constant)
-        if gone.any() and not self._folds(channels) and needed[carrier]:
+        elif gone.any() and needed[carrier]:
             shares = constant[gone] / constant[carrier]
             carried = kernel[..., carrier, :] + np.einsum("i,...io->...o", shares, kernel[..., gone, :])
-            kernel = kernel.copy()
             kernel[..., carrier, :] = carried
         kernel = kernel[..., needed, :]
         weights = {self.variable: np.swapaxes(kernel, -1, -2) if self.transposed else kernel}
@@ -116,11 +99,8 @@ class ChannelwiseStep:
     """Normalisation, activation, pooling, addition, concatenation, flattening and the like.
 
     Attributes:
-        name: name of the operation.
-        inputs: input tensors.
-        output: output tensor.
         sources: per input int `(C,)`: the input channel from which each output channel comes, -1 for none.
-        values: function from the even constants of the inputs to those of the outputs; None: those of the sources, and
+        values: function from the even constants of the inputs to those of the outputs; None: those of the sources, or
             0 without any.
         pads: whether zeros are padded around the channels.
         resize: function that returns the change; None: the layer suits any number of channels.
@@ -168,19 +148,12 @@ class ChannelwiseStep:
 
 @dataclass(frozen=True)
 class OpaqueStep:
-    """Operation without a rule, which needs all its channels.
-
-    Attributes:
-        name: name of the operation.
-        inputs: input tensors.
-        outputs: output tensors, with the number of their channels.
-        reason: why all its channels stay.
-    """
+    """Operation without a rule, which needs all its channels."""
 
     name: str
     inputs: tuple[Hashable, ...]
-    outputs: dict[Hashable, int]
-    reason: str
+    outputs: dict[Hashable, int]  # tensors, with the number of their channels
+    reason: str  # why all its channels stay
 
     def infer_constants(self, channels: ChannelStates) -> None:
         """Mark all outputs as varying."""

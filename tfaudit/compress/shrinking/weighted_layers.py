@@ -36,10 +36,8 @@ def weighted_steps(layer: Any, tensor: Hashable, output: Hashable) -> list[Step]
     if kind in DEPTHWISE:
         return [_depthwise(layer, layer.kernel, tensor, summed, bias, padded), activation]
     if kind in SEPARABLE:
-        between = (output, "between the convolutions")
-        pointwise = MixingStep(
-            name, between, summed, _array(layer.pointwise_kernel), bias, False, variable="pointwise_kernel"
-        )
+        between, variable = (output, "between the convolutions"), "pointwise_kernel"
+        pointwise = MixingStep(name, between, summed, _array(layer.pointwise_kernel), bias, False, variable=variable)
         return [_depthwise(layer, layer.depthwise_kernel, tensor, between, None, padded), pointwise, activation]
     return [MixingStep(name, tensor, summed, _array(layer.kernel), bias, padded), activation]
 
@@ -50,9 +48,8 @@ def _activation(layer: Any, summed: Hashable, output: Hashable) -> Step:
     else:
         count = layer.units if type(layer) is layers.Dense else layer.filters
     if is_elementwise(layer.activation):
-        return ChannelwiseStep(
-            layer.name, (summed,), output, (np.arange(count),), values=function_of_constants(layer.activation)
-        )
+        values = function_of_constants(layer.activation)
+        return ChannelwiseStep(layer.name, (summed,), output, (np.arange(count),), values=values)
     return OpaqueStep(layer.name, (summed,), {output: count}, "its activation is not known to be elementwise")
 
 
@@ -88,13 +85,11 @@ def normalisation_step(layer: Any, tensor: Hashable, output: Hashable) -> Channe
         return np.where(slope == 0, 0.0, (constants[0] - mean) * slope) + offset
 
     def resize(channels: ChannelStates) -> LayerChange:
-        return LayerChange(
-            weights={variable.name: _array(variable)[channels.needed[output]] for variable in layer.weights}
-        )
+        needed = channels.needed[output]
+        return LayerChange(weights={variable.name: _array(variable)[needed] for variable in layer.weights})
 
     return ChannelwiseStep(layer.name, (tensor,), output, (np.arange(mean.size),), values=values, resize=resize)
 
 
 def _array(variable: Any) -> np.ndarray:
-    values = keras.ops.convert_to_numpy(variable)
-    return values if values.dtype == np.float32 else values.astype(np.float32)
+    return keras.ops.convert_to_numpy(variable).astype(np.float32, copy=False)
