@@ -41,18 +41,17 @@ class ClassAudit(keras.callbacks.Callback):
     Raises:
         InputError: the validation data or the baseline cannot be used, or they do not belong together.
 
-    Example:
-        >>> images, labels = np.eye(4, dtype="float32"), np.array([0, 0, 1, 1])
-        >>> model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(2, kernel_initializer="zeros")])
-        >>> model.compile("sgd", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
-        >>> audit = ClassAudit((images, labels), baseline=model)
-        >>> history = model.fit(images, labels, epochs=2, verbose=0, callbacks=[audit]).history
-        >>> history["val_worst_class_recall"], history["val_flips"]
-        ([1.0, 1.0], [2, 2])
-        >>> audit.history_frame().head(2)
-           epoch  class class_name  recall  support
-        0      0      0          0     1.0        2
-        1      0      1          1     1.0        2
+    >>> images, labels = np.eye(4, dtype="float32"), np.array([0, 0, 1, 1])
+    >>> model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(2, kernel_initializer="zeros")])
+    >>> model.compile("sgd", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    >>> audit = ClassAudit((images, labels), baseline=model)
+    >>> history = model.fit(images, labels, epochs=2, verbose=0, callbacks=[audit]).history
+    >>> history["val_worst_class_recall"], history["val_flips"]
+    ([1.0, 1.0], [2, 2])
+    >>> audit.history_frame().head(2)
+       epoch  class class_name  recall  support
+    0      0      0          0     1.0        2
+    1      0      1          1     1.0        2
     """
 
     def __init__(self, validation: Any, *, baseline: Any = None, batch_size: int = 256) -> None:

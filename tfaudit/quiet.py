@@ -24,11 +24,10 @@ def captured_output() -> Iterator[io.StringIO]:
     descriptors belong to the process, so the output of other threads is captured too. Captures in two threads wait for
     each other.
 
-    Example:
-        >>> with captured_output() as output:
-        ...     count = os.write(2, b"as C++ code prints")
-        >>> output.getvalue()
-        'as C++ code prints'
+    >>> with captured_output() as output:
+    ...     count = os.write(2, b"as C++ code prints")
+    >>> output.getvalue()
+    'as C++ code prints'
     """
     output = io.StringIO()
     with _ONE_AT_A_TIME, tempfile.TemporaryFile() as file:

@@ -89,12 +89,11 @@ def cost(
         InputError: a model, images or a setting that cannot be used.
         ConversionError: the model cannot be converted.
 
-    Example:
-        >>> import keras
-        >>> inputs = keras.Input((8, 8, 1))
-        >>> cost(keras.Model(inputs, keras.layers.Conv2D(2, 3)(inputs)), repeats=3).frame()[["parameters", "flops"]]
-           parameters  flops
-        0          20   1296
+    >>> import keras
+    >>> inputs = keras.Input((8, 8, 1))
+    >>> cost(keras.Model(inputs, keras.layers.Conv2D(2, 3)(inputs)), repeats=3).frame()[["parameters", "flops"]]
+       parameters  flops
+    0          20   1296
     """
     (only,) = _costs({"model": model}, repeats, threads, images).values()
     return only
@@ -110,25 +109,19 @@ def measure_variants(
     """Measure the costs of several models of one task, such as one member of each variant, with interleaved timing.
 
     Run it alone, after the population has been trained: other work on the machine disturbs the timing. All flatbuffers
-    are in memory together. Errors are those of `cost`.
-
-    Args:
-        models: models as in `cost`, by the name of the variant; ratios are to the first.
-        threads: as in `cost`.
-        repeats: number of rounds, in each of which every model is timed once; 0 measures no latency.
-        images: as in `cost`.
+    are in memory together. Arguments and errors are those of `cost`, with models by the name of the variant; `repeats`
+    is the number of rounds, in each of which every model is timed once.
 
     Returns:
         A row per model: `variant`, the columns of `Cost.frame`, and `latency_1_ratio` and `latency_32_ratio`, the
         median over rounds of the ratio to the first model.
 
-    Example:
-        >>> import keras
-        >>> models = {str(units): keras.Sequential([keras.Input((4,)), keras.layers.Dense(units)]) for units in (2, 8)}
-        >>> measure_variants(models, repeats=0)[["variant", "parameters", "flops"]]
-          variant  parameters  flops
-        0       2          10     16
-        1       8          40     64
+    >>> import keras
+    >>> models = {str(units): keras.Sequential([keras.Input((4,)), keras.layers.Dense(units)]) for units in (2, 8)}
+    >>> measure_variants(models, repeats=0)[["variant", "parameters", "flops"]]
+      variant  parameters  flops
+    0       2          10     16
+    1       8          40     64
     """
     rows = []
     for name, model_cost in _costs(models, repeats, threads, images).items():

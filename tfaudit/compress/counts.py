@@ -56,18 +56,12 @@ def counts(model: keras.Model | bytes | str | Path) -> Counts:
     in its traced graph (LeNet: 0.02 s), for a flatbuffer in its list of operators. Elementwise operations, such as
     biases, activations and pooling, are not counted, as is common.
 
-    Args:
-        model: a built Keras 3 model, the bytes of a flatbuffer, or the path of a `.keras` or `.tflite` file. An open
-            side of its input counts as 64 pixels.
+    The model is as in `cost`; an open side of its input counts as 64 pixels. Raise an `InputError` for any other.
 
-    Raises:
-        InputError: not such a model.
-
-    Example:
-        >>> import keras
-        >>> inputs = keras.Input((8, 8, 1))
-        >>> counts(keras.Model(inputs, keras.layers.Conv2D(2, 3)(inputs))).summary()
-        {'parameters': 20, 'prunable': 18, 'zeros': 0, 'sparsity': 0.0, 'flops': 1296, 'effective_flops': 1296}
+    >>> import keras
+    >>> inputs = keras.Input((8, 8, 1))
+    >>> counts(keras.Model(inputs, keras.layers.Conv2D(2, 3)(inputs))).summary()
+    {'parameters': 20, 'prunable': 18, 'zeros': 0, 'sparsity': 0.0, 'flops': 1296, 'effective_flops': 1296}
     """
     opened = open_model(model)
     if isinstance(opened, bytes):

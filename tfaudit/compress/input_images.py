@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tfaudit.errors import InputError
+from tfaudit.errors import InputError, require
 
 __all__ = ["OPEN_SIDE", "as_input", "image_batches"]
 
@@ -18,10 +18,8 @@ OPEN_SIDE = 64
 def as_input(images: np.ndarray, shape: tuple[int | None, ...], dtype: np.dtype) -> np.ndarray:
     """Return the images in the model's input type, C-contiguous.
 
-    Args:
-        images: `(N, H, W, C)`, or of another rank if the model's input has it.
-        shape: the model's input shape without the batch; None for an open side.
-        dtype: its type. uint8 pixels become floats of the same value; floats never become integers.
+    Images are `(N, H, W, C)`, or of another rank if the model's input has it. `shape` is that of the input without the
+    batch; None for an open side. uint8 pixels become floats of the same value; floats never become integers.
 
     Raises:
         InputError: the shape does not fit, or the conversion would change values.
@@ -47,8 +45,7 @@ def image_batches(images: Any, batch_size: int) -> Iterator[np.ndarray]:
     Raises:
         InputError: none of these.
     """
-    if batch_size < 1:
-        raise InputError("batch_size", str(batch_size), "1 or more")
+    require(batch_size >= 1, "batch_size", batch_size, "1 or more")
     if hasattr(images, "__array__"):
         array = _array(images)
         yield from (array[i : i + batch_size] for i in range(0, len(array), batch_size))

@@ -67,9 +67,8 @@ class KerasForward:
         self.batch: int | None = shape[0]
         self.example_shape = tuple(side or OPEN_SIDE for side in shape[1:])
         # A subclassed model was built for images of some size; only their channels are binding.
-        self.image_shape: tuple[int | None, ...] = (
-            tuple(shape[1:]) if inputs else (*(None,) * (len(shape) - 2), shape[-1])
-        )
+        binding = shape[1:] if inputs else (*(None,) * (len(shape) - 2), shape[-1])
+        self.image_shape: tuple[int | None, ...] = tuple(binding)
         self.dtype = np.dtype(tf.as_dtype(inputs[0].dtype).as_numpy_dtype) if inputs else np.dtype(np.float32)
 
     def __call__(self, images: np.ndarray) -> np.ndarray:

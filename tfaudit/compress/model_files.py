@@ -23,10 +23,9 @@ def open_model(model: keras.Model | bytes | str | Path) -> keras.Model | bytes:
     Raises:
         InputError: neither of these, nor the path of a `.keras` or `.tflite` file that can be read.
 
-    Example:
-        >>> open_model("model.h5")
-        Traceback (most recent call last):
-        tfaudit.errors.InputError: model: got 'model.h5', expected a .keras or .tflite file
+    >>> open_model("model.h5")
+    Traceback (most recent call last):
+    tfaudit.errors.InputError: model: got 'model.h5', expected a .keras or .tflite file
     """
     opened: Any = read_model(Path(model)) if isinstance(model, str | Path) else model
     if isinstance(opened, bytes | bytearray | memoryview):
@@ -45,11 +44,7 @@ def read_model(path: Path) -> keras.Model | bytes:
 
 
 def load_keras(path: Path) -> keras.Model:
-    """Return the Keras model in a `.keras` file, not compiled.
-
-    Raises:
-        InputError: another suffix, no such file, or one that Keras cannot load.
-    """
+    """Return the Keras model in a `.keras` file, not compiled; raise an `InputError` if there is none."""
     _require_file(path, ".keras")
     start_tensorflow()
     import keras

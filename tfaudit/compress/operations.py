@@ -17,17 +17,11 @@ __all__ = ["Operation", "Operations", "keras_operations"]
 
 @dataclass(frozen=True)
 class Operation:
-    """One convolution or matrix product.
+    """One convolution or matrix product."""
 
-    Attributes:
-        name: name of its kernel, as in `tfaudit.sparsity` or in the flatbuffer; without a kernel, of the operation.
-        macs: multiply-accumulates for one image; padding counts like pixels.
-        effective_macs: multiply-accumulates whose kernel weight is not zero.
-    """
-
-    name: str
-    macs: int
-    effective_macs: int
+    name: str  # of its kernel, as in `tfaudit.sparsity` or in the flatbuffer; without a kernel, of the operation
+    macs: int  # multiply-accumulates for one image; padding counts like pixels
+    effective_macs: int  # multiply-accumulates whose kernel weight is not zero
 
 
 @dataclass(frozen=True)
@@ -56,20 +50,14 @@ def keras_operations(model: Any) -> Operations:
 
     Every weight of a kernel is used equally often, so zeros save their share: a kernel of n weights, m of them nonzero,
     with M multiply-accumulates needs M m / n of them. Products of activations, as in attention, count too. Elementwise
-    operations (biases, normalisation, activations, pooling) do not, as is common; in a convnet they are about 1 %.
+    operations (biases, normalisation, activations, pooling) do not, as is common; in a convnet they are about 1 %. An
+    open side of the input counts as 64 pixels. Raise an `InputError` unless the model has one input and one output.
 
-    Args:
-        model: a built Keras 3 model with one input and one output. An open side of the input counts as 64 pixels.
-
-    Raises:
-        InputError: not such a model.
-
-    Example:
-        >>> import keras
-        >>> inputs = keras.Input((8, 8, 1))
-        >>> model = keras.Model(inputs, keras.layers.Conv2D(2, 3, name="conv")(inputs), name="net")
-        >>> keras_operations(model)
-        Operations(counted=(Operation(name='conv/kernel', macs=648, effective_macs=648),), uncounted=())
+    >>> import keras
+    >>> inputs = keras.Input((8, 8, 1))
+    >>> model = keras.Model(inputs, keras.layers.Conv2D(2, 3, name="conv")(inputs), name="net")
+    >>> keras_operations(model)
+    Operations(counted=(Operation(name='conv/kernel', macs=648, effective_macs=648),), uncounted=())
     """
     forward = KerasForward(model)
     batch = forward.batch or 1

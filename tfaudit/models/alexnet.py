@@ -1,7 +1,6 @@
 """AlexNet (Krizhevsky 2014), as in torchvision and in a form for small images."""
 
-import keras
-from keras import layers
+from keras import KerasTensor, layers
 
 from tfaudit.models.blocks import scaled_width
 
@@ -11,17 +10,12 @@ FILTERS = (64, 192, 384, 256, 256)
 UNITS = 4096
 
 
-def alexnet(images: keras.KerasTensor, *, small: bool = False, width: float = 1.0) -> keras.KerasTensor:
-    """Build five convolutions, three of them pooled, then two dense layers with dropout.
+def alexnet(images: KerasTensor, *, small: bool = False, width: float = 1.0) -> KerasTensor:
+    """Build five convolutions, three of them pooled, then two dense layers with dropout, for all or `small` images.
 
     61,100,840 parameters for 224x224x3 and 1,000 classes, as in torchvision. For small images the kernels are 3x3, the
     first stride 2 and the pools 2x2, as in common CIFAR versions ([P] does not print its own): 23,272,266 parameters
     for 32x32x3 and 10 classes.
-
-    Args:
-        images: normalised images `(B, H, W, C)`.
-        small: whether to build the form for small images.
-        width: multiple of the published filters and units.
     """
     kernels = (3, 3, 3, 3, 3) if small else (11, 5, 3, 3, 3)
     strides = (2 if small else 4, 1, 1, 1, 1)

@@ -1,7 +1,6 @@
 """Building blocks of architectures: scaled widths, and convolutions of residual networks."""
 
-import keras
-from keras import layers
+from keras import KerasTensor, layers
 
 from tfaudit.errors import require
 
@@ -11,20 +10,16 @@ __all__ = ["batch_norm", "convolution", "scaled_width"]
 def scaled_width(units: int, width: float) -> int:
     """Return the filters or units of a layer at a multiple of the published ones, less than 1.0 for trials; at least 1.
 
-    Raises:
-        InputError: `width` is not positive.
-
-    Example:
-        >>> scaled_width(64, 0.125), scaled_width(6, 0.01)
-        (8, 1)
+    >>> scaled_width(64, 0.125), scaled_width(6, 0.01)
+    (8, 1)
     """
     require(0 < width < float("inf"), "width", width, "a positive number, 1.0 as published")
     return max(round(units * width), 1)
 
 
 def convolution(
-    x: keras.KerasTensor, filters: int, kernel: int, stride: int = 1, *, initializer: str, name: str
-) -> keras.KerasTensor:
+    x: KerasTensor, filters: int, kernel: int, stride: int = 1, *, initializer: str, name: str
+) -> KerasTensor:
     """Apply a convolution padded by half its kernel.
 
     With "same" padding, TensorFlow centres strided kernels one pixel away from those of PyTorch, Caffe and He et al.,
@@ -36,6 +31,6 @@ def convolution(
     return layers.Conv2D(filters, kernel, stride, padding, use_bias=False, kernel_initializer=initializer, name=name)(x)
 
 
-def batch_norm(x: keras.KerasTensor, *, name: str, gamma: str = "ones") -> keras.KerasTensor:
+def batch_norm(x: KerasTensor, *, name: str, gamma: str = "ones") -> KerasTensor:
     """Apply batch normalisation with momentum 0.9 and epsilon 1e-5, as in the residual networks of all papers."""
     return layers.BatchNormalization(momentum=0.9, epsilon=1e-5, gamma_initializer=gamma, name=name)(x)

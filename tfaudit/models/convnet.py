@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-import keras
-from keras import layers
+from keras import KerasTensor, layers
 
 from tfaudit.models.blocks import scaled_width
 
@@ -11,16 +10,9 @@ __all__ = ["digits_convnet"]
 
 
 def digits_convnet(
-    images: keras.KerasTensor, *, filters: Sequence[int] = (16, 32), units: int = 64, width: float = 1.0
-) -> keras.KerasTensor:
-    """Build blocks of 3x3 convolution, ReLU and 2x2 pooling, then one dense layer; 13,706 parameters for the digits.
-
-    Args:
-        images: normalised images `(B, H, W, C)`.
-        filters: filters of the two convolutions.
-        units: units of the dense layer.
-        width: multiple of both.
-    """
+    images: KerasTensor, *, filters: Sequence[int] = (16, 32), units: int = 64, width: float = 1.0
+) -> KerasTensor:
+    """Build blocks of 3x3 convolution, ReLU and 2x2 pooling, then one dense layer; 13,706 parameters for the digits."""
     x = images
     for i, count in enumerate(filters, start=1):
         x = layers.Conv2D(scaled_width(count, width), 3, padding="same", activation="relu", name=f"conv{i}")(x)

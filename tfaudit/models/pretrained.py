@@ -34,11 +34,8 @@ reverses the channels."""
 def load_pretrained(path: str | Path, input_shape: Sequence[int | None], preprocess: str = "none") -> keras.Model:
     """Load a `.keras` file as a functional model with its preprocessing: pixels 0..255 in, the file's outputs out.
 
-    Args:
-        path: path of the file.
-        input_shape: `(H, W, C)` of the images.
-        preprocess: preprocessing of the model's training: "none" (it rescales its inputs), "unit" (to [0, 1]), or "tf"
-            (to [-1, 1]), "caffe" (BGR, means subtracted) and "torch" as in `keras.applications`.
+    `input_shape` is `(H, W, C)`. `preprocess` is that of the model's training: "none" (it rescales its inputs), "unit"
+    (to [0, 1]), or "tf" (to [-1, 1]), "caffe" (BGR, means subtracted) and "torch" as in `keras.applications`.
 
     Raises:
         InputError: no such file, one that cannot be loaded or takes other images, or an unknown preprocessing.

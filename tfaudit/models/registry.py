@@ -23,7 +23,10 @@ __all__ = ["build_model", "model_names"]
 
 @dataclass(frozen=True)
 class Architecture:
-    """Function from normalised images `(B, H, W, C)` to features `(B, F)`, whose keywords are the options."""
+    """Function from normalised images `(B, H, W, C)` to features `(B, F)`, whose keywords are the options.
+
+    The option `width`, which all have, multiplies the published filters and units, for trials.
+    """
 
     body: Callable[..., keras.KerasTensor]
     smallest: int  # height and width of the images, in pixels
@@ -48,9 +51,8 @@ ARCHITECTURES = {
 def model_names() -> tuple[str, ...]:
     """Return the names that `build_model` takes.
 
-    Example:
-        >>> model_names()[:3]
-        ('digits_convnet', 'lenet_r', 'lenet_p')
+    >>> model_names()[:3]
+    ('digits_convnet', 'lenet_r', 'lenet_p')
     """
     return tuple(ARCHITECTURES)
 
@@ -81,9 +83,8 @@ def build_model(
     Raises:
         InputError: an unknown name or option, images that are too small, or moments that do not fit.
 
-    Example:
-        >>> build_model("lenet_r", (28, 28, 1), 10).count_params()
-        61706
+    >>> build_model("lenet_r", (28, 28, 1), 10).count_params()
+    61706
     """
     require(name in ARCHITECTURES, "model", name, ", ".join(ARCHITECTURES))
     architecture = ARCHITECTURES[name]

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import keras
-from keras import layers
+from keras import KerasTensor, layers
 
 from tfaudit.models.blocks import batch_norm, convolution, scaled_width
 
@@ -12,20 +12,13 @@ __all__ = ["resnet"]
 WIDTHS = (16, 32, 64)
 
 
-def resnet(
-    images: keras.KerasTensor, *, depth: int, width: float = 1.0, blocks: Sequence[int] | None = None
-) -> keras.KerasTensor:
+def resnet(images: KerasTensor, *, depth: int, width: float = 1.0, blocks: Sequence[int] | None = None) -> KerasTensor:
     """Build a residual network of `depth = 6 n + 2` layers: three stages of n blocks with 16, 32 and 64 filters.
 
     Shortcuts are He et al.'s option A, without parameters: every other pixel, and zeros for the added channels.
     Trainable parameters for 32x32x3 and 10 classes, depths 20, 32, 44, 56, 110: 269,722, 464,154, 658,586, 853,018
     and 1,727,962. Weights start from He's normal distribution.
-
-    Args:
-        images: normalised images `(B, H, W, C)`.
-        depth: number of layers with weights.
-        width: multiple of the published filters.
-        blocks: number of blocks of each stage instead of n, for trials.
+    `blocks` has the number of blocks of each stage instead of n, for trials.
     """
     widths = [scaled_width(filters, width) for filters in WIDTHS]
     counts = blocks or [(depth - 2) // 6] * len(WIDTHS)
@@ -37,7 +30,7 @@ def resnet(
     return layers.GlobalAveragePooling2D(name="pool")(x)
 
 
-def _block(x: keras.KerasTensor, filters: int, stride: int, name: str) -> keras.KerasTensor:
+def _block(x: KerasTensor, filters: int, stride: int, name: str) -> KerasTensor:
     y = layers.ReLU(name=f"{name}_relu1")(_conv_bn(x, filters, stride, name=f"{name}_conv1"))
     y = _conv_bn(y, filters, stride=1, name=f"{name}_conv2")
     if stride > 1:
@@ -47,6 +40,6 @@ def _block(x: keras.KerasTensor, filters: int, stride: int, name: str) -> keras.
     return layers.ReLU(name=f"{name}_relu2")(layers.Add(name=f"{name}_add")([x, y]))
 
 
-def _conv_bn(x: keras.KerasTensor, filters: int, stride: int, name: str) -> keras.KerasTensor:
+def _conv_bn(x: KerasTensor, filters: int, stride: int, name: str) -> KerasTensor:
     x = convolution(x, filters, 3, stride, initializer="he_normal", name=name)
     return batch_norm(x, name=f"{name}_bn")

@@ -1,7 +1,6 @@
 """VGG-11 (Simonyan and Zisserman 2015, configuration A)."""
 
-import keras
-from keras import layers
+from keras import KerasTensor, layers
 
 from tfaudit.models.blocks import scaled_width
 
@@ -11,15 +10,11 @@ STAGES = ((64,), (128,), (256, 256), (512, 512), (512, 512))
 UNITS = 4096
 
 
-def vgg11(images: keras.KerasTensor, *, width: float = 1.0) -> keras.KerasTensor:
+def vgg11(images: KerasTensor, *, width: float = 1.0) -> KerasTensor:
     """Build eight 3x3 convolutions in five pooled stages, then two dense layers with dropout; no batch normalisation.
 
     132,863,336 parameters for 224x224x3 and 1,000 classes, as in torchvision; 28,144,010 for 32x32x3 and 10 classes.
     Pools keep the last odd row and column, so images of 28 pixels pass through five of them.
-
-    Args:
-        images: normalised images `(B, H, W, C)`.
-        width: multiple of the published filters and units.
     """
     x, number = images, 0
     for stage, widths in enumerate(STAGES, start=1):

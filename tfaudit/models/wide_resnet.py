@@ -1,7 +1,6 @@
 """Wide residual networks (Zagoruyko and Komodakis 2016)."""
 
-import keras
-from keras import layers
+from keras import KerasTensor, layers
 
 from tfaudit.errors import require
 from tfaudit.models.blocks import batch_norm, convolution, scaled_width
@@ -11,22 +10,13 @@ __all__ = ["wide_resnet"]
 WIDTHS = (16, 32, 64)
 
 
-def wide_resnet(
-    images: keras.KerasTensor, *, depth: int = 28, widening: int = 10, width: float = 1.0
-) -> keras.KerasTensor:
+def wide_resnet(images: KerasTensor, *, depth: int = 28, widening: int = 10, width: float = 1.0) -> KerasTensor:
     """Build a wide residual network, WRN-28-10 by default ([F] for CIFAR-10, which does not name its widths).
 
     Three stages of `(depth - 4) / 6` blocks of batch normalisation, ReLU and 3x3 convolution, twice each. 36,479,194
     trainable parameters for 32x32x3 and 10 classes.
 
-    Args:
-        images: normalised images `(B, H, W, C)`.
-        depth: number of layers with weights: 10, 16, 22, 28, ...
-        widening: the factor k of the paper.
-        width: multiple of the published filters.
-
-    Raises:
-        InputError: no such depth or widening.
+    `depth` is the number of layers with weights: 10, 16, 22, 28, ...; `widening` is the factor k of the paper.
     """
     require(depth >= 10 and (depth - 4) % 6 == 0, "depth", depth, "6 n + 4, such as 10, 16, 22 or 28")
     require(widening >= 1, "widening", widening, "1 or more")
@@ -38,7 +28,7 @@ def wide_resnet(
     return layers.GlobalAveragePooling2D(name="pool")(_active(x, name="final"))
 
 
-def _block(x: keras.KerasTensor, filters: int, stride: int, name: str) -> keras.KerasTensor:
+def _block(x: KerasTensor, filters: int, stride: int, name: str) -> KerasTensor:
     active = _active(x, name=f"{name}_conv1")
     y = _conv(active, filters, stride=stride, name=f"{name}_conv1")
     y = _conv(_active(y, name=f"{name}_conv2"), filters, name=f"{name}_conv2")
@@ -47,9 +37,9 @@ def _block(x: keras.KerasTensor, filters: int, stride: int, name: str) -> keras.
     return layers.Add(name=f"{name}_add")([x, y])
 
 
-def _active(x: keras.KerasTensor, name: str) -> keras.KerasTensor:
+def _active(x: KerasTensor, name: str) -> KerasTensor:
     return layers.ReLU(name=f"{name}_relu")(batch_norm(x, name=f"{name}_bn"))
 
 
-def _conv(x: keras.KerasTensor, filters: int, *, kernel: int = 3, stride: int = 1, name: str) -> keras.KerasTensor:
+def _conv(x: KerasTensor, filters: int, *, kernel: int = 3, stride: int = 1, name: str) -> KerasTensor:
     return convolution(x, filters, kernel, stride, initializer="he_normal", name=name)

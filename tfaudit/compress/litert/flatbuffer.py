@@ -57,8 +57,7 @@ class Flatbuffer:
     def run(self, images: np.ndarray) -> Callable[[], None]:
         """Run the network on images `(N, H, W, C)`, and return a function that only runs it on them again.
 
-        Raises:
-            InputError: the images do not fit, or LiteRT cannot run the network on them.
+        Raise an `InputError` if the images do not fit, or LiteRT cannot run the network on them.
         """
         images, index = self._quantized(images), self._input["index"]
         try:

@@ -42,16 +42,14 @@ class FlatbufferContents:
 def read_flatbuffer(content: bytes) -> FlatbufferContents:
     """Read the weights of a flatbuffer, and its operations for one image. An open side counts as 64 pixels.
 
-    Raises:
-        InputError: not a flatbuffer that LiteRT can run.
+    Raise an `InputError` if LiteRT cannot run it.
 
-    Example:
-        >>> import keras
-        >>> from tfaudit.compress.litert.quantize import quantize
-        >>> model = keras.Sequential([keras.Input((4, 4, 1)), keras.layers.Flatten(), keras.layers.Dense(3)])
-        >>> contents = read_flatbuffer(quantize(model, "float16"))
-        >>> contents.prunable, contents.operations.flops
-        (48, 96)
+    >>> import keras
+    >>> from tfaudit.compress.litert.quantize import quantize
+    >>> model = keras.Sequential([keras.Input((4, 4, 1)), keras.layers.Flatten(), keras.layers.Dense(3)])
+    >>> contents = read_flatbuffer(quantize(model, "float16"))
+    >>> contents.prunable, contents.operations.flops
+    (48, 96)
     """
     runnable = Flatbuffer(content)
     batch = runnable.batch or 1

@@ -62,12 +62,11 @@ def predict(
     Raises:
         InputError: the model cannot run or lacks one of the classes, images do not fit it, or a score is not finite.
 
-    Example:
-        >>> import keras, numpy as np
-        >>> model = keras.Sequential([keras.Input((2, 2, 1)), keras.layers.Flatten(), keras.layers.Softmax()])
-        >>> classes, probabilities = predict(model, np.log([[[[0.5], [0.2]], [[0.2], [0.1]]]]), k=3)
-        >>> classes.tolist(), probabilities.round(3)
-        ([[0, 1, 2]], array([[0.5, 0.2, 0.2]], dtype=float32))
+    >>> import keras, numpy as np
+    >>> model = keras.Sequential([keras.Input((2, 2, 1)), keras.layers.Flatten(), keras.layers.Softmax()])
+    >>> classes, probabilities = predict(model, np.log([[[[0.5], [0.2]], [[0.2], [0.1]]]]), k=3)
+    >>> classes.tolist(), probabilities.round(3)
+    ([[0, 1, 2]], array([[0.5, 0.2, 0.2]], dtype=float32))
     """
     require(k >= 1, "k", k, "1 or more")
     allowed, forward = None if classes is None else _allowed(classes), _forward(model, threads)

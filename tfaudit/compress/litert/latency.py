@@ -62,12 +62,11 @@ def latencies(
     Raises:
         InputError: a model that LiteRT cannot run, images that do not fit, or a setting out of range.
 
-    Example:
-        >>> import keras
-        >>> models = {str(n): keras.Sequential([keras.Input((64,)), keras.layers.Dense(n)]) for n in (32, 4096)}
-        >>> table = latencies(models, batches=[8], repeats=3)
-        >>> table["model"].tolist(), bool(table["ratio"][1] > 1)
-        (['32', '4096'], True)
+    >>> import keras
+    >>> models = {str(n): keras.Sequential([keras.Input((64,)), keras.layers.Dense(n)]) for n in (32, 4096)}
+    >>> table = latencies(models, batches=[8], repeats=3)
+    >>> table["model"].tolist(), bool(table["ratio"][1] > 1)
+    (['32', '4096'], True)
     """
     require(len(models) > 0, "models", dict(models), "one model or more")
     for argument, value in (("repeats", repeats), ("threads", threads), *(("batches", batch) for batch in batches)):

@@ -56,12 +56,11 @@ def quantize(model: keras.Model, kind: str, *, representative: np.ndarray | None
         ConversionError: the conversion failed, the float32 flatbuffer differs from Keras, or the sparse one does not
             run or differs from the dense one.
 
-    Example:
-        >>> import keras, numpy as np
-        >>> images = np.random.default_rng(0).integers(0, 256, (8, 8, 8, 1), "uint8")
-        >>> model = keras.Sequential([keras.Input((8, 8, 1)), keras.layers.Flatten(), keras.layers.Dense(10)])
-        >>> quantize(model, "int8", representative=images)[4:8]
-        b'TFL3'
+    >>> import keras, numpy as np
+    >>> images = np.random.default_rng(0).integers(0, 256, (8, 8, 8, 1), "uint8")
+    >>> model = keras.Sequential([keras.Input((8, 8, 1)), keras.layers.Flatten(), keras.layers.Dense(10)])
+    >>> quantize(model, "int8", representative=images)[4:8]
+    b'TFL3'
     """
     require(kind in KINDS, "kind", kind, ", ".join(KINDS))
     forward = KerasForward(model)

@@ -46,8 +46,7 @@ def independence(maps: tf.Tensor) -> tf.Tensor:
     The integrand is analytic in log s, where the trapezoidal rule converges exponentially: the result is that of a
     singular value decomposition for each channel to about 1e-9 of the largest singular value.
 
-    Args:
-        maps: `(images, channels, pixels)`, floats.
+    The maps are floats `(images, channels, pixels)`.
 
     >>> independence(tf.constant([[[3.0, 4.0], [0.0, 0.0]]])).numpy().round(4).tolist()
     [5.0, 0.0]
@@ -76,9 +75,7 @@ def batch_independence(
     """Compute the independence of each kernel's channels, float32 `(channels,)`, over one batch of inputs.
 
     `values`, in their dtypes, replace the kernels' own. Axis -2: input channels of their layers; -1: output channels.
-
-    Raises:
-        InputError: a kernel without observable maps, or with another number of channels than its maps.
+    Raise an `InputError` if a kernel has no observable maps, or more or fewer channels than maps.
     """
     with keras.StatelessScope(list(zip(kernels.values(), values, strict=True)), collect_losses=True):
         maps = feature_maps(model, kernels, inputs, axis=axis)
@@ -95,11 +92,8 @@ def feature_maps(model: keras.Model, kernels: Kernels, images: Any, *, axis: int
 
     The model may be of any kind: its layers are observed while they are called.
 
-    Returns:
-        Per kernel `(images, channels, pixels)`; the maps of several calls of a layer are concatenated.
-
-    Raises:
-        InputError: a kernel without observable maps.
+    Maps are `(images, channels, pixels)`; those of several calls of a layer are concatenated. Raise an `InputError` if a
+    kernel has no observable maps.
     """
     owner, names = owners(model, kernels), dict[int, list[str]]()
     for name, layer in owner.items():

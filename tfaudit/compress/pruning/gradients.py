@@ -24,13 +24,7 @@ def loss_gradients(
 ) -> dict[str, np.ndarray]:
     """Compute the gradient of the compiled loss, averaged over all examples, in inference mode.
 
-    Inference mode does not change BatchNorm's statistics, and keeps dropout out of the score.
-
-    Args:
-        model: compiled with its loss.
-        kernels: kernels to differentiate with respect to.
-        data: inputs and targets as two arrays, or batches of them.
-        of: one of `LOSSES`.
+    Inference mode does not change BatchNorm's statistics, and keeps dropout out of the score. `of` is one of `LOSSES`.
 
     Returns:
         Per kernel a float32 array of its shape; zeros if the loss does not depend on it.

@@ -9,7 +9,16 @@ import numpy as np
 from tfaudit.compress.keras_model import require_keras_model
 from tfaudit.errors import InputError, listed
 
-__all__ = ["KERNELS", "Kernels", "find_kernels", "kernel_layers", "kernels_of_masks", "owners", "select_kernels"]
+__all__ = [
+    "KERNELS",
+    "Kernels",
+    "Layers",
+    "find_kernels",
+    "kernel_layers",
+    "kernels_of_masks",
+    "owners",
+    "select_kernels",
+]
 
 KERNELS = ("kernel", "depthwise_kernel", "pointwise_kernel", "recurrent_kernel")
 """Names of the variables that are pruned: the kernels of Conv*, Conv*Transpose, DepthwiseConv*, SeparableConv*, Dense,
@@ -19,15 +28,15 @@ these names. Biases, normalisation and embeddings have other names."""
 Kernels: TypeAlias = Mapping[str, keras.Variable]
 """Kernels by name."""
 
+Layers: TypeAlias = Iterable[str | keras.Layer] | str | keras.Layer | None
+"""Names of layers, or layers, at any depth; None: all that have a kernel."""
+
 
 def find_kernels(model: keras.Model) -> dict[str, keras.Variable]:
     """Return all prunable kernels of a model by Keras variable path, in the order of `model.weights`.
 
     If two kernels have one path, because layers in different parts of the model share a name, the second is called
-    `path#2`, and so on.
-
-    Raises:
-        InputError: not a Keras 3 model, or one that has no variables yet.
+    `path#2`, and so on. Raise an `InputError` unless it is a Keras 3 model with variables.
 
     >>> inputs = keras.Input((4,))
     >>> hidden = keras.layers.Dense(3, name="hidden")(inputs)
@@ -53,13 +62,10 @@ def kernel_layers(model: keras.Model) -> list[str]:
     return list(dict.fromkeys(layer.name for layer in layers))
 
 
-def select_kernels(
-    model: keras.Model, layers: Iterable[str | keras.Layer] | str | keras.Layer | None
-) -> dict[str, keras.Variable]:
-    """Return the kernels in some layers, named or themselves, at any depth; a nested model stands for its layers.
+def select_kernels(model: keras.Model, layers: Layers) -> dict[str, keras.Variable]:
+    """Return the kernels in some layers; a nested model stands for its layers.
 
-    Raises:
-        InputError: as `find_kernels`; an unknown layer or one without a kernel; nothing to prune.
+    Raise an `InputError` as `find_kernels` does, for a layer that is unknown or has no kernel, or with nothing to prune.
     """
     kernels = find_kernels(model)
     if not kernels:

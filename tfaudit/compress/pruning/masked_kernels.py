@@ -47,12 +47,8 @@ def steps_done(optimizer: keras.Optimizer) -> Any:
 class MaskedKernels:
     """Kernels of a compiled model with their mask variables.
 
-    Args:
-        model: a compiled model.
-        kernels: the kernels to prune.
-        schedule: when to update the masks, and to which sparsity.
-        method: how weights are ranked.
-        data: inputs and targets, for methods that average their scores over examples.
+    The schedule states when to update the masks, and to which sparsity; the method, how weights are ranked. `data`,
+    inputs and targets, are for methods that average their scores over examples.
     """
 
     def __init__(

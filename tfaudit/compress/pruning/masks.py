@@ -26,13 +26,8 @@ def masks(scores: Mapping[str, np.ndarray], sparsity: float, *, scope: str = "la
     Of equal scores, the first stays: the lower position in its kernel (row-major), and with `scope="global"` the
     earlier kernel.
 
-    Args:
-        scores: per kernel an array of scores >= 0, compared as float32; NaN counts as the highest.
-        sparsity: share of the weights to prune, in [0, 1).
-        scope: one of `SCOPES`.
-
-    Returns:
-        Per kernel a bool array of its shape: True where the weight stays.
+    Scores are >= 0 and compared as float32; NaN counts as the highest. `scope` is one of `SCOPES`. The masks are bool
+    arrays of the kernels' shapes, True where the weight stays.
 
     >>> masks({"a": np.array([3.0, 1.0]), "b": np.array([2.0, 2.0])}, 0.5, scope="global")
     {'a': array([ True, False]), 'b': array([ True, False])}

@@ -1,9 +1,8 @@
 """One-shot pruning: weights of a trained model set to 0, in place."""
 
-from collections.abc import Iterable, Mapping
 from functools import partial
 from numbers import Real
-from typing import Any, TypeAlias
+from typing import Any
 
 import keras
 import numpy as np
@@ -11,17 +10,14 @@ import tensorflow as tf
 
 from tfaudit.compress.pruning.channels import channel_axes, slices
 from tfaudit.compress.pruning.gradients import loss_gradients
-from tfaudit.compress.pruning.kernels import Kernels, select_kernels
+from tfaudit.compress.pruning.kernels import Kernels, Layers, select_kernels
 from tfaudit.compress.pruning.masks import masks
 from tfaudit.compress.pruning.pruning_method import PruningMethod
 from tfaudit.compress.pruning.score_data import GradientData, batches, mean_over
 from tfaudit.compress.pruning.tfmot_masks import TFMOT
 from tfaudit.errors import require
 
-__all__ = ["Layers", "check_sparsity", "prune"]
-
-Layers: TypeAlias = Iterable[str | keras.Layer] | str | keras.Layer | None
-"""Names of layers, or layers, at any depth; None: all that have a kernel."""
+__all__ = ["check_sparsity", "prune"]
 
 
 def prune(
@@ -115,9 +111,7 @@ def _masks(
     return {name: np.array(mask) for name, mask in kernel_masks.items()}
 
 
-def _measured(
-    model: keras.Model, kernels: Kernels, method: PruningMethod, data: GradientData | None
-) -> Mapping[str, np.ndarray]:
+def _measured(model: keras.Model, kernels: Kernels, method: PruningMethod, data: GradientData | None) -> dict[str, Any]:
     """Return the gradients or the channel independence of each kernel, if the method needs them."""
     method.check_data(data)
     if data is None or not method.needs_data:

@@ -6,10 +6,10 @@ import keras
 import numpy as np
 
 from tfaudit.compress.pruning.gradients import check_loss
-from tfaudit.compress.pruning.kernels import select_kernels
+from tfaudit.compress.pruning.kernels import Layers, select_kernels
 from tfaudit.compress.pruning.masked_kernels import steps_done
 from tfaudit.compress.pruning.masked_training import MaskedTrainFunction, MaskingCallback
-from tfaudit.compress.pruning.one_shot import Layers, check_sparsity
+from tfaudit.compress.pruning.one_shot import check_sparsity
 from tfaudit.compress.pruning.pruning_method import PruningMethod
 from tfaudit.compress.pruning.schedules import Schedule, describe, first_update, planned
 from tfaudit.compress.pruning.score_data import GradientData, gathered

@@ -104,12 +104,8 @@ class PruningMethod:
     ) -> dict[str, Any]:
         """Compute the masks of all kernels, as `masks.masks` does, from NumPy arrays or inside a graph from tensors.
 
-        Args:
-            values: values of each kernel, float32.
-            rank: function from scores to masks, each by kernel.
-            axes: axes that number the channels of each kernel; ignored for single weights.
-            draws: random numbers of each kernel, if the method needs them.
-            measured: gradients or independence of each kernel, if the method needs them.
+        All arguments are by kernel: float32 values, the function `rank` from scores to masks, the axes that number the
+        channels, and, if the method needs them, random numbers, and gradients or independence.
         """
         score = GRANULARITIES[self.granularity][self.method]
         scores = {}

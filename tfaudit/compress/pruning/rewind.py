@@ -17,17 +17,9 @@ __all__ = ["Rewind"]
 class Rewind(keras.callbacks.Callback):
     """Callback that stores the weights of an early step and restores them under masks: [P] 2, [R] table 12.
 
-    Train with it, prune, rewind, and train with the masks held; repeat for further rounds:
-
-        rewind = tfaudit.Rewind()
-        model.fit(..., callbacks=[rewind])
-        for sparsity in (0.2, 0.36, 0.488):
-            masks = tfaudit.prune(model, sparsity)
-            rewind.back(masks)
-            model.fit(..., callbacks=[tfaudit.HoldMasks(masks)])
-
-    All variables of the model are restored, biases and BatchNorm's statistics too, but not the optimizer: compile the
-    model again to reset it. Only the first fit with the callback stores weights.
+    Train with it, `prune`, rewind with `back(masks)`, and train with `HoldMasks(masks)`; repeat for further rounds with
+    a rising sparsity. All variables of the model are restored, biases and BatchNorm's statistics too, but not the
+    optimizer: compile the model again to reset it. Only the first fit with the callback stores weights.
 
     Args:
         step: number of batches after which to store the weights; 0: before the first.

@@ -56,11 +56,7 @@ def polynomial(initial: float, final: float, begin: int, end: int, frequency: in
 
 
 def constant(sparsity: float, begin: int, end: int = -1, frequency: int = 100) -> Schedule:
-    """Return a TF-MOT `ConstantSparsity`, updated every `frequency` steps from `begin` to `end` (-1: without end).
-
-    Raises:
-        InputError: TF-MOT rejects the values.
-    """
+    """Return a TF-MOT `ConstantSparsity`, updated every `frequency` steps from `begin` to `end` (-1: without end)."""
     return _made("ConstantSparsity", sparsity, begin, end, frequency)
 
 
@@ -74,13 +70,8 @@ def _made(kind: str, *values: Any, **settings: Any) -> Schedule:
 def planned(final: float, *, initial: float = 0.0, done: int = 0, steps: int) -> Schedule:
     """Return a polynomial schedule that reaches `final` in a run and leaves its last quarter for recovery.
 
-    It has at most 101 updates, the first before the first step; a run of one step is pruned at once.
-
-    Args:
-        final: sparsity at the end, in [0, 1).
-        initial: sparsity at the beginning of the run, in [0, 1).
-        done: number of steps that the optimizer did before the run.
-        steps: number of steps of the run, >= 1.
+    It has at most 101 updates, the first before the first step; a run of one step is pruned at once. The run has
+    `steps` steps, >= 1, begins at the sparsity `initial`, and follows `done` steps of the optimizer.
 
     >>> describe(planned(0.9, steps=1000))
     'PolynomialDecay(initial_sparsity=0.0, final_sparsity=0.9, power=3, begin_step=1, end_step=745, frequency=8)'
@@ -94,11 +85,7 @@ def planned(final: float, *, initial: float = 0.0, done: int = 0, steps: int) ->
 
 
 def ask(schedule: Schedule, step: Any) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return whether a schedule prunes at a step (bool scalar), and to which sparsity (float32 scalar).
-
-    Raises:
-        InputError: the schedule does not return such a pair.
-    """
+    """Return whether a schedule prunes at a step (bool scalar), and to which sparsity (float32 scalar)."""
     result = schedule(tf.cast(step, tf.int64))
     if not (isinstance(result, tuple | list) and len(result) == 2):
         got = f"{describe(schedule)}, which returns {result!r}"

@@ -20,10 +20,7 @@ PerBatch: TypeAlias = Callable[[Any, Any], Sequence[tf.Tensor]]
 
 
 def batches(data: GradientData) -> Iterator[tuple[Any, Any]]:
-    """Yield batches of inputs and targets; two arrays are cut into batches of `BATCH`.
-
-    Raises:
-        InputError: neither of the two.
+    """Yield batches of inputs and targets; two arrays are cut into batches of `BATCH`. Others raise an `InputError`.
 
     >>> [len(inputs) for inputs, _ in batches((np.zeros((200, 3)), np.zeros(200)))]
     [128, 72]
@@ -42,11 +39,7 @@ def batches(data: GradientData) -> Iterator[tuple[Any, Any]]:
 
 
 def mean_over(batches: Iterable[tuple[Any, Any]], per_batch: PerBatch) -> list[np.ndarray]:
-    """Average over all examples what is computed batch by batch, summed in float64, as float32 arrays.
-
-    Raises:
-        InputError: no examples.
-    """
+    """Average over all examples what is computed by batch, summed in float64, as float32; no examples are an error."""
     totals, count = list[Any](), 0
     for inputs, targets in batches:
         sums = [len(inputs) * mean.numpy().astype(np.float64) for mean in per_batch(inputs, targets)]

@@ -47,10 +47,7 @@ def sparsity_at(model: keras.Model, ratio: float, layers: Iterable[str] | None =
     Biases, BatchNorm's scales and offsets, and the layers that are not pruned count as parameters and stay. BatchNorm's
     moving statistics do not count.
 
-    Args:
-        model: a built Keras 3 model.
-        ratio: parameters before pruning / parameters after, above 1.
-        layers: names of the layers to prune; None: all that have a kernel.
+    The ratio is above 1. `layers` names the layers to prune; None: all that have a kernel.
 
     Raises:
         InputError: a ratio that these kernels cannot reach.

@@ -10,9 +10,8 @@ from typing import Any
 import keras
 import numpy as np
 
-from tfaudit.compress.shrinking.channel_states import ChannelStates, LayerChange
 from tfaudit.compress.shrinking.rules import steps_of, width
-from tfaudit.compress.shrinking.steps import Step
+from tfaudit.compress.shrinking.steps import ChannelStates, LayerChange, Step
 from tfaudit.errors import InputError, one_line
 
 __all__ = ["ChannelGraph"]
@@ -70,10 +69,8 @@ class ChannelGraph:
         `nested` has the replacements of the models inside it, by id. Raise an `InputError` if a layer cannot be copied.
         """
         changes = {
-            id(operation): reduce(
-                or_, (step.change(self.channels) for step in self.steps[id(operation)]), LayerChange()
-            )
-            for operation in self.operations
+            operation: reduce(or_, (step.change(self.channels) for step in steps), LayerChange())
+            for operation, steps in self.steps.items()
         }
         copies: dict[int, Any] = dict(nested)
 

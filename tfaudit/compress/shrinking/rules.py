@@ -1,5 +1,6 @@
 """Rules that turn each call of a Keras operation into steps."""
 
+from collections.abc import Hashable
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -8,10 +9,8 @@ import keras
 import numpy as np
 from keras import layers
 
-from tfaudit.compress.shrinking.channel_states import ChannelStates, LayerChange
-from tfaudit.compress.shrinking.elementwise import is_elementwise, operation_of_constants
-from tfaudit.compress.shrinking.steps import ChannelwiseStep, OpaqueStep, Step
-from tfaudit.compress.shrinking.weighted_layers import WEIGHTED_LAYERS, normalisation_step, weighted_steps
+from tfaudit.compress.shrinking.elementwise import function_of_constants, is_elementwise, operation_of_constants
+from tfaudit.compress.shrinking.steps import ChannelStates, ChannelwiseStep, LayerChange, MixingStep, OpaqueStep, Step
 
 __all__ = ["steps_of", "width"]
 
@@ -20,6 +19,11 @@ def _for_all_dimensions(name: str) -> set[type]:
     return {getattr(layers, name.format(dimensions)) for dimensions in (1, 2, 3)}
 
 
+TRANSPOSED = _for_all_dimensions("Conv{}DTranspose")
+DEPTHWISE = {layers.DepthwiseConv1D, layers.DepthwiseConv2D}
+SEPARABLE = {layers.SeparableConv1D, layers.SeparableConv2D}
+# Without their subclasses, which may compute anything.
+WEIGHTED_LAYERS = _for_all_dimensions("Conv{}D") | TRANSPOSED | DEPTHWISE | SEPARABLE | {layers.Dense}
 PADDING = _for_all_dimensions("ZeroPadding{}D")
 PASSING = {
     *(layers.Dropout, layers.GaussianDropout, layers.GaussianNoise, layers.AlphaDropout, layers.Identity),
@@ -79,9 +83,9 @@ def _known(node: Any, inputs: tuple[int, ...]) -> list[Step]:
     if len(tensors) > 1:
         return []
     if kind in WEIGHTED_LAYERS:
-        return weighted_steps(operation, inputs[0], id(output))
+        return _weighted_steps(operation, inputs[0], id(output))
     if kind is layers.BatchNormalization and operation.axis in (-1, len(output.shape) - 1):
-        return [normalisation_step(operation, inputs[0], id(output))]
+        return [_normalisation_step(operation, inputs[0], id(output))]
     if kind in PASSING | PADDING:
         return [step((same,), pads=kind in PADDING)]
     if kind in (layers.Flatten, layers.Reshape):
@@ -147,3 +151,77 @@ def _broadcasts(node: Any, tensors: list, output: keras.KerasTensor) -> bool:
         and all(width(tensor) in (1, width(output)) for tensor in tensors)
         and all(other is None or isinstance(other, keras.KerasTensor | int | float | np.number) for other in others)
     )
+
+
+def _weighted_steps(layer: Any, tensor: Hashable, output: Hashable) -> list[Step]:
+    """Return the steps of a convolution or dense layer: its weighted sum, and its activation."""
+    kind, name = type(layer), layer.name
+    summed = (output, "before the activation")
+    bias = _array(layer.bias) if layer.use_bias else None
+    padded = kind is not layers.Dense and layer.padding != "valid" and any(size > 1 for size in layer.kernel_size)
+    activation = _activation(layer, summed, output)
+    if kind is layers.Dense:
+        return [MixingStep(name, tensor, summed, _array(layer.kernel), bias, padded, count="units"), activation]
+    if kind in TRANSPOSED:  # Outputs near the border have fewer contributions, whatever the padding.
+        kernel = np.swapaxes(_array(layer.kernel), -1, -2)
+        return [MixingStep(name, tensor, summed, kernel, bias, True, transposed=True), activation]
+    if kind in DEPTHWISE:
+        return [_depthwise(layer, layer.kernel, tensor, summed, bias, padded), activation]
+    if kind in SEPARABLE:
+        between, variable = (output, "between the convolutions"), "pointwise_kernel"
+        pointwise = MixingStep(name, between, summed, _array(layer.pointwise_kernel), bias, False, variable=variable)
+        return [_depthwise(layer, layer.depthwise_kernel, tensor, between, None, padded), pointwise, activation]
+    return [MixingStep(name, tensor, summed, _array(layer.kernel), bias, padded), activation]
+
+
+def _activation(layer: Any, summed: Hashable, output: Hashable) -> Step:
+    if type(layer) in DEPTHWISE:
+        count = int(np.prod(layer.kernel.shape[-2:]))
+    else:
+        count = layer.units if type(layer) is layers.Dense else layer.filters
+    if is_elementwise(layer.activation):
+        values = function_of_constants(layer.activation)
+        return ChannelwiseStep(layer.name, (summed,), output, (np.arange(count),), values=values)
+    return OpaqueStep(layer.name, (summed,), {output: count}, "its activation is not known to be elementwise")
+
+
+def _depthwise(
+    layer: Any, variable: Any, tensor: Hashable, output: Hashable, bias: np.ndarray | None, padded: bool
+) -> ChannelwiseStep:
+    kernel = _array(variable)
+    source = np.repeat(np.arange(kernel.shape[-2]), kernel.shape[-1])
+    places = tuple(range(kernel.ndim - 2))
+    silent = ~(kernel != 0).any(axis=places).ravel()
+    total = kernel.sum(axis=places, dtype=np.float64).ravel()
+
+    def values(constants: list[np.ndarray]) -> np.ndarray:
+        constant = constants[0][source]
+        if padded:
+            constant = np.where(constant == 0, 0.0, np.nan)
+        return np.where(silent, 0.0, constant * total) + (0.0 if bias is None else bias)
+
+    def resize(channels: ChannelStates) -> LayerChange:
+        weights = {variable.name: kernel[..., channels.needed[tensor], :]}
+        return LayerChange(weights=weights if bias is None else weights | {"bias": bias[channels.needed[output]]})
+
+    return ChannelwiseStep(layer.name, (tensor,), output, (source,), values=values, resize=resize)
+
+
+def _normalisation_step(layer: Any, tensor: Hashable, output: Hashable) -> ChannelwiseStep:
+    """Return the step of batch normalisation over the last axis, with its moving statistics."""
+    mean, variance = _array(layer.moving_mean), _array(layer.moving_variance)
+    slope = (_array(layer.gamma) if layer.scale else 1) / np.sqrt(variance.astype(np.float64) + layer.epsilon)
+    offset = _array(layer.beta) if layer.center else 0.0
+
+    def values(constants: list[np.ndarray]) -> np.ndarray:
+        return np.where(slope == 0, 0.0, (constants[0] - mean) * slope) + offset
+
+    def resize(channels: ChannelStates) -> LayerChange:
+        needed = channels.needed[output]
+        return LayerChange(weights={variable.name: _array(variable)[needed] for variable in layer.weights})
+
+    return ChannelwiseStep(layer.name, (tensor,), output, (np.arange(mean.size),), values=values, resize=resize)
+
+
+def _array(variable: Any) -> np.ndarray:
+    return keras.ops.convert_to_numpy(variable).astype(np.float32, copy=False)

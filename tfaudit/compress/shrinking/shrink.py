@@ -68,15 +68,14 @@ def shrink(model: keras.Model) -> Shrunk:
     Raises:
         InputError: not such a model, or a layer that cannot be copied.
 
-    Example:
-        >>> inputs = keras.Input((4,))
-        >>> hidden = keras.layers.Dense(3, "relu", name="hidden")(inputs)
-        >>> model = keras.Model(inputs, keras.layers.Dense(2, name="logits")(hidden))
-        >>> model.layers[1].set_weights([np.eye(4, 3) * [1, 0, 1], np.array([0.0, 0.5, 0.0])])
-        >>> shrink(model).frame().iloc[:, :5]
-            layer  channels_before  channels_after  parameters_before  parameters_after
-        0  hidden                3               2                 15                10
-        1  logits                2               2                  8                 6
+    >>> inputs = keras.Input((4,))
+    >>> hidden = keras.layers.Dense(3, "relu", name="hidden")(inputs)
+    >>> model = keras.Model(inputs, keras.layers.Dense(2, name="logits")(hidden))
+    >>> model.layers[1].set_weights([np.eye(4, 3) * [1, 0, 1], np.array([0.0, 0.5, 0.0])])
+    >>> shrink(model).frame().iloc[:, :5]
+        layer  channels_before  channels_after  parameters_before  parameters_after
+    0  hidden                3               2                 15                10
+    1  logits                2               2                  8                 6
     """
     _check(model)
     graph = ChannelGraph(model)
@@ -119,14 +118,10 @@ def _row(graph: ChannelGraph, layer: Any, copy: Any) -> dict[str, Any]:
 
 
 def _check(model: object) -> None:
-    functional = type(model) is keras.Sequential or (isinstance(model, keras.Function) and _calls_its_graph(model))
+    kind: Any = type(model)
+    bases = [base for base in kind.__mro__ if base.__name__ == "Functional"]  # Keras does not publish it.
+    functional = kind is keras.Sequential or any(kind.call is base.call for base in bases)
     if isinstance(model, keras.Model) and not functional:
         got = f"{model.name!r}, a subclassed model ({type(model).__name__}), whose code cannot be analysed"
         raise InputError("model", got, "a functional or Sequential model")
     require_keras_model(model, "a functional or Sequential Keras 3 model")
-
-
-def _calls_its_graph(model: keras.Model) -> bool:
-    kind: Any = type(model)
-    functional = next(base for base in kind.__mro__ if base.__name__ == "Functional")  # Keras does not publish it.
-    return kind.call is functional.call
