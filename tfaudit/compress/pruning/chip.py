@@ -92,8 +92,8 @@ def feature_maps(model: keras.Model, kernels: Kernels, images: Any, *, axis: int
 
     The model may be of any kind: its layers are observed while they are called.
 
-    Maps are `(images, channels, pixels)`; those of several calls of a layer are concatenated. Raise an `InputError` if a
-    kernel has no observable maps.
+    Maps are `(images, channels, pixels)`; those of several calls of a layer are joined. Raise an `InputError` if a
+    kernel has none that are observable.
     """
     owner, names = owners(model, kernels), dict[int, list[str]]()
     for name, layer in owner.items():

@@ -65,7 +65,7 @@ def kernel_layers(model: keras.Model) -> list[str]:
 def select_kernels(model: keras.Model, layers: Layers) -> dict[str, keras.Variable]:
     """Return the kernels in some layers; a nested model stands for its layers.
 
-    Raise an `InputError` as `find_kernels` does, for a layer that is unknown or has no kernel, or with nothing to prune.
+    Raise an `InputError` as `find_kernels`, for a layer that is unknown or has no kernel, or with nothing to prune.
     """
     kernels = find_kernels(model)
     if not kernels:
