@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import streamlit as st
 
+from tfaudit.analysis.audits import Audit
+from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.app.controls import choose_variant, has_variants
 from tfaudit.app.display import show_chart, show_notes, show_table
 from tfaudit.app.markdown import escape, escape_name
-
-if TYPE_CHECKING:
-    from tfaudit.analysis.audits import Audit
-    from tfaudit.analysis.study_audit import StudyAudit
 
 __all__ = ["page", "show_question"]
 

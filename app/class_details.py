@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pandas as pd
 import streamlit as st
 
+from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
 from tfaudit.app.controls import variant_labels
 from tfaudit.app.display import link_to, show_chart, show_table
@@ -16,13 +15,9 @@ from tfaudit.charts.classes import named_classes, ranked_classes
 from tfaudit.charts.predictions import class_recall_chart, confusion_chart
 from tfaudit.report.exemplar_cards import by_decisiveness, cards
 
-if TYPE_CHECKING:
-    from tfaudit.analysis.study_audit import StudyAudit
-
 __all__ = ["show_class"]
 
-WRONG_PREDICTIONS, CARDS = 8, 6
-"""Wrong predictions in the chart, and exemplars, at most."""
+WRONG_PREDICTIONS, CARDS = 8, 6  # wrong predictions in the chart, and exemplars, at most
 
 CONFUSION = ("name", "before", "after", "change_pp")
 CHANGES = ("difference_pp", "normalised_pp", "clean_normalised_pp")
@@ -30,13 +25,7 @@ CORRUPTIONS = ("corruption", "recall_before", "recall_after", *CHANGES, "p", "p_
 
 
 def show_class(study_audit: StudyAudit, variant: str, label: int) -> None:
-    """Draw all results about one class.
-
-    Args:
-        study_audit: of the study.
-        variant: key of the compressed one.
-        label: the class.
-    """
+    """Draw all results about one class."""
     name = study_audit.counts(variant).class_names[label]
     st.markdown(f"#### {escape_name(name) or 'Class without a name'}")
     left, right = st.columns(2)
@@ -59,11 +48,8 @@ def _recall(study_audit: StudyAudit, label: int) -> None:
     if recalls["recall"].isna().all():
         st.info("The test set has no images of this class.")
         return
-    show_chart(
-        class_recall_chart(recalls),
-        f"recall-class-{label}",
-        "One line per variant: a dot for the recall of every member, a bar at the mean.",
-    )
+    text = "One line per variant: a dot for the recall of every member, a bar at the mean."
+    show_chart(class_recall_chart(recalls), f"recall-class-{label}", text)
 
 
 def _confusion(study_audit: StudyAudit, variant: str, label: int) -> None:
@@ -77,11 +63,8 @@ def _confusion(study_audit: StudyAudit, variant: str, label: int) -> None:
     if wrong.empty:
         st.caption("Every member is right on every image, before and after compression.")
     else:
-        show_chart(
-            confusion_chart(wrong.head(WRONG_PREDICTIONS)),
-            f"confusion-{variant}-class-{label}",
-            "The most frequent wrong predictions: their shares before and after compression.",
-        )
+        text = "The most frequent wrong predictions: their shares before and after compression."
+        show_chart(confusion_chart(wrong.head(WRONG_PREDICTIONS)), f"confusion-{variant}-class-{label}", text)
     with st.expander("All predictions, including the right one"):
         show_table(table, f"confusion-{variant}-class-{label}", CONFUSION, table="votes")
 

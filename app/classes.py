@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pandas as pd
 import streamlit as st
 
+from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.app.class_details import show_class
 from tfaudit.app.controls import change_count, choose_class, choose_option, choose_variant, has_variants, new_selection
 from tfaudit.app.display import link_to, show_chart, show_notes, show_table
@@ -14,9 +13,6 @@ from tfaudit.app.markdown import escape, unique_labels
 from tfaudit.audit.classes import CENTERINGS, CORRECTIONS, ClassImpact
 from tfaudit.charts.class_selection import CLASS, RANGE, class_choice_chart, range_choice_chart
 from tfaudit.charts.classes import ALL_NAMED, ranked_classes
-
-if TYPE_CHECKING:
-    from tfaudit.analysis.study_audit import StudyAudit
 
 __all__ = ["page"]
 
@@ -52,9 +48,8 @@ def page(study_audit: StudyAudit) -> None:
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
         correction = choose_option("Significance", CORRECTIONS, "correction", CORRECTION_LABELS.__getitem__)
-        centering = choose_option(
-            "Centred on the accuracy of the", CENTERINGS, "centering", CENTERING_LABELS.__getitem__
-        )
+        label = "Centred on the accuracy of the"
+        centering = choose_option(label, CENTERINGS, "centering", CENTERING_LABELS.__getitem__)
         order = st.selectbox("Sort by", list(ORDERS), key="sort", bind="query-params", width=220)
         search = st.text_input("Search", placeholder="Part of a name", key="search", bind="query-params", width=220)
     impact = study_audit.class_impact(variant, centering)
@@ -69,7 +64,11 @@ def page(study_audit: StudyAudit) -> None:
     state = f"{study_audit.data.store.directory} {variant} {change_count('class')}"
     table = f"table {state} {correction} {centering} {order} {search} {st.query_params.get('range', '')}"
     lines = f"lines {state}"
-    _take_selection(shown, unique_labels(study_audit.counts(variant).class_names), table, lines)
+    names = unique_labels(study_audit.counts(variant).class_names)
+    if clicked := new_selection(lines, CLASS):
+        st.session_state["class"] = names[clicked[0]["position"]]
+    if rows := new_selection(table, "rows"):
+        st.session_state["class"] = names[shown["position"].iloc[rows[0]]]
     classes, details = st.container(), st.container()
     with details:
         chosen = _one_class(study_audit, variant)
@@ -112,14 +111,9 @@ def _in_range(ranked: pd.DataFrame, order: str, study_audit: StudyAudit, variant
             st.query_params["range"] = f"{low}-{high}"
     low, high = _parse_range(st.query_params.get("range", ""), len(ranked))
     whole = (low, high) == (1, len(ranked))
-    show_chart(
-        range_choice_chart(ranked, order, None if whole else (low, high)),
-        f"all-classes-{variant}",
-        "All classes: absolute and normalised change of recall. The table below holds the same values.",
-        on_select=True,
-        selection=RANGE,
-        key=key,
-    )
+    chart = range_choice_chart(ranked, order, None if whole else (low, high))
+    text = "All classes: absolute and normalised change of recall. The table below holds the same values."
+    show_chart(chart, f"all-classes-{variant}", text, on_select=True, selection=RANGE, key=key)
     if whole:
         st.caption("Drag over the chart to choose a range of classes.")
     else:
@@ -140,14 +134,6 @@ def _parse_range(text: str, count: int) -> tuple[int, int]:
     return (int(low), int(high)) if valid else (1, count)
 
 
-def _take_selection(shown: pd.DataFrame, names: list[str], table: str, lines: str) -> None:
-    """Choose the class that was clicked in the chart or in the table."""
-    if clicked := new_selection(lines, CLASS):
-        st.session_state["class"] = names[clicked[0]["position"]]
-    if rows := new_selection(table, "rows"):
-        st.session_state["class"] = names[shown["position"].iloc[rows[0]]]
-
-
 def _draw(shown: pd.DataFrame, variant: str, chosen: int | None, table: str, lines: str) -> None:
     if shown.empty:
         return
@@ -155,12 +141,7 @@ def _draw(shown: pd.DataFrame, variant: str, chosen: int | None, table: str, lin
     if len(shown) > ALL_NAMED:
         charted = pd.concat([shown.head(ALL_NAMED // 2), shown.tail(ALL_NAMED // 2)])
         st.caption(f"The first and the last {ALL_NAMED // 2} of {len(shown):,} classes; the table holds all.")
-    show_chart(
-        class_choice_chart(charted, chosen),
-        f"classes-{variant}",
-        "One line per class: a bar for the change of recall, plum if significant; a point for the normalised change.",
-        on_select=True,
-        selection=CLASS,
-        key=lines,
-    )
+    chart = class_choice_chart(charted, chosen)
+    text = "One line per class: a bar for the change of recall, plum if significant; a point for the normalised change."
+    show_chart(chart, f"classes-{variant}", text, on_select=True, selection=CLASS, key=lines)
     show_table(shown, f"classes-{variant}", COLUMNS, table="classes", key=table, select=True)

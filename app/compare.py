@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import streamlit as st
 
 from tfaudit.analysis.audits import AUDITS
 from tfaudit.analysis.stored_images import data_uri, is_tiny
+from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
 from tfaudit.app.audit_page import show_question
 from tfaudit.app.controls import change_count, choose_class, choose_option, choose_variant, has_variants, new_selection
@@ -18,16 +19,10 @@ from tfaudit.app.markdown import escape, escape_name, unique_labels
 from tfaudit.audit.model_pair import PairComparison
 from tfaudit.report.exemplar_cards import Card
 
-if TYPE_CHECKING:
-    from tfaudit.analysis.study_audit import StudyAudit
-
 __all__ = ["page"]
 
-PAGE_SIZE = 24
-"""Images on one page of the gallery."""
-
-METRIC_WIDTH = 172
-"""Pixels of a figure: two fit in a row of a narrow window."""
+PAGE_SIZE = 24  # images on one page of the gallery
+METRIC_WIDTH = 172  # pixels of a figure: two fit in a row of a narrow window
 
 KINDS = ("all", "lost", "won", "other wrong")
 
@@ -50,10 +45,14 @@ def page(study_audit: StudyAudit) -> None:
     name = f"pair-{key}-{before}-{after}"
     _metrics(pair)
     st.subheader("Classes")
-    show_chart(
-        pair.chart(), name, "Share of each class's images lost and won, with the change of recall and its interval."
-    )
-    _classes(study_audit, pair, name)
+    text = "Share of each class's images lost and won, with the change of recall and its interval."
+    show_chart(pair.chart(), name, text)
+    # The class of a selected row filters the images below.
+    frame = pair.frame().sort_values(["p", "difference_pp"], kind="stable")
+    table = f"classes of {study_audit.data.store.directory} {name} {change_count('class')}"
+    if rows := new_selection(table, "rows"):
+        st.session_state["class"] = unique_labels(pair.class_names)[frame.index[rows[0]]]
+    show_table(frame, name, CLASSES, table="pairs", key=table, select=True)
     st.subheader("Images whose prediction flips")
     _flips(study_audit, pair, name)
     show_notes(pair.notes)
@@ -84,25 +83,10 @@ def _metrics(pair: PairComparison) -> None:
         ("kappa", f"{summary['kappa']:.3f}", "Cohen's kappa: agreement beyond chance"),
     )
     with st.container(horizontal=True):
-        st.metric(
-            "top-1 after",
-            f"{summary['accuracy_after']:.2%}",
-            f"{summary['difference_pp']:+.2f} points",
-            border=True,
-            help=escape(change),
-            width=METRIC_WIDTH,
-        )
+        after, points = f"{summary['accuracy_after']:.2%}", f"{summary['difference_pp']:+.2f} points"
+        st.metric("top-1 after", after, points, border=True, help=escape(change), width=METRIC_WIDTH)
         for label, value, meaning in metrics:
             st.metric(label, value, border=True, help=meaning, width=METRIC_WIDTH)
-
-
-def _classes(study_audit: StudyAudit, pair: PairComparison, name: str) -> None:
-    """Draw the table; the class of a selected row filters the images below."""
-    frame = pair.frame().sort_values(["p", "difference_pp"], kind="stable")
-    table = f"classes of {study_audit.data.store.directory} {name} {change_count('class')}"
-    if rows := new_selection(table, "rows"):
-        st.session_state["class"] = unique_labels(pair.class_names)[frame.index[rows[0]]]
-    show_table(frame, name, CLASSES, table="pairs", key=table, select=True)
 
 
 def _flips(study_audit: StudyAudit, pair: PairComparison, name: str) -> None:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import streamlit as st
 
+from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
 from tfaudit.app.markdown import escape_name, unique_labels
-
-if TYPE_CHECKING:
-    from tfaudit.analysis.study_audit import StudyAudit
 
 __all__ = [
     "change_count",
@@ -27,22 +25,12 @@ __all__ = [
 
 T = TypeVar("T")
 
-BUTTONS = 12
-"""With at most this many variants each has a button; more are a list."""
-
-MOST = 10
-"""Variants that a chart shows by default: it has no more hues."""
+BUTTONS = 12  # with at most this many variants each has a button; more are a list
+MOST = 10  # variants that a chart shows by default: it has no more hues
 
 
 def choose_option(label: str, options: Sequence[T], key: str, format_option: Callable[[T], str] = str) -> T:
-    """Return the chosen one of a few options, each a button; by default the first.
-
-    Args:
-        label: above the buttons.
-        options: at least one.
-        key: of the choice in the URL.
-        format_option: returns the Markdown of an option.
-    """
+    """Return the chosen one of a few options, each a button that shows its Markdown; by default the first."""
     return st.segmented_control(
         label, options, default=options[0], required=True, format_func=format_option, key=key, bind="query-params"
     )
@@ -55,12 +43,7 @@ def variant_labels(study_audit: StudyAudit) -> dict[str, str]:
 
 
 def choose_variant(study_audit: StudyAudit, *, baseline: bool = False) -> str:
-    """Return the key of the variant that the page is about; the URL parameter is `variant`.
-
-    Args:
-        study_audit: of the study.
-        baseline: whether the baseline is an option, too.
-    """
+    """Return the key of the variant that the page is about, or of the baseline if `baseline`; in the URL `variant`."""
     keys = {label: key for key, label in variant_labels(study_audit).items()}
     compressed = [label for label, key in keys.items() if key != BASELINE]
     options = list(keys) if baseline else compressed
@@ -78,12 +61,7 @@ def choose_class(names: Sequence[str]) -> int | None:
 
 
 def choose_variants(study_audit: StudyAudit, keys: Sequence[str]) -> list[str]:
-    """Return the keys of the variants that a chart compares, in their order; the URL parameter is `variants`.
-
-    Args:
-        study_audit: of the study.
-        keys: of the variants that can be shown.
-    """
+    """Return which of the keys a chart compares, in their order; the URL parameter is `variants`."""
     labels = variant_labels(study_audit)
     options = [labels[key] for key in keys]
     chosen = st.multiselect("Variants", options, default=options[:MOST], key="variants", bind="query-params")
@@ -93,11 +71,7 @@ def choose_variants(study_audit: StudyAudit, keys: Sequence[str]) -> list[str]:
 
 
 def change_count(key: str) -> int:
-    """Return how often the visitor has changed a control. Earlier selections in charts and tables are then outdated.
-
-    Args:
-        key: of the control.
-    """
+    """Return how often the visitor has changed a control. Earlier selections in charts and tables are then outdated."""
     return st.session_state.get(f"changes of {key}", 0)
 
 
@@ -119,12 +93,7 @@ def _count_change(key: str) -> None:
 
 
 def draw_tabs(views: Mapping[str, Callable[[], None]], key: str) -> None:
-    """Draw tabs, of which only the open one runs.
-
-    Args:
-        views: functions that draw the tabs, by name.
-        key: of the choice in the URL.
-    """
+    """Draw tabs by name, of which only the open one runs; the key is that of the choice in the URL."""
     for tab, draw in zip(st.tabs(list(views), key=key, bind="query-params"), views.values(), strict=True):
         if tab.open:
             with tab:
@@ -139,13 +108,10 @@ def has_variants(study_audit: StudyAudit) -> bool:
 
 
 def new_selection(key: str, name: str) -> Any:
-    """Return what the visitor has just selected in a chart or table, or deselected; None if nothing changed.
+    """Return what was just selected or deselected in the chart or table of a key; None if nothing changed.
 
-    A selection stays while the page runs again for other reasons; only a change is a click.
-
-    Args:
-        key: of the chart or table.
-        name: of the chart's parameter, or "rows".
+    A selection stays while the page runs again for other reasons; only a change is a click. The name is "rows", or that of the
+    parameter of the chart.
     """
     selected = st.session_state.get(key, {}).get("selection", {}).get(name)
     before, st.session_state[f"{key} before"] = st.session_state.get(f"{key} before"), selected

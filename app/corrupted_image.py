@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from importlib.resources import files
-from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
 
+from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
 from tfaudit.app.controls import choose_variant
 from tfaudit.app.markdown import escape, escape_name, unique_labels
 from tfaudit.audit.corruption.robustness import Robustness
 from tfaudit.audit.prediction_counts import PredictionCounts, count_predictions
 from tfaudit.report.html import PAGES
-
-if TYPE_CHECKING:
-    from tfaudit.analysis.study_audit import StudyAudit
-    from tfaudit.study.conditions import Condition
+from tfaudit.study.conditions import Condition
 
 __all__ = ["show_corrupted_image"]
 
-OFFERED = 500
-"""Images in the list, those that are lost most first."""
+OFFERED = 500  # images in the list, those that are lost most first
 
 STYLE = """
 .strip { --ground: transparent; --soft: color-mix(in srgb, currentColor 70%, transparent); }
@@ -37,19 +34,14 @@ STYLE = """
 
 
 def show_corrupted_image(study_audit: StudyAudit, results: Mapping[str, Robustness]) -> None:
-    """Draw the controls and the image.
-
-    Args:
-        study_audit: of the study.
-        results: robustness by variant.
-    """
-    key = choose_variant(study_audit)
-    title = study_audit.data.titles[key]
+    """Draw the controls and the image."""
+    key, data = choose_variant(study_audit), study_audit.data
+    title = data.titles[key]
     if key not in results:
         st.info(f"{escape_name(title)} was not evaluated under corruption.")
         return
     lost = results[key].lost_first
-    computed = dict.fromkeys(c.corruption for c in study_audit.data.conditions if c.is_computed)
+    computed = dict.fromkeys(c.corruption for c in data.conditions if c.is_computed)
     names = [name for name in computed if name in lost]
     if not names:
         st.info("The study was evaluated on other sets of images only, not on its own images under corruption.")
@@ -58,37 +50,25 @@ def show_corrupted_image(study_audit: StudyAudit, results: Mapping[str, Robustne
     most = max(names, key=lambda name: lost[name].sum())
     corruption = left.selectbox("Corruption", names, index=names.index(most), key="corruption", bind="query-params")
     counts = lost[corruption]
-    examples = study_audit.data.store.examples(study_audit.data.split, images=False, groups=False)
-    ids, classes = examples["example"].to_numpy(), examples.attrs["class_names"]
-    labels = examples["label"].to_numpy()
-
+    examples = data.store.examples(data.split, images=False, groups=False)
+    ids, labels, classes = examples["example"].to_numpy(), examples["label"].to_numpy(), examples.attrs["class_names"]
     order = np.argsort(-counts, kind="stable")[:OFFERED].tolist()
     # Options are text, not positions: an image that another study does not hold is then no choice.
     images = unique_labels([f"{ids[i]}, {classes[labels[i]]}" for i in order])
-    chosen = right.selectbox(
-        "Image",
-        images,
-        key="picture",
-        bind="query-params",
-        help=f"{len(order):,} images, first those that {escape(title)} loses at the most severities.",
-    )
+    text = f"{len(order):,} images, first those that {escape(title)} loses at the most severities."
+    chosen = right.selectbox("Image", images, key="picture", bind="query-params", help=text)
     position = order[images.index(chosen)]
-    strip = study_audit.image_strip(
-        position,
-        (corruption,),
-        (BASELINE, key),
-        counts=lambda variant, condition: _counts(study_audit.data.fingerprint, variant, condition, study_audit),
-    )
+    cached = functools.partial(_counts, study_audit, data.fingerprint)
+    strip = study_audit.image_strip(position, (corruption,), (BASELINE, key), counts=cached)
     macro = PAGES.get_template("strip.html.j2").module.strip_table  # type: ignore[attr-defined]
     style = (files("tfaudit.report") / "strip.css").read_text() + STYLE
     severities = f"{counts[position]} severities" if counts[position] > 1 else "1 severity"
     loss = f"lost at {severities}" if counts[position] else "lost at no severity"
-    st.caption(
-        escape(f"Class {classes[labels[position]]}, {loss}. Modal predictions stand below the images. {strip.caption}")
-    )
+    caption = f"Class {classes[labels[position]]}, {loss}. Modal predictions stand below the images. {strip.caption}"
+    st.caption(escape(caption))
     st.html(f"<style>{style}</style>{macro(strip)}")
 
 
 @st.cache_resource(max_entries=100, show_spinner="Reading predictions")
-def _counts(fingerprint: str, key: str, condition: Condition, _study_audit: StudyAudit) -> PredictionCounts:
+def _counts(_study_audit: StudyAudit, fingerprint: str, key: str, condition: Condition) -> PredictionCounts:
     return count_predictions(_study_audit.data.under_condition(key, condition))

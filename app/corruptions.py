@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
 import pandas as pd
 import streamlit as st
 
 from tfaudit.analysis.audits import AUDITS
+from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
 from tfaudit.app.audit_page import show_question
 from tfaudit.app.controls import choose_option, choose_variant, choose_variants, draw_tabs
@@ -21,16 +21,10 @@ from tfaudit.charts.class_corruptions import class_corruption_chart, distinct_cl
 from tfaudit.charts.corruptions import relative_change_chart, severity_chart
 from tfaudit.report.sections.robustness import robustness_levels, robustness_notes
 
-if TYPE_CHECKING:
-    from tfaudit.analysis.study_audit import StudyAudit
-
 __all__ = ["page"]
 
-MOST_CLASSES = 40
-"""Classes in the heat map: those that change most, or those that were searched for."""
-
-FIRST_PANELS = 6
-"""Corruptions whose severities are drawn by default: those that cost most."""
+MOST_CLASSES = 40  # classes in the heat map: those that change most, or those that were searched for
+FIRST_PANELS = 6  # corruptions whose severities are drawn by default: those that cost most
 
 TESTED = ("accuracy_before", "accuracy_after", "difference_pp", "low_pp", "high_pp")
 CORRUPTIONS = ("corruption", "title", *TESTED, "relative_change", "p", "p_holm", "excess_pp", "excess_p_holm")
@@ -41,8 +35,7 @@ CELLS = ("class", "corruption", "examples", "recall_before", "recall_after", *NO
 SHARES = ("pie_share", "flip_pie_share", "ratio", "pie_flip_share")
 FLIPS = ("corruption", "severity", "title", "flips", "pies", *SHARES, "p", "p_holm")
 
-Results = Mapping[str, Robustness]
-"""Robustness by key of the variant."""
+Results = Mapping[str, Robustness]  # robustness by key of the variant
 
 
 def page(study_audit: StudyAudit) -> None:
@@ -55,13 +48,8 @@ def page(study_audit: StudyAudit) -> None:
         )
         return
     show_question(AUDITS["robustness"])
-    views = {
-        "Corruptions": _corruptions,
-        "Severities": _severities,
-        "Classes": _classes,
-        "One image": show_corrupted_image,
-        "Exemplars": _exemplars,
-    }
+    views = {"Corruptions": _corruptions, "Severities": _severities, "Classes": _classes}
+    views |= {"One image": show_corrupted_image, "Exemplars": _exemplars}
     draw_tabs({name: functools.partial(draw, study_audit, results) for name, draw in views.items()}, "corruptions")
     show_notes(robustness_notes(study_audit, results))
 
@@ -70,19 +58,15 @@ def _corruptions(study_audit: StudyAudit, results: Results) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         k = _choose_rank(results)
         graded = sorted({severity for result in results.values() for _, severity in result.conditions if severity})
-        chosen = choose_option(
-            "Severity", [0, *graded], "severity", lambda severity: str(severity) if severity else "mean"
-        )
-    severity = chosen or None
+        severity = choose_option("Severity", [0, *graded], "severity", lambda chosen: str(chosen or "mean")) or None
     keys = choose_variants(study_audit, list(results))
     if not keys:
         return
     titled = {study_audit.data.titles[key]: results[key] for key in keys}
-    show_chart(
-        relative_change_chart({title: result.changes(severity) for title, result in titled.items()}, k=k),
-        f"relative-change-top{k}" + (f"-severity{severity}" if severity else ""),
-        f"Change of top-{k} accuracy per corruption, relative to the baseline's, with confidence intervals.",
-    )
+    chart = relative_change_chart({title: result.changes(severity) for title, result in titled.items()}, k=k)
+    name = f"relative-change-top{k}" + (f"-severity{severity}" if severity else "")
+    text = f"Change of top-{k} accuracy per corruption, relative to the baseline's, with confidence intervals."
+    show_chart(chart, name, text)
     st.subheader("Means over severities and corruptions, top-1")
     means = pd.DataFrame([{"title": title, **result.summary()} for title, result in titled.items()])
     show_table(means, "corruption-means", MEANS, table="robustness")
@@ -112,17 +96,10 @@ def _severities(study_audit: StudyAudit, results: Results) -> None:
     if not keys or not shown:
         return
     titled = {titles[key]: results[key] for key in keys}
-    show_chart(
-        severity_chart(
-            {title: result.curves() for title, result in titled.items()},
-            baseline=titles[BASELINE],
-            k=k,
-            corruptions=shown,
-            side=200,
-        ),
-        f"severities-top{k}",
-        "Accuracy over severity, one panel per corruption, one line per variant.",
-    )
+    curves = {title: result.curves() for title, result in titled.items()}
+    chart = severity_chart(curves, baseline=titles[BASELINE], k=k, corruptions=shown, side=200)
+    text = "Accuracy over severity, one panel per corruption, one line per variant."
+    show_chart(chart, f"severities-top{k}", text)
     charted = rows["corruption"].isin(shown) & (rows["k"] == k) & rows["title"].isin(list(titled))
     show_table(rows[charted], "severities", SEVERITIES, table="corruptions")
 
@@ -151,13 +128,10 @@ def _classes(study_audit: StudyAudit, results: Results) -> None:
     if shown["difference_pp"].isna().all():
         st.info("These classes have no images under corruption.")
         return
-    show_chart(
-        class_corruption_chart(
-            shown, study_audit.data.alpha, change=change, reach=largest_change(cells, change), most=MOST_CLASSES
-        ),
-        f"class-corruptions-{key}",
-        "Change of recall by class and corruption; a dot where it is significant.",
-    )
+    reach, alpha = largest_change(cells, change), study_audit.data.alpha
+    chart = class_corruption_chart(shown, alpha, change=change, reach=reach, most=MOST_CLASSES)
+    text = "Change of recall by class and corruption; a dot where it is significant."
+    show_chart(chart, f"class-corruptions-{key}", text)
     show_table(shown.sort_values("p", kind="stable"), f"class-corruptions-{key}", CELLS, table="cells")
 
 

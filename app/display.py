@@ -17,14 +17,12 @@ from tfaudit.report.columns import column
 
 __all__ = ["link_to", "show_chart", "show_notes", "show_table"]
 
-WIDE = 640
-"""Pixels of a downloaded chart; on the page its column decides."""
+WIDE = 640  # pixels of a downloaded chart; on the page its column decides
 
 FIT = alt.AutoSizeParams(type="fit-x", contains="padding")
 """Without it Streamlit squeezes a chart of fixed height until its legend fits."""
 
-NARROW = 240
-"""Pixels of one of several panels in a chart: panels neither stretch nor shrink, and a telephone has 370."""
+NARROW = 240  # pixels of one of several panels in a chart: panels neither stretch nor shrink, and a telephone has 370
 
 SCROLL = "<style>[data-testid=stVegaLiteChart] { overflow-x: auto; max-width: 100%; }</style>"
 """For panels side by side, which together are wider than a telephone."""
@@ -69,9 +67,8 @@ def show_chart(
         file = name if len(panels) == 1 else f"{name}-{i + 1}"
         with st.container(horizontal=True, gap="small"):
             for form in ("png", "svg"):
-                _download(
-                    file, form, functools.partial(_picture, panel, properties, form), f"This chart as {form.upper()}"
-                )
+                content = functools.partial(_picture, panel, properties, form)
+                _download(file, form, content, f"This chart as {form.upper()}")
 
 
 def _theme() -> alt.Config:
@@ -136,13 +133,7 @@ def show_notes(notes: Sequence[str]) -> None:
 
 
 def link_to(path: str, label: str, icon: str) -> None:
-    """Draw a link to another page of the viewer that keeps the visitor's choices.
-
-    Args:
-        path: URL path of the page.
-        label: text of the link.
-        icon: such as ":material/category:".
-    """
+    """Draw a link to a page by its URL path that keeps the visitor's choices; icons are as `:material/category:`."""
     pages = st.session_state.get("pages", {})  # empty where a page runs alone
     if path in pages:
         st.page_link(pages[path], label=label, icon=icon, query_params=st.query_params.to_dict())

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import pandas as pd
 import streamlit as st
 
 from tfaudit.analysis.audits import AUDITS
+from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.app.audit_page import show_question
 from tfaudit.app.controls import choose_variant, choose_variants, draw_tabs, variant_labels
 from tfaudit.app.display import show_chart, show_notes, show_table
@@ -21,9 +21,6 @@ from tfaudit.charts.distortion import MOST_POINTS, balance_chart
 from tfaudit.charts.slopes import interval_chart, slope_chart, tradeoff_chart
 from tfaudit.report.sections.distortion import BY, distortion_notes, distortions, method_levels, slope_questions
 
-if TYPE_CHECKING:
-    from tfaudit.analysis.study_audit import StudyAudit
-
 __all__ = ["page"]
 
 ACCURACIES = ("accuracy_before", "accuracy_after", "variance_before", "variance_after")
@@ -31,11 +28,8 @@ SLOPES = ("title", "members", "mark", "alpha", "low", "high", "slope_between_den
 BALANCES = ("balance_before_pp", "balance_after_pp", "normalised_before", "normalised_after", "intensification")
 CLASSES = ("class", "examples", "rate_before", "rate_after", *BALANCES)
 
-PANELS = 4
-"""Panels of the scatter matrix in a row."""
-
-Results = Mapping[str, Distortion]
-"""Recall distortion by key of the variant."""
+PANELS = 4  # panels of the scatter matrix in a row
+Results = Mapping[str, Distortion]  # recall distortion by key of the variant
 
 
 def page(study_audit: StudyAudit) -> None:
@@ -76,11 +70,8 @@ def _slopes(study_audit: StudyAudit, results: Results) -> None:
         right = st.container()
     with right:
         st.subheader("Accuracy against intensification")
-        show_chart(
-            tradeoff_chart(level_table(slopes)),
-            "accuracy-slope",
-            "Mean accuracy and mean slope of every variant with standard errors.",
-        )
+        text = "Mean accuracy and mean slope of every variant with standard errors."
+        show_chart(tradeoff_chart(level_table(slopes)), "accuracy-slope", text)
     titles = study_audit.data.titles
     rows = pd.DataFrame(
         [{"title": titles[key], **dict(zip(BY, levels[key], strict=True)), **results[key].summary()} for key in keys]
@@ -101,15 +92,9 @@ def _matrix(study_audit: StudyAudit, results: Results) -> None:
     if many:
         points = {label: result.classes_frame().assign(member="mean") for label, result in panels.items()}
     st.caption(f"Each point is a class{', mean over the members' if many else ' in one member'}; a panel per variant.")
-    show_chart(
-        balance_chart(
-            pd.concat([rows.assign(level=label) for label, rows in points.items()]),
-            pooled_frame(panels),
-            columns=PANELS,
-        ),
-        "balances",
-        "A panel per variant, a point per class: recall balance after against before, with the pooled slope.",
-    )
+    rows = pd.concat([rows.assign(level=label) for label, rows in points.items()])
+    text = "A panel per variant, a point per class: recall balance after against before, with the pooled slope."
+    show_chart(balance_chart(rows, pooled_frame(panels), columns=PANELS), "balances", text)
 
 
 def _classes(study_audit: StudyAudit, results: Results) -> None:
@@ -121,19 +106,16 @@ def _classes(study_audit: StudyAudit, results: Results) -> None:
         )
         return
     result = results[key]
-    points = result.frame()
-    means = result.classes_frame()
+    points, means = result.frame(), result.classes_frame()
     many = len(points) > MOST_POINTS
     st.caption(
         f"Each point is a class, mean over {len(result.members)} members, which would make {len(points):,} points."
         if many
         else "Each point is a class in one member."
     )
-    show_chart(
-        balance_chart((means.assign(member="mean") if many else points).assign(level=""), pooled_frame({"": result})),
-        f"balances-{key}",
-        "A point per class: normalised recall balance after against before, with the pooled slope.",
-    )
+    shown = (means.assign(member="mean") if many else points).assign(level="")
+    text = "A point per class: normalised recall balance after against before, with the pooled slope."
+    show_chart(balance_chart(shown, pooled_frame({"": result})), f"balances-{key}", text)
     show_table(means.sort_values("balance_after_pp", kind="stable"), f"balances-{key}", CLASSES)
 
 

@@ -34,11 +34,8 @@ STYLE = """<style>
 .tfa-bar .right { background: #1aa37c; }
 </style>"""
 
-WIDTH = 152
-"""Least width of a card in pixels: two fit in a row of a narrow window."""
-
-LONGEST = 15
-"""Characters of an id that a card shows: the last ones, which tell images apart."""
+WIDTH = 152  # least width of a card in pixels: two fit in a row of a narrow window
+LONGEST = 15  # characters of an id that a card shows: the last ones, which tell images apart
 
 
 def show_cards(cards: Sequence[Card], members: tuple[int, int], positions: Sequence[int] | None = None) -> int | None:
@@ -67,14 +64,7 @@ def show_cards(cards: Sequence[Card], members: tuple[int, int], positions: Seque
 
 
 def image_html(source: str, name: str, example: str, *, tiny: bool) -> Markup:
-    """Return an image in a square; where none is stored, a box with the example's id.
-
-    Args:
-        source: data URI; empty where no image is stored.
-        name: of its class.
-        example: its id.
-        tiny: whether its pixels stay crisp.
-    """
+    """Return an image, from its data URI, in a square, crisp if `tiny`; without one, a box with its id."""
     if not source:
         return Markup('<div class="tfa-picture tfa-blank"><span>no image stored<br>{}</span></div>').format(example)
     return Markup('<img class="tfa-picture{}" src="{}" alt="Image {}, of class {}">').format(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
 
 import pandas as pd
 import streamlit as st
 
+from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
 from tfaudit.app.controls import choose_class, choose_option, choose_variant, draw_tabs, has_variants
 from tfaudit.app.display import show_chart, show_notes, show_table
@@ -20,13 +20,9 @@ from tfaudit.errors import InputError
 from tfaudit.ratings.answers import open_answers
 from tfaudit.report.exemplar_cards import by_decisiveness, cards
 
-if TYPE_CHECKING:
-    from tfaudit.analysis.study_audit import StudyAudit
-
 __all__ = ["page"]
 
-PAGE_SIZE = 24
-"""Images on one page of the gallery."""
+PAGE_SIZE = 24  # images on one page of the gallery
 
 VOTES = ("baseline_share", "compressed_share", "decisiveness", "baseline_entropy", "compressed_entropy")
 PIES = ("example", "label", "baseline_mode", "compressed_mode", *VOTES)
@@ -123,11 +119,8 @@ def _filter_attribute(study_audit: StudyAudit, exemplars: Exemplars) -> pd.Serie
 
 def _difficulty(study_audit: StudyAudit, variant: str, exemplars: Exemplars) -> None:
     st.markdown("Mean accuracy on the PIEs, on the other images and on all images, with intervals over the members.")
-    show_chart(
-        difficulty_bars(exemplars.difficulty),
-        f"difficulty-{variant}",
-        "Accuracy of baseline and compressed members on PIEs, on the other images and on all images.",
-    )
+    text = "Accuracy of baseline and compressed members on PIEs, on the other images and on all images."
+    show_chart(difficulty_bars(exemplars.difficulty), f"difficulty-{variant}", text)
     show_table(exemplars.difficulty, f"difficulty-{variant}", DIFFICULTY, table="difficulty")
 
 
@@ -137,16 +130,13 @@ def _levels(study_audit: StudyAudit, variant: str, exemplars: Exemplars) -> None
     )
     summary, titles = study_audit.summary, study_audit.data.titles
     by_chance = {key: chance.frame().iloc[0].drop("count").to_dict() for key, chance in summary.chances.items()}
-    counts = pd.DataFrame(
-        [
-            {"title": titles[key], **exemplars.summary(), **by_chance.get(key, {})}
-            for key, exemplars in summary.exemplars.items()
-        ]
-    ).reindex(columns=list(COUNTS))
-    show_chart(
-        pie_count_chart(counts.assign(title=unique_labels(list(counts["title"])))),
-        "exemplars-by-level",
-        "Number of PIEs of every variant, with the central 95 % expected by chance.",
-    )
+    rows = [
+        {"title": titles[key], **result.summary(), **by_chance.get(key, {})}
+        for key, result in summary.exemplars.items()
+    ]
+    counts = pd.DataFrame(rows).reindex(columns=list(COUNTS))
+    chart = pie_count_chart(counts.assign(title=unique_labels(list(counts["title"]))))
+    text = "Number of PIEs of every variant, with the central 95 % expected by chance."
+    show_chart(chart, "exemplars-by-level", text)
     show_table(counts, "exemplars-by-level", COUNTS, table="chance")
     show_notes(tuple(dict.fromkeys(note for chance in summary.chances.values() for note in chance.notes)))

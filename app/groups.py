@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from tfaudit.analysis.audits import AUDITS
+from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.app.audit_page import show_question
 from tfaudit.app.controls import choose_option, choose_variant, draw_tabs, has_variants
 from tfaudit.app.display import show_chart, show_notes, show_table
 from tfaudit.app.markdown import escape_name, unique_labels
 from tfaudit.charts.groups import groups_chart, individuals_chart
-
-if TYPE_CHECKING:
-    from tfaudit.analysis.study_audit import StudyAudit
 
 __all__ = ["page"]
 
@@ -52,11 +49,8 @@ def page(study_audit: StudyAudit) -> None:
 
 def _groups(study_audit: StudyAudit, key: str, column: str | None) -> None:
     result = study_audit.groups(key, column)
-    show_chart(
-        groups_chart(result.table, result.individuals.head(0), result.fits, result.name),
-        f"groups-{key}",
-        "Accuracy of every group before and after, with intervals over members.",
-    )
+    chart = groups_chart(result.table, result.individuals.head(0), result.fits, result.name)
+    show_chart(chart, f"groups-{key}", "Accuracy of every group before and after, with intervals over members.")
     show_table(result.frame().sort_values("difference_pp", kind="stable"), f"groups-{key}", GROUPS)
     show_notes(result.notes)
 
@@ -69,11 +63,9 @@ def _individuals(study_audit: StudyAudit, key: str, column: str | None) -> None:
     result = study_audit.groups(key, column)
     left, right = st.columns(2)
     with left:
-        show_chart(
-            individuals_chart(result.individuals, result.fits, result.name),
-            f"individuals-{key}",
-            "Accuracy of every individual after against before, with a line per group.",
-        )
+        chart = individuals_chart(result.individuals, result.fits, result.name)
+        text = "Accuracy of every individual after against before, with a line per group."
+        show_chart(chart, f"individuals-{key}", text)
     with right:
         st.markdown(f"**Individuals ({escape_name(str(individuals.name))}), the largest losses first**")
         losses = result.individuals_frame().sort_values(["difference_pp", "examples"], kind="stable")

@@ -4,28 +4,24 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Hashable, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import streamlit as st
 
+from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.app.controls import choose_option, variant_labels
 from tfaudit.app.display import show_chart, show_notes, show_table
 from tfaudit.app.markdown import escape, escape_name, unique_labels
 from tfaudit.app.rating_form import rate
-from tfaudit.audit.survey.sample import survey_sample
+from tfaudit.audit.survey.sample import SurveySample, survey_sample
 from tfaudit.audit.survey.survey import survey
 from tfaudit.errors import InputError
 from tfaudit.ratings.answers import Answers, open_answers
 from tfaudit.ratings.names import rater_name
 
-if TYPE_CHECKING:
-    from tfaudit.analysis.study_audit import StudyAudit
-    from tfaudit.audit.survey.sample import SurveySample
-
 __all__ = ["page"]
 
-Facts: TypeAlias = dict[Hashable, Any]
-"""A row of `Answers.studies`."""
+Facts: TypeAlias = dict[Hashable, Any]  # a row of `Answers.studies`
 
 SIZES = (100, 50, 20, 10, 8, 6, 4, 2)
 """Default numbers of images: the largest that a variant allows. An exact number would reveal its number of PIEs."""
@@ -102,15 +98,11 @@ def _begin(study_audit: StudyAudit, answers: Answers, variants: list[str]) -> No
         return
     if images % 2 or images > most:
         raise InputError("images", str(images), "an even number up to twice the variant's PIEs")
-    ids = study_audit.data.store.examples(study_audit.data.split, images=False, groups=False)["example"]
+    split, checksum = study_audit.data.split, study_audit.data.fingerprints.examples
+    ids = study_audit.data.store.examples(split, images=False, groups=False)["example"].tolist()
     sample = _sample(study_audit, variant, images, seed)
     st.session_state["begun"] = answers.begin(
-        sample,
-        variant=variant,
-        split=study_audit.data.split,
-        seed=seed,
-        examples=study_audit.data.fingerprints.examples,
-        example_ids=ids.tolist(),
+        sample, variant=variant, split=split, seed=seed, examples=checksum, example_ids=ids
     )
     st.rerun()
 
@@ -167,20 +159,15 @@ def _progress(study_audit: StudyAudit, answers: Answers, study: int, facts: Fact
     if progress.empty:
         st.info("Nobody has answered yet.")
         return
-    complete = st.column_config.ProgressColumn(
-        "images answered", format="%d", min_value=0, max_value=int(facts["images"])
-    )
+    most = int(facts["images"])
+    complete = st.column_config.ProgressColumn("images answered", format="%d", min_value=0, max_value=most)
     show_table(progress, f"progress-{study}", PROGRESS, settings={"complete": complete})
     unblinded = st.session_state.setdefault("unblinded", set())
     place = str(study_audit.data.store.directory), study
     if place not in unblinded:
         st.markdown("The analysis reveals which images are PIEs. Do not open it if you still want to rate.")
         st.button(
-            "Unblind and analyse",
-            type="primary",
-            icon=":material/visibility:",
-            on_click=unblinded.add,
-            args=(place,),
+            "Unblind and analyse", type="primary", icon=":material/visibility:", on_click=unblinded.add, args=(place,)
         )
         return
     _analysis(study_audit, answers, study, facts)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pandas as pd
 import streamlit as st
 
 from tfaudit.analysis.stored_images import data_uri, is_tiny
+from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
 from tfaudit.app.controls import variant_labels
 from tfaudit.app.display import show_chart, show_table
@@ -15,9 +14,6 @@ from tfaudit.app.exemplar_cards import image_html
 from tfaudit.app.markdown import escape, escape_name, unique_labels
 from tfaudit.charts.predictions import votes_chart
 from tfaudit.errors import InputError
-
-if TYPE_CHECKING:
-    from tfaudit.analysis.study_audit import StudyAudit
 
 __all__ = ["chosen_image", "show_image"]
 
@@ -39,22 +35,17 @@ def _forget_image() -> None:
 
 @st.dialog("One image in every variant", width="medium", position="right", on_dismiss=_forget_image)
 def show_image(study_audit: StudyAudit, position: int) -> None:
-    """Draw the image, enlarged, with its class, groups and the votes of every variant.
-
-    Args:
-        study_audit: of the study.
-        position: of the image.
-    """
+    """Draw the image, enlarged, with its class, groups and the votes of every variant."""
     tallies = {key: study_audit.counts(key) for key in study_audit.data.titles}
     classes = unique_labels(tallies[BASELINE].class_names)
     label = classes[tallies[BASELINE].labels[position]]
-    examples = study_audit.data.store.examples(study_audit.data.split, images=False, groups=False)
-    example = str(examples["example"].iloc[position])
-    (image,) = study_audit.data.store.images(study_audit.data.split, [position])
+    data = study_audit.data
+    example = str(data.store.examples(data.split, images=False, groups=False)["example"].iloc[position])
+    (image,) = data.store.images(data.split, [position])
     with st.container(width=320):
         st.html(image_html(data_uri(image), label, example, tiny=is_tiny(image)))
     st.markdown(f"**{escape_name(example)}**, of class **{escape_name(label)}**")
-    groups = [f"{name}: {value}" for name, value in study_audit.data.groups.iloc[position].items()]
+    groups = [f"{name}: {value}" for name, value in data.groups.iloc[position].items()]
     if groups:
         st.caption(escape(", ".join(groups)))
     titles = variant_labels(study_audit)

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 
 __all__ = ["escape", "escape_name", "unique_labels"]
 
-LONGEST = 80
-"""Characters of a name on a page; downloads hold the whole name."""
+LONGEST = 80  # characters of a name on a page; downloads hold the whole name
 
 _MARKS = re.compile(r"[\\`*_\[\]<>#~$:|!&^]|^[-+=]|(?<=^\d)[.)]|(?<=^\d\d)[.)]")
 """Characters with a meaning in Markdown or in Streamlit's extensions; at the start of a line also marks of lists."""

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
+from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
 from tfaudit.app.controls import choose_option
 from tfaudit.app.display import show_chart, show_notes, show_table
 from tfaudit.app.markdown import escape
 from tfaudit.audit.operating_points import OperatingPoints, operating_points
-
-if TYPE_CHECKING:
-    from tfaudit.analysis.study_audit import StudyAudit
 
 __all__ = ["page"]
 
@@ -64,16 +61,9 @@ def _choose_floor(table: pd.DataFrame) -> float | None:
     high = max(high, low + 0.1)
     if not low <= st.session_state.get("floor", low) <= high:  # chosen in another study
         del st.session_state["floor"]
+    text = "Variants with a lower mean accuracy are excluded."
     percent = st.slider(
-        "Accuracy floor, %",
-        low,
-        high,
-        low,
-        step=0.1,
-        format="%.1f",
-        key="floor",
-        bind="query-params",
-        help="Variants with a lower mean accuracy are excluded.",
+        "Accuracy floor, %", low, high, low, step=0.1, format="%.1f", key="floor", bind="query-params", help=text
     )
     return percent / 100 if percent > low else None
 
@@ -87,13 +77,9 @@ def _choose_weights(axis: str) -> dict[str, float]:
     }
     weights = {}
     for place, (objective, (change, default)) in zip(st.columns(3), defaults.items(), strict=True):
+        key = "worth" if objective == axis else f"worth-{objective}"
         weights[objective] = place.select_slider(
-            f"Worth of {change}",
-            WORTHS,
-            value=default,
-            format_func="{:g}".format,
-            key="worth" if objective == axis else f"worth-{objective}",
-            bind="query-params",
+            f"Worth of {change}", WORTHS, value=default, format_func="{:g}".format, key=key, bind="query-params"
         )
     return weights
 

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import altair as alt
 import pandas as pd
 import streamlit as st
 
+from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
 from tfaudit.app.controls import change_count, choose_variant, new_selection, variant_labels
 from tfaudit.app.display import link_to, show_chart, show_notes, show_table
 from tfaudit.app.markdown import escape, escape_name
 from tfaudit.charts.costs import size_chart
 from tfaudit.report.headlines import headlines
-
-if TYPE_CHECKING:
-    from tfaudit.analysis.study_audit import StudyAudit
 
 __all__ = ["page"]
 
@@ -29,12 +25,11 @@ def page(study_audit: StudyAudit) -> None:
     """Draw the page."""
     summary, data = study_audit.summary, study_audit.data
     members = summary.table["members"].max()
-    st.markdown(
-        escape(
-            f"{data.study.model} on {data.study.dataset}, {data.split} split: {len(data.groups):,} images, "
-            f"{len(summary.table)} variants, {'one model' if members == 1 else f'up to {members} members'} each."
-        )
+    sentence = (
+        f"{data.study.model} on {data.study.dataset}, {data.split} split: {len(data.groups):,} images, "
+        f"{len(summary.table)} variants, {'one model' if members == 1 else f'up to {members} members'} each."
     )
+    st.markdown(escape(sentence))
     table = f"summary {data.store.directory} {change_count('variant')}"
     if rows := new_selection(table, "rows"):
         st.session_state["variant"] = variant_labels(study_audit)[summary.table["variant"].iloc[rows[0]]]

@@ -6,20 +6,17 @@ where they are. An answer is stored before the next question shows.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 from tfaudit.analysis.stored_images import data_uri, is_tiny
+from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.app.markdown import escape, escape_name
 from tfaudit.audit.survey.questions import CATEGORIES, QUESTIONS
 from tfaudit.errors import InputError
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from tfaudit.analysis.study_audit import StudyAudit
-    from tfaudit.ratings.answers import Answers, ImageAnswers
+from tfaudit.ratings.answers import Answers, ImageAnswers
 
 __all__ = ["rate"]
 
@@ -31,14 +28,7 @@ _BOX = "width:100%;max-height:min(60vh,32rem,62vw);"  # leaves the buttons in si
 
 @st.fragment
 def rate(study_audit: StudyAudit, answers: Answers, study: int, rater: str) -> None:
-    """Draw the first question that the rater has not answered, or an earlier one that they went back to.
-
-    Args:
-        study_audit: of the study whose images are shown.
-        answers: of the study's raters.
-        study: number of the human study.
-        rater: name of the rater.
-    """
+    """Draw the first question that the rater has not answered, or an earlier one that they went back to."""
     for its_answers, entry in st.session_state.pop("pending", []):
         try:
             its_answers.record(*entry)
@@ -95,15 +85,8 @@ def _question(image: tuple[int, str, str], stored: ImageAnswers, step: int) -> N
     with st.container(horizontal=True, gap="small"):
         for label, shortcut, value in CHOICES:
             chosen = question.key in stored.answers and stored.answers[question.key] == value
-            st.button(
-                label,
-                key=f"{label} {step}",
-                type="primary" if chosen else "secondary",
-                shortcut=shortcut,
-                width="stretch",
-                on_click=_answer,
-                args=(image, question.key, value, step),
-            )
+            form: Any = {"type": "primary" if chosen else "secondary", "shortcut": shortcut, "width": "stretch"}
+            st.button(label, f"{label} {step}", on_click=_answer, args=(image, question.key, value, step), **form)
     with text:
         st.caption(f"Question {number + 1} of {len(QUESTIONS)}")
         st.markdown(escape(question.text))
@@ -128,15 +111,9 @@ def _navigation(study: int, rater: str, step: int, front: int) -> None:
     ]
     with st.container(horizontal=True, gap="small"):
         for label, shortcut, target, possible in targets:
-            st.button(
-                label,
-                key=f"{label} {step}",
-                type="tertiary",
-                shortcut=shortcut,
-                disabled=not possible,
-                on_click=_go,
-                args=(study, rater, step, None if target == front else target),
-            )
+            form: Any = {"type": "tertiary", "shortcut": shortcut, "disabled": not possible}
+            stored = None if target == front else target
+            st.button(label, f"{label} {step}", on_click=_go, args=(study, rater, step, stored), **form)
 
 
 def _go(study: int, rater: str, step: int, target: int | None) -> None:
@@ -191,13 +168,8 @@ def _picture(study_audit: StudyAudit, position: int) -> None:
 
 
 def _image(study_audit: StudyAudit, position: int) -> bytes:
-    return _read(
-        study_audit,
-        str(study_audit.data.store.directory),
-        study_audit.data.split,
-        study_audit.data.fingerprint,
-        position,
-    )
+    data = study_audit.data
+    return _read(study_audit, str(data.store.directory), data.split, data.fingerprint, position)
 
 
 @st.cache_data(max_entries=200, show_spinner=False)  # six questions show one image

@@ -29,9 +29,8 @@ def open_study_audit(directory: Path) -> StudyAudit:
     with st.sidebar:
         name = next(iter(studies))
         if len(studies) > 1:
-            name = st.selectbox(
-                "Study", list(studies), format_func=labels.__getitem__, key="study", bind="query-params"
-            )
+            options, title = list(studies), labels.__getitem__
+            name = st.selectbox("Study", options, format_func=title, key="study", bind="query-params")
         if link := path_outside(studies[name], directory):
             raise InputError("directory", f"{link}, which is a link out of {directory}", "files within it alone")
         store = open_store(studies[name])
@@ -64,9 +63,8 @@ def _choose_split(store: Store) -> str:
     conditions = {condition.split for condition in store.study.conditions}
     splits = [split for split in store.splits if split not in conditions]
     if not splits:
-        raise InputError(
-            "directory", f"{store.directory}, which has no predictions yet", "some; `tfaudit run` makes them"
-        )
+        got = f"{store.directory}, which has no predictions yet"
+        raise InputError("directory", got, "some; `tfaudit run` makes them")
     if len(splits) == 1:
         return splits[0]
     first = splits.index("test") if "test" in splits else 0

@@ -61,20 +61,11 @@ PAGES: Mapping[str, ViewerPage] = _pages()
 
 
 def view(arguments: list[str]) -> None:
-    """Run the viewer.
-
-    Args:
-        arguments: of the command line, after `--`: the directory of a study, or of a folder of studies.
-    """
-    pages = {
-        path: st.Page(
-            functools.partial(show_page, path, arguments),
-            title=page.title,
-            url_path=path,
-            default=path == "overview",
-        )
-        for path, page in PAGES.items()
-    }
+    """Run the viewer; the argument after `--` is the directory of a study, or of a folder of studies."""
+    pages = {}
+    for path, page in PAGES.items():
+        draw = functools.partial(show_page, path, arguments)
+        pages[path] = st.Page(draw, title=page.title, url_path=path, default=path == "overview")
     st.session_state["pages"] = pages  # for links from one to another
     chosen = st.navigation(list(pages.values()))
     st.set_page_config(page_title=f"{chosen.title} · tfaudit", page_icon=str(ICON), layout="wide")
@@ -82,12 +73,7 @@ def view(arguments: list[str]) -> None:
 
 
 def show_page(path: str, arguments: list[str]) -> None:
-    """Draw one page; an error becomes one line on it.
-
-    Args:
-        path: one of `PAGES`.
-        arguments: of the command line, after `--`.
-    """
+    """Draw one of `PAGES`; an error becomes one line on it. The arguments are those of `view`."""
     page = PAGES[path]
     try:
         if len(arguments) != 1:

@@ -70,10 +70,7 @@ study = Study(
     dataset="imagenet_photographs",
     model="resnet50.keras",
     training=Training(epochs=0),
-    variants=(
-        *pruned,
-        *(Quantized(kind) for kind in ("float16", "dynamic_range", "int8")),
-    ),
+    variants=(*pruned, *(Quantized(kind) for kind in ("float16", "dynamic_range", "int8"))),
     population=1,
     model_options={"preprocess": "caffe"},
     crop=224,

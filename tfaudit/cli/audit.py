@@ -8,16 +8,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
 from typer.core import TyperCommand
 
-from tfaudit.cli.console import Alpha, IdColumn, Permutations, StudyOut, app, out
+from tfaudit.cli.console import Alpha, IdColumn, Permutations, StudyOut, app, option, out
 from tfaudit.errors import InputError, require
 
 __all__ = ["MultiwordCommand", "audit", "files_of", "repeat_options", "variants_of"]
 
-MULTIWORD_OPTIONS = ("--baseline", "--compressed")
-"""Options that take all words up to the next option."""
+MULTIWORD_OPTIONS = ("--baseline", "--compressed")  # options that take all words up to the next option
 
 HELP = (
     "Audit predictions that any framework has made. TensorFlow is not needed.",
@@ -66,28 +64,25 @@ class MultiwordCommand(TyperCommand):
 
 @app.command(cls=MultiwordCommand, help="\n\n".join(HELP))
 def audit(
-    labels: Annotated[Path, typer.Option(help="True classes: .npy, .npz, or .csv or .parquet with a column `label`.")],
+    labels: Annotated[Path, option("True classes: .npy, .npz, or .csv or .parquet with a column `label`.")],
     baseline: Annotated[
-        list[str],
-        typer.Option(help="Predictions of the uncompressed models: files or globs. A file may hold several members."),
+        list[str], option("Predictions of the uncompressed models: files or globs. A file may hold several members.")
     ],
     compressed: Annotated[
-        list[str],
-        typer.Option(help="Predictions of the compressed models: FILES, or NAME=FILES for each of several variants."),
+        list[str], option("Predictions of the compressed models: FILES, or NAME=FILES for each of several variants.")
     ],
-    classes: Annotated[Path | None, typer.Option(help="Class names in order: one per line, or a JSON list.")] = None,
+    classes: Annotated[Path | None, option("Class names in order: one per line, or a JSON list.")] = None,
     id_column: IdColumn = None,
     groups: Annotated[
-        Path | None, typer.Option(help="Table of the groups of the examples, such as their writers; needs --out.")
+        Path | None, option("Table of the groups of the examples, such as their writers; needs --out.")
     ] = None,
     paired: Annotated[
-        bool,
-        typer.Option(help="Each compressed model was made from the baseline of its number, not trained from scratch."),
+        bool, option("Each compressed model was made from the baseline of its number, not trained from scratch.")
     ] = False,
     alpha: Alpha = 0.05,
     permutations: Permutations = 1000,
     directory: StudyOut = None,
-    name: Annotated[str | None, typer.Option(help="Name of the study; by default that of the directory.")] = None,
+    name: Annotated[str | None, option("Name of the study; by default that of the directory.")] = None,
 ) -> None:
     """Audit predictions that any framework has made."""
     import pandas as pd
@@ -130,11 +125,7 @@ def audit(
 
 
 def variants_of(words: Sequence[str]) -> dict[str, list[Path]]:
-    """Return the files of each variant by name; files without a name belong to the variant "compressed".
-
-    Raises:
-        InputError: a pattern matches no file.
-    """
+    """Return files by variant, "compressed" for those without a name; one that matches nothing raises `InputError`."""
     variants: dict[str, list[str]] = {}
     for word in words:
         name = _name(word)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tfaudit.cli.console import Alpha, StudyOut, app, err, out
+from tfaudit.cli.console import Alpha, StudyOut, app, err, option, out
 from tfaudit.errors import InputError, require
 
 if TYPE_CHECKING:
@@ -19,32 +19,25 @@ __all__ = ["compare"]
 
 @app.command()
 def compare(
-    baseline: Annotated[Path, typer.Option(help="The uncompressed model, .keras or .tflite.")],
-    compressed: Annotated[list[Path], typer.Option(help="A compressed model; the option can be repeated.")],
-    data: Annotated[
-        str, typer.Option(help="Name of a data set, a folder with one folder of images per class, or an .npz file.")
-    ],
-    split: Annotated[str, typer.Option(help="Split of a data set, or of a folder that has splits.")] = "test",
+    baseline: Annotated[Path, option("The uncompressed model, .keras or .tflite.")],
+    compressed: Annotated[list[Path], option("A compressed model; the option can be repeated.")],
+    data: Annotated[str, option("Name of a data set, a folder with one folder of images per class, or an .npz file.")],
+    split: Annotated[str, option("Split of a data set, or of a folder that has splits.")] = "test",
     image_size: Annotated[
-        int | None, typer.Option(help="Scale the shorter side to this many pixels and crop the central square.")
+        int | None, option("Scale the shorter side to this many pixels and crop the central square.")
     ] = None,
-    crop: Annotated[
-        int | None, typer.Option(help="Crop the central square of this many pixels, after any scaling.")
-    ] = None,
+    crop: Annotated[int | None, option("Crop the central square of this many pixels, after any scaling.")] = None,
     preprocess: Annotated[
-        str,
-        typer.Option(
-            help="none (the model rescales pixels), unit (pixels in [0, 1]), or tf, caffe, torch as in Keras."
-        ),
+        str, option("none (the model rescales pixels), unit (pixels in [0, 1]), or tf, caffe, torch as in Keras.")
     ] = "none",
     classes: Annotated[
-        Path | None, typer.Option(help="Class names in the order of the outputs: one per line, or a JSON list.")
+        Path | None, option("Class names in the order of the outputs: one per line, or a JSON list.")
     ] = None,
-    batch_size: Annotated[int, typer.Option(help="Images per batch.")] = 32,
+    batch_size: Annotated[int, option("Images per batch.")] = 32,
     alpha: Alpha = 0.05,
-    limit: Annotated[int | None, typer.Option(help="At most this many images.")] = None,
+    limit: Annotated[int | None, option("At most this many images.")] = None,
     directory: StudyOut = None,
-    csv: Annotated[Path | None, typer.Option(help="Write the table of all classes here.")] = None,
+    csv: Annotated[Path | None, option("Write the table of all classes here.")] = None,
 ) -> None:
     """Show what compressed models lose: overall, per class and per image."""
     from tfaudit.audit.model_pair import compare as compare_pair

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
-__all__ = ["Alpha", "Directory", "IdColumn", "Permutations", "StudyOut", "app", "err", "out"]
+__all__ = ["Alpha", "Directory", "IdColumn", "Permutations", "StudyOut", "app", "err", "option", "out"]
 
 app = typer.Typer(
     help="Compress Keras 3 models and audit, class by class and image by image, what they forget.",
@@ -19,12 +19,16 @@ app = typer.Typer(
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
 
+
+def option(text: str, *names: str, panel: str | None = None) -> Any:
+    """Return an option with its help text, for `Annotated`; by default it has the parameter's name."""
+    return typer.Option(*names, help=text, rich_help_panel=panel)
+
+
 Directory = Annotated[Path, typer.Argument(help="Directory of a study that `tfaudit run` made.")]
-Alpha = Annotated[float, typer.Option(help="Significance level; confidence intervals have level 1 - alpha.")]
+Alpha = Annotated[float, option("Significance level; confidence intervals have level 1 - alpha.")]
 IdColumn = Annotated[
-    str | None, typer.Option("--id", help="Column of the example ids; by default `example`, `example_id` or `id`.")
+    str | None, option("Column of the example ids; by default `example`, `example_id` or `id`.", "--id")
 ]
-Permutations = Annotated[
-    int, typer.Option(help="Random reassignments of members in permutation tests; 0 for no such tests.")
-]
-StudyOut = Annotated[Path | None, typer.Option("--out", help="Write a study with its report.html here.")]
+Permutations = Annotated[int, option("Random reassignments of members in permutation tests; 0 for no such tests.")]
+StudyOut = Annotated[Path | None, option("Write a study with its report.html here.", "--out")]

@@ -10,7 +10,7 @@ import typer
 from rich import box
 from rich.table import Table
 
-from tfaudit.cli.console import app, out
+from tfaudit.cli.console import app, option, out
 from tfaudit.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ def cost(
         list[Path],
         typer.Argument(help="Directory of a study, or .keras and .tflite files, the first of which is the baseline."),
     ],
-    repeats: Annotated[int, typer.Option(help="Rounds of the latency measurement; 0 for none.")] = 30,
-    threads: Annotated[int, typer.Option(help="Threads of LiteRT.")] = 1,
+    repeats: Annotated[int, option("Rounds of the latency measurement; 0 for none.")] = 30,
+    threads: Annotated[int, option("Threads of LiteRT.")] = 1,
 ) -> None:
     """Measure parameters, zeros, operations, bytes and LiteRT latency. Run it on an otherwise idle machine.
 

@@ -95,15 +95,8 @@ def gate(
             limit=limit,
         )
     verdicts = {
-        name: judge(
-            candidate.baseline,
-            candidate.compressed,
-            limits,
-            alpha=alpha,
-            sizes=candidate.sizes,
-            paired=candidate.paired,
-        )
-        for name, candidate in candidates.items()
+        name: judge(pair.baseline, pair.compressed, limits, alpha=alpha, sizes=pair.sizes, paired=pair.paired)
+        for name, pair in candidates.items()
     }
     raise typer.Exit(_report(verdicts, junit, json))
 

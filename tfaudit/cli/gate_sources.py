@@ -20,28 +20,16 @@ __all__ = ["Candidate", "from_files", "from_models", "from_study"]
 
 @dataclasses.dataclass(frozen=True)
 class Candidate:
-    """One compressed model or population, and the baseline that it is compared with.
+    """One compressed model or population, and the baseline that it is compared with."""
 
-    Attributes:
-        baseline: predictions of the uncompressed model or population.
-        compressed: predictions of the compressed one on the same examples.
-        sizes: bytes of the two model files, means over members; None where unknown.
-        paired: whether compressed members are made from the baseline's members of the same names.
-    """
-
-    baseline: Predictions
-    compressed: Predictions
-    sizes: tuple[float, float] | None = None
-    paired: bool = False
+    baseline: Predictions  # predictions of the uncompressed model or population
+    compressed: Predictions  # predictions of the compressed one on the same examples
+    sizes: tuple[float, float] | None = None  # bytes of the two model files, means over members; None where unknown
+    paired: bool = False  # whether compressed members are made from the baseline's members of the same names
 
 
 def from_study(directory: Path, variants: Sequence[str] | None, split: str) -> dict[str, Candidate]:
-    """Return the compressed variants of a study by key.
-
-    Args:
-        directory: directory of the study.
-        variants: keys; all by default.
-        split: split whose predictions to read.
+    """Return compressed variants of a study by key, all by default, with their predictions of a split.
 
     Raises:
         InputError: no such study, variant or split, or nothing to compare.
@@ -83,15 +71,7 @@ def from_files(
     id_name: str | None,
     paired: bool,
 ) -> dict[str, Candidate]:
-    """Return populations from files of predictions, as `tfaudit audit` reads them.
-
-    Args:
-        labels: file of the true classes.
-        baseline: files or globs.
-        compressed: files or globs, `NAME=FILES` for several variants.
-        classes: file of class names.
-        id_name: column of the example ids.
-        paired: whether compressed members are made from the baseline's, in the order of the files.
+    """Return populations from files or globs, as `tfaudit audit` reads them; paired ones in the order of the files.
 
     Raises:
         InputError: files that cannot be read, or do not fit each other.
@@ -106,17 +86,7 @@ def from_files(
 
 
 def from_models(baseline: Sequence[str], compressed: Sequence[str], data: str, **options: Any) -> dict[str, Candidate]:
-    """Return single models from their files, with their predictions on a data set.
-
-    Args:
-        baseline: one file.
-        compressed: files.
-        data: data set, folder or `.npz`.
-        **options: of `tfaudit.cli.model_predictions.predict_models`.
-
-    Raises:
-        InputError: several baselines, or as `predict_models`.
-    """
+    """Return single models, with their predictions on data; `options` and errors are those of `predict_models`."""
     from tfaudit.cli.model_predictions import predict_models
 
     if len(baseline) != 1:

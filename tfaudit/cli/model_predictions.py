@@ -28,14 +28,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ModelPredictions", "predict_models"]
 
-THUMBNAIL = 224
-"""Pixels of the longer side of a thumbnail."""
-
-RESERVED = ("baseline", "dense")
-"""Names that a compressed model cannot have."""
-
-Preprocess = Callable[[np.ndarray], np.ndarray]
-"""Prepares a batch of images for the models."""
+THUMBNAIL = 224  # pixels of the longer side of a thumbnail
+RESERVED = ("baseline", "dense")  # names that a compressed model cannot have
+Preprocess = Callable[[np.ndarray], np.ndarray]  # prepares a batch of images for the models
 
 
 @dataclasses.dataclass(frozen=True)
@@ -131,17 +126,11 @@ def predict_models(
 
 @dataclasses.dataclass(frozen=True)
 class _ModelFile:
-    """A model that was read from a file. Errors about the model name the file.
+    """A model that was read from a file. Errors about the model name the file."""
 
-    Attributes:
-        path: its `.keras` or `.tflite` file.
-        model: the Keras model, or the bytes of the flatbuffer.
-        image_shape: `(H, W, channels)` that the model takes; None for an open side.
-    """
-
-    path: Path
-    model: Any
-    image_shape: tuple[int | None, ...]
+    path: Path  # its `.keras` or `.tflite` file
+    model: Any  # the Keras model, or the bytes of the flatbuffer
+    image_shape: tuple[int | None, ...]  # `(H, W, channels)` that the model takes; None for an open side
 
     @classmethod
     def read(cls, path: Path) -> _ModelFile:

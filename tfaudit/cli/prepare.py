@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tfaudit.cli.console import app, out
+from tfaudit.cli.console import app, option, out
 
 __all__ = ["prepare"]
 
@@ -15,10 +15,8 @@ __all__ = ["prepare"]
 @app.command()
 def prepare(
     name: Annotated[str, typer.Argument(help="Data set: fashion_mnist, mnist, cifar10, or a name for a folder.")],
-    source: Annotated[Path, typer.Option("--from", help="Folder of IDX files, CIFAR's .bin files, or class folders.")],
-    data_dir: Annotated[
-        Path | None, typer.Option(help="Directory of prepared data sets; by default that of TFDS.")
-    ] = None,
+    source: Annotated[Path, option("Folder of IDX files, CIFAR's .bin files, or class folders.", "--from")],
+    data_dir: Annotated[Path | None, option("Directory of prepared data sets; by default that of TFDS.")] = None,
 ) -> None:
     """Prepare a TensorFlow Datasets data set from local files. It then loads without a network."""
     from rich.progress import Progress

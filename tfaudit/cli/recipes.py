@@ -32,11 +32,7 @@ def _recipes() -> list[str]:
 
 
 def recipe_study(recipe: str) -> Study:
-    """Return the study of a recipe, or of a Python file that defines one.
-
-    Raises:
-        InputError: no such recipe or file, or one without a study.
-    """
+    """Return the study of a recipe, or of a Python file; without one raise `InputError`."""
     if recipe.endswith(".py"):
         if not Path(recipe).is_file():
             raise InputError("recipe", f"{recipe}, which does not exist", "a Python file")

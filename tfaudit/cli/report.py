@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from tfaudit.cli.console import Alpha, Directory, IdColumn, Permutations, app, err, out
+from tfaudit.cli.console import Alpha, Directory, IdColumn, Permutations, app, err, option, out
 
 if TYPE_CHECKING:
     from tfaudit.analysis.study_audit import StudyAudit
@@ -18,15 +16,12 @@ __all__ = ["report", "show"]
 @app.command()
 def report(
     directory: Directory,
-    charts: Annotated[
-        Path | None, typer.Option(help="Also write every chart as PNG, SVG and PDF into this directory.")
-    ] = None,
+    charts: Annotated[Path | None, option("Also write every chart as PNG, SVG and PDF into this directory.")] = None,
     groups: Annotated[
-        Path | None,
-        typer.Option(help="Table of the groups of the examples, such as their writers, joined by example id."),
+        Path | None, option("Table of the groups of the examples, such as their writers, joined by example id.")
     ] = None,
     answers: Annotated[
-        Path | None, typer.Option(help="Table of a human study: rater, example, is_pie and a column per question.")
+        Path | None, option("Table of a human study: rater, example, is_pie and a column per question.")
     ] = None,
     id_column: IdColumn = None,
     alpha: Alpha = 0.05,

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from tfaudit.cli.console import app, err, out
+from tfaudit.cli.console import app, err, option, out
 from tfaudit.cli.recipes import recipe_study
 from tfaudit.cli.report import show
 
@@ -18,16 +18,12 @@ __all__ = ["run"]
 @app.command()
 def run(
     recipe: Annotated[str, typer.Argument(help="Name of a recipe (`tfaudit list`), or a Python file with a `study`.")],
-    directory: Annotated[
-        Path | None, typer.Option("--out", help="Directory of the study; runs/RECIPE by default.")
-    ] = None,
-    population: Annotated[int | None, typer.Option(help="Members per variant; by default the recipe's.")] = None,
-    workers: Annotated[int | None, typer.Option(help="Worker processes; one per core by default.")] = None,
-    dataset: Annotated[str | None, typer.Option(help="Data set; by default the recipe's.")] = None,
-    model: Annotated[str | None, typer.Option(help="Model or .keras file; by default the recipe's.")] = None,
-    smoke: Annotated[
-        bool, typer.Option("--smoke", help="Run two members for a few steps, as a test of the recipe.")
-    ] = False,
+    directory: Annotated[Path | None, option("Directory of the study; runs/RECIPE by default.", "--out")] = None,
+    population: Annotated[int | None, option("Members per variant; by default the recipe's.")] = None,
+    workers: Annotated[int | None, option("Worker processes; one per core by default.")] = None,
+    dataset: Annotated[str | None, option("Data set; by default the recipe's.")] = None,
+    model: Annotated[str | None, option("Model or .keras file; by default the recipe's.")] = None,
+    smoke: Annotated[bool, option("Run two members for a few steps, as a test of the recipe.", "--smoke")] = False,
 ) -> None:
     """Train and compress a population, evaluate it and audit what it forgets. An interrupted run can be resumed."""
     import dataclasses

@@ -13,15 +13,14 @@ from typing import Annotated
 
 import typer
 
-from tfaudit.cli.console import app, err, out
+from tfaudit.cli.console import app, err, option, out
 from tfaudit.errors import InputError
 
 __all__ = ["view"]
 
 FIRST_PORT = 8501
 
-BUNDLED = "digits"
-"""Recipe of the study that is shown by default; its images come with scikit-learn."""
+BUNDLED = "digits"  # recipe of the study that is shown by default; its images come with scikit-learn
 
 
 @app.command()
@@ -32,9 +31,9 @@ def view(
             help="Directory of a study, or of several; by default runs/digits, which is made if it is missing."
         ),
     ] = None,
-    port: Annotated[int | None, typer.Option(help="Port; by default the first free port from 8501.")] = None,
+    port: Annotated[int | None, option("Port; by default the first free port from 8501.")] = None,
     address: Annotated[
-        str, typer.Option(help="Address to serve: localhost for this machine only, 0.0.0.0 for the network.")
+        str, option("Address to serve: localhost for this machine only, 0.0.0.0 for the network.")
     ] = "localhost",
 ) -> None:
     """Open the viewer of a study in the browser."""

@@ -17,8 +17,7 @@ from tfaudit.study.study import Study
 
 __all__ = ["ConditionImages", "check_conditions", "condition_images"]
 
-BATCH = 256
-"""Number of images of a streaming set in memory at a time."""
+BATCH = 256  # number of images of a streaming set in memory at a time
 
 
 class ConditionImages(NamedTuple):
@@ -36,11 +35,7 @@ class ConditionImages(NamedTuple):
 
 
 def check_conditions(study: Study, test: Dataset) -> None:
-    """Check, before a run, that the images of all conditions are available.
-
-    Raises:
-        InputError: a benchmark set is missing or does not fit, or the images are too small to be corrupted.
-    """
+    """Check that the images of all conditions are available, fit and are not too small; raise `InputError` if not."""
     if not study.conditions:
         return
     shape = test.fixed_shape()
@@ -52,12 +47,7 @@ def check_conditions(study: Study, test: Dataset) -> None:
 
 
 def condition_images(study: Study, test: Dataset, condition: Condition) -> ConditionImages:
-    """Return the images of a condition.
-
-    Args:
-        study: sets the crop of the images, the seed of the corruptions and the limit.
-        test: the study's test set.
-        condition: one of the study's.
+    """Return the images of a condition; the study sets their crop and limit, and the seed of the corruptions.
 
     Raises:
         InputError: the images are not available, or the disk has no space for those of a streaming set.

@@ -24,9 +24,6 @@ class Evaluator:
 
     It reuses data, the images of the last condition and one traced model, yet predictions depend on the member's model
     and the condition alone.
-
-    Args:
-        store: store of the members and their predictions.
     """
 
     def __init__(self, store: Store) -> None:
@@ -36,21 +33,13 @@ class Evaluator:
         self._images = functools.lru_cache(maxsize=1)(self._new_images)
 
     def prepare(self, condition: Condition) -> None:
-        """Compute or load the images, and store the examples of a benchmark set.
-
-        Raises:
-            InputError: the images are not available.
-        """
+        """Compute or load the images, and store the examples of a benchmark set; missing images raise `InputError`."""
         self._images(condition)
 
     def evaluate(self, condition: Condition, report: Callable[[int], None]) -> None:
-        """Predict with every member whose evaluation is missing, and store each evaluation at once.
+        """Predict with every member whose evaluation is missing, store each at once, and report how many are left.
 
         A member that cannot be evaluated does not stop the others.
-
-        Args:
-            condition: one of the study's.
-            report: called after each member with the number of members left.
 
         Raises:
             OSError: the predictions cannot be written.

@@ -17,11 +17,8 @@ from tfaudit.population.plan import Event, Job, Order
 
 __all__ = ["run_jobs"]
 
-COMMAND = (sys.executable, "-m", "tfaudit.population.worker")
-"""Starts a worker; the directory follows."""
-
-ATTEMPTS = 2
-"""How often a job is tried."""
+COMMAND = (sys.executable, "-m", "tfaudit.population.worker")  # starts a worker; the directory follows
+ATTEMPTS = 2  # how often a job is tried
 
 
 def run_jobs(directory: Path, jobs: Sequence[Job], workers: int) -> Generator[Event]:
@@ -35,9 +32,6 @@ def run_jobs(directory: Path, jobs: Sequence[Job], workers: int) -> Generator[Ev
         jobs: in the order in which they should be done. A job can start once the job that it needs is done or is not
             among them.
         workers: number of processes, at most one per job.
-
-    Yields:
-        The events.
 
     Raises:
         InputError: no job can succeed: bad input, or a disk that is full or cannot be written.

@@ -37,20 +37,14 @@ from tfaudit.study.variants import Pruned, Quantized
 
 __all__ = ["MemberMaker", "check_pruning", "gradual_trainer", "prune_and_retrain", "pruning_schedule"]
 
-REPRESENTATIVE_EXAMPLES = 100
-"""Number of training examples that calibrate fixed-point quantization, [F] A."""
-
-GRADIENT_BATCHES = 8
-"""Number of training batches over which pruning methods average gradients."""
+REPRESENTATIVE_EXAMPLES = 100  # number of training examples that calibrate fixed-point quantization, [F] A
+GRADIENT_BATCHES = 8  # number of training batches over which pruning methods average gradients
 
 
 class MemberMaker:
     """Makes members of a study, one after another, in one process.
 
     It reuses data, compiled models and traced functions, yet a member depends on its seed alone.
-
-    Args:
-        store: store of the study and its members.
     """
 
     def __init__(self, store: Store) -> None:
@@ -61,11 +55,7 @@ class MemberMaker:
         self._parent = functools.lru_cache(maxsize=1)(self._load)
 
     def prepare(self, key: str) -> None:
-        """Build what all members of a variant share.
-
-        Raises:
-            InputError: a setting of the study is invalid, such as an unknown model.
-        """
+        """Build what all members of a variant share; a wrong setting, such as an unknown model, raises `InputError`."""
         variant = self._store.study.variant(key)
         if isinstance(variant, Pruned) and variant.parent:
             check_pruning(self._retrainer().model, variant)
@@ -73,10 +63,9 @@ class MemberMaker:
             self._trainer(key)
 
     def make(self, key: str, member: int) -> None:
-        """Make and store one member; its parent, if it has one, must be in the store.
+        """Make and store a member, whose parent, if it has one, must be in the store.
 
-        Raises:
-            Exception: any failure; an unfinished member does not count.
+        An unfinished member does not count, whatever the failure.
         """
         started = time.monotonic()
         study = self._store.study
@@ -121,14 +110,9 @@ class MemberMaker:
                 dense.train(start, root_seed, until=variant.rewind_to)
             return start
 
+        decay = study.planned_training.weight_decay
         history = prune_and_retrain(
-            variant,
-            self._retrainer(),
-            model,
-            seed=seed,
-            root_seed=root_seed,
-            early=early,
-            decay=study.planned_training.weight_decay,
+            variant, self._retrainer(), model, seed=seed, root_seed=root_seed, early=early, decay=decay
         )
         return model, history
 
@@ -200,14 +184,9 @@ def prune_and_retrain(
     copy_variables(model, compiled)
     layers = _layers(compiled, variant)
     settings = _settings(variant, decay)
-    masks = prune(
-        compiled,
-        _target_sparsity(compiled, variant, layers),
-        layers=layers,
-        gradient_data=_examples(settings, trainer, seed, split_seed=root_seed),
-        seed=seed,
-        **settings,
-    )
+    sparsity = _target_sparsity(compiled, variant, layers)
+    examples = _examples(settings, trainer, seed, split_seed=root_seed)
+    masks = prune(compiled, sparsity, layers=layers, gradient_data=examples, seed=seed, **settings)
     copy_variables(compiled, model)
     if variant.treatment == "one_shot":
         return pd.DataFrame({"epoch": []})
@@ -225,11 +204,6 @@ def prune_and_retrain(
 
 def pruning_schedule(variant: Pruned, sparsity: float, steps: int) -> schedules.Schedule:
     """Return the cubic schedule of gradual pruning; it ends on an update, so it reaches the sparsity.
-
-    Args:
-        variant: sets begin, end and frequency.
-        sparsity: final sparsity.
-        steps: of the training.
 
     Example:
         >>> print(schedules.describe(pruning_schedule(Pruned(0.9, end=0.5, frequency=30), 0.9, steps=1000)))

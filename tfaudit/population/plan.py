@@ -27,19 +27,12 @@ Order = tuple[str, str, int]
 
 @dataclass(frozen=True)
 class MemberJob:
-    """A member to train or compress.
+    """A member to train or compress."""
 
-    Attributes:
-        variant: key.
-        member: number.
-        parent: key of the variant whose member of the same number must be made first.
-        size: number of members' predictions that the job produces.
-    """
-
-    variant: str
-    member: int
-    parent: str | None = None
-    size: ClassVar[int] = 1
+    variant: str  # key
+    member: int  # number
+    parent: str | None = None  # key of the variant whose member of the same number must be made first
+    size: ClassVar[int] = 1  # number of members' predictions that the job produces
 
     @property
     def order(self) -> Order:
@@ -66,15 +59,10 @@ class MemberJob:
 
 @dataclass(frozen=True)
 class ConditionJob:
-    """A condition to test members under.
+    """A condition to test members under."""
 
-    Attributes:
-        condition: one of the study's.
-        size: number of members that have not been tested under it.
-    """
-
-    condition: Condition
-    size: int
+    condition: Condition  # one of the study's
+    size: int  # number of members that have not been tested under it
     needs: ClassVar[None] = None
 
     @property
@@ -101,19 +89,12 @@ Job = MemberJob | ConditionJob
 
 @dataclass(frozen=True)
 class Event:
-    """A change of a job's state.
+    """A change of a job's state."""
 
-    Attributes:
-        kind: "started", "advanced", "done", "retried" or "failed".
-        job: the job.
-        error: the traceback of a job that was retried or failed.
-        left: for "advanced", how many of the job's predictions are missing.
-    """
-
-    kind: str
-    job: Job
-    error: str = ""
-    left: int = 0
+    kind: str  # "started", "advanced", "done", "retried" or "failed"
+    job: Job  # the job
+    error: str = ""  # the traceback of a job that was retried or failed
+    left: int = 0  # for "advanced", how many of the job's predictions are missing
 
 
 def member_jobs(store: Store) -> list[MemberJob]:

@@ -23,8 +23,7 @@ from tfaudit.study.study import Study
 
 __all__ = ["run"]
 
-ENGINES = {"local": run_jobs}
-"""Functions that run jobs, by name; see `tfaudit.population.local.run_jobs`."""
+ENGINES = {"local": run_jobs}  # functions that run jobs, by name; see `tfaudit.population.local.run_jobs`
 
 _LIBRARIES = ("tfaudit", "tensorflow", "keras", "tensorflow-model-optimization", "ai-edge-litert", "numpy")
 

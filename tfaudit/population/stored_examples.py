@@ -25,21 +25,13 @@ THUMBNAIL, SMALL_THUMBNAIL, MANY = 224, 96, 20_000
 
 
 def load_splits(study: Study) -> tuple[Dataset, Dataset]:
-    """Return the training and the test set of a study, cut to its limit.
-
-    Raises:
-        InputError: the data set or one of its splits is not available.
-    """
+    """Return the training and the test set of a study, cut to its limit; a missing one raises `InputError`."""
     train = load_dataset(study.dataset, "train", image_size=study.image_size, crop=study.crop)
     return train.take(study.limit) if study.limit else train, load_test(study)
 
 
 def load_test(study: Study) -> Dataset:
-    """Return the test set of a study, cut to its limit.
-
-    Raises:
-        InputError: the test set is not available.
-    """
+    """Return the test set of a study, cut to its limit; a missing one raises `InputError`."""
     test = load_dataset(study.dataset, test_split(study.dataset), image_size=study.image_size, crop=study.crop)
     return test.take(study.limit) if study.limit else test
 

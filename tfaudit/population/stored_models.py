@@ -24,9 +24,6 @@ class StoredModels:
     Building and tracing a model takes far longer than reading its weights, and the dense and pruned members of a study
     have one architecture. So each member's weights are loaded into the same model, unless the file describes another
     architecture.
-
-    Args:
-        store: store of the members.
     """
 
     def __init__(self, store: Store) -> None:
@@ -36,10 +33,6 @@ class StoredModels:
 
     def open(self, variant: str, member: int) -> keras.Model | bytes:
         """Return a member's model; a Keras model is valid until the next one is opened.
-
-        Args:
-            variant: key.
-            member: number of a complete member.
 
         Raises:
             InputError: the file is missing or does not match its checksum.

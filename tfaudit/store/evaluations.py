@@ -39,17 +39,7 @@ class Evaluations:
         self._directory, self._study, self._origin = directory, study, origin
 
     def save(self, variant: str, member: int, split: str, ranked: RankedClasses) -> None:
-        """Write an evaluation, whole or not at all.
-
-        Args:
-            variant: key.
-            member: number of a complete member.
-            split: of the condition.
-            ranked: the member's predictions.
-
-        Raises:
-            OSError: the file cannot be written.
-        """
+        """Write a complete member's predictions under a condition's split, whole or not at all; may raise `OSError`."""
         content = parquet.prediction_bytes(ranked, self._origin(variant, member))
         write_whole(self._path(variant, member, split), content)
 
@@ -66,11 +56,7 @@ class Evaluations:
         return examples is None or len(ranked.classes) == examples
 
     def read(self, variant: str, member: int, split: str) -> RankedClasses:
-        """Return the predictions that `save` wrote.
-
-        Raises:
-            InputError: the file is missing or damaged, or the member has been trained again since.
-        """
+        """Return what `save` wrote; a missing or damaged file, or one of an earlier training, raises `InputError`."""
         path = self._path(variant, member, split)
         try:
             ranked, origin = parquet.read_sealed_predictions(path.read_bytes())

@@ -75,8 +75,7 @@ def import_predictions(
     variants = {ImportedPredictions(key, key in paired): population for key, population in compressed.items()}
     for population in compressed.values():
         require_same_examples(baseline, population)
-    if images is None:
-        images = [b""] * baseline.num_examples
+    images = [b""] * baseline.num_examples if images is None else images
     if len(images) != baseline.num_examples:
         raise InputError("images", f"{len(images)} images", f"{baseline.num_examples}, one per example")
     populations = (baseline, *compressed.values())

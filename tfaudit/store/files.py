@@ -76,15 +76,7 @@ def lock(directory: str | Path) -> Iterator[None]:
 
 
 def path_outside(folder: Path, directory: Path) -> Path | None:
-    """Return a path that leads out of a directory; None if there is none.
-
-    Args:
-        folder: inside the directory.
-        directory: that must contain the folder.
-
-    Returns:
-        The folder if it is not in the directory, or the first symbolic link in it whose target is not in the folder.
-    """
+    """Return the folder if it is not in the directory, else its first link to outside of the folder, else None."""
     root = os.path.realpath(folder)
     if not _is_within(root, os.path.realpath(directory)):
         return folder

@@ -32,12 +32,10 @@ __all__ = [
     "table_bytes",
 ]
 
-DAMAGED = (pa.ArrowException, OSError, KeyError, TypeError, ValueError)
-"""Exceptions that reading a damaged file raises."""
+DAMAGED = (pa.ArrowException, OSError, KeyError, TypeError, ValueError)  # exceptions that reading a damaged file raises
 
 _EXAMPLE = ("example", "label", "image")
-_ROW_GROUP = 2 << 20
-"""Approximate bytes of images per row group, which is read as a whole to show one image."""
+_ROW_GROUP = 2 << 20  # approximate bytes of images per row group, which is read as a whole to show one image
 
 _ALLOWED = (
     pa.types.is_string,
@@ -78,11 +76,7 @@ def read_predictions(content: bytes) -> RankedClasses:
 
 
 def read_sealed_predictions(content: bytes) -> tuple[RankedClasses, dict[str, Any]]:
-    """Decode `prediction_bytes` with an origin: the predictions and the origin of the model.
-
-    Raises:
-        Exception: one of `DAMAGED`.
-    """
+    """Decode `prediction_bytes` with an origin: predictions, origin of the model. Damage raises one of `DAMAGED`."""
     table = _read_whole(content)
     ranked, notes = _ranked_classes(table), _notes(table.schema)
     if _digest(ranked, notes["origin"]) != notes["sha256"]:
@@ -146,11 +140,7 @@ def read_examples(file: BinaryIO, *, images: bool, groups: bool) -> pd.DataFrame
 
 
 def examples_seal(file: BinaryIO) -> str:
-    """Return a checksum of the ids, labels, class names and images of a file, without reading them.
-
-    Raises:
-        Exception: one of `DAMAGED`.
-    """
+    """Return a checksum of ids, labels, class names and images without reading them; damage raises one of `DAMAGED`."""
     notes = _notes(_open(file).schema_arrow)
     return hashlib.sha256(f"{notes['sha256']} {notes.get('images_sha256')}".encode()).hexdigest()
 
@@ -176,21 +166,13 @@ def read_images(file: BinaryIO, positions: Sequence[int]) -> list[bytes]:
 
 
 def table_bytes(table: pd.DataFrame) -> bytes:
-    """Encode a table of facts.
-
-    Raises:
-        InputError: a column holds neither text nor numbers.
-    """
+    """Encode a table of facts; a column that holds neither text nor numbers raises `InputError`."""
     columns = pa.table(_columns(table, "classes"))
     return _bytes(columns.replace_schema_metadata({"sha256": _seal(columns, columns.column_names)}))
 
 
 def read_table(content: bytes) -> pd.DataFrame:
-    """Decode `table_bytes`.
-
-    Raises:
-        Exception: one of `DAMAGED`.
-    """
+    """Decode `table_bytes`; damage raises one of `DAMAGED`."""
     table = _open(io.BytesIO(content)).read()
     if _seal(table, table.column_names) != table.schema.metadata[b"sha256"].decode():
         raise OSError("the table does not match its checksum")

@@ -39,8 +39,7 @@ from tfaudit.study.study import Study
 
 __all__ = ["Store", "find_studies", "open_store"]
 
-FORMAT = 1
-"""Format of the directory; it increases when older versions of tfaudit cannot read newer files."""
+FORMAT = 1  # format of the directory; it increases when older versions of tfaudit cannot read newer files
 
 _TABLES = {"classes": "examples/classes.parquet", "costs": "costs.parquet"}
 
@@ -66,11 +65,7 @@ def open_store(directory: str | Path) -> Store:
 
 
 def find_studies(directory: Path) -> dict[str, Path]:
-    """Return the directory's study, or the studies in its folders, by name.
-
-    Raises:
-        InputError: there is none.
-    """
+    """Return the directory's study, or the studies in its folders, by name; raise `InputError` if there is none."""
     if (directory / "study.json").is_file():
         return {directory.resolve().name: directory}
     studies = {path.parent.name: path.parent for path in sorted(directory.glob("*/study.json"))}
@@ -183,13 +178,9 @@ class Store:
         return True
 
     def save_member(self, variant: str, member: int, files: Mapping[str, bytes], record: Mapping[str, Any]) -> None:
-        """Write a member, which counts once its `member.json` is written.
+        """Write files by path relative to the study's directory, then `member.json` with further facts.
 
-        Args:
-            variant: key.
-            member: number.
-            files: contents by path relative to the study's directory.
-            record: further facts for `member.json`.
+        The member counts once its `member.json` is written.
         """
         record_path = self.member_path(variant, member, "member.json")
         (self.directory / record_path).unlink(missing_ok=True)
@@ -208,30 +199,18 @@ class Store:
         return {pair: record["traceback"] for pair, record in records.items() if record.get("status") == "failed"}
 
     def write(self, path: str, content: bytes) -> None:
-        """Write a file, whole or not at all; the path is relative to the study's directory.
-
-        Raises:
-            OSError: the file cannot be written (no space, no permission); no part of it remains.
-        """
+        """Write a file by its path relative to the study's directory, whole or not at all; may raise `OSError`."""
         write_whole(self.directory / path, content)
 
     def read(self, path: str) -> bytes:
-        """Return the content of a file; the path is relative to the study's directory.
-
-        Raises:
-            InputError: the file cannot be read.
-        """
+        """Return the content of a file by its path relative to the study's directory; may raise `InputError`."""
         try:
             return (self.directory / path).read_bytes()
         except OSError as problem:
             raise _unreadable(path.split("/")[0], self.directory / path, problem) from None
 
     def read_checked(self, variant: str, member: int, path: str) -> bytes:
-        """Return the content of one of a member's files.
-
-        Raises:
-            InputError: the file is missing or does not match its checksum.
-        """
+        """Return the content of a member's file; raise `InputError` if it is missing or does not match its checksum."""
         content = self.read(path)
         if hashlib.sha256(content).hexdigest() != self.record(variant, member)["files"].get(path, {}).get("sha256"):
             raise file_error(path.split("/")[0], f"a file that does not match its checksum, {self.directory / path}")
@@ -303,19 +282,13 @@ class Store:
         Raises:
             InputError: `groups` has another length, a reserved column name, or values of another type.
         """
-        content = parquet.example_bytes(labels, ids, class_names, images, groups)
-        self.write(f"examples/{split}.parquet", content)
+        self.write(f"examples/{split}.parquet", parquet.example_bytes(labels, ids, class_names, images, groups))
 
     def examples(self, split: str = "test", *, images: bool = True, groups: bool = True) -> pd.DataFrame:
         """Return one row per example: `example` (its id), `label`, `image` (PNG bytes) and its groups.
 
         `.attrs["class_names"]` holds the class names, `.attrs["groups"]` the names of the columns of groups. A computed
         corruption has the test set's examples.
-
-        Args:
-            split: name.
-            images: whether to read the images.
-            groups: whether to read the groups.
 
         Raises:
             InputError: there is no such split, or the file is damaged.
@@ -324,11 +297,7 @@ class Store:
             return parquet.read_examples(file, images=images, groups=groups)
 
     def images(self, split: str, positions: Sequence[int]) -> list[bytes]:
-        """Return the images of some examples without reading the others: PNG bytes, empty where none is stored.
-
-        Args:
-            split: name.
-            positions: of the examples, from 0, in any order.
+        """Return images by position, in any order, without reading the others: PNG bytes, empty where none is stored.
 
         Raises:
             InputError: there is no such split or example, or the file is damaged.
@@ -360,11 +329,7 @@ class Store:
                 raise file_error("examples", f"a damaged file, {path}") from None
 
     def save_table(self, name: str, table: pd.DataFrame) -> None:
-        """Write facts about the study.
-
-        Args:
-            name: "classes", facts about their training data (`class`, `train_examples`, ...), or "costs" of variants.
-            table: columns of text or numbers.
+        """Write a table of text and numbers: "classes" (`class`, `train_examples`, ...), or "costs" of the variants.
 
         Raises:
             InputError: a column holds other values.
@@ -372,11 +337,7 @@ class Store:
         self.write(_TABLES[name], parquet.table_bytes(table))
 
     def table(self, name: str) -> pd.DataFrame | None:
-        """Return the facts that `save_table` wrote; None if there are none.
-
-        Raises:
-            InputError: the file is damaged.
-        """
+        """Return the table that `save_table` wrote; None if there is none. A damaged file raises `InputError`."""
         path = _TABLES[name]
         if not (self.directory / path).exists():
             return None

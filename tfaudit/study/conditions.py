@@ -20,17 +20,13 @@ _NAME = re.compile(r"(mock:)?\w+(/[\w.\-]+)?")
 class Condition(NamedTuple):
     """A corruption and its severity; equal to the plain tuple.
 
-    Attributes:
-        corruption: a name of `tfaudit.corrupt`, or a benchmark set's TFDS name without its severity.
-        severity: 1 to 5; 0 for a set without severities.
-
     Example:
         >>> Condition("fog", 3).split, Condition("cifar10_corrupted/fog", 3).split, Condition("imagenet_a", 0).split
         ('fog-3', 'cifar10_corrupted.fog-3', 'imagenet_a')
     """
 
-    corruption: str
-    severity: int
+    corruption: str  # a name of `tfaudit.corrupt`, or a benchmark set's TFDS name without its severity
+    severity: int  # 1 to 5; 0 for a set without severities
 
     @property
     def split(self) -> str:
@@ -49,10 +45,7 @@ class Condition(NamedTuple):
 
     @property
     def dataset(self) -> str:
-        """The TFDS name of a benchmark set.
-
-        Raises:
-            InputError: the condition is a computed corruption.
+        """The TFDS name of a benchmark set; a computed corruption has none and raises `InputError`.
 
         Example:
             >>> Condition("cifar10_corrupted/fog", 3).dataset
@@ -64,10 +57,7 @@ class Condition(NamedTuple):
 
 
 def benchmark_condition(name: str) -> Condition:
-    """Return the condition of a benchmark set.
-
-    Args:
-        name: TFDS name, NAME or NAME/CONFIG, optionally prefixed with `mock:`.
+    """Return the condition of a benchmark set by its TFDS name, NAME or NAME/CONFIG, optionally after `mock:`.
 
     Raises:
         InputError: the name has another form or is that of a corruption.

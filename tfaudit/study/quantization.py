@@ -9,21 +9,13 @@ __all__ = ["KINDS", "QuantizationKind"]
 
 @dataclasses.dataclass(frozen=True)
 class QuantizationKind:
-    """Settings of `tf.lite.TFLiteConverter` for one kind, as names, since studies need no TensorFlow.
+    """Settings of `tf.lite.TFLiteConverter` for one kind, as names, since studies need no TensorFlow."""
 
-    Attributes:
-        title: name in tables and charts, as in [F] table 2.
-        optimized: whether the converter quantizes at all, `tf.lite.Optimize.DEFAULT`.
-        types: `target_spec.supported_types`, names of `tf`.
-        operators: `target_spec.supported_ops`, names of `tf.lite.OpsSet`.
-        calibrated: whether activations are quantized with ranges from representative images.
-    """
-
-    title: str
-    optimized: bool = True
-    types: tuple[str, ...] = ()
-    operators: tuple[str, ...] = ()
-    calibrated: bool = False
+    title: str  # name in tables and charts, as in [F] table 2
+    optimized: bool = True  # whether the converter quantizes at all, `tf.lite.Optimize.DEFAULT`
+    types: tuple[str, ...] = ()  # `target_spec.supported_types`, names of `tf`
+    operators: tuple[str, ...] = ()  # `target_spec.supported_ops`, names of `tf.lite.OpsSet`
+    calibrated: bool = False  # whether activations are quantized with ranges from representative images
 
 
 KINDS = {

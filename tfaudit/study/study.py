@@ -6,7 +6,7 @@ import dataclasses
 import json
 import textwrap
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
@@ -19,8 +19,7 @@ from tfaudit.study.variants import TITLE_SETTINGS, VARIANTS, Dense, ImportedBase
 __all__ = ["Study", "Training"]
 
 
-SMOKE_EDGE = 64
-"""Edge in pixels to which `smoke` crops the images of studies that crop them."""
+SMOKE_EDGE = 64  # edge in pixels to which `smoke` crops the images of studies that crop them
 
 _CHANGEABLE = ("population", "corruptions", "severities", "benchmarks", "corrupted_members", "corrupted_variants")
 """Settings that may change without invalidating existing members."""
@@ -96,9 +95,6 @@ class Study:
         require(self.population >= 1, "population", self.population, "1 or more")
         require(self.top_k >= 1, "top_k", self.top_k, "1 or more")
         require(self.limit is None or self.limit >= 1, "limit", self.limit, "1 or more")
-        self._check_conditions(keys)
-
-    def _check_conditions(self, keys: Sequence[str]) -> None:
         all_conditions(self.corruptions, self.severities, self.benchmarks)
         seed_fits = not self.corruptions or 0 <= self.seed < 2**63
         require(seed_fits, "seed", self.seed, "0 to 2**63 - 1 where images are corrupted")
@@ -112,10 +108,7 @@ class Study:
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
-        """Conditions of the tests besides the test set: corruptions at their severities, then benchmark sets.
-
-        Benchmark names ending in `/*` are skipped; a run replaces them by the configurations that they stand for.
-        """
+        """Conditions of the tests besides the test set; a run replaces benchmark names ending in `/*`, skipped here."""
         return all_conditions(self.corruptions, self.severities, self.benchmarks)
 
     @property
@@ -125,11 +118,7 @@ class Study:
 
     @property
     def planned_training(self) -> Training:
-        """The training of the members.
-
-        Raises:
-            InputError: the study holds imported predictions.
-        """
+        """The training of the members; a study of imported predictions has none and raises `InputError`."""
         if self.training is None:
             raise InputError("study", f"{self.name!r}, which holds imported predictions", "a study with a training")
         return self.training
@@ -157,11 +146,7 @@ class Study:
         return pruned[0].pruning_method(*shared).partition(" ")[2] if pruned else ""
 
     def variant(self, key: str) -> Variant:
-        """Return the variant with a key.
-
-        Raises:
-            InputError: the study has no such variant.
-        """
+        """Return the variant with a key; an unknown key raises `InputError`."""
         require(key in self._by_key, "variant", key, ", ".join(self._by_key))
         return self._by_key[key]
 
@@ -179,10 +164,7 @@ class Study:
         return zlib.crc32(f"{self.seed}/{key}/{member}".encode()) >> 1
 
     def difference(self, other: Study) -> str | None:
-        """Describe the first setting in which another study differs; None if both can share their members.
-
-        Population and conditions may differ.
-        """
+        """Describe the first setting that must not differ and does; None if both studies can share their members."""
         mine, others = (json.loads(json.dumps(study.to_json())) for study in (self, other))
         for name in mine:
             if name not in _CHANGEABLE and mine[name] != others[name]:
@@ -239,18 +221,12 @@ class Study:
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> Study:
-        """Return the study that `to_json` described.
-
-        Raises:
-            InputError: a field is missing or unknown.
-        """
+        """Return the study that `to_json` described; a missing or unknown field raises `InputError`."""
         try:
-            variants = []
-            for settings in fields["variants"]:
-                options = {name: value for name, value in settings.items() if name != "family"}
-                variants.append(VARIANTS[settings["family"]](**options))
+            copies = [dict(settings) for settings in fields["variants"]]
+            variants = tuple(VARIANTS[settings.pop("family")](**settings) for settings in copies)
             plans = {name: fields.get(name) and Training(**fields[name]) for name in ("training", "retraining")}
-            return cls(**{**fields, **plans, "variants": tuple(variants)})
+            return cls(**{**fields, **plans, "variants": variants})
         except (KeyError, TypeError) as problem:
             expected = "a description that this version of tfaudit reads"
             raise InputError("study", f"a description with a wrong or missing field ({problem})", expected) from None

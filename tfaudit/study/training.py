@@ -53,8 +53,8 @@ class Training:
             starts = [epoch for epoch, _ in self.learning_rate]
             rising = starts == sorted(set(starts)) and starts[0] == 0
             require(rising, "learning_rate", starts, "epochs that rise from 0")
-        exactly_one = (self.epochs is None) != (self.steps is None)
-        require(exactly_one, "epochs, steps", (self.epochs, self.steps), "exactly one")
+        lengths = (self.epochs, self.steps)
+        require(lengths.count(None) == 1, "epochs, steps", lengths, "exactly one")
         require(self.epochs is None or self.epochs >= 0, "epochs", self.epochs, "1 or more, or 0: no training")
         require(self.steps is None or self.steps >= 1, "steps", self.steps, "1 or more")
         require(self.batch_size >= 1, "batch_size", self.batch_size, "1 or more")
