@@ -91,11 +91,9 @@ def _corruptions(study_audit: StudyAudit, variant: str, label: int) -> None:
     rows = classes[classes.groupby("corruption").cumcount() == label].reset_index(drop=True)
     renamed = rows.rename(columns={"low_pp": "normalised_low_pp", "high_pp": "normalised_high_pp"})
     if rows["p"].notna().any():
-        show_chart(
-            named_classes(ranked_classes(renamed.assign(**{"class": rows["corruption"]})), columns=2),
-            f"corruptions-{variant}-class-{label}",
-            "One line per corruption: a bar for the change of the class's recall, a point for the normalised change.",
-        )
+        chart = named_classes(ranked_classes(renamed.assign(**{"class": rows["corruption"]})), columns=2)
+        text = "One line per corruption: a bar for the change of the class's recall, a point for the normalised change."
+        show_chart(chart, f"corruptions-{variant}-class-{label}", text)
     else:
         st.caption("Not tested: one population has a single member, or the class has no images there.")
     show_table(rows, f"corruptions-{variant}-class-{label}", CORRUPTIONS, table="cells")

@@ -47,10 +47,9 @@ def page(study_audit: StudyAudit) -> None:
     st.subheader("Classes")
     text = "Share of each class's images lost and won, with the change of recall and its interval."
     show_chart(pair.chart(), name, text)
-    # The class of a selected row filters the images below.
     frame = pair.frame().sort_values(["p", "difference_pp"], kind="stable")
     table = f"classes of {study_audit.data.store.directory} {name} {change_count('class')}"
-    if rows := new_selection(table, "rows"):
+    if rows := new_selection(table, "rows"):  # the class of a selected row filters the images below
         st.session_state["class"] = unique_labels(pair.class_names)[frame.index[rows[0]]]
     show_table(frame, name, CLASSES, table="pairs", key=table, select=True)
     st.subheader("Images whose prediction flips")

@@ -110,8 +110,8 @@ def has_variants(study_audit: StudyAudit) -> bool:
 def new_selection(key: str, name: str) -> Any:
     """Return what was just selected or deselected in the chart or table of a key; None if nothing changed.
 
-    A selection stays while the page runs again for other reasons; only a change is a click. The name is "rows", or that of the
-    parameter of the chart.
+    A selection stays while the page runs again for other reasons; only a change is a click. The name is "rows", or that
+    of the chart's parameter.
     """
     selected = st.session_state.get(key, {}).get("selection", {}).get(name)
     before, st.session_state[f"{key} before"] = st.session_state.get(f"{key} before"), selected

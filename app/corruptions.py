@@ -114,11 +114,12 @@ def _classes(study_audit: StudyAudit, results: Results) -> None:
     classes = list(dict.fromkeys(names))
     shortened = dict(zip(classes, unique_labels(classes), strict=True))
     default = f"; by default the {MOST_CLASSES} that change most" if len(classes) > MOST_CLASSES else ""
+    title, text = shortened.__getitem__, f"Type to search{default}"
     searched = st.multiselect(
         "Classes",
         classes,
-        format_func=shortened.__getitem__,
-        placeholder=f"Type to search{default}",
+        format_func=title,
+        placeholder=text,
         key="hit",
         bind="query-params",
         max_selections=MOST_CLASSES,

@@ -18,15 +18,11 @@ from tfaudit.report.columns import column
 __all__ = ["link_to", "show_chart", "show_notes", "show_table"]
 
 WIDE = 640  # pixels of a downloaded chart; on the page its column decides
-
+# Without it Streamlit squeezes a chart of fixed height until its legend fits.
 FIT = alt.AutoSizeParams(type="fit-x", contains="padding")
-"""Without it Streamlit squeezes a chart of fixed height until its legend fits."""
-
 NARROW = 240  # pixels of one of several panels in a chart: panels neither stretch nor shrink, and a telephone has 370
-
+# For panels side by side, which together are wider than a telephone.
 SCROLL = "<style>[data-testid=stVegaLiteChart] { overflow-x: auto; max-width: 100%; }</style>"
-"""For panels side by side, which together are wider than a telephone."""
-
 _MIME = {"png": "image/png", "svg": "image/svg+xml", "csv": "text/csv"}
 
 
@@ -105,15 +101,9 @@ def show_table(
     """
     shown = frame if columns is None else frame[[name for name in columns if name in frame]]
     configured = {str(name): _column_config(shown[name], table, pinned=i == 0) for i, name in enumerate(shown)}
-    st.dataframe(
-        shown,
-        hide_index=True,
-        placeholder="–",
-        column_config=configured | dict(settings or {}),
-        key=key,
-        on_select="rerun" if select else "ignore",
-        selection_mode="single-row",
-    )
+    config = configured | dict(settings or {})
+    selecting: dict[str, Any] = {"on_select": "rerun" if select else "ignore", "selection_mode": "single-row"}
+    st.dataframe(shown, hide_index=True, placeholder="–", column_config=config, key=key, **selecting)
     _download(name, "csv", lambda: shown.to_csv(index=False).encode(), "These rows and columns, unrounded")
 
 
@@ -141,14 +131,6 @@ def link_to(path: str, label: str, icon: str) -> None:
 
 def _download(name: str, form: str, content: Callable[[], bytes], meaning: str) -> None:
     """Draw a button for a file, which is made when the button is pressed."""
-    st.download_button(
-        form.upper(),
-        content,
-        f"{name}.{form}",
-        _MIME[form],
-        key=f"download {name} {form}",
-        help=meaning,
-        on_click="ignore",
-        type="tertiary",
-        icon=":material/download:",
-    )
+    key, file = f"download {name} {form}", f"{name}.{form}"
+    look: dict[str, Any] = {"help": meaning, "type": "tertiary", "icon": ":material/download:"}
+    st.download_button(form.upper(), content, file, _MIME[form], key=key, on_click="ignore", **look)

@@ -108,11 +108,8 @@ def _classes(study_audit: StudyAudit, results: Results) -> None:
     result = results[key]
     points, means = result.frame(), result.classes_frame()
     many = len(points) > MOST_POINTS
-    st.caption(
-        f"Each point is a class, mean over {len(result.members)} members, which would make {len(points):,} points."
-        if many
-        else "Each point is a class in one member."
-    )
+    mean = f", mean over {len(result.members)} members, which would make {len(points):,} points."
+    st.caption(f"Each point is a class{mean if many else ' in one member.'}")
     shown = (means.assign(member="mean") if many else points).assign(level="")
     text = "A point per class: normalised recall balance after against before, with the pooled slope."
     show_chart(balance_chart(shown, pooled_frame({"": result})), f"balances-{key}", text)

@@ -41,10 +41,8 @@ LONGEST = 15  # characters of an id that a card shows: the last ones, which tell
 def show_cards(cards: Sequence[Card], members: tuple[int, int], positions: Sequence[int] | None = None) -> int | None:
     """Draw the cards in rows and return the position of the image whose button was pressed; None without a press.
 
-    Args:
-        cards: at least one.
-        members: numbers of members of the baseline population and of the compressed one.
-        positions: of the images; by default the cards have no buttons.
+    `members` are the sizes of the baseline population and of the compressed one. Without `positions` of the images the
+    cards have no buttons.
     """
     st.html(STYLE)
     chosen = None

@@ -105,14 +105,9 @@ def _filter_attribute(study_audit: StudyAudit, exemplars: Exemplars) -> pd.Serie
     chosen = None
     names = dict(zip(unique_labels(sorted(masks)), sorted(masks), strict=True))
     if names:
+        text = "A group in the data, or an attribute that human raters have seen."
         chosen = st.selectbox(
-            "Attribute",
-            list(names),
-            index=None,
-            placeholder="Any",
-            key="attribute",
-            bind="query-params",
-            help="A group in the data, or an attribute that human raters have seen.",
+            "Attribute", list(names), index=None, placeholder="Any", key="attribute", bind="query-params", help=text
         )
     return pd.Series(True, index=exemplars.pies.index) if chosen is None else masks[names[chosen]].copy()
 

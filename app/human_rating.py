@@ -84,14 +84,9 @@ def _begin(study_audit: StudyAudit, answers: Answers, variants: list[str]) -> No
     (pies,) = study_audit.summary.table.query("variant == @variant")["pies"].astype(int)
     most = 2 * min(pies, len(study_audit.data.groups) - pies)
     with st.form("begin", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
-        images = st.number_input(
-            "Images",
-            min_value=2,
-            step=2,
-            value=next(size for size in SIZES if size <= most),
-            key=f"images of {variant}",
-            help="An even number, at most twice the variant's number of PIEs, which stays hidden. Half are PIEs.",
-        )
+        text = "An even number, at most twice the variant's number of PIEs, which stays hidden. Half are PIEs."
+        value, key = next(size for size in SIZES if size <= most), f"images of {variant}"
+        images = st.number_input("Images", min_value=2, step=2, value=value, key=key, help=text)
         seed = st.number_input("Seed", min_value=0, step=1, value=0, key="seed of sample", help="Of the random sample")
         _submit("Begin")
     if not st.session_state.pop("Begin pressed", False):

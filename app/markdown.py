@@ -23,8 +23,7 @@ def escape(text: str) -> str:
         >>> escape("2 * 3")
         '2 \\* 3'
     """
-    escaped = _MARKS.sub(r"\\\g<0>", " ".join(text.split()))
-    return escaped.replace("\\:", "\\:\N{WORD JOINER}")
+    return _MARKS.sub(r"\\\g<0>", " ".join(text.split())).replace("\\:", "\\:\N{WORD JOINER}")
 
 
 def escape_name(text: str) -> str:

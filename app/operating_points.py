@@ -89,8 +89,7 @@ def _show_choice(study_audit: StudyAudit, points: OperatingPoints) -> None:
     if not rows["chosen"].any():
         st.warning("No variant reaches the accuracy floor.")
     for variant in rows.index[rows["chosen"]]:
-        sentence = f"Chosen: {_describe(study_audit, rows, variant)}"
-        st.success(escape(sentence), icon=":material/check_circle:")
+        st.success(escape(f"Chosen: {_describe(study_audit, rows, variant)}"), icon=":material/check_circle:")
 
 
 def _describe(study_audit: StudyAudit, rows: pd.DataFrame, variant: str) -> str:

@@ -68,8 +68,7 @@ def _details(study_audit: StudyAudit) -> None:
         change = f"{100 * (facts['top1'] - baseline['top1']):+.2f} points" if key != BASELINE else None
         first.metric("top-1", f"{facts['top1']:.2%}", change)
         if pd.notna(facts["gzipped_bytes"]) and pd.notna(baseline["gzipped_bytes"]):
-            share = f"{facts['gzipped_bytes'] / baseline['gzipped_bytes']:.0%}"
-            second.metric("gzipped, of the baseline's", share)
+            second.metric("gzipped, of the baseline's", f"{facts['gzipped_bytes'] / baseline['gzipped_bytes']:.0%}")
         if key == BASELINE:
             return
         if pd.notna(facts["harmed"]):

@@ -124,17 +124,9 @@ def _go(study: int, rater: str, step: int, target: int | None) -> None:
 def _categories(image: tuple[int, str, str], stored: ImageAnswers, place: int) -> None:
     key = f"categories {_directory()} {image[0]} {image[1]} {place}"
     meanings = "\n".join(f"- **{name}**: {escape(meaning)}" for name, meaning in CATEGORIES.items())
-    st.pills(
-        "Categories, if any",
-        list(CATEGORIES),
-        selection_mode="multi",
-        default=list(stored.categories),
-        key=key,
-        help=meanings,
-        wrap=True,
-        on_change=_choose_categories,
-        args=(image, key),
-    )
+    form: Any = {"selection_mode": "multi", "default": list(stored.categories), "help": meanings, "wrap": True}
+    change: Any = {"on_change": _choose_categories, "args": (image, key)}
+    st.pills("Categories, if any", list(CATEGORIES), key=key, **form, **change)
 
 
 def _choose_categories(image: tuple[int, str, str], key: str) -> None:

@@ -24,19 +24,12 @@ ICON = Path(__file__).with_name("icon.svg")
 
 @dataclasses.dataclass(frozen=True)
 class ViewerPage:
-    """A page of the menu. It has no icon: for a page's icon the browser would ask a server elsewhere.
+    """A page of the menu. It has no icon: for a page's icon the browser would ask a server elsewhere."""
 
-    Attributes:
-        module: of this package; its function `page` takes the `StudyAudit` and draws the page.
-        title: in the menu.
-        audits: names of the audits it shows. An audit with a question that no page shows gets a page of its own.
-        heading: above the page; by default the title. `{study}` is the name of the study.
-    """
-
-    module: str
-    title: str
-    audits: tuple[str, ...] = ()
-    heading: str = ""
+    module: str  # of this package; its function `page` takes the `StudyAudit` and draws the page
+    title: str  # in the menu
+    audits: tuple[str, ...] = ()  # audits it shows; an audit with a question that no page shows gets a page of its own
+    heading: str = ""  # above the page; by default the title. `{study}` is the name of the study
 
 
 def _pages() -> dict[str, ViewerPage]:

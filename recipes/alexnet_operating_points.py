@@ -9,7 +9,7 @@ linf norm or at random, in 20 rounds of 20 %; each round rewinds to the initiali
 
 Cost: 486 members, 21,870,000 steps in all (486 trainings of 30 epochs). Estimated from FLOPs, with a step as three
 forward passes: 450 hours on two cores at .11 TFLOP/s, and 5 hours on one GPU at 10 TFLOP/s, or 6 if a step takes at
-least a millisecond.
+least a millisecond. Not run here: it needs a GPU.
 
 Published, [P] figures 3 and 4, whose points are means of six seeds: no single pruning method makes up the Pareto set.
 If fairness counts 100 times as much as sparsity, the best point is
@@ -17,29 +17,20 @@ If fairness counts 100 times as much as sparsity, the best point is
     accuracy  sparsity
     >= 98 %     ~ 68 %    after five rounds (67.2 %)
 
-Not run here: it needs a GPU.
-
 Where [P] is silent: it does not specify its AlexNet for images of 28 pixels; ours has 20,125,386 parameters
 (`tfaudit.models.alexnet`). The caption of figure 3a names rewinding, that of figure 4 no treatment; to include
 fine-tuned networks, add `treatment="finetune"`, as `paganini_grid` does.
 """
 
+from tfaudit.recipes.paganini_grid import TRAINING
 from tfaudit.study.iterative import rounds
-from tfaudit.study.study import Study, Training
+from tfaudit.study.study import Study
 
 study = Study(
     name="alexnet_operating_points",
     dataset="mnist",
     model="alexnet_small",
-    training=Training(
-        epochs=30,
-        batch_size=32,
-        learning_rate=0.01,
-        momentum=0.0,
-        nesterov=False,
-        augmentation="crop_flip",
-        validation=0.2,
-    ),
+    training=TRAINING,
     variants=tuple(
         variant
         for method in ("l1", "l2", "linf", "random")

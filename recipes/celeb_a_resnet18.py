@@ -8,7 +8,8 @@ steps of 256 images; quantized variants are made from the dense members.
     tfaudit run celeb_a_resnet18
 
 Cost: 330 members, 2,400,000 steps in all (240 trainings of 10,000 steps; 90 conversions). Estimated from FLOPs, with a
-step as three forward passes: 14,000 hours on two cores at .11 TFLOP/s, and 150 hours on one GPU at 10 TFLOP/s.
+step as three forward passes: 14,000 hours on two cores at .11 TFLOP/s, and 150 hours on one GPU at 10 TFLOP/s. Not run
+here: it needs CelebA and a GPU.
 
 Published, [F] table 4; PIEs of 19,962 images:
 
@@ -22,8 +23,6 @@ Published, [F] table 4; PIEs of 19,962 images:
     magnitude 99 %      90.98  8,754
     dynamic range int8  94.65    404
     fixed-point int8    94.65    414
-
-Not run here: it needs CelebA and a GPU.
 
 Where [F] contradicts itself or is silent: the dense accuracy is 94.73 in 2.4 and 94.10 in 3.2. Image size, learning
 rate and weight decay are not given; we take whole images (218x178), the schedule of the ImageNet code (.1 B/256, /10

@@ -7,7 +7,8 @@ whose feature maps depend most on the others, the same share of every convolutio
     tfaudit run cifar10_resnet56_chip
 
 Cost: 75 members, 1,161,600 steps in all (15 trainings of 60 epochs, 60 of 40). Estimated from FLOPs, with a step as
-three forward passes: 280 hours on two cores at .11 TFLOP/s, and 3 hours on one GPU at 10 TFLOP/s.
+three forward passes: 280 hours on two cores at .11 TFLOP/s, and 3 hours on one GPU at 10 TFLOP/s. Not run here: it
+needs a GPU.
 
 Published, [R] table 13:
 
@@ -18,25 +19,22 @@ Published, [R] table 13:
      8.27      .882             .985
     19.11      .824            1.494
 
-Not run here: it needs a GPU.
-
 Where [R] contradicts itself or is silent: pruned members are up to .048 better than the dense ones, so their
 fine-tuning must have been much longer than the dense training; [R] does not say how long. Here all have the schedules
 of `cifar10_resnet_recall`. CHIP's authors choose the share of each layer by hand; here all layers have the same. A
 ratio counts the weights of the pruned filters, not the inputs of the following layers that become unused.
 """
 
-from tfaudit.study.study import Study, Training
+from tfaudit.recipes.cifar10_resnet_recall import RETRAINING, TRAINING
+from tfaudit.study.study import Study
 from tfaudit.study.variants import Pruned
-
-plan = {"batch_size": 128, "weight_decay": 5e-4, "augmentation": "crop_flip", "validation": 0.1, "keep": "best"}
 
 study = Study(
     name="cifar10_resnet56_chip",
     dataset="cifar10",
     model="resnet56",
-    training=Training(epochs=60, learning_rate=((0, 0.01), (10, 0.1), (30, 0.01), (40, 0.001), (50, 0.0001)), **plan),
-    retraining=Training(epochs=40, learning_rate=((0, 0.01), (20, 0.001), (30, 0.0001)), **plan),
+    training=TRAINING,
+    retraining=RETRAINING,
     variants=tuple(
         Pruned(ratio=ratio, method="chip", granularity="channel", axis=-1, treatment="finetune", spare=("logits",))
         for ratio in (1.75, 3.33, 8.27, 19.11)

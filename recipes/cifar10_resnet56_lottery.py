@@ -8,7 +8,8 @@ weights from their initial values.
     tfaudit run cifar10_resnet56_lottery
 
 Cost: 210 members, 6,300,000 steps in all (210 trainings of 30,000 steps). Estimated from FLOPs, with a step as three
-forward passes: 1,500 hours on two cores at .11 TFLOP/s, and 17 hours on one GPU at 10 TFLOP/s.
+forward passes: 1,500 hours on two cores at .11 TFLOP/s, and 17 hours on one GPU at 10 TFLOP/s. Not run here: it needs a
+GPU.
 
 Published, [R] table 12:
 
@@ -24,8 +25,6 @@ Published, [R] table 12:
         8   5.96      .856       .973       19  69.39      .694      1.767
         9   7.45      .853       .982       20  86.74      .669      1.910
        10   9.31      .850       .980
-
-Not run here: it needs a GPU.
 
 Where [R] contradicts itself: members are "trained on the same setting" as the others, 60 epochs, but for 30,000 steps,
 which are 85 epochs of 45,000 images; we stretch the schedule accordingly. The dense accuracy is .855 here and .893 for

@@ -8,7 +8,8 @@ members.
     tfaudit run cifar10_wide_resnet
 
 Cost: 270 members, 14,400,000 steps in all (180 trainings of 80,000 steps; 90 conversions). Estimated from FLOPs, with a
-step as three forward passes: 146,000 hours on two cores at .11 TFLOP/s, and 1,600 hours on one GPU at 10 TFLOP/s.
+step as three forward passes: 146,000 hours on two cores at .11 TFLOP/s, and 1,600 hours on one GPU at 10 TFLOP/s. Not
+run here: it needs GPUs.
 
 Published, [F] table 5; top-5 is 99.8 at every level:
 
@@ -18,8 +19,6 @@ Published, [F] table 5; top-5 is 99.8 at every level:
     magnitude 50 %  94.39              1             144
     magnitude 70 %  94.30              0             137
     magnitude 90 %  94.14              2             216
-
-Not run here: it needs GPUs.
 
 Where [F] contradicts itself or is silent: the dense accuracy is 94.35 in 2.4, 94.53 in table 5 and 94.89 in 3.2 and
 table 6. Depth, width, learning rate, weight decay and pruning window are not given. We take WRN-28-10 with its authors'

@@ -58,8 +58,6 @@ networks; the text gives none for LeNet5.
 from tfaudit.study.study import Study, Training
 from tfaudit.study.variants import Pruned
 
-RATIOS = (2, 4, 10, 20, 50)
-
 plan = {"batch_size": 128, "learning_rate": 0.01, "momentum": 0.9, "nesterov": True, "validation": 0.1, "keep": "best"}
 
 study = Study(
@@ -75,7 +73,7 @@ study = Study(
             ("undecayed", {"scope": "global", "decay": 5e-4}),
             ("random", {}),
         )
-        for ratio in RATIOS
+        for ratio in (2, 4, 10, 20, 50)
     ),
     population=10,
 )

@@ -41,19 +41,15 @@ METHODS = (
     *({"method": norm, "granularity": "channel", "axis": -2} for norm in ("l1", "l2", "linf", "random")),
 )
 
+TRAINING = Training(
+    epochs=30, batch_size=32, learning_rate=0.01, momentum=0.0, nesterov=False, augmentation="crop_flip", validation=0.2
+)
+
 study = Study(
     name="paganini_grid",
     dataset="mnist",
     model="lenet_p",
-    training=Training(
-        epochs=30,
-        batch_size=32,
-        learning_rate=0.01,
-        momentum=0.0,
-        nesterov=False,
-        augmentation="crop_flip",
-        validation=0.2,
-    ),
+    training=TRAINING,
     variants=tuple(
         variant
         for method in METHODS

@@ -9,7 +9,7 @@ question in ten minutes, with gradual pruning.
     tfaudit run qmnist_case_study
 
 Cost: 126 members, 5,670,000 steps in all (126 trainings of 30 epochs): about 84 s per training and core, so an hour and
-a half on two cores; as long on one GPU at a millisecond per step.
+a half on two cores; as long on one GPU at a millisecond per step. Not run here in full.
 
 Published, [P] 4.1 and table 1; accuracy over six replicates; regression of a writer's accuracy on the absolute tilt t,
 one replicate:
@@ -20,30 +20,21 @@ one replicate:
 
 Writer 469 falls from 100 % to 47.7 %.
 
-Not run here in full.
-
 Where [P] contradicts itself: 20 rounds leave 1.15 % of the kernels' weights, but its 98.6 % and about 800 weights
 correspond to 19 (1.44 %, 862): compare the last round but one. Its text says that digits are mirrored in training (E),
 which fits its 97 % before pruning; without mirroring this LeNet reaches 98.75 %. Its test set has 60,000 digits; the
 prepared one has the first 10,000, which are MNIST's, by 297 writers and none of hsf1.
 """
 
+from tfaudit.recipes.paganini_grid import TRAINING
 from tfaudit.study.iterative import rounds
-from tfaudit.study.study import Study, Training
+from tfaudit.study.study import Study
 
 study = Study(
     name="qmnist_case_study",
     dataset="qmnist",
     model="lenet_p",
-    training=Training(
-        epochs=30,
-        batch_size=32,
-        learning_rate=0.01,
-        momentum=0.0,
-        nesterov=False,
-        augmentation="crop_flip",
-        validation=0.2,
-    ),
+    training=TRAINING,
     variants=rounds(20, 0.2, scope="global"),
     population=6,
     smoke_options={"width": 0.5},

@@ -134,11 +134,7 @@ def variants_of(words: Sequence[str]) -> dict[str, list[Path]]:
 
 
 def files_of(patterns: Sequence[str], option: str) -> list[Path]:
-    """Return the files that match globs, those of one glob in natural order: 2 before 10.
-
-    Raises:
-        InputError: a glob matches no file, or a file is named twice.
-    """
+    """Return the files that match globs, of one glob in natural order: 2 before 10. None or one twice: `InputError`."""
     files: list[Path] = []
     for pattern in patterns:
         matches = [pattern] if Path(pattern).is_file() else sorted(glob.glob(pattern, recursive=True), key=_natural)  # noqa: PTH207

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -46,20 +46,9 @@ def compare(
 
     require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
     try:
-        models = predict_models(
-            baseline,
-            compressed,
-            data,
-            split=split,
-            image_size=image_size,
-            crop=crop,
-            preprocess=preprocess,
-            classes=classes,
-            batch_size=batch_size,
-            limit=limit,
-            console=out,
-            thumbnails=directory is not None,
-        )
+        images: Any = {"split": split, "image_size": image_size, "crop": crop, "preprocess": preprocess, "limit": limit}
+        images |= {"classes": classes, "batch_size": batch_size, "thumbnails": directory is not None}
+        models = predict_models(baseline, compressed, data, console=out, **images)
     except KeyboardInterrupt:
         err.print("tfaudit: interrupted")
         raise typer.Exit(130) from None
@@ -93,16 +82,11 @@ def _write_study(directory: Path, models: ModelPredictions, baseline: Path, data
     from tfaudit.cli.report import show
     from tfaudit.store.external import import_predictions
 
+    description: dict[str, Any] = {"name": baseline.stem, "model": baseline.name, "dataset": data}
+    facts, paired = pd.DataFrame({"bytes": models.bytes}), list(models.compressed)
+    populations = models.baseline, models.compressed
     store = import_predictions(
-        directory,
-        models.baseline,
-        models.compressed,
-        name=baseline.stem,
-        model=baseline.name,
-        dataset=data,
-        images=models.thumbnails,
-        facts=pd.DataFrame({"bytes": models.bytes}),
-        paired=list(models.compressed),
+        directory, *populations, images=models.thumbnails, facts=facts, paired=paired, **description
     )
     out.print()
     show(StudyAudit.read(store, alpha=alpha), table=False)

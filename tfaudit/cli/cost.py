@@ -40,7 +40,9 @@ def cost(
     from tfaudit.store.store import open_store
 
     store = open_store(targets[0]) if len(targets) == 1 and targets[0].is_dir() else None
-    models = _of_study(store) if store else _of_files(targets)
+    stems = [path.stem for path in targets]
+    files = {path.stem if stems.count(path.stem) == 1 else str(path): path for path in targets}
+    models = _of_study(store) if store else files
     with captured_output():
         table = measure_variants(models, repeats=repeats, threads=threads)
     out.print(_table(table.assign(variant=[store.study.titles[key] for key in table["variant"]]) if store else table))
@@ -64,11 +66,6 @@ def _of_study(store: Store) -> dict[str, Path]:
     return models
 
 
-def _of_files(targets: list[Path]) -> dict[str, Path]:
-    names = [path.stem for path in targets]
-    return {path.stem if names.count(path.stem) == 1 else str(path): path for path in targets}
-
-
 def _table(costs: pd.DataFrame) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=0)
     headings = ("model", "weights", "zeros, %", "Mflops", "kB", "gzip, kB", "ms", "of, first", "ms, x 32")
@@ -77,17 +74,9 @@ def _table(costs: pd.DataFrame) -> Table:
             heading.replace(", ", "\n"), justify="right" if i else "left", no_wrap=i > 0, min_width=None if i else 18
         )
     for row in costs.to_dict("records"):
-        table.add_row(
-            row["variant"],
-            f"{row['parameters']:,}",
-            f"{100 * row['sparsity']:.1f}",
-            _number(row["flops"] / 1e6),
-            _number(row["bytes"] / 1e3),
-            _number(row["gzipped_bytes"] / 1e3),
-            _number(row["latency_1_ms"]),
-            _number(row["latency_1_ratio"]),
-            _number(row["latency_32_ms"]),
-        )
+        sizes = (row["flops"] / 1e6, row["bytes"] / 1e3, row["gzipped_bytes"] / 1e3)
+        numbers = map(_number, (*sizes, row["latency_1_ms"], row["latency_1_ratio"], row["latency_32_ms"]))
+        table.add_row(row["variant"], f"{row['parameters']:,}", f"{100 * row['sparsity']:.1f}", *numbers)
     return table
 
 

@@ -67,12 +67,9 @@ def gate(
     limits = _read_limits(config, {name: flags[flag] for name, flag in FLAGS.items() if flags[flag] is not None})
     sources = [name for name, source in (("DIRECTORY", directory), ("--data", data), ("--labels", labels)) if source]
     if len(sources) != 1:
-        raise InputError(
-            "source",
-            " and ".join(sources) or "none",
-            "one of a study's directory, --baseline and --compressed models with --data, or --baseline and "
-            "--compressed predictions with --labels",
-        )
+        options = "--baseline and --compressed"
+        expected = f"one of a study's directory, {options} models with --data, or {options} predictions with --labels"
+        raise InputError("source", " and ".join(sources) or "none", expected)
     if directory is not None:
         if baseline or compressed:
             raise InputError("baseline, compressed", "files beside a study", f"--variant, to choose from {directory}")
@@ -82,18 +79,8 @@ def gate(
     elif labels is not None:
         candidates = from_files(labels, baseline, compressed, classes=classes, id_name=id_column, paired=paired)
     else:
-        candidates = from_models(
-            baseline,
-            compressed,
-            str(data),
-            split=split,
-            image_size=image_size,
-            crop=crop,
-            preprocess=preprocess,
-            classes=classes,
-            batch_size=batch_size,
-            limit=limit,
-        )
+        images = {"split": split, "image_size": image_size, "crop": crop, "preprocess": preprocess, "limit": limit}
+        candidates = from_models(baseline, compressed, str(data), classes=classes, batch_size=batch_size, **images)
     verdicts = {
         name: judge(pair.baseline, pair.compressed, limits, alpha=alpha, sizes=pair.sizes, paired=pair.paired)
         for name, pair in candidates.items()
@@ -109,15 +96,10 @@ def _with_a_flag_per_limit() -> inspect.Signature:
     """Return the signature of `gate` with a flag for every field of `Limits` in the place of `flags`."""
     signature = inspect.signature(gate, eval_str=True)
     parameters = [value for name, value in signature.parameters.items() if name != "flags"]
-    flags = [
-        inspect.Parameter(
-            flag,
-            inspect.Parameter.POSITIONAL_OR_KEYWORD,
-            default=None,
-            annotation=Annotated[float | None, _option(LIMITS, QUANTITIES[name].description)],
-        )
-        for name, flag in FLAGS.items()
-    ]
+    flags = []
+    for name, flag in FLAGS.items():
+        kind, hint = inspect.Parameter.POSITIONAL_OR_KEYWORD, _option(LIMITS, QUANTITIES[name].description)
+        flags.append(inspect.Parameter(flag, kind, default=None, annotation=Annotated[float | None, hint]))
     after_config = [value.name for value in parameters].index("config") + 1
     return signature.replace(parameters=[*parameters[:after_config], *flags, *parameters[after_config:]])
 

@@ -29,11 +29,7 @@ class Candidate:
 
 
 def from_study(directory: Path, variants: Sequence[str] | None, split: str) -> dict[str, Candidate]:
-    """Return compressed variants of a study by key, all by default, with their predictions of a split.
-
-    Raises:
-        InputError: no such study, variant or split, or nothing to compare.
-    """
+    """Return a study's compressed variants by key, all by default, with their predictions; may raise `InputError`."""
     store = open_store(directory)
     if split not in store.splits:
         splits = ", ".join(store.splits) or "none yet"
@@ -49,9 +45,8 @@ def from_study(directory: Path, variants: Sequence[str] | None, split: str) -> d
     baseline, size = store.predictions("dense", split), _mean_bytes(store, "dense")
     candidates = {}
     for key in keys:
-        own_size = _mean_bytes(store, key)
+        own_size, paired = _mean_bytes(store, key), store.study.variant(key).parent is not None
         sizes = None if size is None or own_size is None else (size, own_size)
-        paired = store.study.variant(key).parent is not None
         candidates[key] = Candidate(baseline, store.predictions(key, split), sizes, paired)
     return candidates
 
@@ -71,11 +66,7 @@ def from_files(
     id_name: str | None,
     paired: bool,
 ) -> dict[str, Candidate]:
-    """Return populations from files or globs, as `tfaudit audit` reads them; paired ones in the order of the files.
-
-    Raises:
-        InputError: files that cannot be read, or do not fit each other.
-    """
+    """Return populations from files, as `tfaudit audit` reads them, paired in their order; may raise `InputError`."""
     from tfaudit.cli.audit import files_of, variants_of
     from tfaudit.readers.prediction_files import read_populations
 

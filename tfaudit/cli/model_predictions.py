@@ -35,21 +35,13 @@ Preprocess = Callable[[np.ndarray], np.ndarray]  # prepares a batch of images fo
 
 @dataclasses.dataclass(frozen=True)
 class ModelPredictions:
-    """Predictions of model files for the same labelled images.
+    """Predictions of model files for the same labelled images."""
 
-    Attributes:
-        baseline: predictions of the uncompressed model, one member.
-        compressed: predictions of each compressed model by its file's stem, made unique; one member each.
-        bytes: size of each model file by name, the baseline's under "baseline".
-        thumbnails: PNGs of at most 224 pixels, one per example; empty by default.
-        notes: facts that a reader needs to know, one sentence each.
-    """
-
-    baseline: Predictions
-    compressed: dict[str, Predictions]
-    bytes: dict[str, int]
-    thumbnails: list[builtins.bytes]
-    notes: tuple[str, ...]
+    baseline: Predictions  # of the uncompressed model, one member
+    compressed: dict[str, Predictions]  # of each compressed model by its file's stem, made unique; one member each
+    bytes: dict[str, int]  # size of each model file by name, the baseline's under "baseline"
+    thumbnails: list[builtins.bytes]  # PNGs of at most 224 pixels, one per example; empty by default
+    notes: tuple[str, ...]  # facts that a reader needs to know, one sentence each
 
 
 def predict_models(
@@ -115,13 +107,9 @@ def predict_models(
     predictions = [_predictions(model, images, prepare, batch_size, console) for model in models]
     names = _unique([path.stem for path in compressed])
     pngs = [_png(image) for batch in images.batches(batch_size) for image in batch] if thumbnails else []
-    return ModelPredictions(
-        baseline=predictions[0],
-        compressed=dict(zip(names, predictions[1:], strict=True)),
-        bytes={name: model.path.stat().st_size for name, model in zip(("baseline", *names), models, strict=True)},
-        thumbnails=pngs,
-        notes=tuple(notes),
-    )
+    sizes = {name: model.path.stat().st_size for name, model in zip(("baseline", *names), models, strict=True)}
+    compressed_predictions = dict(zip(names, predictions[1:], strict=True))
+    return ModelPredictions(predictions[0], compressed_predictions, sizes, thumbnails=pngs, notes=tuple(notes))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -195,11 +183,8 @@ def _matched(models: Sequence[_ModelFile], images: LabelledImages, prepare: Prep
         if images.class_names is None:
             images = images.named([str(i) for i in range(outputs)])
         elif outputs != len(images.class_names):
-            raise InputError(
-                str(model.path),
-                f"a model of {outputs} classes",
-                f"{len(images.class_names)} as in the data, or --classes FILE with the model's class names",
-            )
+            expected = f"{len(images.class_names)} as in the data, or --classes FILE with the model's class names"
+            raise InputError(str(model.path), f"a model of {outputs} classes", expected)
     names = images.class_names or ()
     largest = images.labels.max()
     require(largest < len(names), "labels", int(largest), f"0 to {len(names) - 1}, the classes of the models")
@@ -221,13 +206,8 @@ def _predictions(
 
         classes, probabilities = model.predict(batches(), k=5)
     assert probabilities is not None  # models give scores
-    return Predictions(
-        images.labels,
-        classes[None],
-        probabilities[None],
-        class_names=images.class_names,
-        example_ids=images.example_ids,
-    )
+    names, ids = images.class_names, images.example_ids
+    return Predictions(images.labels, classes[None], probabilities[None], class_names=names, example_ids=ids)
 
 
 def _unique(stems: Sequence[str]) -> list[str]:

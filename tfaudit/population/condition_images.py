@@ -21,17 +21,11 @@ BATCH = 256  # number of images of a streaming set in memory at a time
 
 
 class ConditionImages(NamedTuple):
-    """The images of a condition.
+    """The images of a condition."""
 
-    Attributes:
-        images: uint8 `(N, H, W, C)`, as the model takes them; for a streaming set, mapped from an unnamed file.
-        classes: classes to which predictions are restricted, or None.
-        benchmark: the benchmark set of the images; None for the corrupted test set.
-    """
-
-    images: np.ndarray
-    classes: np.ndarray | None = None
-    benchmark: Benchmark | None = None
+    images: np.ndarray  # uint8 `(N, H, W, C)`, as the model takes them; a streaming set's, mapped from an unnamed file
+    classes: np.ndarray | None = None  # classes to which predictions are restricted, or None
+    benchmark: Benchmark | None = None  # the benchmark set of the images; None for the corrupted test set
 
 
 def check_conditions(study: Study, test: Dataset) -> None:

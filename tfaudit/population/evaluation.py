@@ -74,7 +74,7 @@ class Evaluator:
 
     def _store_examples(self, condition: Condition, benchmark: Benchmark) -> None:
         """Store id, label and groups of a set's examples, and their images unless the set corrupts a test set."""
-        split, ids = condition.split, benchmark.dataset.example_ids.tolist()
+        split, groups, ids = condition.split, benchmark.dataset.groups, benchmark.dataset.example_ids.tolist()
         try:
             stored = self._store.examples(split, images=False, groups=False)
             if stored["example"].tolist() == ids and stored["label"].tolist() == benchmark.labels.tolist():
@@ -83,6 +83,4 @@ class Evaluator:
         except InputError:  # missing or damaged
             pass
         images = [b""] * len(ids) if condition.severity else pngs(benchmark.dataset)
-        self._store.save_examples(
-            split, benchmark.labels, ids, self._test.class_names, images, benchmark.dataset.groups
-        )
+        self._store.save_examples(split, benchmark.labels, ids, self._test.class_names, images, groups)

@@ -118,10 +118,10 @@ class MemberMaker:
 
     def _new_trainer(self, key: str) -> Trainer:
         study = self._store.study
-        variant, training = study.variant(key), study.planned_training
+        variant = study.variant(key)
         if isinstance(variant, Pruned):
             return gradual_trainer(study, variant, self._train)
-        return Trainer(study, training, self._train)
+        return Trainer(study, study.planned_training, self._train)
 
     def _new_retrainer(self) -> Trainer:
         study = self._store.study
@@ -217,11 +217,7 @@ def pruning_schedule(variant: Pruned, sparsity: float, steps: int) -> schedules.
 
 
 def check_pruning(model: keras.Model, variant: Pruned) -> None:
-    """Check that a variant can prune a model.
-
-    Raises:
-        InputError: settings exclude one another, a layer is unknown, or the ratio cannot be reached.
-    """
+    """Check that settings fit, layers exist and the ratio can be reached; raise `InputError` if not."""
     PruningMethod(**_settings(variant, 0.0))
     _target_sparsity(model, variant, _layers(model, variant))
 
@@ -254,6 +250,4 @@ def _examples(
 
 def _target_sparsity(model: keras.Model, variant: Pruned, layers: list[str] | None) -> float:
     """Return the sparsity of the pruned kernels that gives the variant's sparsity or ratio."""
-    if variant.ratio is not None:
-        return sparsity_at(model, variant.ratio, layers)
-    return cast(float, variant.sparsity)
+    return cast(float, variant.sparsity) if variant.ratio is None else sparsity_at(model, variant.ratio, layers)

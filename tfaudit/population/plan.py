@@ -116,9 +116,8 @@ def missing_evaluations(store: Store, condition: Condition) -> list[tuple[str, i
         examples = len(store.examples(condition.split, images=False, groups=False))
     except InputError:  # a benchmark set's examples are missing or damaged; they are written with its evaluations
         return evaluated_members(store)
-    return [
-        pair for pair in evaluated_members(store) if not store.evaluations.is_complete(*pair, condition.split, examples)
-    ]
+    is_complete = store.evaluations.is_complete
+    return [pair for pair in evaluated_members(store) if not is_complete(*pair, condition.split, examples)]
 
 
 def evaluated_members(store: Store) -> list[tuple[str, int]]:

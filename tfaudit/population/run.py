@@ -36,7 +36,7 @@ def run(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Store:
-    """Train, compress and test every member of a study that the directory does not hold yet.
+    """Train, compress and test every member of a study that the directory does not hold yet, and return the store.
 
     Members are tested on the test set, then under the study's conditions: corruptions, whose images are computed once
     per condition and never stored, and benchmark sets. A study in the directory may get further conditions.
@@ -52,9 +52,6 @@ def run(
         workers: number of worker processes; by default one per core that this process may use. Each has one thread,
             so a seed gives the same bits with any number of workers.
         progress: display of the progress; none by default.
-
-    Returns:
-        The store.
 
     Raises:
         InputError: the directory holds another study, is in use or cannot be written, the disk is full, or a data set

@@ -32,11 +32,7 @@ class StoredModels:
         self._model: keras.Model | None = None
 
     def open(self, variant: str, member: int) -> keras.Model | bytes:
-        """Return a member's model; a Keras model is valid until the next one is opened.
-
-        Raises:
-            InputError: the file is missing or does not match its checksum.
-        """
+        """Return a member's model, valid until the next call; a missing or damaged file raises `InputError`."""
         if isinstance(self._store.study.variant(variant), Quantized):
             return self._store.read_checked(variant, member, self._store.member_path(variant, member, "model.tflite"))
         path = self._store.member_path(variant, member, "model.keras")

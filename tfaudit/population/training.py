@@ -30,12 +30,11 @@ class Trainer:
         study: sets the model and its options.
         training: the training.
         data: the training set.
-        callbacks: callbacks of every training.
+        callbacks: callbacks of every training; also an attribute.
         best_from: share of the epochs before which none can be the best one.
 
     Attributes:
         model: the compiled model.
-        callbacks: callbacks of every training.
         steps: optimizer steps of a training.
     """
 
@@ -84,7 +83,7 @@ class Trainer:
     def train(
         self, model: keras.Model, seed: int, *, split_seed: int | None = None, until: int | None = None
     ) -> pd.DataFrame:
-        """Train a model in place.
+        """Train a model in place and return the history, one row per epoch.
 
         Args:
             model: of the study's architecture; holds the initial weights, then the trained ones.
@@ -92,9 +91,6 @@ class Trainer:
             split_seed: of the validation part, `seed` by default; a member with a parent takes the parent's, so that it
                 is not trained on the parent's validation images.
             until: number of steps after which training is interrupted.
-
-        Returns:
-            The history, one row per epoch.
         """
         training = self._training
         if not self.steps:
@@ -110,11 +106,8 @@ class Trainer:
         if training.steps is not None or until is not None:
             callbacks.append(_StopAt(self.steps if until is None else until))
         if training.keep == "best" and until is None:
-            callbacks.append(
-                keras.callbacks.EarlyStopping(
-                    patience=self._epochs, restore_best_weights=True, start_from_epoch=self._first_best_epoch
-                )
-            )
+            best = {"restore_best_weights": True, "start_from_epoch": self._first_best_epoch}
+            callbacks.append(keras.callbacks.EarlyStopping(patience=self._epochs, **best))
         history = self.model.fit(
             self._batches_of(part, seed),
             epochs=self._epochs,

@@ -29,10 +29,7 @@ def prediction_path(variant: str, member: int, split: str = "test") -> str:
 class Evaluations:
     """The files `predictions/split=SPLIT/variant=VARIANT/MEMBER.parquet` of a study's conditions.
 
-    Args:
-        directory: of the study.
-        study: as it is run.
-        origin: returns what identifies the model of a variant and member (`Store.origin`).
+    `origin` returns what identifies the model of a variant and member (`Store.origin`).
     """
 
     def __init__(self, directory: Path, study: Study, origin: Callable[[str, int], dict[str, Any]]) -> None:
@@ -40,8 +37,7 @@ class Evaluations:
 
     def save(self, variant: str, member: int, split: str, ranked: RankedClasses) -> None:
         """Write a complete member's predictions under a condition's split, whole or not at all; may raise `OSError`."""
-        content = parquet.prediction_bytes(ranked, self._origin(variant, member))
-        write_whole(self._path(variant, member, split), content)
+        write_whole(self._path(variant, member, split), parquet.prediction_bytes(ranked, self._origin(variant, member)))
 
     def exists(self, variant: str, member: int, split: str) -> bool:
         """Return whether there is a file, valid or not."""

@@ -81,14 +81,9 @@ def import_predictions(
     populations = (baseline, *compressed.values())
     members = dict.fromkeys(member for population in populations for member in population.members)
     numbers = {member: number for number, member in enumerate(members)}
+    k, size = max(population.ranked.shape[2] for population in populations), len(numbers)
     study = Study(
-        name=name,
-        dataset=dataset,
-        model=model,
-        training=None,
-        variants=tuple(variants),
-        population=len(numbers),
-        top_k=max(population.ranked.shape[2] for population in populations),
+        name=name, dataset=dataset, model=model, training=None, variants=tuple(variants), population=size, top_k=k
     )
     ids = [str(example) for example in baseline.example_ids]
     examples = example_bytes(baseline.labels, ids, baseline.class_names, images, groups)  # before anything is written

@@ -37,13 +37,7 @@ DAMAGED = (pa.ArrowException, OSError, KeyError, TypeError, ValueError)  # excep
 _EXAMPLE = ("example", "label", "image")
 _ROW_GROUP = 2 << 20  # approximate bytes of images per row group, which is read as a whole to show one image
 
-_ALLOWED = (
-    pa.types.is_string,
-    pa.types.is_large_string,
-    pa.types.is_boolean,
-    pa.types.is_integer,
-    pa.types.is_floating,
-)
+_ALLOWED = [getattr(pa.types, f"is_{kind}") for kind in ("string", "large_string", "boolean", "integer", "floating")]
 
 
 def prediction_bytes(ranked: RankedClasses, origin: Mapping[str, Any] | None = None) -> bytes:
@@ -118,11 +112,7 @@ def example_bytes(
 
 
 def read_examples(file: BinaryIO, *, images: bool, groups: bool) -> pd.DataFrame:
-    """Decode `example_bytes`; `.attrs` holds `class_names` and `groups`, the names of the columns of groups.
-
-    Raises:
-        Exception: one of `DAMAGED`.
-    """
+    """Decode `example_bytes`; `.attrs` holds `class_names` and the names of `groups`. Damage raises a `DAMAGED`."""
     stored = _open(file)
     notes = _notes(stored.schema_arrow)
     group_names = json.loads(notes.get("groups", "[]")) if groups else []

@@ -79,20 +79,14 @@ def _no_study(got: str) -> InputError:
 
 
 class Store:
-    """The files of one study. Reading them needs no TensorFlow.
-
-    Attributes:
-        directory: of the study.
-        study: as it is run.
-        evaluations: the predictions under the study's conditions.
-    """
+    """The files of one study. Reading them needs no TensorFlow."""
 
     prediction_path = staticmethod(prediction_path)
 
     def __init__(self, directory: Path, study: Study) -> None:
         self.directory = directory
         self.study = study
-        self.evaluations = Evaluations(directory, study, self.origin)
+        self.evaluations = Evaluations(directory, study, self.origin)  # predictions under the study's conditions
 
     @classmethod
     def create(cls, directory: str | Path, study: Study, versions: Mapping[str, str]) -> Store:
@@ -135,11 +129,8 @@ class Store:
     def conditions(self) -> tuple[Condition, ...]:
         """The study's conditions with at least one complete evaluation, in the study's order."""
         pairs = [(v.key, member) for v in self.study.all_variants for member in self.members(v.key)]
-        return tuple(
-            condition
-            for condition in self.study.conditions
-            if any(self.evaluations.is_complete(*pair, condition.split) for pair in pairs)
-        )
+        is_complete = self.evaluations.is_complete
+        return tuple(c for c in self.study.conditions if any(is_complete(*pair, c.split) for pair in pairs))
 
     @staticmethod
     def member_path(variant: str, member: int, file: str) -> str:
@@ -252,13 +243,8 @@ class Store:
             if (count := len(ranked[-1].classes)) != len(examples):
                 got = f"predictions of {count} examples instead of {len(examples)}, {self.directory / path}"
                 raise file_error("predictions", got)
-        return Predictions.from_ranked(
-            examples["label"].to_numpy(),
-            ranked,
-            class_names=examples.attrs["class_names"],
-            example_ids=examples["example"].to_numpy(),
-            members=members,
-        )
+        labels, ids, names = examples["label"].to_numpy(), examples["example"].to_numpy(), examples.attrs["class_names"]
+        return Predictions.from_ranked(labels, ranked, class_names=names, example_ids=ids, members=members)
 
     def save_examples(
         self,
@@ -269,15 +255,10 @@ class Store:
         images: Sequence[bytes],
         groups: pd.DataFrame | None = None,
     ) -> None:
-        """Write the examples of a split, so that they can be shown without the data set.
+        """Write the N examples of a split, so that they can be shown without the data set.
 
-        Args:
-            split: name.
-            labels: `(N,)` integers.
-            ids: N identifiers.
-            class_names: names of the C classes.
-            images: N PNGs; empty bytes for examples without an image.
-            groups: N rows in the order of the examples; columns of text or numbers, such as writer or attribute.
+        Labels are `(N,)` integers; images are PNGs, empty bytes where there is none; groups are N rows in the order of
+        the examples, with columns of text or numbers, such as writer or attribute.
 
         Raises:
             InputError: `groups` has another length, a reserved column name, or values of another type.
@@ -297,11 +278,7 @@ class Store:
             return parquet.read_examples(file, images=images, groups=groups)
 
     def images(self, split: str, positions: Sequence[int]) -> list[bytes]:
-        """Return images by position, in any order, without reading the others: PNG bytes, empty where none is stored.
-
-        Raises:
-            InputError: there is no such split or example, or the file is damaged.
-        """
+        """Return images by position, in any order, reading no others: PNGs, empty for none; may raise `InputError`."""
         with self._example_file(split) as file:
             try:
                 return parquet.read_images(file, positions)

@@ -80,15 +80,10 @@ def benchmark_condition(name: str) -> Condition:
 def all_conditions(
     corruptions: Sequence[str], severities: Sequence[int], benchmarks: Sequence[str]
 ) -> tuple[Condition, ...]:
-    """Return the conditions: every corruption at every severity, then the benchmark sets.
+    """Return the conditions: every corruption of `tfaudit.corrupt` at every severity, then the benchmark sets of TFDS.
 
     Names ending in `/*` stand for all configurations prepared on a machine and are skipped here;
     `tfaudit.datasets.benchmarks.expand_wildcards` expands them.
-
-    Args:
-        corruptions: names of `tfaudit.corrupt`.
-        severities: 1 to 5.
-        benchmarks: TFDS names.
 
     Raises:
         InputError: a corruption or severity is unknown, a benchmark name is malformed, or a value is repeated.

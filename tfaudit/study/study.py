@@ -92,15 +92,13 @@ class Study:
         for i, variant in enumerate(self.variants, start=1):
             require(variant.parent in (None, *keys[:i]), "variants", variant.parent, f"a parent before {variant.key!r}")
         require(len(distinct) == len(keys), "variants", keys, "variants that differ; dense is always included")
-        require(self.population >= 1, "population", self.population, "1 or more")
-        require(self.top_k >= 1, "top_k", self.top_k, "1 or more")
-        require(self.limit is None or self.limit >= 1, "limit", self.limit, "1 or more")
+        for name in ("population", "top_k", "limit", "corrupted_members"):
+            value = getattr(self, name)
+            require(value is None or value >= 1, name, value, "1 or more")
         all_conditions(self.corruptions, self.severities, self.benchmarks)
         seed_fits = not self.corruptions or 0 <= self.seed < 2**63
         require(seed_fits, "seed", self.seed, "0 to 2**63 - 1 where images are corrupted")
         require(bool(self.severities), "severities", self.severities, "one or more of 1, 2, 3, 4 and 5")
-        members = self.corrupted_members
-        require(members is None or members >= 1, "corrupted_members", members, "1 or more")
         if self.corrupted_variants is not None:
             object.__setattr__(self, "corrupted_variants", tuple(self.corrupted_variants))
         for key in self.corrupted_variants or ():

@@ -190,13 +190,9 @@ class Pruned(Variant):
 
 @dataclasses.dataclass(frozen=True)
 class Quantized(Variant):
-    """Post-training quantization of the dense member of the same number with TensorFlow Lite, [F] A.
+    """Post-training quantization of the dense member of the same number with TensorFlow Lite, [F] A."""
 
-    Args:
-        kind: a name of `tfaudit.study.quantization.KINDS`, such as "float16" or "int8".
-    """
-
-    kind: str
+    kind: str  # a name of `tfaudit.study.quantization.KINDS`, such as "float16" or "int8"
     family: ClassVar[str] = "quantization"
 
     def __post_init__(self) -> None:
@@ -232,17 +228,13 @@ class ImportedBaseline(Dense):
 class ImportedPredictions(Variant):
     """Predictions of models that were compressed elsewhere, by any method.
 
-    Args:
-        name: any printable text.
-        paired: whether each model was made from the baseline's model of the same number.
-
     Example:
         >>> ImportedPredictions("int8").key, ImportedPredictions("../int 8").key
         ('int8', 'int-8-41039393')
     """
 
-    name: str
-    paired: bool = False
+    name: str  # any printable text
+    paired: bool = False  # whether each model was made from the baseline's model of the same number
     family: ClassVar[str] = "given"
 
     def __post_init__(self) -> None:
