@@ -8,8 +8,8 @@ steps of 256 images; quantized variants are made from the dense members.
     tfaudit run celeb_a_resnet18
 
 Cost: 330 members, 2,400,000 steps in all (240 trainings of 10,000 steps; 90 conversions). Estimated from FLOPs, with a
-step as three forward passes: 14,000 hours on two cores at .11 TFLOP/s, and 150 hours on one GPU at 10 TFLOP/s. Not run
-here: it needs CelebA and a GPU.
+step as three forward passes: 14,000 hours on two cores at .11 TFLOP/s, and 150 hours on one GPU at 10 TFLOP/s.
+Not run here: it needs CelebA and a GPU.
 
 Published, [F] table 4; PIEs of 19,962 images:
 

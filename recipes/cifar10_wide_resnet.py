@@ -8,8 +8,8 @@ members.
     tfaudit run cifar10_wide_resnet
 
 Cost: 270 members, 14,400,000 steps in all (180 trainings of 80,000 steps; 90 conversions). Estimated from FLOPs, with a
-step as three forward passes: 146,000 hours on two cores at .11 TFLOP/s, and 1,600 hours on one GPU at 10 TFLOP/s. Not
-run here: it needs GPUs.
+step as three forward passes: 146,000 hours on two cores at .11 TFLOP/s, and 1,600 hours on one GPU at 10 TFLOP/s.
+Not run here: it needs GPUs.
 
 Published, [F] table 5; top-5 is 99.8 at every level:
 
