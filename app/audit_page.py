@@ -1,7 +1,5 @@
 """The page of an audit that has no page of its own: its question, and the chart and table of a variant."""
 
-from __future__ import annotations
-
 import streamlit as st
 
 from tfaudit.analysis.audits import Audit
@@ -9,8 +7,6 @@ from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.app.controls import choose_variant, has_variants
 from tfaudit.app.display import show_chart, show_notes, show_table
 from tfaudit.app.markdown import escape, escape_name
-
-__all__ = ["page", "show_question"]
 
 
 def show_question(audit: Audit) -> None:

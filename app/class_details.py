@@ -1,7 +1,5 @@
 """One class: its recall in every member, its confusions, its exemplars, and its recall under corruption."""
 
-from __future__ import annotations
-
 import pandas as pd
 import streamlit as st
 
@@ -14,8 +12,6 @@ from tfaudit.app.markdown import escape_name, unique_labels
 from tfaudit.charts.classes import named_classes, ranked_classes
 from tfaudit.charts.predictions import class_recall_chart, confusion_chart
 from tfaudit.report.exemplar_cards import by_decisiveness, cards
-
-__all__ = ["show_class"]
 
 WRONG_PREDICTIONS, CARDS = 8, 6  # wrong predictions in the chart, and exemplars, at most
 

@@ -1,7 +1,5 @@
 """What a variant does to every class: [F] figure 2, sorted and corrected as in [A]; a click opens one class."""
 
-from __future__ import annotations
-
 import pandas as pd
 import streamlit as st
 
@@ -13,8 +11,6 @@ from tfaudit.app.markdown import escape, unique_labels
 from tfaudit.audit.classes import CENTERINGS, CORRECTIONS, ClassImpact
 from tfaudit.charts.class_selection import CLASS, RANGE, class_choice_chart, range_choice_chart
 from tfaudit.charts.classes import ALL_NAMED, ranked_classes
-
-__all__ = ["page"]
 
 CORRECTION_LABELS = {"none": "uncorrected", "holm": "Holm", "bh": "Benjamini-Hochberg"}
 CENTERING_LABELS = {"member": "member", "population": "population", "none": "nothing"}

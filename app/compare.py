@@ -1,7 +1,5 @@
 """One model compared with one on the same images: class by class and image by image."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from typing import Any
 
@@ -18,8 +16,6 @@ from tfaudit.app.exemplar_cards import show_cards
 from tfaudit.app.markdown import escape, escape_name, unique_labels
 from tfaudit.audit.model_pair import PairComparison
 from tfaudit.report.exemplar_cards import Card
-
-__all__ = ["page"]
 
 PAGE_SIZE = 24  # images on one page of the gallery
 METRIC_WIDTH = 172  # pixels of a figure: two fit in a row of a narrow window

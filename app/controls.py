@@ -1,7 +1,5 @@
 """Controls that several pages share; the URL holds their values."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -10,18 +8,6 @@ import streamlit as st
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
 from tfaudit.app.markdown import escape_name, unique_labels
-
-__all__ = [
-    "change_count",
-    "choose_class",
-    "choose_option",
-    "choose_variant",
-    "choose_variants",
-    "draw_tabs",
-    "has_variants",
-    "new_selection",
-    "variant_labels",
-]
 
 T = TypeVar("T")
 

@@ -1,7 +1,5 @@
 """One image through the severities of a corruption, with the predictions of the baseline and of a variant."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Mapping
 from importlib.resources import files
@@ -17,8 +15,6 @@ from tfaudit.audit.corruption.robustness import Robustness
 from tfaudit.audit.prediction_counts import PredictionCounts, count_predictions
 from tfaudit.report.html import PAGES
 from tfaudit.study.conditions import Condition
-
-__all__ = ["show_corrupted_image"]
 
 OFFERED = 500  # images in the list, those that are lost most first
 

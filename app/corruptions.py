@@ -1,7 +1,5 @@
 """The cost of compression under corruption, [F] figures 4 and 7: severities, classes, exemplars, and one image."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Mapping
 
@@ -20,8 +18,6 @@ from tfaudit.audit.corruption.robustness import Robustness
 from tfaudit.charts.class_corruptions import class_corruption_chart, distinct_class_names, largest_change
 from tfaudit.charts.corruptions import relative_change_chart, severity_chart
 from tfaudit.report.sections.robustness import robustness_levels, robustness_notes
-
-__all__ = ["page"]
 
 MOST_CLASSES = 40  # classes in the heat map: those that change most, or those that were searched for
 FIRST_PANELS = 6  # corruptions whose severities are drawn by default: those that cost most

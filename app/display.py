@@ -1,7 +1,5 @@
 """Charts and tables of the pages, each with its downloads; notes and links."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -14,8 +12,6 @@ from tfaudit.app.markdown import escape
 from tfaudit.charts.rendering import chart_bytes
 from tfaudit.charts.style import Drawing
 from tfaudit.report.columns import column
-
-__all__ = ["link_to", "show_chart", "show_notes", "show_table"]
 
 WIDE = 640  # pixels of a downloaded chart; on the page its column decides
 # Without it Streamlit squeezes a chart of fixed height until its legend fits.

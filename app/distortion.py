@@ -1,7 +1,5 @@
 """Recall distortion, [R]: slopes with intervals, accuracy against intensification, and the balance of every class."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Mapping
 
@@ -20,8 +18,6 @@ from tfaudit.audit.distortion.slopes import pooled_frame, slope_frame, slope_int
 from tfaudit.charts.distortion import MOST_POINTS, balance_chart
 from tfaudit.charts.slopes import interval_chart, slope_chart, tradeoff_chart
 from tfaudit.report.sections.distortion import BY, distortion_notes, distortions, method_levels, slope_questions
-
-__all__ = ["page"]
 
 ACCURACIES = ("accuracy_before", "accuracy_after", "variance_before", "variance_after")
 SLOPES = ("title", "members", "mark", "alpha", "low", "high", "slope_between_dense", *ACCURACIES)

@@ -1,7 +1,5 @@
 """Cards of exemplars: the image, its true class, and the modal label and votes of both populations."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import streamlit as st
@@ -9,8 +7,6 @@ from markupsafe import Markup
 
 from tfaudit.app.markdown import escape_name
 from tfaudit.report.exemplar_cards import Card
-
-__all__ = ["image_html", "show_cards"]
 
 STYLE = """<style>
 .st-key-cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(9.5rem, 1fr)); }

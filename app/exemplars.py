@@ -1,7 +1,5 @@
 """The images whose modal label changes with compression: a gallery, their difficulty, and the number by chance."""
 
-from __future__ import annotations
-
 import functools
 
 import pandas as pd
@@ -19,8 +17,6 @@ from tfaudit.charts.exemplars import difficulty_bars, pie_count_chart
 from tfaudit.errors import InputError
 from tfaudit.ratings.answers import open_answers
 from tfaudit.report.exemplar_cards import by_decisiveness, cards
-
-__all__ = ["page"]
 
 PAGE_SIZE = 24  # images on one page of the gallery
 

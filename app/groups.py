@@ -1,7 +1,5 @@
 """Groups and individuals ([P] 4.1), the groups that exemplars come from ([F] 3.2), and properties of images."""
 
-from __future__ import annotations
-
 import functools
 
 import streamlit as st
@@ -13,8 +11,6 @@ from tfaudit.app.controls import choose_option, choose_variant, draw_tabs, has_v
 from tfaudit.app.display import show_chart, show_notes, show_table
 from tfaudit.app.markdown import escape_name, unique_labels
 from tfaudit.charts.groups import groups_chart, individuals_chart
-
-__all__ = ["page"]
 
 ACCURACIES = ("examples", "accuracy_before", "accuracy_after", "difference_pp")
 TEST = ("low_pp", "high_pp", "test", "p", "p_holm")

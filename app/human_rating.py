@@ -1,7 +1,5 @@
 """The human study, [F] 3.2 and appendix C: blinded raters judge exemplars and other images."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Hashable, Mapping
 from typing import Any, TypeAlias
@@ -18,8 +16,6 @@ from tfaudit.audit.survey.survey import survey
 from tfaudit.errors import InputError
 from tfaudit.ratings.answers import Answers, open_answers
 from tfaudit.ratings.names import rater_name
-
-__all__ = ["page"]
 
 Facts: TypeAlias = dict[Hashable, Any]  # a row of `Answers.studies`
 

@@ -1,7 +1,5 @@
 """One image in every variant: its class, its groups, and the votes of every population."""
 
-from __future__ import annotations
-
 import pandas as pd
 import streamlit as st
 
@@ -14,8 +12,6 @@ from tfaudit.app.exemplar_cards import image_html
 from tfaudit.app.markdown import escape, escape_name, unique_labels
 from tfaudit.charts.predictions import votes_chart
 from tfaudit.errors import InputError
-
-__all__ = ["chosen_image", "show_image"]
 
 
 def chosen_image(examples: int) -> int | None:

@@ -1,12 +1,8 @@
 """Names and sentences escaped for Streamlit's Markdown, whatever a data set calls its classes."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence
-
-__all__ = ["escape", "escape_name", "unique_labels"]
 
 LONGEST = 80  # characters of a name on a page; downloads hold the whole name
 

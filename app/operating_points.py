@@ -1,7 +1,5 @@
 """Which variant to ship, [P] 4.2: the Pareto set, an accuracy floor, and the worth of fairness, accuracy and size."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -14,8 +12,6 @@ from tfaudit.app.controls import choose_option
 from tfaudit.app.display import show_chart, show_notes, show_table
 from tfaudit.app.markdown import escape
 from tfaudit.audit.operating_points import OperatingPoints, operating_points
-
-__all__ = ["page"]
 
 WORTHS = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 """Worths of a point that can be chosen, each about twice the one before."""

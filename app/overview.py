@@ -1,7 +1,5 @@
 """The whole study: every variant ([F] table 2), the accuracy of every member, and size against accuracy."""
 
-from __future__ import annotations
-
 import altair as alt
 import pandas as pd
 import streamlit as st
@@ -13,8 +11,6 @@ from tfaudit.app.display import link_to, show_chart, show_notes, show_table
 from tfaudit.app.markdown import escape, escape_name
 from tfaudit.charts.costs import size_chart
 from tfaudit.report.headlines import headlines
-
-__all__ = ["page"]
 
 MODELS = ("title", "members", "sparsity", "bytes", "gzipped_bytes", "top1", "top1_change", "top5")
 CLASSES = ("significant", "expected_by_chance", "significant_holm", "significant_bh", "harmed")

@@ -4,8 +4,6 @@ Six questions of three answers at once would need eighteen shortcuts; one questi
 where they are. An answer is stored before the next question shows.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import pandas as pd
@@ -17,8 +15,6 @@ from tfaudit.app.markdown import escape, escape_name
 from tfaudit.audit.survey.questions import CATEGORIES, QUESTIONS
 from tfaudit.errors import InputError
 from tfaudit.ratings.answers import Answers, ImageAnswers
-
-__all__ = ["rate"]
 
 CHOICES = (("Yes", "Y", 1), ("No", "N", 0), ("Cannot say", "U", None))
 """Label of a button, its shortcut, and the answer that is stored."""

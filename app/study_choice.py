@@ -1,7 +1,5 @@
 """Choice of study and split in the side bar; each study is audited once for all visitors."""
 
-from __future__ import annotations
-
 import threading
 from pathlib import Path
 
@@ -12,8 +10,6 @@ from tfaudit.app.markdown import escape, unique_labels
 from tfaudit.errors import InputError
 from tfaudit.store.files import path_outside
 from tfaudit.store.store import Store, find_studies, open_store
-
-__all__ = ["open_study_audit"]
 
 
 def open_study_audit(directory: Path) -> StudyAudit:

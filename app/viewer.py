@@ -1,7 +1,5 @@
 """The viewer: `tfaudit view DIR`, or `streamlit run viewer.py -- DIR`. One module per page."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import importlib
@@ -16,8 +14,6 @@ from tfaudit.analysis.audits import AUDITS
 from tfaudit.app.markdown import escape, escape_name
 from tfaudit.app.study_choice import open_study_audit
 from tfaudit.errors import InputError, one_line
-
-__all__ = ["PAGES", "ViewerPage", "show_page", "view"]
 
 ICON = Path(__file__).with_name("icon.svg")
 

@@ -1,7 +1,5 @@
 """Keras callbacks: `Pruning`, `HoldMasks` and `Rewind` prune inside `model.fit`, `ClassAudit` audits every epoch."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,10 +1,6 @@
 """Bad input: one error, one line, one form."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-
-__all__ = ["InputError", "listed", "one_line", "require"]
 
 
 class InputError(ValueError):

@@ -1,13 +1,9 @@
 """Public names of a package that are imported when they are first used (PEP 562)."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 import types
 from collections.abc import Mapping
-
-__all__ = ["lazy_names"]
 
 
 def lazy_names(package: str, homes: Mapping[str, str]) -> None:

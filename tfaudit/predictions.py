@@ -12,8 +12,6 @@ from tfaudit.errors import InputError, require
 from tfaudit.stats.ranking import RankedClasses, rank_scores
 from tfaudit.stats.ratios import ratio
 
-__all__ = ["Predictions", "frozen", "require_same_examples"]
-
 TIES = ("lowest", "highest", "confidence")
 
 

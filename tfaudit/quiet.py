@@ -11,8 +11,6 @@ import warnings
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 
-__all__ = ["captured_output", "quiet_tfds", "start_tensorflow"]
-
 _ONE_AT_A_TIME = threading.RLock()
 
 

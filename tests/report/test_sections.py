@@ -174,7 +174,7 @@ def test_an_audit_with_a_question_alone_has_a_section(tmp_path, monkeypatch):
     audit = Audit(
         name="difficulty",
         result=Exemplars,
-        compute=lambda data, key: exemplars(data.baseline, data.populations[key]),
+        compute=lambda data, key, alpha: exemplars(data.baseline, data.populations[key]),
         title="Difficulty",
         question="How hard are the exemplars?",
         source="[F] 3.1",

@@ -4,8 +4,6 @@ A row of `AUDITS` drives what is computed ahead, how it is cached, and where it 
 the viewer a page for every audit with a `question`.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
@@ -29,8 +27,6 @@ from tfaudit.audit.trends import Trends, trends
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
 from tfaudit.study.variants import Pruned
-
-__all__ = ["AUDITS", "Audit", "factors_of", "pruned_keys"]
 
 
 def _populations(data: StudyData, key: str) -> bool:

@@ -1,7 +1,5 @@
 """A cache of results beside the study: `DIR/audit/NAME.FINGERPRINT.zip`."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import hashlib
@@ -15,8 +13,6 @@ from typing import TypeVar
 from tfaudit.analysis.serialization import pack, unpack
 from tfaudit.errors import InputError
 from tfaudit.store.store import Store
-
-__all__ = ["cached", "digest"]
 
 T = TypeVar("T")
 

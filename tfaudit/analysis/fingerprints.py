@@ -1,7 +1,5 @@
 """Fingerprints of the files that the audits of a study depend on: cheap enough to compute before every page."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from functools import cached_property
@@ -12,8 +10,6 @@ import pyarrow.parquet as pq
 from tfaudit.analysis.cache import digest
 from tfaudit.store.parquet import DAMAGED, examples_seal
 from tfaudit.store.store import Store
-
-__all__ = ["Fingerprints"]
 
 
 class Fingerprints:

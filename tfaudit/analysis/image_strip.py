@@ -1,7 +1,5 @@
 """One image through the severities of corruptions, with the predictions of each variant."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 
@@ -12,8 +10,6 @@ from tfaudit.analysis.study_data import BASELINE, StudyData
 from tfaudit.audit.corruption.robustness import Robustness
 from tfaudit.audit.prediction_counts import PredictionCounts
 from tfaudit.study.conditions import Condition
-
-__all__ = ["ImageStrip", "Lane", "ModalPrediction", "VariantRow", "image_strip", "most_lost_image"]
 
 EDGE = 176
 """Pixels of a picture, twice its width on the page."""

@@ -6,8 +6,6 @@ table (Parquet would lose the categories of numbers and takes twice as long). Th
 of everything before it.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import hashlib
@@ -24,8 +22,6 @@ import pyarrow as pa
 from numpy.lib.format import read_array, write_array
 
 from tfaudit.errors import InputError
-
-__all__ = ["pack", "unpack"]
 
 T = TypeVar("T")
 _MISFITS = (

@@ -1,7 +1,5 @@
 """Images as a study stores them, in PNG: their pixels, their properties, and the same as sources of a page."""
 
-from __future__ import annotations
-
 import base64
 import io
 import struct
@@ -12,8 +10,6 @@ import pandas as pd
 from PIL import Image
 
 from tfaudit.stats.image_properties import mean_activation, tilt
-
-__all__ = ["can_be_measured", "data_uri", "image_properties", "is_tiny", "pixels_of", "png_of"]
 
 EDGE = 64
 """Pixels. Tilt and activation mean something for small grey images; larger images are not measured."""

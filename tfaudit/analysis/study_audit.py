@@ -30,8 +30,6 @@ from tfaudit.errors import InputError, listed, require
 from tfaudit.store.store import Store
 from tfaudit.study.conditions import Condition
 
-__all__ = ["FACTS", "StudyAudit"]
-
 FACTS = ("sparsity", "bytes", "gzipped_bytes")
 """Facts of a member's record whose means the table of the study shows."""
 

@@ -1,7 +1,5 @@
 """What a study holds for its audits: members, populations, groups and conditions, each read when it is first used."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import threading
@@ -21,8 +19,6 @@ from tfaudit.predictions import Predictions
 from tfaudit.store.store import Store
 from tfaudit.study.conditions import Condition
 from tfaudit.study.study import Study
-
-__all__ = ["BASELINE", "Populations", "StudyData"]
 
 BASELINE = "dense"
 """Key of the uncompressed population."""

@@ -18,8 +18,6 @@ from tfaudit.stats.proportions import Proportions, compare_proportions
 if TYPE_CHECKING:
     from tfaudit.charts.style import Drawing
 
-__all__ = ["Attributes", "attributes", "share_columns"]
-
 MANY = 50
 """More distinct numbers than this are a measurement, not an attribute."""
 

@@ -17,8 +17,6 @@ from tfaudit.stats.ranking import RankedClasses
 if TYPE_CHECKING:
     from tfaudit.charts.style import Drawing
 
-__all__ = ["Chance", "chance"]
-
 PIES, CLASSES = "PIEs", "significant classes"
 
 

@@ -1,14 +1,10 @@
 """Recall, precision or F1 of every member on every class."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tfaudit.errors import require
 from tfaudit.predictions import Predictions
 from tfaudit.stats.ratios import ratio
-
-__all__ = ["METRICS", "class_rates"]
 
 METRICS = ("recall", "precision", "f1")
 

@@ -18,8 +18,6 @@ from tfaudit.stats.t_tests import TTests, welch
 if TYPE_CHECKING:
     from tfaudit.charts.style import Drawing
 
-__all__ = ["CENTERINGS", "CORRECTIONS", "ClassImpact", "class_impact", "directions", "empty_class_notes"]
-
 CENTERINGS = ("member", "population", "none")
 """What may be subtracted from each recall."""
 

@@ -6,8 +6,6 @@ from tfaudit.errors import InputError
 from tfaudit.stats.least_squares import slope
 from tfaudit.stats.ratios import normalised_balance, ratio
 
-__all__ = ["class_recall", "epoch_metrics", "intensification"]
-
 
 def class_recall(labels: np.ndarray, predicted: np.ndarray, num_classes: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the recall of every class, NaN without examples, and its number of examples; see `epoch_metrics`."""

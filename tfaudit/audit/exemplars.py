@@ -16,8 +16,6 @@ from tfaudit.stats.ratios import ratio
 if TYPE_CHECKING:
     from tfaudit.charts.style import Drawing
 
-__all__ = ["Exemplars", "exemplars"]
-
 
 @dataclasses.dataclass(frozen=True)
 class Exemplars:

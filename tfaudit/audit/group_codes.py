@@ -1,15 +1,11 @@
 """Groups of examples, from a column with one value per example."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
 from tfaudit.errors import InputError
 from tfaudit.stats.ratios import ratio
-
-__all__ = ["MISSING", "column_name", "group_codes", "group_means"]
 
 MISSING = "(missing)"
 """Name of the group of examples whose value is missing."""

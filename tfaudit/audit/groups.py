@@ -22,8 +22,6 @@ from tfaudit.stats.t_tests import welch
 if TYPE_CHECKING:
     from tfaudit.charts.style import Drawing
 
-__all__ = ["Groups", "groups", "individual_accuracy", "individual_fits"]
-
 _INDIVIDUAL_COLUMNS = {"group": "str", "individual": "str", "examples": "int64"}
 _INDIVIDUAL_COLUMNS |= dict.fromkeys(("accuracy_before", "accuracy_after", "difference_pp"), "float64")
 

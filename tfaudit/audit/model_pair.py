@@ -18,8 +18,6 @@ from tfaudit.stats.ratios import ratio
 if TYPE_CHECKING:
     from tfaudit.charts.style import Drawing
 
-__all__ = ["Overall", "PairComparison", "compare"]
-
 KINDS = np.array(["lost", "won", "other wrong"], object)
 
 

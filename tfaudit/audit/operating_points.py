@@ -16,8 +16,6 @@ from tfaudit.stats.pareto import pareto_set
 if TYPE_CHECKING:
     from tfaudit.charts.style import Drawing
 
-__all__ = ["UNFAIRNESS", "OperatingPoints", "operating_points", "trade_offs"]
-
 UNFAIRNESS: dict[str, Callable[[np.ndarray], float]] = {
     "range": lambda recalls: recalls.max() - recalls.min(),
     "mean-min": lambda recalls: recalls.mean() - recalls.min(),

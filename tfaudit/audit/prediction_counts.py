@@ -1,7 +1,5 @@
 """Counts of what the members of a population predict: small enough to cache, enough to show any example or class."""
 
-from __future__ import annotations
-
 import dataclasses
 from functools import cached_property
 from typing import Any
@@ -11,8 +9,6 @@ import pandas as pd
 
 from tfaudit.errors import require
 from tfaudit.predictions import Predictions, frozen
-
-__all__ = ["PredictionCounts", "count_predictions"]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -20,8 +20,6 @@ from tfaudit.stats.ratios import relative_change
 if TYPE_CHECKING:
     from tfaudit.charts.style import Drawing
 
-__all__ = ["Summary", "VariantAudit", "audit_variant", "summarise", "summary"]
-
 _COLUMNS = (
     {"variant": "str", "title": "str", "family": "str", "sparsity": "Float64", "members": "int64"}
     | {"bytes": "Float64", "gzipped_bytes": "Float64", "top1": "float64", "top5": "Float64", "top1_change": "Float64"}

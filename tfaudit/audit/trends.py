@@ -18,8 +18,6 @@ from tfaudit.stats.least_squares import line
 if TYPE_CHECKING:
     from tfaudit.charts.style import Drawing
 
-__all__ = ["Trends", "trends"]
-
 MEASURES = ("before", "after", "change")
 
 

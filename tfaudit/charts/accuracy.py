@@ -1,13 +1,9 @@
 """Accuracy of every member of every variant."""
 
-from __future__ import annotations
-
 import altair as alt
 import pandas as pd
 
 from tfaudit.charts.style import AMBER, BLUE, WIDTH, Drawing, numbers
-
-__all__ = ["accuracy_chart"]
 
 
 def accuracy_chart(accuracies: pd.DataFrame) -> Drawing:

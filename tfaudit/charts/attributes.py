@@ -1,13 +1,9 @@
 """Attributes that exemplars have more often than other examples."""
 
-from __future__ import annotations
-
 import altair as alt
 import pandas as pd
 
 from tfaudit.charts.style import AMBER, GREEN, GREY, PLUM, WIDTH, Drawing, categories, numbers, row_axis
-
-__all__ = ["over_indexing_chart"]
 
 SHARES = {"pie": "PIE, %", "non_pie": "non-PIE, %"}
 SHOWN = 40  # rows at most, those of smallest p

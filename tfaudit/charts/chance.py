@@ -1,13 +1,9 @@
 """Counts expected by chance, and the observed ones."""
 
-from __future__ import annotations
-
 import altair as alt
 import pandas as pd
 
 from tfaudit.charts.style import GREY, PLUM, WIDTH, Drawing, numbers
-
-__all__ = ["chance_chart"]
 
 BINS = 40  # bars at most; wider ones hold several values
 

@@ -1,13 +1,9 @@
 """Change of recall by class and corruption."""
 
-from __future__ import annotations
-
 import altair as alt
 import pandas as pd
 
 from tfaudit.charts.style import GREEN, INK, PALE, PLUM, Drawing, distinct_names, numbers
-
-__all__ = ["class_corruption_chart", "distinct_class_names", "largest_change"]
 
 SHOWN = 30  # classes at most in half a page
 WIDEST = 300  # pixels of all cells of a row

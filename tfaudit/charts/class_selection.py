@@ -1,14 +1,12 @@
 """Charts in which a reader selects classes: a range, or one."""
 
-from __future__ import annotations
+from typing import Any
 
 import altair as alt
 import pandas as pd
 
 from tfaudit.charts.classes import all_classes, class_tooltip, named_classes
 from tfaudit.charts.style import AMBER, WIDTH, Drawing, row_axis
-
-__all__ = ["CLASS", "RANGE", "class_choice_chart", "range_choice_chart"]
 
 RANGE, CLASS = "range", "chosen"
 """Names of the charts' parameters."""
@@ -26,8 +24,8 @@ def range_choice_chart(ranked: pd.DataFrame, order: str, chosen: tuple[float, fl
         chosen: the initial range.
     """
     mark = alt.BrushConfig(fill=AMBER, fillOpacity=0.18, stroke=AMBER, strokeOpacity=0.8)
-    value = {"x": chosen} if chosen else alt.Undefined
-    brush = alt.selection_interval(name=RANGE, encodings=["x"], mark=mark, value=value)
+    initial: dict[str, Any] = {"value": {"x": chosen}} if chosen else {}
+    brush = alt.selection_interval(name=RANGE, encodings=["x"], mark=mark, **initial)
     return all_classes(ranked, order, columns=COLUMNS).add_params(brush).properties(height=HEIGHT)
 
 

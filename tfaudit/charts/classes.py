@@ -1,7 +1,5 @@
 """Change of recall per class."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
@@ -9,11 +7,6 @@ import altair as alt
 import pandas as pd
 
 from tfaudit.charts.style import GREEN, GREY, PLUM, WIDTH, Drawing, categories, distinct_names, numbers, row_axis
-
-__all__ = [
-    *("ALL_NAMED", "all_classes", "class_impact_chart", "class_tooltip", "named_classes", "ranked_classes"),
-    *("tooltips_of", "with_overview"),
-]
 
 Layers: TypeAlias = alt.LayerChart | alt.FacetChart
 

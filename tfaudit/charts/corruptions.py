@@ -1,15 +1,11 @@
 """Accuracy under corruption: relative change per corruption and variant, and accuracy over severity."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 
 import altair as alt
 import pandas as pd
 
 from tfaudit.charts.style import HUES, SLATE, WIDTH, Drawing, categories, numbers
-
-__all__ = ["relative_change_chart", "severity_chart"]
 
 COLUMNS = 3  # panels side by side
 

@@ -1,6 +1,6 @@
 """Size and latency against accuracy."""
 
-from __future__ import annotations
+from typing import Literal
 
 import altair as alt
 import pandas as pd
@@ -8,10 +8,11 @@ import pandas as pd
 from tfaudit.charts.point_labels import name_sides
 from tfaudit.charts.style import BLUE, GREY, PLUM, WIDTH, Drawing, categories, numbers
 
-__all__ = ["cost_chart", "size_chart"]
-
 BASELINE, COMPRESSED = "baseline", "compressed"
 HEIGHT = 300  # pixels of the chart of sizes
+
+SIDES: tuple[tuple[str, Literal["left", "right"], int], ...] = (("right", "left", 12), ("left", "right", -12))
+"""Sides of a point for its name, with the alignment and offset of the text there."""
 
 
 def cost_chart(costs: pd.DataFrame) -> Drawing:
@@ -70,6 +71,6 @@ def size_chart(table: pd.DataFrame) -> Drawing:
         alt.Chart(shown[shown["side"] == side])
         .mark_text(align=align, dx=dx, dy=-12, limit=200)
         .encode(x="megabytes:Q", y="top1:Q", text="title:N")
-        for side, align, dx in (("right", "left", 12), ("left", "right", -12))
+        for side, align, dx in SIDES
     )
     return alt.layer(points, *names)

@@ -1,13 +1,9 @@
 """Recall balances of the classes after compression against before."""
 
-from __future__ import annotations
-
 import altair as alt
 import pandas as pd
 
 from tfaudit.charts.style import AMBER, BLUE, GREY, WIDTH, Drawing, numbers
-
-__all__ = ["balance_chart", "group_names"]
 
 MOST_POINTS = 4500  # points at most; Altair accepts 5,000 rows, and the lines of the panels are rows as well
 

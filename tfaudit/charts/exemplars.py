@@ -1,13 +1,9 @@
 """Numbers of exemplars, and accuracy on exemplars and on other examples."""
 
-from __future__ import annotations
-
 import altair as alt
 import pandas as pd
 
 from tfaudit.charts.style import AMBER, GREEN, GREY, PLUM, WIDTH, Drawing, categories, numbers, row_axis
-
-__all__ = ["difficulty_bars", "difficulty_chart", "pie_count_chart"]
 
 GROUPS, COLOURS = ["PIE", "non-PIE", "all"], [PLUM, GREEN, GREY]
 

@@ -1,14 +1,10 @@
 """Coefficients of the regression of class accuracy, and diagnostics of the fit."""
 
-from __future__ import annotations
-
 import altair as alt
 import numpy as np
 import pandas as pd
 
 from tfaudit.charts.style import BLUE, GREY, PLUM, WIDTH, Drawing, categories, numbers
-
-__all__ = ["coefficient_chart", "diagnostics_chart"]
 
 SCATTERED = 2000  # rows at most of which each is a dot
 BINS = 40  # of the histogram, and of each axis of the cells

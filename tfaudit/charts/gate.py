@@ -1,14 +1,10 @@
 """What a gate measured, against its limits."""
 
-from __future__ import annotations
-
 import altair as alt
 import numpy as np
 import pandas as pd
 
 from tfaudit.charts.style import AMBER, GREEN, GREY, PLUM, WIDTH, Drawing, categories
-
-__all__ = ["gate_chart"]
 
 OUTCOMES, COLOURS, SHAPES = ["fail", "cannot judge", "pass"], [PLUM, AMBER, GREEN], ["cross", "diamond", "circle"]
 

@@ -1,13 +1,9 @@
 """Groups and individuals before and after compression."""
 
-from __future__ import annotations
-
 import altair as alt
 import pandas as pd
 
 from tfaudit.charts.style import GREY, HUES, WIDTH, Drawing, before_after, categories, numbers, row_axis, square_axes
-
-__all__ = ["groups_chart", "individuals_chart"]
 
 ALL_NAMED = 30  # groups at most of which each has a line and a name
 EXTREMES = 10  # named groups at each end if there are more

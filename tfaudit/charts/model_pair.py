@@ -1,14 +1,10 @@
 """Images of each class that one compressed model loses and wins."""
 
-from __future__ import annotations
-
 import altair as alt
 import pandas as pd
 
 from tfaudit.charts.classes import Layers, tooltips_of, with_overview
 from tfaudit.charts.style import AMBER, GREEN, PLUM, WIDTH, Drawing, categories, distinct_names, numbers, row_axis
-
-__all__ = ["pair_chart"]
 
 LOST, WON, CHANGE = "became wrong", "became right", "change of recall"
 

@@ -1,7 +1,5 @@
 """Trade-offs between the objectives, and the Pareto set."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import altair as alt
@@ -10,8 +8,6 @@ import pandas as pd
 
 from tfaudit.charts.point_labels import name_sides
 from tfaudit.charts.style import AMBER, BLUE, GREY, PLUM, WIDTH, Drawing, categories, numbers
-
-__all__ = ["operating_points_chart"]
 
 CHOSEN, OPTIMAL, DOMINATED, REJECTED = "chosen", "Pareto set", "dominated", "below the floor"
 LABELLED = 40

@@ -1,11 +1,7 @@
 """Placement of names beside points."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
-
-__all__ = ["name_sides"]
 
 LETTER, LINE, GAP = 5.5, 14, 10  # pixels: width of a letter, height of a line, distance from a point to its name
 FILLED = 0.8  # approximate share of a panel that its points span; axes extend to round numbers

@@ -1,13 +1,9 @@
 """Predictions of the members for the images of one class, and for one image."""
 
-from __future__ import annotations
-
 import altair as alt
 import pandas as pd
 
 from tfaudit.charts.style import AMBER, BLUE, GREEN, GREY, WIDTH, WRONG, Drawing, before_after, categories, row_axis
-
-__all__ = ["OTHERS", "class_recall_chart", "confusion_chart", "votes_chart"]
 
 OTHERS = "other predictions"
 

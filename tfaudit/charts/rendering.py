@@ -1,7 +1,5 @@
 """Charts as files and as inline SVG, without a browser and without a network."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Callable
@@ -11,8 +9,6 @@ from typing import Any
 import vl_convert
 
 from tfaudit.charts.style import Drawing
-
-__all__ = ["FORMS", "chart_bytes", "inline_svg"]
 
 FORMS = ("png", "svg", "pdf")
 """File formats of charts."""

@@ -1,14 +1,10 @@
 """Slopes of recall balances by level: spread, means, and accuracy."""
 
-from __future__ import annotations
-
 import altair as alt
 import pandas as pd
 
 from tfaudit.charts.distortion import group_names
 from tfaudit.charts.style import AMBER, BLUE, GREEN, GREY, PLUM, WIDTH, Drawing, categories, numbers
-
-__all__ = ["interval_chart", "slope_chart", "tradeoff_chart"]
 
 HEIGHT = 180  # pixels of the chart of accuracy and slope
 

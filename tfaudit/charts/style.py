@@ -1,17 +1,10 @@
 """Colours, sizes and encodings that the charts share."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import altair as alt
 import pandas as pd
-
-__all__ = [
-    *("AMBER", "BLUE", "GREEN", "GREY", "HUES", "INK", "PALE", "PLUM", "SLATE", "WIDTH", "WRONG"),
-    *("Drawing", "before_after", "categories", "distinct_names", "numbers", "row_axis", "square_axes"),
-]
 
 Drawing: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart | alt.VConcatChart | alt.HConcatChart
 

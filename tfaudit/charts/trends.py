@@ -1,15 +1,11 @@
 """Accuracy against a property of the examples."""
 
-from __future__ import annotations
-
 import json
 
 import altair as alt
 import pandas as pd
 
 from tfaudit.charts.style import WIDTH, Drawing, before_after, numbers, square_axes
-
-__all__ = ["scatter_chart", "trends_chart"]
 
 SIDE = 280  # pixels of the square of individuals
 DRAWN = 4500  # individuals at most; Altair accepts 5,000 rows

@@ -3,8 +3,6 @@
 Exit codes: 0 success, 1 some members failed or a gate is shut, 2 bad input or no decision, 130 interrupted.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 

@@ -2,7 +2,5 @@
 
 from tfaudit.cli import main
 
-__all__ = ["main"]
-
 if __name__ == "__main__":
     main()

@@ -1,7 +1,5 @@
 """`tfaudit audit`: audit files of predictions that any framework has made."""
 
-from __future__ import annotations
-
 import glob
 import re
 from collections.abc import Iterator, Sequence
@@ -12,8 +10,6 @@ from typer.core import TyperCommand
 
 from tfaudit.cli.console import Alpha, IdColumn, Permutations, StudyOut, app, option, out
 from tfaudit.errors import InputError, require
-
-__all__ = ["MultiwordCommand", "audit", "files_of", "repeat_options", "variants_of"]
 
 MULTIWORD_OPTIONS = ("--baseline", "--compressed")  # options that take all words up to the next option
 

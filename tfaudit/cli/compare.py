@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from tfaudit.audit.model_pair import PairComparison
     from tfaudit.cli.model_predictions import ModelPredictions
 
-__all__ = ["compare"]
-
 
 @app.command()
 def compare(

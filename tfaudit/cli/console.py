@@ -1,14 +1,10 @@
 """The Typer application, its two output streams, and the arguments that several subcommands share."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-
-__all__ = ["Alpha", "Directory", "IdColumn", "Permutations", "StudyOut", "app", "err", "option", "out"]
 
 app = typer.Typer(
     help="Compress Keras 3 models and audit, class by class and image by image, what they forget.",

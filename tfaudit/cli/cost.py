@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from tfaudit.store.store import Store
 
-__all__ = ["cost"]
-
 
 @app.command()
 def cost(

@@ -17,8 +17,6 @@ from tfaudit.errors import InputError
 if TYPE_CHECKING:
     from tfaudit.audit.gate.gate import Verdict
 
-__all__ = ["gate"]
-
 SOURCE, MODELS, FILES, LIMITS = "What to judge", "Models and --data", "Predictions and --labels", "Limits"
 
 

@@ -1,7 +1,5 @@
 """Sources of `tfaudit gate`: the directory of a study, files of predictions, or files of models."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,8 +12,6 @@ from tfaudit.cli.console import err, out
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
 from tfaudit.store.store import Store, open_store
-
-__all__ = ["Candidate", "from_files", "from_models", "from_study"]
 
 
 @dataclasses.dataclass(frozen=True)

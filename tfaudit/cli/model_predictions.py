@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from tfaudit.datasets.labelled_images import LabelledImages
 
-__all__ = ["ModelPredictions", "predict_models"]
-
 THUMBNAIL = 224  # pixels of the longer side of a thumbnail
 RESERVED = ("baseline", "dense")  # names that a compressed model cannot have
 Preprocess = Callable[[np.ndarray], np.ndarray]  # prepares a batch of images for the models

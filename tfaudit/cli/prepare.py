@@ -1,15 +1,11 @@
 """`tfaudit prepare`: prepare a data set from local files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from tfaudit.cli.console import app, option, out
-
-__all__ = ["prepare"]
 
 
 @app.command()

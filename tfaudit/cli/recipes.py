@@ -1,7 +1,5 @@
 """`tfaudit list`: list the recipes; recipes by name."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 import runpy
@@ -13,8 +11,6 @@ from rich.text import Text
 from tfaudit.cli.console import app, out
 from tfaudit.errors import InputError
 from tfaudit.study.study import Study
-
-__all__ = ["list_recipes", "recipe_study"]
 
 
 @app.command("list")

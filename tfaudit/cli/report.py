@@ -10,8 +10,6 @@ from tfaudit.cli.console import Alpha, Directory, IdColumn, Permutations, app, e
 if TYPE_CHECKING:
     from tfaudit.analysis.study_audit import StudyAudit
 
-__all__ = ["report", "show"]
-
 
 @app.command()
 def report(

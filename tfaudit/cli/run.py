@@ -1,7 +1,5 @@
 """`tfaudit run`: run a study from its recipe to its report."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 from typing import Annotated
@@ -11,8 +9,6 @@ import typer
 from tfaudit.cli.console import app, err, option, out
 from tfaudit.cli.recipes import recipe_study
 from tfaudit.cli.report import show
-
-__all__ = ["run"]
 
 
 @app.command()

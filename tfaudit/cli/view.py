@@ -1,7 +1,5 @@
 """`tfaudit view`: open the viewer of a study, or of a folder of studies."""
 
-from __future__ import annotations
-
 import errno
 import importlib
 import itertools
@@ -15,8 +13,6 @@ import typer
 
 from tfaudit.cli.console import app, err, option, out
 from tfaudit.errors import InputError
-
-__all__ = ["view"]
 
 FIRST_PORT = 8501
 

@@ -19,8 +19,6 @@ from tfaudit.errors import require
 if TYPE_CHECKING:
     import keras
 
-__all__ = ["Cost", "cost", "measure_variants"]
-
 
 @dataclasses.dataclass(frozen=True)
 class Cost:

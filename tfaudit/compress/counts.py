@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from tfaudit.compress.operations import Operations
 
-__all__ = ["Counts", "counts"]
-
 
 @dataclasses.dataclass(frozen=True)
 class Counts:

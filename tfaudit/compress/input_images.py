@@ -1,15 +1,11 @@
 """Images as model inputs: in batches, of a checked shape, in the input's type."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
 from tfaudit.errors import InputError, require
-
-__all__ = ["OPEN_SIDE", "as_input", "image_batches"]
 
 OPEN_SIDE = 64
 """Pixels that stand for an open side of a model's input."""

@@ -1,7 +1,5 @@
 """Keras models: what a usable one is, and inference that is traced once."""
 
-from __future__ import annotations
-
 import weakref
 from collections.abc import Callable
 from typing import Any, cast
@@ -12,8 +10,6 @@ import tensorflow as tf
 
 from tfaudit.compress.input_images import OPEN_SIDE, as_input
 from tfaudit.errors import InputError
-
-__all__ = ["KerasForward", "check_model", "require_keras_model"]
 
 _TRACED: weakref.WeakKeyDictionary[keras.Model, tuple[list, dict[tuple, Callable]]] = weakref.WeakKeyDictionary()
 

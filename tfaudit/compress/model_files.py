@@ -11,8 +11,6 @@ from tfaudit.quiet import start_tensorflow
 if TYPE_CHECKING:
     import keras
 
-__all__ = ["SUFFIXES", "image_shape", "load_keras", "open_model", "read_model"]
-
 SUFFIXES = (".keras", ".tflite")
 """Suffixes of model files."""
 

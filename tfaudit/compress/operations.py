@@ -1,7 +1,5 @@
 """Convolutions and matrix products of a Keras model, counted in its traced graph."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -11,8 +9,6 @@ import numpy as np
 import tensorflow as tf
 
 from tfaudit.compress.keras_model import KerasForward
-
-__all__ = ["Operation", "Operations", "keras_operations"]
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,6 @@ from tfaudit.errors import require
 if TYPE_CHECKING:
     import tensorflow as tf
 
-__all__ = ["AUGMENTATIONS", "find_augmentation"]
-
 Augmentation = Callable[["tf.Tensor", "tf.Tensor"], "tf.Tensor"]
 
 

@@ -1,7 +1,5 @@
 """Benchmark sets, on which a trained model is tested: which are available, and how their classes fit the model's."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -13,8 +11,6 @@ from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.features import choose_features, value_of
 from tfaudit.datasets.loading import is_available, load_dataset, open_builder
 from tfaudit.errors import InputError
-
-__all__ = ["Benchmark", "TrainedModel", "check_benchmark", "expand_wildcards", "load_benchmark"]
 
 
 class Benchmark(NamedTuple):

@@ -1,7 +1,5 @@
 """TFDS builders of data sets by name; nothing here accesses the network."""
 
-from __future__ import annotations
-
 import difflib
 import os
 import re
@@ -11,8 +9,6 @@ from typing import Any
 from tfaudit.datasets.catalogue import CATALOGUE, PREPARABLE, catalogue_entry
 from tfaudit.errors import InputError, one_line, require
 from tfaudit.quiet import quiet_tfds
-
-__all__ = ["command_for", "data_folder", "find_builder", "not_prepared"]
 
 NAME = re.compile(r"(\w+)(?:/([\w.\-]+))?(:\d+\.\d+\.\d+)?")
 

@@ -1,7 +1,5 @@
 """The catalogue: one entry per data set that tfaudit knows more of than TensorFlow Datasets does."""
 
-from __future__ import annotations
-
 import string
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,8 +12,6 @@ from tfaudit.datasets.digits import digits
 from tfaudit.datasets.idx import idx_files
 from tfaudit.datasets.local_files import LocalFiles
 from tfaudit.datasets.qmnist import qmnist_features, qmnist_files
-
-__all__ = ["CATALOGUE", "MOCK_PREFIX", "PREPARABLE", "CatalogueEntry", "base_name", "catalogue_entry", "test_split"]
 
 MOCK_PREFIX = "mock:"
 """`mock:imagenet2012` is a data set of the structure of `imagenet2012` that needs no files."""

@@ -9,8 +9,6 @@ import numpy as np
 from tfaudit.datasets.local_files import LocalFiles
 from tfaudit.errors import InputError, one_line
 
-__all__ = ["cifar10_files"]
-
 FILES = {"train": [f"data_batch_{i}.bin" for i in range(1, 6)], "test": ["test_batch.bin"]}
 NAMES = "batches.meta.txt"
 RECORD = 1 + 3 * 32 * 32

@@ -12,8 +12,6 @@ from tfaudit.errors import InputError
 if TYPE_CHECKING:
     import tensorflow as tf
 
-__all__ = ["centre_crop", "fit_within", "random_crop", "random_crop_encoded", "resize_and_crop"]
-
 AREA = (0.08, 1.0)
 RATIO = (3 / 4, 4 / 3)
 RANDOM_BOX = {"area_range": AREA, "aspect_ratio_range": RATIO, "max_attempts": 10, "min_object_covered": 0.0}

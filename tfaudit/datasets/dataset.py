@@ -17,8 +17,6 @@ from tfaudit.quiet import start_tensorflow
 if TYPE_CHECKING:
     import tensorflow as tf
 
-__all__ = ["Dataset", "EncodedImages", "channel_moments", "check_labels"]
-
 MOMENT_EXAMPLES = 2_000
 """Number of examples from which a stream's moments are computed."""
 

@@ -5,8 +5,6 @@ import numpy as np
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.errors import require
 
-__all__ = ["digits"]
-
 SPLITS = ("train", "test")
 TEST_EXAMPLES = 600
 SPLIT_SEED = 0

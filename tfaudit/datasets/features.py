@@ -16,8 +16,6 @@ from tfaudit.errors import InputError
 if TYPE_CHECKING:
     import tensorflow as tf
 
-__all__ = ["ChosenFeatures", "choose_features", "partial_decoding", "value_of"]
-
 ID_FEATURES = ("id", "file_name")
 """Text features that name an example; without them the ids are TFDS' own, file and row."""
 

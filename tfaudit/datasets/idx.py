@@ -11,8 +11,6 @@ import numpy as np
 from tfaudit.datasets.local_files import LocalFiles
 from tfaudit.errors import InputError, one_line
 
-__all__ = ["find_idx", "idx_files", "read_idx"]
-
 TYPE_CODES = {"u1": 8, ">i4": 12}
 
 

@@ -7,8 +7,6 @@ from typing import Any
 from tfaudit.datasets.local_files import LocalFiles
 from tfaudit.errors import InputError, listed, one_line
 
-__all__ = ["class_files", "image_folder_files"]
-
 SUFFIXES = (".jpg", ".jpeg", ".png")
 FORMATS = ("JPEG", "MPO", "PNG")
 TEST_SHARE = 0.2

@@ -16,8 +16,6 @@ from tfaudit.datasets.image_folder import class_files
 from tfaudit.datasets.loading import load_dataset
 from tfaudit.errors import InputError, listed, one_line, require
 
-__all__ = ["LabelledImages", "labelled_images"]
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class LabelledImages:

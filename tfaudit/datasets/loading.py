@@ -21,8 +21,6 @@ from tfaudit.quiet import quiet_tfds, start_tensorflow
 if TYPE_CHECKING:
     import tensorflow as tf
 
-__all__ = ["is_available", "load_dataset", "open_builder"]
-
 IN_MEMORY_BYTES = 600 * 2**20
 """Decoded pixels up to this size are held in memory; the largest such data set is EMNIST ByClass."""
 

@@ -4,8 +4,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["LocalFiles"]
-
 
 @dataclass(frozen=True)
 class LocalFiles:

@@ -18,8 +18,6 @@ from tfaudit.quiet import quiet_tfds
 if TYPE_CHECKING:
     import tensorflow as tf
 
-__all__ = ["MOCK_EXAMPLES", "MockBuilder", "mock_builder"]
-
 MOCK_EXAMPLES = 64
 """Examples per split."""
 

@@ -12,8 +12,6 @@ from tfaudit.errors import require
 if TYPE_CHECKING:
     import tensorflow as tf
 
-__all__ = ["training_batches"]
-
 SHUFFLE_BYTES = 256 * 2**20
 """Size of the shuffle buffer of a stream."""
 

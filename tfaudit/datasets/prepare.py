@@ -1,7 +1,5 @@
 """Preparation of local files as a TFDS data set, which `tfds.load(name, download=False)` reads offline."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import shutil
@@ -19,8 +17,6 @@ from tfaudit.datasets.image_folder import image_folder_files
 from tfaudit.datasets.local_files import LocalFiles
 from tfaudit.errors import InputError, one_line, require
 from tfaudit.quiet import quiet_tfds, start_tensorflow
-
-__all__ = ["prepare"]
 
 OWN_VERSION = "1.0.0"
 

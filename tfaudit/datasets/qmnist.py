@@ -11,8 +11,6 @@ from tfaudit.datasets.idx import find_idx, read_idx
 from tfaudit.datasets.local_files import LocalFiles
 from tfaudit.errors import InputError, one_line
 
-__all__ = ["qmnist_features", "qmnist_files"]
-
 COLUMNS = ("label", "series", "writer")
 """The first three of the published labels' eight columns: class, NIST HSF series, writer."""
 

@@ -12,8 +12,6 @@ from tfaudit.errors import InputError, one_line, require
 if TYPE_CHECKING:
     import tensorflow as tf
 
-__all__ = ["split_validation"]
-
 BUCKETS = 2**40
 
 

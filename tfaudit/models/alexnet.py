@@ -4,8 +4,6 @@ from keras import KerasTensor, layers
 
 from tfaudit.models.blocks import scaled_width
 
-__all__ = ["alexnet"]
-
 FILTERS = (64, 192, 384, 256, 256)
 UNITS = 4096
 

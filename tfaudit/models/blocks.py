@@ -4,8 +4,6 @@ from keras import KerasTensor, layers
 
 from tfaudit.errors import require
 
-__all__ = ["batch_norm", "convolution", "scaled_width"]
-
 
 def scaled_width(units: int, width: float) -> int:
     """Return the filters or units of a layer at a multiple of the published ones, less than 1.0 for trials; at least 1.

@@ -6,8 +6,6 @@ from keras import KerasTensor, layers
 
 from tfaudit.models.blocks import scaled_width
 
-__all__ = ["digits_convnet"]
-
 
 def digits_convnet(
     images: KerasTensor, *, filters: Sequence[int] = (16, 32), units: int = 64, width: float = 1.0

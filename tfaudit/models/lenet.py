@@ -4,8 +4,6 @@ from keras import KerasTensor, layers
 
 from tfaudit.models.blocks import scaled_width
 
-__all__ = ["lenet_p", "lenet_r"]
-
 
 def lenet_r(images: KerasTensor, *, width: float = 1.0) -> KerasTensor:
     """Build the LeNet-5 of [R]: 5x5 kernels, the first with padding; 61,706 parameters for 28x28x1 and 10 classes."""

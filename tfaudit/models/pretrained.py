@@ -12,8 +12,6 @@ from tfaudit.errors import InputError, require
 if TYPE_CHECKING:
     import keras
 
-__all__ = ["PREPROCESSING", "load_pretrained"]
-
 MEANS, DEVIATIONS = (123.675, 116.28, 103.53), (58.395, 57.12, 57.375)
 """Of ImageNet's red, green and blue in 0..255, as in torchvision."""
 

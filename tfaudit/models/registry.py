@@ -18,8 +18,6 @@ from tfaudit.models.resnet_imagenet import resnet18, resnet50
 from tfaudit.models.vgg import vgg11
 from tfaudit.models.wide_resnet import wide_resnet
 
-__all__ = ["build_model", "model_names"]
-
 
 @dataclass(frozen=True)
 class Architecture:

@@ -7,8 +7,6 @@ from keras import KerasTensor, layers
 
 from tfaudit.models.blocks import batch_norm, convolution, scaled_width
 
-__all__ = ["resnet"]
-
 WIDTHS = (16, 32, 64)
 
 

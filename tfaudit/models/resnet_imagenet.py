@@ -6,8 +6,6 @@ from keras import KerasTensor, layers
 
 from tfaudit.models.blocks import batch_norm, convolution, scaled_width
 
-__all__ = ["resnet18", "resnet50"]
-
 WIDTHS = (64, 128, 256, 512)
 
 Block = Callable[[KerasTensor, int, int, str], KerasTensor]

@@ -4,8 +4,6 @@ from keras import KerasTensor, layers
 
 from tfaudit.models.blocks import scaled_width
 
-__all__ = ["vgg11"]
-
 STAGES = ((64,), (128,), (256, 256), (512, 512), (512, 512))
 UNITS = 4096
 

@@ -5,8 +5,6 @@ from keras import KerasTensor, layers
 from tfaudit.errors import require
 from tfaudit.models.blocks import batch_norm, convolution, scaled_width
 
-__all__ = ["wide_resnet"]
-
 WIDTHS = (16, 32, 64)
 
 

@@ -1,7 +1,5 @@
 """The images of a condition: a corrupted test set or a benchmark set."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -14,8 +12,6 @@ from tfaudit.datasets.dataset import Dataset
 from tfaudit.errors import InputError
 from tfaudit.study.conditions import Condition
 from tfaudit.study.study import Study
-
-__all__ = ["ConditionImages", "check_conditions", "condition_images"]
 
 BATCH = 256  # number of images of a streaming set in memory at a time
 

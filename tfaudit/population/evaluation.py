@@ -1,7 +1,5 @@
 """Evaluation of members under the conditions of a study."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 
@@ -15,8 +13,6 @@ from tfaudit.population.stored_models import StoredModels
 from tfaudit.stats.ranking import RankedClasses
 from tfaudit.store.store import Store
 from tfaudit.study.conditions import Condition
-
-__all__ = ["Evaluator"]
 
 
 class Evaluator:

@@ -15,8 +15,6 @@ from typing import IO, Any, cast
 from tfaudit.errors import InputError
 from tfaudit.population.plan import Event, Job, Order
 
-__all__ = ["run_jobs"]
-
 COMMAND = (sys.executable, "-m", "tfaudit.population.worker")  # starts a worker; the directory follows
 ATTEMPTS = 2  # how often a job is tried
 

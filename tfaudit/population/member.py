@@ -1,7 +1,5 @@
 """Making a member: train or compress it, predict with it, store it."""
 
-from __future__ import annotations
-
 import functools
 import gzip
 import tempfile
@@ -34,8 +32,6 @@ from tfaudit.store.parquet import prediction_bytes
 from tfaudit.store.store import Store
 from tfaudit.study.study import Study
 from tfaudit.study.variants import Pruned, Quantized
-
-__all__ = ["MemberMaker", "check_pruning", "gradual_trainer", "prune_and_retrain", "pruning_schedule"]
 
 REPRESENTATIVE_EXAMPLES = 100  # number of training examples that calibrate fixed-point quantization, [F] A
 GRADIENT_BATCHES = 8  # number of training batches over which pruning methods average gradients

@@ -1,25 +1,11 @@
 """The plan of a run: the jobs that are still to do in a store."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 
 from tfaudit.errors import InputError
 from tfaudit.store.store import Store
 from tfaudit.study.conditions import Condition
-
-__all__ = [
-    "ConditionJob",
-    "Event",
-    "Job",
-    "MemberJob",
-    "Order",
-    "condition_jobs",
-    "evaluated_members",
-    "member_jobs",
-    "missing_evaluations",
-]
 
 Order = tuple[str, str, int]
 """A job as a worker receives it: "member", variant and number, or "condition", corruption and severity."""

@@ -1,7 +1,5 @@
 """Progress of a run: a live bar in a terminal, plain lines elsewhere."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from typing import Self
@@ -11,8 +9,6 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from tfaudit.population.plan import Event, Order
-
-__all__ = ["LiveProgress", "PlainProgress", "Progress", "progress_for"]
 
 
 class Progress:

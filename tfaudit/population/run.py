@@ -1,7 +1,5 @@
 """Running a study: plans what is missing, does it, and leaves a store that a later run can continue."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import functools
@@ -20,8 +18,6 @@ from tfaudit.population.stored_examples import load_splits, store_examples
 from tfaudit.store.files import lock
 from tfaudit.store.store import Store
 from tfaudit.study.study import Study
-
-__all__ = ["run"]
 
 ENGINES = {"local": run_jobs}  # functions that run jobs, by name; see `tfaudit.population.local.run_jobs`
 

@@ -1,7 +1,5 @@
 """The splits of a study, and the copy of the test set that the report and the viewer show."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 
@@ -16,9 +14,6 @@ from tfaudit.errors import InputError
 from tfaudit.stats.image_properties import pixel_entropy
 from tfaudit.store.store import Store
 from tfaudit.study.study import Study
-
-__all__ = ["class_facts", "load_splits", "load_test", "pngs", "store_examples"]
-
 
 THUMBNAIL, SMALL_THUMBNAIL, MANY = 224, 96, 20_000
 """Longest edge of the stored images in pixels: `THUMBNAIL`, or `SMALL_THUMBNAIL` for more than `MANY` images."""

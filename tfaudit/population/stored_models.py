@@ -1,7 +1,5 @@
 """Models of stored members, opened one after another in one traced Keras model."""
 
-from __future__ import annotations
-
 import io
 import re
 import zipfile
@@ -11,8 +9,6 @@ import keras
 from tfaudit.compress.model_files import load_keras
 from tfaudit.store.store import Store
 from tfaudit.study.variants import Quantized
-
-__all__ = ["StoredModels"]
 
 _NAME = re.compile(r'("name": |\[(?="[^"]+", \d+, \d+\]))"([^"]+)"')
 """The name of a layer, in its definition and in references of other layers."""

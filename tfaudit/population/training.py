@@ -1,7 +1,5 @@
 """Training of members one after another in one traced model."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 
@@ -16,8 +14,6 @@ from tfaudit.datasets.validation import split_validation
 from tfaudit.models.pretrained import load_pretrained
 from tfaudit.models.registry import build_model
 from tfaudit.study.study import Study, Training
-
-__all__ = ["LearningRate", "Trainer", "copy_variables"]
 
 
 class Trainer:

@@ -24,8 +24,6 @@ from tfaudit.ratings.names import folded_name, rater_name
 if TYPE_CHECKING:
     from tfaudit.audit.survey.sample import SurveySample
 
-__all__ = ["Answers", "ImageAnswers", "open_answers"]
-
 _KEYS = tuple(question.key for question in QUESTIONS)
 _LABELS = ["label_1", "label_2", "label_3"]
 

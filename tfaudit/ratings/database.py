@@ -1,7 +1,5 @@
 """SQLite file of the raters' answers: its tables, its connections, and its errors."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import sqlite3
@@ -9,8 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tfaudit.errors import InputError, one_line
-
-__all__ = ["AnswerFile"]
 
 _APPLICATION = int.from_bytes(b"tfan")
 """Identifies the file as tfaudit's in its header."""

@@ -1,12 +1,8 @@
 """Names of raters: the allowed ones, and which two are the same."""
 
-from __future__ import annotations
-
 import unicodedata
 
 from tfaudit.errors import InputError
-
-__all__ = ["folded_name", "rater_name"]
 
 _JOINERS = "\u200c\u200d"  # within words of some scripts, and within emoji
 

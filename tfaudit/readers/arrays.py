@@ -1,7 +1,5 @@
 """NPY and NPZ files. Pickled objects, which could run code, are refused."""
 
-from __future__ import annotations
-
 import contextlib
 import zipfile
 import zlib
@@ -12,8 +10,6 @@ from typing import IO
 import numpy as np
 
 from tfaudit.errors import InputError
-
-__all__ = ["ArrayFile"]
 
 _DAMAGED = (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile, zlib.error)
 

@@ -1,7 +1,5 @@
 """Names of classes, and the class numbers that they stand for."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -11,8 +9,6 @@ import pandas as pd
 
 from tfaudit.errors import InputError, listed
 from tfaudit.readers.sources import Labels, PredictionSource
-
-__all__ = ["class_indices", "class_names", "column_order", "read_class_names"]
 
 
 def class_names(path: Path | None, labels: Labels, sources: Sequence[PredictionSource]) -> tuple[str, ...] | None:

@@ -12,8 +12,6 @@ A table may hold several members, distinguished by a column `member`; if it has 
 are ignored. Predictions are joined by example id: either every file has ids, or none has and all have the same length.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -25,8 +23,6 @@ from tfaudit.predictions import Predictions
 from tfaudit.readers.classes import class_indices, class_names, column_order
 from tfaudit.readers.sources import Labels, PredictionSource, id_column, open_table, read_labels, read_sources
 from tfaudit.stats.ranking import RankedClasses, rank_scores
-
-__all__ = ["read_columns", "read_groups", "read_populations", "read_predictions"]
 
 
 def read_predictions(

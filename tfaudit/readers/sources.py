@@ -1,7 +1,5 @@
 """The content of files of labels and of predictions, before it is joined by example."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -12,8 +10,6 @@ import numpy as np
 from tfaudit.errors import InputError
 from tfaudit.readers.arrays import ArrayFile
 from tfaudit.readers.tables import TableFile
-
-__all__ = ["Labels", "PredictionSource", "id_column", "open_table", "read_labels", "read_sources"]
 
 _IDS = ("example", "example_id", "id", "ids", "example_ids")
 _LABELS = ("label", "labels", "target", "targets")

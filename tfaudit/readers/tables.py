@@ -1,7 +1,5 @@
 """CSV and Parquet files, read by column and by block."""
 
-from __future__ import annotations
-
 import contextlib
 import csv
 import re
@@ -17,8 +15,6 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from tfaudit.errors import InputError
-
-__all__ = ["TableFile"]
 
 _BLOCK_VALUES = 2**22
 _BLOCK_BYTES = 2**24

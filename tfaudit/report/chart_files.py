@@ -1,7 +1,5 @@
 """The charts of a study as files."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,8 +12,6 @@ from tfaudit.charts.rendering import FORMS, chart_bytes
 from tfaudit.charts.style import Drawing
 from tfaudit.errors import InputError
 from tfaudit.report.sections.order import study_sections
-
-__all__ = ["save_charts", "study_charts"]
 
 
 def study_charts(audit: Summary) -> dict[str, Drawing]:

@@ -1,7 +1,5 @@
 """The catalogue of columns: heading, unit, format and help of every column that reports, terminal and viewer show."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import math
@@ -9,8 +7,6 @@ from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-
-__all__ = ["COLUMNS", "Column", "TextColumn", "column", "text_columns"]
 
 
 @dataclasses.dataclass(frozen=True)

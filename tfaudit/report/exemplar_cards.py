@@ -1,15 +1,11 @@
 """Cards of exemplars: the image, its class, the modal label of each population."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterable
 
 import pandas as pd
 
 from tfaudit.analysis.stored_images import data_uri, is_tiny
-
-__all__ = ["Card", "by_decisiveness", "cards"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,8 +49,16 @@ def cards(pies: pd.DataFrame, images: Iterable[bytes]) -> list[Card]:
         pies: rows of an `Exemplars`' frame.
         images: PNG bytes, one per row; empty if no image is stored.
     """
-    names = ("label", "baseline_mode", "compressed_mode", "baseline_share", "compressed_share")
     return [
-        Card(str(row["example"]), *(row[name] for name in names), data_uri(image), is_tiny(image))
+        Card(
+            example=str(row["example"]),
+            label=row["label"],
+            before=row["baseline_mode"],
+            after=row["compressed_mode"],
+            before_share=row["baseline_share"],
+            after_share=row["compressed_share"],
+            source=data_uri(image),
+            tiny=is_tiny(image),
+        )
         for row, image in zip(pies.to_dict("records"), images, strict=True)
     ]

@@ -1,7 +1,5 @@
 """Verdicts of a gate as files: JUnit XML for CI systems, and JSON."""
 
-from __future__ import annotations
-
 import json
 import re
 import xml.etree.ElementTree as ET
@@ -9,8 +7,6 @@ from collections.abc import Mapping, Sequence
 
 from tfaudit.audit.gate.checks import CANNOT_JUDGE, FAIL, PASS, Check
 from tfaudit.audit.gate.gate import Verdict
-
-__all__ = ["json_verdicts", "junit_verdicts"]
 
 FORMAT = 1  # version of the JSON format; a change that older readers would misread increments it
 

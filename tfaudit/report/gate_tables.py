@@ -1,7 +1,5 @@
 """A verdict for the terminal: every check, failures first, and the classes that do not pass."""
 
-from __future__ import annotations
-
 import math
 
 from rich import box
@@ -11,8 +9,6 @@ from rich.text import Text
 
 from tfaudit.audit.gate.checks import CANNOT_JUDGE, FAIL, OUTCOMES, PASS
 from tfaudit.audit.gate.gate import Verdict
-
-__all__ = ["printable", "verdict_table"]
 
 SHOWN = 10  # classes printed per variant
 

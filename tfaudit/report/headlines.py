@@ -1,15 +1,11 @@
 """The results of a study in sentences that claim no more than the figures support."""
 
-from __future__ import annotations
-
 import dataclasses
 
 from tfaudit.audit.chance import Chance
 from tfaudit.audit.classes import ClassImpact
 from tfaudit.audit.exemplars import Exemplars
 from tfaudit.audit.summary import Summary
-
-__all__ = ["Headline", "headlines"]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,7 +1,5 @@
 """`report.html`: one self-contained file that loads nothing from a network."""
 
-from __future__ import annotations
-
 import json
 from importlib.resources import files
 from pathlib import Path
@@ -20,8 +18,6 @@ from tfaudit.report.references import cited
 from tfaudit.report.sections.order import study_sections
 from tfaudit.report.sections.section import ReportTable
 from tfaudit.report.summary_table import html_table
-
-__all__ = ["PAGES", "write_report"]
 
 CLASS_LIMIT = 100  # classes in the table of a variant; a study with more shows at most this many significant ones
 GALLERY = 24  # cards of a variant

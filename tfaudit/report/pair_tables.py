@@ -1,7 +1,5 @@
 """Compressed models against one baseline model, for the terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,8 +11,6 @@ from rich.text import Text
 
 from tfaudit.audit.model_pair import PairComparison
 from tfaudit.report.columns import column
-
-__all__ = ["pair_tables"]
 
 SHOWN = 8  # classes printed per model
 

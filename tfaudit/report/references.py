@@ -1,11 +1,7 @@
 """The works that reports cite, by the keys in brackets."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
-
-__all__ = ["SOURCES", "cited"]
 
 SOURCES = dict(
     line.split(" ", 1)

@@ -1,7 +1,5 @@
 """The table of a study, [F] table 2, for the terminal and for a page."""
 
-from __future__ import annotations
-
 import dataclasses
 
 from markupsafe import Markup, escape
@@ -11,8 +9,6 @@ from rich.text import Text
 
 from tfaudit.audit.summary import Summary
 from tfaudit.report.columns import TextColumn, text_columns
-
-__all__ = ["html_table", "summary_columns", "terminal_table"]
 
 NAMES = (
     *("title", "sparsity", "bytes", "gzipped_bytes", "top1", "top1_change", "top5"),

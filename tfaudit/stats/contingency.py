@@ -3,16 +3,12 @@
 Counts that are not integers >= 0 of one shape, more changes than pairs, and a level outside (0, 1) raise `InputError`.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
 from tfaudit.errors import InputError, require
 from tfaudit.stats.ratios import ratio
-
-__all__ = ["cohen_kappa", "counts", "mcnemar", "paired_interval"]
 
 
 def mcnemar(lost: ArrayLike, won: ArrayLike) -> np.ndarray:

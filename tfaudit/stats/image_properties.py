@@ -5,8 +5,6 @@ or `(H, W)`, whose sizes may differ. Values are uint8, or floats in [0, 1], whic
 Images of another type, range or shape raise `InputError`, and so do labels or means that do not match them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
@@ -15,8 +13,6 @@ from scipy import stats
 
 from tfaudit.errors import InputError, require
 from tfaudit.stats.ratios import ratio
-
-__all__ = ["class_means", "distance_to_class_mean", "mean_activation", "pixel_entropy", "tilt"]
 
 Images = np.ndarray | Iterable[ArrayLike]
 

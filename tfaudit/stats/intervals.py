@@ -1,7 +1,5 @@
 """Confidence intervals of means, and what they say about 1. No values, or an impossible level, raise `InputError`."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np
@@ -9,8 +7,6 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from tfaudit.errors import InputError, require
-
-__all__ = ["Mark", "MeanInterval", "mark_slopes", "mean_interval"]
 
 
 @dataclasses.dataclass(frozen=True)

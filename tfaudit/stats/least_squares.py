@@ -1,7 +1,5 @@
 """Least-squares lines, with an intercept and through the origin."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np
@@ -10,8 +8,6 @@ from scipy import stats
 
 from tfaudit.errors import InputError, require
 from tfaudit.stats.ratios import ratio
-
-__all__ = ["Line", "line", "slope", "uncentred_r2"]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,14 +1,10 @@
 """Adjustment of p-values for multiple testing."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
 from tfaudit.errors import InputError, require
-
-__all__ = ["adjust"]
 
 
 def _holm(p: np.ndarray) -> np.ndarray:

@@ -1,13 +1,9 @@
 """Pareto-optimal points."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from tfaudit.errors import InputError
-
-__all__ = ["pareto_set"]
 
 
 def pareto_set(values: ArrayLike) -> np.ndarray:

@@ -1,7 +1,5 @@
 """Permutation tests of counts: members are reassigned to two groups, and the counts give the null distribution."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import math
@@ -12,8 +10,6 @@ from scipy import stats
 
 from tfaudit.errors import require
 from tfaudit.stats.t_tests import welch_from_moments
-
-__all__ = ["Assignments", "CountNull", "assign", "count_changed_modes", "count_significant", "permuted_welch"]
 
 COUNTS_AT_ONCE, TESTS_AT_ONCE = 2**20, 2**18
 """(assignments, examples) and (assignments, classes) cells of a block: its arrays fit the processor's cache."""

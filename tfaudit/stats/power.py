@@ -3,8 +3,6 @@
 Impossible shares or counts, and a level or power outside (0, 1), raise `InputError`.
 """
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np
@@ -12,8 +10,6 @@ from numpy.typing import ArrayLike
 from scipy import optimize, special, stats
 
 from tfaudit.errors import require
-
-__all__ = ["detectable_drop", "detectable_shift", "examples_needed", "mcnemar_power"]
 
 POWER = 0.8
 BLOCK = 1024

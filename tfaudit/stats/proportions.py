@@ -1,7 +1,5 @@
 """Tests of two independent proportions, many at once."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np
@@ -12,8 +10,6 @@ from statsmodels.stats.proportion import confint_proportions_2indep, proportions
 from tfaudit.errors import InputError, require
 from tfaudit.stats.contingency import counts
 from tfaudit.stats.ratios import ratio
-
-__all__ = ["FISHER", "Proportions", "Z", "compare_proportions"]
 
 FISHER, Z = "Fisher exact", "z"
 

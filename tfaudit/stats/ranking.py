@@ -9,8 +9,6 @@ import numpy as np
 
 from tfaudit.errors import InputError
 
-__all__ = ["RankedClasses", "are_probabilities", "rank_scores"]
-
 TOLERANCE = 0.01
 """How far probabilities may sum to more or less than 1: rounded and quantized ones do."""
 

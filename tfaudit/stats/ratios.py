@@ -1,11 +1,7 @@
 """Ratios, and change relative to a reference value."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
-
-__all__ = ["normalised_balance", "ratio", "relative_change"]
 
 
 def ratio(numerator: ArrayLike, denominator: ArrayLike) -> np.ndarray:

@@ -3,8 +3,6 @@
 Samples that do not match or are too small, and a level outside (0, 1), raise `InputError`.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import warnings
 
@@ -13,8 +11,6 @@ from numpy.typing import ArrayLike
 from scipy import special, stats
 
 from tfaudit.errors import InputError, require
-
-__all__ = ["ALTERNATIVES", "MeanTest", "TTests", "compare_means", "paired_test", "welch", "welch_from_moments"]
 
 ALTERNATIVES = ("two-sided", "less", "greater")
 

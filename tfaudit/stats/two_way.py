@@ -13,8 +13,6 @@ from scipy import special
 
 from tfaudit.errors import InputError, require
 
-__all__ = ["GroupChanges", "group_changes"]
-
 
 @dataclasses.dataclass(frozen=True)
 class GroupChanges:

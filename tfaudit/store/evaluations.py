@@ -5,8 +5,6 @@ each file holds a checksum of its content and the origin of its model. A file th
 trained again since, does not count.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -17,8 +15,6 @@ from tfaudit.stats.ranking import RankedClasses
 from tfaudit.store import parquet
 from tfaudit.store.files import file_error, write_whole
 from tfaudit.study.study import Study
-
-__all__ = ["Evaluations", "prediction_path"]
 
 
 def prediction_path(variant: str, member: int, split: str = "test") -> str:

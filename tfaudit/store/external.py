@@ -1,7 +1,5 @@
 """Import of predictions as a study, for the report and the viewer."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import shutil
 from collections.abc import Collection, Mapping, Sequence
@@ -17,8 +15,6 @@ from tfaudit.store.parquet import example_bytes, prediction_bytes
 from tfaudit.store.store import Store
 from tfaudit.study.study import Study
 from tfaudit.study.variants import ImportedPredictions
-
-__all__ = ["import_predictions"]
 
 _FACTS = ("sparsity", "bytes", "gzipped_bytes")
 

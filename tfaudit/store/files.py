@@ -1,7 +1,5 @@
 """Files that are written whole or not at all, and a lock that gives one run a directory."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 from collections.abc import Iterator
@@ -10,8 +8,6 @@ from pathlib import Path
 import filelock
 
 from tfaudit.errors import InputError
-
-__all__ = ["file_error", "lock", "path_outside", "remove_unfinished", "write_whole"]
 
 
 def file_error(argument: str, got: str) -> InputError:

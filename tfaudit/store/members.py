@@ -1,14 +1,10 @@
 """The record of a member, `member.json`: its status, its facts, and the checksums of its files."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-
-__all__ = ["complete_record", "failed_record", "model_origin", "read_record"]
 
 
 def complete_record(variant: str, member: int, files: Mapping[str, bytes], facts: Mapping[str, Any]) -> bytes:

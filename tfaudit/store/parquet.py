@@ -3,8 +3,6 @@
 Checksums cover the values that statistics use; Parquet's own cover single pages and skip columns that are not read.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json
@@ -18,19 +16,6 @@ import pyarrow.parquet as pq
 
 from tfaudit.errors import InputError
 from tfaudit.stats.ranking import RankedClasses
-
-__all__ = [
-    "DAMAGED",
-    "example_bytes",
-    "examples_seal",
-    "prediction_bytes",
-    "read_examples",
-    "read_images",
-    "read_predictions",
-    "read_sealed_predictions",
-    "read_table",
-    "table_bytes",
-]
 
 DAMAGED = (pa.ArrowException, OSError, KeyError, TypeError, ValueError)  # exceptions that reading a damaged file raises
 

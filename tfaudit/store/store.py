@@ -37,8 +37,6 @@ from tfaudit.store.members import complete_record, failed_record, model_origin, 
 from tfaudit.study.conditions import Condition
 from tfaudit.study.study import Study
 
-__all__ = ["Store", "find_studies", "open_store"]
-
 FORMAT = 1  # format of the directory; it increases when older versions of tfaudit cannot read newer files
 
 _TABLES = {"classes": "examples/classes.parquet", "costs": "costs.parquet"}

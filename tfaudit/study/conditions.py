@@ -1,15 +1,11 @@
 """Conditions: what a model is tested on besides its test set, a corruption at a severity or a benchmark set of TFDS."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from tfaudit.datasets.corruptions.registry import CORRUPTIONS, SEVERITIES
 from tfaudit.errors import InputError, require
-
-__all__ = ["Condition", "all_conditions", "benchmark_condition"]
 
 _GRADED = ("cifar10_corrupted", "imagenet2012_corrupted")
 """Benchmark sets with configurations named CORRUPTION_SEVERITY."""

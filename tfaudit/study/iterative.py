@@ -1,13 +1,9 @@
 """Iterative pruning."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tfaudit.errors import require
 from tfaudit.study.variants import Pruned
-
-__all__ = ["rounds"]
 
 
 def rounds(count: int, amount: float, **settings: Any) -> tuple[Pruned, ...]:

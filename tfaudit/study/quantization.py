@@ -1,10 +1,6 @@
 """Kinds of post-training quantization: the one table that studies, conversion and benchmarks read."""
 
-from __future__ import annotations
-
 import dataclasses
-
-__all__ = ["KINDS", "QuantizationKind"]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -16,9 +16,6 @@ from tfaudit.study.conditions import Condition, all_conditions
 from tfaudit.study.training import Training
 from tfaudit.study.variants import TITLE_SETTINGS, VARIANTS, Dense, ImportedBaseline, Pruned, Variant
 
-__all__ = ["Study", "Training"]
-
-
 SMOKE_EDGE = 64  # edge in pixels to which `smoke` crops the images of studies that crop them
 
 _CHANGEABLE = ("population", "corruptions", "severities", "benchmarks", "corrupted_members", "corrupted_variants")

@@ -1,13 +1,9 @@
 """How a member is trained."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 
 from tfaudit.errors import require
-
-__all__ = ["Training"]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -1,7 +1,5 @@
 """Variants: what a study does to its models."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 import zlib
@@ -9,18 +7,6 @@ from typing import ClassVar
 
 from tfaudit.errors import require
 from tfaudit.study.quantization import KINDS
-
-__all__ = [
-    "TITLE_SETTINGS",
-    "TREATMENTS",
-    "VARIANTS",
-    "Dense",
-    "ImportedBaseline",
-    "ImportedPredictions",
-    "Pruned",
-    "Quantized",
-    "Variant",
-]
 
 TREATMENTS = ("gradual", "one_shot", "finetune", "rewind")
 

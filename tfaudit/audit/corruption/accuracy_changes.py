@@ -1,7 +1,5 @@
 """Changes of mean accuracy under corruption and their tests: [F] tables 3, 4 and 8, corruption errors."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 from typing import Any
@@ -15,8 +13,6 @@ from tfaudit.stats.intervals import mean_interval
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.ratios import relative_change
 from tfaudit.stats.t_tests import TTests, paired_test, welch
-
-__all__ = ["AccuracyChange", "accuracy_change", "clean_table", "corruption_table", "overall_table", "severity_table"]
 
 WELCH, PAIRED_MEMBERS, MCNEMAR = "Welch", "paired t, members", "McNemar"
 PAIRED_IMAGES, NO_TEST = "paired t, images", "none"

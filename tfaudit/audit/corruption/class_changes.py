@@ -1,7 +1,5 @@
 """Changes of recall under corruption: which classes compression makes brittle to which corruption."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 
@@ -10,8 +8,6 @@ from tfaudit.audit.corruption.condition_rates import ConditionRates
 from tfaudit.stats.contingency import mcnemar
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.t_tests import paired_test, welch
-
-__all__ = ["class_changes"]
 
 
 def class_changes(rates: ConditionRates, *, alpha: float) -> pd.DataFrame:

@@ -12,8 +12,6 @@ from tfaudit.audit.corruption.exemplar_flips import flip_counts, lost_first
 from tfaudit.errors import InputError, listed
 from tfaudit.predictions import Predictions, require_same_examples
 
-__all__ = ["ConditionRates", "CorruptionLevel", "PopulationRates", "condition_rates", "matched_conditions"]
-
 CorruptionLevel: TypeAlias = tuple[str, int]
 """A corruption and its severity: 1 to 5, or 0 for a set without severities, such as ImageNet-A."""
 

@@ -1,7 +1,5 @@
 """Exemplars among the images that flip under corruption: whether compression forgets them on clean images, too."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,8 +9,6 @@ from tfaudit.predictions import Predictions
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.proportions import compare_proportions
 from tfaudit.stats.ratios import ratio
-
-__all__ = ["flip_counts", "flip_table", "lost_first"]
 
 _COUNTS = ("examples", "flips", "pies", "pie_flips")
 

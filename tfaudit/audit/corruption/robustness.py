@@ -27,8 +27,6 @@ from tfaudit.predictions import Predictions
 if TYPE_CHECKING:
     from tfaudit.charts.style import Drawing
 
-__all__ = ["Robustness", "robustness", "robustness_table"]
-
 
 @dataclasses.dataclass(frozen=True)
 class Robustness:

@@ -19,8 +19,6 @@ from tfaudit.stats.ratios import normalised_balance, ratio
 if TYPE_CHECKING:
     from tfaudit.charts.style import Drawing
 
-__all__ = ["Distortion", "distortion"]
-
 
 @dataclasses.dataclass(frozen=True)
 class Distortion:

@@ -3,14 +3,10 @@
 Every function raises an `InputError` where its frame lacks a column.
 """
 
-from __future__ import annotations
-
 import pandas as pd
 
 from tfaudit.audit.distortion.slopes import factors_of, groups_of, slope_means
 from tfaudit.errors import InputError
-
-__all__ = ["accuracy_table", "level_table", "p_table", "variance_table"]
 
 
 def p_table(tests: pd.DataFrame, *, columns: str) -> pd.DataFrame:

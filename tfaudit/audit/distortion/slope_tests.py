@@ -1,7 +1,5 @@
 """Tests of slopes between levels, methods, models or data sets: the hypotheses of [R] 7 and tables 1-9."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -12,8 +10,6 @@ import pandas as pd
 from tfaudit.audit.distortion.slopes import factors_of, groups_of, in_order
 from tfaudit.errors import InputError, require
 from tfaudit.stats.t_tests import compare_means
-
-__all__ = ["slope_tests"]
 
 
 def slope_tests(

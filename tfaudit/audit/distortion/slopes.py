@@ -1,7 +1,5 @@
 """Slopes of many levels, methods, models or data sets as tidy frames: [R] 6 and figures 1-13."""
 
-from __future__ import annotations
-
 import dataclasses
 import numbers
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,17 +10,6 @@ import pandas as pd
 from tfaudit.audit.distortion.recall_distortion import Distortion
 from tfaudit.errors import InputError
 from tfaudit.stats.intervals import mark_slopes
-
-__all__ = [
-    "balance_frame",
-    "factors_of",
-    "groups_of",
-    "in_order",
-    "pooled_frame",
-    "slope_frame",
-    "slope_intervals",
-    "slope_means",
-]
 
 _VALUES = ("member", "alpha", "accuracy_before", "accuracy_after", "variance_before", "variance_after")
 

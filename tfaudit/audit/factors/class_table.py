@@ -1,7 +1,5 @@
 """Table of class accuracies and their covariates, the input of `factors`: [P] 3.1."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np
@@ -9,8 +7,6 @@ import pandas as pd
 
 from tfaudit.errors import InputError, listed
 from tfaudit.predictions import Predictions, require_same_examples
-
-__all__ = ["class_table"]
 
 DESCRIBED = ("dataset", "model", "weight_treatment", "technique", "sparsity")
 

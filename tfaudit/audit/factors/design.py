@@ -1,7 +1,5 @@
 """Design of the regression of class accuracy, [P] eq. 2: its rows, terms and what it leaves out."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from collections.abc import Collection, Mapping
@@ -10,8 +8,6 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.errors import InputError
-
-__all__ = ["FACTORS", "NUMBERS", "TERMS", "Design", "design", "redundant"]
 
 FACTORS = ("dataset", "model", "weight_treatment", "technique")
 """Categorical columns; each level except the reference has a coefficient."""

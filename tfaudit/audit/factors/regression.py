@@ -22,8 +22,6 @@ from tfaudit.errors import InputError, require
 if TYPE_CHECKING:
     from tfaudit.charts.style import Drawing
 
-__all__ = ["Factors", "factors", "factors_glm"]
-
 ALTERNATIVES = {"imbalance": "greater", "class_entropy": "less"}  # [P] 3.1: E > 0 and F < 0
 
 

@@ -1,7 +1,5 @@
 """Checks of measured quantities against their limits: pass, fail, or too little data to judge."""
 
-from __future__ import annotations
-
 import dataclasses
 from functools import cached_property
 
@@ -11,8 +9,6 @@ import pandas as pd
 from tfaudit.audit.gate.limits import Limits
 from tfaudit.audit.gate.measurements import Drops, Measurements
 from tfaudit.errors import InputError, listed
-
-__all__ = ["CANNOT_JUDGE", "FAIL", "OUTCOMES", "PASS", "Check", "Checks"]
 
 FAIL, CANNOT_JUDGE, PASS = OUTCOMES = ("fail", "cannot judge", "pass")
 """The gravest first."""

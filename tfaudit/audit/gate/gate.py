@@ -17,8 +17,6 @@ from tfaudit.predictions import Predictions, require_same_examples
 if TYPE_CHECKING:
     from tfaudit.charts.style import Drawing
 
-__all__ = ["Verdict", "gate"]
-
 EXIT_CODES = {PASS: 0, FAIL: 1, CANNOT_JUDGE: 2}
 
 

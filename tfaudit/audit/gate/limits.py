@@ -10,8 +10,6 @@ from typing import Any
 
 from tfaudit.errors import InputError, require
 
-__all__ = ["QUANTITIES", "Limits", "Quantity"]
-
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Quantity:

@@ -1,7 +1,5 @@
 """Measurements of a gate on a pair of models and on two populations; shares are in [0, 1]."""
 
-from __future__ import annotations
-
 import dataclasses
 from functools import cached_property
 from typing import TypeAlias
@@ -22,8 +20,6 @@ from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.power import detectable_drop, detectable_shift, examples_needed
 from tfaudit.stats.ratios import normalised_balance, ratio
 from tfaudit.stats.t_tests import TTests, paired_test, welch
-
-__all__ = ["Drops", "Measurements", "PairMeasurements", "PopulationMeasurements", "Slope"]
 
 RESAMPLES = 1000
 """Bootstrap samples of the slope of a pair."""

@@ -1,12 +1,8 @@
 """Attributes and categories that human raters give to images: [F] 3.2, the galleries of [A]."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from tfaudit.audit.survey.questions import QUESTIONS
-
-__all__ = ["image_labels"]
 
 
 def image_labels(answers: pd.DataFrame, categories: pd.DataFrame) -> pd.DataFrame:

@@ -1,12 +1,8 @@
 """Questions of the human study and the meaning of their answers: [F] 3.2 and appendix C, [A]."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping
 from types import MappingProxyType
-
-__all__ = ["CATEGORIES", "QUESTIONS", "Question"]
 
 
 @dataclasses.dataclass(frozen=True)

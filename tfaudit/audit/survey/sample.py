@@ -1,7 +1,5 @@
 """The sample of a human study: balanced, shuffled, blind: [F] 3.2 and appendix C."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np
@@ -9,8 +7,6 @@ import pandas as pd
 
 from tfaudit.audit.exemplars import Exemplars
 from tfaudit.errors import InputError, require
-
-__all__ = ["SurveySample", "survey_sample"]
 
 
 @dataclasses.dataclass(frozen=True)

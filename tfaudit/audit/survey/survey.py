@@ -18,8 +18,6 @@ from tfaudit.stats.proportions import compare_proportions
 if TYPE_CHECKING:
     from tfaudit.charts.style import Drawing
 
-__all__ = ["Survey", "survey"]
-
 
 @dataclasses.dataclass(frozen=True)
 class Survey:

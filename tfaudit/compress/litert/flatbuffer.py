@@ -1,7 +1,5 @@
 """Inference of a TensorFlow Lite flatbuffer in LiteRT, without TensorFlow."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np
@@ -10,8 +8,6 @@ from ai_edge_litert.interpreter import Interpreter
 from tfaudit.compress.input_images import as_input
 from tfaudit.errors import InputError, one_line, require
 from tfaudit.quiet import captured_output
-
-__all__ = ["Flatbuffer"]
 
 _RESHAPING = {"DEQUANTIZE", "QUANTIZE", "CAST", "RESHAPE"}
 

@@ -1,7 +1,5 @@
 """Weights and operations of a flatbuffer, read from its schema and from one run, which gives the shapes."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,8 +12,6 @@ from ai_edge_litert.interpreter import Interpreter, OpResolverType
 from tfaudit.compress.input_images import OPEN_SIDE
 from tfaudit.compress.litert.flatbuffer import Flatbuffer
 from tfaudit.compress.operations import Operation, Operations
-
-__all__ = ["FlatbufferContents", "read_flatbuffer"]
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,6 @@ from tfaudit.stats.ranking import RankedClasses, are_probabilities, rank_scores
 if TYPE_CHECKING:
     import keras
 
-__all__ = ["predict"]
-
 
 class _Forward(Protocol):
     """Images in, float32 scores `(N, units)` out."""

@@ -18,8 +18,6 @@ from tfaudit.errors import InputError, require
 if TYPE_CHECKING:
     import keras
 
-__all__ = ["BATCHES", "COLUMNS", "REPEATS", "as_flatbuffer", "latencies"]
-
 BATCHES = (1, 32)
 REPEATS = 20
 COLUMNS = (

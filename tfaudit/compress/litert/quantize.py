@@ -1,7 +1,5 @@
 """Post-training quantization to TensorFlow Lite; every conversion is compared with Keras."""
 
-from __future__ import annotations
-
 import contextlib
 import tempfile
 from collections.abc import Iterator
@@ -16,8 +14,6 @@ from tfaudit.compress.litert.flatbuffer import Flatbuffer
 from tfaudit.errors import InputError, one_line, require
 from tfaudit.quiet import captured_output
 from tfaudit.study.quantization import KINDS
-
-__all__ = ["KINDS", "ConversionError", "quantize"]
 
 CALIBRATION_IMAGES = 100
 CHECK_IMAGES = 4

@@ -17,8 +17,6 @@ import numpy as np
 
 from tfaudit.compress.pruning.kernels import Kernels, owners
 
-__all__ = ["AXES", "channel_axes", "channel_count", "expand_channel_mask", "norm", "slices"]
-
 AXES = (-2, -1)
 """-2: input channels; -1: output channels."""
 

@@ -19,8 +19,6 @@ from tfaudit.compress.pruning.channels import channel_axes, channel_count
 from tfaudit.compress.pruning.kernels import Kernels, owners
 from tfaudit.errors import InputError
 
-__all__ = ["batch_independence", "feature_maps", "independence"]
-
 _layers = keras.layers
 _PASSES = (_layers.BatchNormalization, _layers.Add, _layers.Dropout, _layers.SpatialDropout2D)
 _ACTIVATES = (_layers.Activation, _layers.ReLU, _layers.LeakyReLU, _layers.PReLU, _layers.ELU)

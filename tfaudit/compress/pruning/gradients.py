@@ -1,7 +1,5 @@
 """Gradients of a model's loss with respect to its kernels, for the methods that score with them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,8 +10,6 @@ import tensorflow as tf
 from tfaudit.compress.pruning.kernels import Kernels
 from tfaudit.compress.pruning.score_data import GradientData, batches, mean_over
 from tfaudit.errors import InputError, require
-
-__all__ = ["LOSSES", "batch_gradients", "check_loss", "loss_gradients"]
 
 LOSSES = ("loss", "data")
 """`loss`: the whole training loss, with penalties such as L2 regularisation. `data`: without the penalties."""

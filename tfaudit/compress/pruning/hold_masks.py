@@ -1,7 +1,5 @@
 """Fine-tuning under constant masks: the callback for a model that was pruned one-shot."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,8 +9,6 @@ import tensorflow as tf
 from tfaudit.compress.pruning.kernels import kernels_of_masks
 from tfaudit.compress.pruning.masked_training import MaskingCallback
 from tfaudit.errors import require
-
-__all__ = ["HoldMasks"]
 
 
 class HoldMasks(MaskingCallback):

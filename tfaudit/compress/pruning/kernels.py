@@ -9,17 +9,6 @@ import numpy as np
 from tfaudit.compress.keras_model import require_keras_model
 from tfaudit.errors import InputError, listed
 
-__all__ = [
-    "KERNELS",
-    "Kernels",
-    "Layers",
-    "find_kernels",
-    "kernel_layers",
-    "kernels_of_masks",
-    "owners",
-    "select_kernels",
-]
-
 KERNELS = ("kernel", "depthwise_kernel", "pointwise_kernel", "recurrent_kernel")
 """Names of the variables that are pruned: the kernels of Conv*, Conv*Transpose, DepthwiseConv*, SeparableConv*, Dense,
 EinsumDense (also inside MultiHeadAttention), of recurrent cells as in TF-MOT, and of any custom layer that uses one of
@@ -108,7 +97,7 @@ def owners(model: keras.Model, kernels: Kernels) -> dict[str, keras.Layer]:
     >>> owners(model, find_kernels(model))["net/only/kernel"].name
     'only'
     """
-    creators = {}
+    creators: dict[int, keras.Layer] = {}
     for layer in model._flatten_layers():
         creators |= {id(v): layer for v in (*layer._trainable_variables, *layer._non_trainable_variables)}
     return {name: creators[id(kernel)] for name, kernel in kernels.items()}

@@ -33,8 +33,6 @@ from tfaudit.compress.pruning.score_data import mean_inside
 from tfaudit.compress.pruning.tf_masks import rank_masks
 from tfaudit.errors import InputError
 
-__all__ = ["MaskedKernels", "steps_done"]
-
 
 def steps_done(optimizer: keras.Optimizer) -> Any:
     """Return the variable that counts an optimizer's steps: batches, also where several make one update.

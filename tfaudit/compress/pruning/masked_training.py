@@ -12,8 +12,6 @@ from tfaudit.compress.pruning.masked_kernels import MaskedKernels
 from tfaudit.compress.pruning.pruning_method import PruningMethod
 from tfaudit.compress.pruning.schedules import Schedule
 
-__all__ = ["MaskedTrainFunction", "MaskingCallback"]
-
 
 class MaskedTrainFunction:
     """Second compiled train function of a model, with masks; it also detects an interrupted fit.

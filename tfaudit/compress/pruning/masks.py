@@ -4,8 +4,6 @@ from collections.abc import Mapping
 
 import numpy as np
 
-__all__ = ["SCOPES", "keep_count", "masks"]
-
 SCOPES = ("layer", "global")
 """`layer`: each kernel reaches the sparsity. `global`: the weights of all kernels are ranked together."""
 

@@ -17,8 +17,6 @@ from tfaudit.compress.pruning.score_data import GradientData, batches, mean_over
 from tfaudit.compress.pruning.tfmot_masks import TFMOT
 from tfaudit.errors import require
 
-__all__ = ["check_sparsity", "prune"]
-
 
 def prune(
     model: keras.Model,

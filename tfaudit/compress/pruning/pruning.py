@@ -16,8 +16,6 @@ from tfaudit.compress.pruning.score_data import GradientData, gathered
 from tfaudit.compress.pruning.tfmot_masks import TFMOT
 from tfaudit.errors import InputError
 
-__all__ = ["Pruning"]
-
 
 class Pruning(MaskingCallback):
     """Callback that prunes a Keras 3 model while it trains: `model.fit(..., callbacks=[tfaudit.Pruning(0.9)])`.

@@ -18,8 +18,6 @@ from tfaudit.compress.pruning.scores import GRANULARITIES, draws_for, score_inpu
 from tfaudit.compress.pruning.tfmot_masks import TFMOT
 from tfaudit.errors import InputError, require
 
-__all__ = ["PruningMethod"]
-
 ByKernel: TypeAlias = Mapping[str, Any]
 """An array or a tensor per kernel, by name."""
 

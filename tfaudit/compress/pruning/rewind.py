@@ -1,7 +1,5 @@
 """Rewinding to early weights, for lottery tickets."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,8 +8,6 @@ import numpy as np
 
 from tfaudit.compress.pruning.kernels import kernels_of_masks
 from tfaudit.errors import InputError, require
-
-__all__ = ["Rewind"]
 
 
 class Rewind(keras.callbacks.Callback):

@@ -16,8 +16,6 @@ import tensorflow as tf
 
 from tfaudit.errors import InputError, one_line
 
-__all__ = ["Schedule", "ask", "constant", "describe", "first_update", "planned", "polynomial"]
-
 Schedule = Callable[[Any], tuple[Any, Any]]
 """Function of a step that returns (whether to prune now, sparsity), such as TF-MOT's `PruningSchedule` objects."""
 

@@ -8,8 +8,6 @@ import tensorflow as tf
 
 from tfaudit.errors import InputError
 
-__all__ = ["BATCH", "GradientData", "batches", "gathered", "mean_inside", "mean_over"]
-
 BATCH = 128
 
 GradientData: TypeAlias = tuple[Any, Any] | Iterable[tuple[Any, Any]]

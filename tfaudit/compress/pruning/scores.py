@@ -20,20 +20,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = [
-    "GRANULARITIES",
-    "chip",
-    "draws_for",
-    "gradient",
-    "l1",
-    "l2",
-    "linf",
-    "magnitude",
-    "random",
-    "score_inputs",
-    "undecayed",
-]
-
 GRANULARITIES: dict[str, dict[str, Callable[..., Any]]] = {"weight": {}, "channel": {}}
 """What is scored, and pruned as one: for each granularity the scoring functions by method name."""
 

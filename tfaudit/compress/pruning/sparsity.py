@@ -9,8 +9,6 @@ import pandas as pd
 from tfaudit.compress.pruning.kernels import find_kernels, select_kernels
 from tfaudit.errors import InputError, require
 
-__all__ = ["sparsity", "sparsity_at"]
-
 
 def sparsity(model: keras.Model) -> pd.DataFrame:
     """Count the zeros of each prunable kernel, of all kernels and of the whole model, a built Keras 3 model.

@@ -11,8 +11,6 @@ from collections.abc import Callable, Sequence
 
 import tensorflow as tf
 
-__all__ = ["rank_masks"]
-
 _LOW_BITS = 16
 _UPPER, _LOWER = 2 ** (31 - _LOW_BITS), 2**_LOW_BITS
 

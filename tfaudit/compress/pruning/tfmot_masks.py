@@ -9,8 +9,6 @@ import tensorflow as tf
 from tfaudit.compress.pruning.tf_masks import rank_masks
 from tfaudit.errors import InputError, require
 
-__all__ = ["TFMOT"]
-
 
 @dataclasses.dataclass(frozen=True)
 class TFMOT:

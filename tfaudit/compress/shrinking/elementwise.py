@@ -7,8 +7,6 @@ import keras
 import numpy as np
 from keras import layers
 
-__all__ = ["function_of_constants", "is_elementwise", "operation_of_constants"]
-
 FUNCTIONS = {
     getattr(keras.activations, name)
     for name in (

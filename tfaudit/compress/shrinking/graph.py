@@ -14,8 +14,6 @@ from tfaudit.compress.shrinking.rules import steps_of, width
 from tfaudit.compress.shrinking.steps import ChannelStates, LayerChange, Step
 from tfaudit.errors import InputError, one_line
 
-__all__ = ["ChannelGraph"]
-
 
 class ChannelGraph:
     """Calls of a built functional or Sequential model, and the channels that they need.

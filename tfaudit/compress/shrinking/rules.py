@@ -12,8 +12,6 @@ from keras import layers
 from tfaudit.compress.shrinking.elementwise import function_of_constants, is_elementwise, operation_of_constants
 from tfaudit.compress.shrinking.steps import ChannelStates, ChannelwiseStep, LayerChange, MixingStep, OpaqueStep, Step
 
-__all__ = ["steps_of", "width"]
-
 
 def _for_all_dimensions(name: str) -> set[type]:
     return {getattr(layers, name.format(dimensions)) for dimensions in (1, 2, 3)}

@@ -12,8 +12,6 @@ from tfaudit.compress.shrinking.graph import ChannelGraph
 from tfaudit.compress.shrinking.steps import ChannelwiseStep, MixingStep, OpaqueStep
 from tfaudit.errors import InputError
 
-__all__ = ["Shrunk", "shrink"]
-
 
 @dataclass(frozen=True, eq=False)
 class Shrunk:

@@ -15,8 +15,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["ChannelStates", "ChannelwiseStep", "LayerChange", "MixingStep", "OpaqueStep", "Step"]
-
 
 @dataclass(frozen=True)
 class LayerChange:

@@ -7,19 +7,6 @@ import numpy as np
 
 from tfaudit.datasets.corruptions import draws
 
-__all__ = [
-    "chained_sources",
-    "defocus_blur",
-    "gaussian_blur",
-    "glass_blur",
-    "motion_blur",
-    "rounded",
-    "smoothed",
-    "streaked",
-    "zoom_blur",
-    "zoom_matrix",
-]
-
 NEGLIGIBLE = 1e-4
 """Taps with a smaller weight change no pixel."""
 

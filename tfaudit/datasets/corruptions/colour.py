@@ -7,8 +7,6 @@ import numpy as np
 
 from tfaudit.datasets.corruptions.blur import rounded
 
-__all__ = ["brightness", "contrast", "saturate"]
-
 
 def brightness(image: np.ndarray, rng: np.random.Generator, added: float) -> np.ndarray:
     """Increase HSV's value; hue and saturation stay."""

@@ -1,7 +1,5 @@
 """`corrupt`: applies a corruption of ImageNet-C and CIFAR-C to a batch of images."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -12,8 +10,6 @@ import numpy as np
 
 from tfaudit.datasets.corruptions.registry import CORRUPTIONS, SCALES, SEVERITIES, Constants
 from tfaudit.errors import InputError, require
-
-__all__ = ["corrupt"]
 
 CIFAR_EDGE = 64
 """Images whose shorter side has at most this many pixels get CIFAR-C's constants by default."""

@@ -6,8 +6,6 @@ import cv2
 import numpy as np
 from scipy.ndimage import gaussian_filter1d
 
-__all__ = ["elastic_transform", "jpeg_compression", "pixelate"]
-
 
 def elastic_transform(
     image: np.ndarray, rng: np.random.Generator, strength: float, sigma: float, shift: float

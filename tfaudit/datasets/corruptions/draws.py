@@ -9,8 +9,6 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import ndtri
 
-__all__ = ["TABLE_SIZE", "bits", "normals", "quantiles"]
-
 TABLE_SIZE = 1 << 16
 
 

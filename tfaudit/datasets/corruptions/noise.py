@@ -8,8 +8,6 @@ from scipy.special import pdtr
 
 from tfaudit.datasets.corruptions import draws
 
-__all__ = ["gaussian_noise", "impulse_noise", "shot_noise", "speckle_noise"]
-
 QUANTILES = draws.TABLE_SIZE >> 2
 """Quantiles of shot noise for each of the 256 values: a table of 4 MB fits in a processor's cache."""
 

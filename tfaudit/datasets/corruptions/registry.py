@@ -1,10 +1,6 @@
 """The table of corruptions: the function of each, and its constants at five severities. Imports nothing heavy."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-
-__all__ = ["CORRUPTIONS", "SCALES", "SEVERITIES", "Constants", "Corruption", "corruption_names"]
 
 SEVERITIES = (1, 2, 3, 4, 5)
 SCALES = ("imagenet", "cifar")

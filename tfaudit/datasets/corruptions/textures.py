@@ -9,8 +9,6 @@ import numpy as np
 
 from tfaudit.errors import InputError
 
-__all__ = ["clouds", "frosted_panes", "read_textures"]
-
 PANES = (
     ((78, 149, 166), 18, 60),
     ((201, 205, 214), 22, 500),

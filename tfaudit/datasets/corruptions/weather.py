@@ -7,8 +7,6 @@ from tfaudit.datasets.corruptions import draws
 from tfaudit.datasets.corruptions.blur import rounded, smoothed, streaked, zoom_matrix
 from tfaudit.datasets.corruptions.textures import clouds
 
-__all__ = ["fog", "frost", "snow", "spatter"]
-
 WATER = np.array((175, 238, 238), np.float32)
 """Pale turquoise, RGB."""
 MUD = np.array((63, 42, 20), np.float32)

@@ -1,12 +1,8 @@
 """Attributes that exemplars have more often than other images."""
 
-from __future__ import annotations
-
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audit.attributes import MANY, Attributes
 from tfaudit.report.sections.section import ReportTable, Section, chart_per_variant, notes_of
-
-__all__ = ["attributes_section"]
 
 LONG = 12  # longer tables are folded
 

@@ -1,12 +1,8 @@
 """The section of an audit that needs no section of its own."""
 
-from __future__ import annotations
-
 from tfaudit.analysis.audits import AUDITS
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.report.sections.section import Figure, ReportTable, Section, notes_of
-
-__all__ = ["audit_section"]
 
 ROWS = 40  # longer tables are folded
 

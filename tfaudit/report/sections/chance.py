@@ -1,13 +1,9 @@
 """Counts expected by chance."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.report.sections.section import ReportTable, Section, chart_per_variant, notes_of
-
-__all__ = ["chance_section"]
 
 
 def chance_section(study_audit: StudyAudit) -> Section | None:

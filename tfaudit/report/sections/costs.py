@@ -1,14 +1,10 @@
 """Costs: weights, operations, bytes, latency."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.charts.costs import cost_chart
 from tfaudit.report.sections.section import Figure, ReportTable, Section
-
-__all__ = ["costs_section"]
 
 OPERATIONS = ("parameters", "zeros", "flops", "effective_flops")
 BYTES = ("bytes", "gzipped_bytes")

@@ -1,7 +1,5 @@
 """Recall distortion: slopes of the recall balances."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import TypeAlias
 
@@ -16,8 +14,6 @@ from tfaudit.charts.distortion import balance_chart
 from tfaudit.charts.slopes import interval_chart, slope_chart, tradeoff_chart
 from tfaudit.report.sections.section import Figure, ReportTable, Section, crosstab, notes_of
 from tfaudit.study.variants import Pruned
-
-__all__ = ["BY", "distortion_notes", "distortion_section", "distortions", "method_levels", "slope_questions"]
 
 BY = ("method", "level")
 MethodLevel: TypeAlias = tuple[str, float | str]

@@ -1,12 +1,8 @@
 """Factors that explain the accuracy of a class after pruning."""
 
-from __future__ import annotations
-
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audit.factors.regression import Factors
 from tfaudit.report.sections.section import Figure, ReportTable, Section
-
-__all__ = ["factors_section"]
 
 TERM = ("term", "estimate", "se", "t", "p", "low", "high", "p_one_tailed")
 

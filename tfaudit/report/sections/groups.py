@@ -1,12 +1,8 @@
 """Groups and individuals before and after compression."""
 
-from __future__ import annotations
-
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audit.groups import Groups
 from tfaudit.report.sections.section import ReportTable, Section, chart_per_variant, notes_of
-
-__all__ = ["groups_section"]
 
 HARDEST_HIT = 10  # individuals in the table of those who lose most
 LONG = 12  # longer tables are folded

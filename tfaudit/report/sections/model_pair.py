@@ -1,14 +1,10 @@
 """Single models against the baseline."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audit.model_pair import PairComparison
 from tfaudit.report.sections.section import ReportTable, Section, chart_per_variant, notes_of
-
-__all__ = ["model_pair_section"]
 
 CLASS_LIMIT = 40  # rows of a variant's table: the changed classes of smallest p
 

@@ -1,12 +1,8 @@
 """Operating points: which variant to ship."""
 
-from __future__ import annotations
-
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audit.operating_points import operating_points
 from tfaudit.report.sections.section import Figure, ReportTable, Section
-
-__all__ = ["operating_points_section"]
 
 AXES = {"gzipped kB": ("size", "min"), "sparsity": ("sparsity", "max")}
 """Measures of a smaller model; the first that at least three variants have is used."""

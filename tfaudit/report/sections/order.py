@@ -1,7 +1,5 @@
 """The sections of a report after its main table, in order."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 from tfaudit.analysis.audits import AUDITS
@@ -19,8 +17,6 @@ from tfaudit.report.sections.robustness import robustness_section
 from tfaudit.report.sections.section import Section
 from tfaudit.report.sections.survey import survey_section
 from tfaudit.report.sections.trends import trends_section
-
-__all__ = ["SECTIONS", "study_sections"]
 
 SECTIONS: Mapping[str, Callable[[StudyAudit], Section | None]] = {
     make.__name__.removesuffix("_section"): make

@@ -1,7 +1,5 @@
 """Robustness: the cost of compression under corruption."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 import pandas as pd
@@ -13,8 +11,6 @@ from tfaudit.charts.class_corruptions import class_corruption_chart, largest_cha
 from tfaudit.charts.corruptions import relative_change_chart, severity_chart
 from tfaudit.errors import listed
 from tfaudit.report.sections.section import Figure, ReportTable, Section, crosstab, notes_of
-
-__all__ = ["robustness_levels", "robustness_notes", "robustness_section"]
 
 CELLS = 40  # rows of the table of classes by corruption: those of smallest p
 

@@ -13,8 +13,6 @@ from tfaudit.analysis.image_strip import ImageStrip
 from tfaudit.charts.style import Drawing
 from tfaudit.report.columns import Column, TextColumn, text_columns
 
-__all__ = ["Figure", "ReportTable", "Section", "chart_per_variant", "crosstab", "notes_of"]
-
 
 @dataclasses.dataclass(frozen=True)
 class Figure:

@@ -1,15 +1,11 @@
 """The human study: attributes that raters saw in the exemplars."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audit.survey.survey import survey
 from tfaudit.ratings.answers import open_answers
 from tfaudit.report.sections.section import Figure, ReportTable, Section
-
-__all__ = ["survey_section"]
 
 ATTRIBUTE = ("attribute", "share_pie", "share_non_pie", "ratio", "p", "p_holm", "kappa")
 

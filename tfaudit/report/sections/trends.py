@@ -1,12 +1,8 @@
 """Accuracy against properties of the images."""
 
-from __future__ import annotations
-
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audit.trends import Trends
 from tfaudit.report.sections.section import Figure, ReportTable, Section, notes_of
-
-__all__ = ["trends_section"]
 
 
 def trends_section(study_audit: StudyAudit) -> Section | None:
