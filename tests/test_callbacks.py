@@ -48,6 +48,7 @@ def top1(model):
     return predict(model, VALIDATION[0])[0][:, 0]
 
 
+@pytest.mark.slow
 def test_logs_and_history_say_what_the_weights_of_each_epoch_say():
     model = net()
     baseline = top1(model)
@@ -69,6 +70,7 @@ def test_logs_and_history_say_what_the_weights_of_each_epoch_say():
     np.testing.assert_array_equal(frame["support"][:3], np.bincount(VALIDATION[1]))
 
 
+@pytest.mark.slow
 def test_later_callbacks_see_the_values(tmp_path):
     stop = keras.callbacks.EarlyStopping(monitor="val_worst_class_recall", mode="max", patience=1)
     log = keras.callbacks.CSVLogger(tmp_path / "log.csv")
@@ -82,6 +84,7 @@ def test_later_callbacks_see_the_values(tmp_path):
     assert [float(row["val_flips"]) for row in rows] == history["val_flips"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", [{}, {"policy": "mixed_float16"}, {"steps_per_execution": 2}])
 def test_training_does_not_notice(settings):
     def weights(*make):
@@ -107,6 +110,7 @@ def test_traced_once():
     assert len(traces) - sum(map(bool, traces)) == 1
 
 
+@pytest.mark.slow
 def test_the_baseline_is_asked_once_and_may_be_the_trained_model():
     model = net()
     before = top1(model)
@@ -117,6 +121,7 @@ def test_the_baseline_is_asked_once_and_may_be_the_trained_model():
     assert set(audit.history_frame()["epoch"]) == {0}
 
 
+@pytest.mark.slow
 def test_every_form_of_baseline_gives_the_same(tmp_path):
     model = net()
     (tmp_path / "model.tflite").write_bytes(quantize(model, "float32"))
@@ -162,6 +167,7 @@ def test_every_form_of_validation_gives_the_same():
     assert all(recall == recalls[0] for recall in recalls)
 
 
+@pytest.mark.slow
 def test_under_mirrored_strategy():
     program = """
 import keras, numpy as np, tensorflow as tf

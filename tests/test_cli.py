@@ -54,6 +54,7 @@ def test_members_that_fail_are_named_and_the_exit_code_is_1(tmp_path):
     assert "Traceback" in json.dumps(list(open_store(tmp_path / "runs/mine").failures().values()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -78,6 +79,7 @@ def test_bad_input_is_one_line_and_exit_code_2(tmp_path, arguments, words):
     assert not (tmp_path / "runs").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("source", "words"),
     [
@@ -93,6 +95,7 @@ def test_a_recipe_file_without_a_study_is_one_line(tmp_path, source, words):
     assert words in done.stderr
 
 
+@pytest.mark.slow
 def test_a_set_that_is_not_prepared_says_which_command_gets_it(tmp_path, monkeypatch):
     monkeypatch.setenv("TFDS_DATA_DIR", str(tmp_path))
     done = tfaudit("run", "fashion_mnist_lenet", cwd=tmp_path)

@@ -43,6 +43,7 @@ def test_every_public_name_is_documented(space):
         package.nope
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("space", NAMESPACES)
 @pytest.mark.parametrize("modules_first", [False, True])
 def test_a_public_name_is_the_same_at_every_access(space, modules_first):

@@ -66,6 +66,7 @@ def test_other_code_supersedes_it(store, monkeypatch):
     assert len(files(store)) == 1
 
 
+@pytest.mark.slow
 def test_the_code_of_all_that_an_audit_imports_counts():
     code = "import sys, tfaudit.analysis.study_audit; print(*(m for m in sys.modules if m.startswith('tfaudit.')))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
@@ -115,6 +116,7 @@ def _keep_many(directory):
     return [cached(store, "a", [i % 3], Number, Counted(i % 3)).value for i in range(60)]
 
 
+@pytest.mark.slow
 def test_two_processes_at_once(store):
     with multiprocessing.get_context("spawn").Pool(2) as pool:
         found = pool.map(_keep_many, [store.directory] * 2)

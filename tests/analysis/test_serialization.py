@@ -181,6 +181,7 @@ samples = st.builds(
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(samples)
 def test_whatever_fields_hold_comes_back(sample):

@@ -35,6 +35,7 @@ def said(app):
     return "\n".join(each.value for each in [*app.markdown, *app.caption, *app.info])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("shown", "correction"), [("uncorrected", "none"), ("Holm", "holm"), ("Benjamini-Hochberg", "bh")]
 )
@@ -56,6 +57,7 @@ def test_differences_are_centred_as_chosen(open_page, small, centering):
     np.testing.assert_allclose(table["normalised_pp"], 100 * expected.test.difference)
 
 
+@pytest.mark.slow
 def test_sorting_and_searching(open_page, many):
     app = open_page(many.directory, "classes", sort="name", search="SPECIES 1", **HARMED)
     shown = list(app.dataframe[0].value["class"])
@@ -69,6 +71,7 @@ def test_sorting_and_searching(open_page, many):
     assert "No class that was tested has such a name" in said(app)
 
 
+@pytest.mark.slow
 def test_a_range_in_the_url_narrows_chart_and_table(open_page, many):
     whole = open_page(many.directory, "classes", **HARMED).dataframe[0].value
     assert len(whole) == 50
@@ -103,6 +106,7 @@ def test_a_class_that_is_not_there_is_none(open_page, small):
     assert "Choose a class to see" in said(app)
 
 
+@pytest.mark.slow
 def test_hostile_names_are_text(open_page, many):
     for name in (*HOSTILE[:2], HOSTILE[3]):
         app = open_page(many.directory, "classes", **{"class": name}, **HARMED)
@@ -115,6 +119,7 @@ def test_hostile_names_are_text(open_page, many):
     assert "crane (5)" in app.selectbox[-1].options
 
 
+@pytest.mark.slow
 def test_corruptions_of_a_class(open_page, tmp_path):
     store = corrupted_study(tmp_path)
     app = open_page(store.directory, "classes", **{"class": "élan"}, **HARMED)

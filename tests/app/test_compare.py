@@ -32,6 +32,7 @@ def test_single_models_are_compared_at_once(open_page, singles):
     assert [box.key for box in app.selectbox] == ["class"]
 
 
+@pytest.mark.slow
 def test_members_of_populations_are_chosen(open_page, many):
     app = open_page(many.directory, "compare", variant="fixed-point int8")
     assert [box.options for box in app.selectbox[:2]] == [["0", "1", "2", "3"]] * 2

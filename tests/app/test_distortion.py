@@ -19,6 +19,7 @@ def store(tmp_path_factory):
     return make_study(tmp_path_factory.mktemp("ratios"), variants=RATIOS)
 
 
+@pytest.mark.slow
 def test_slopes_of_the_chosen_variants(open_page, store):
     app = open_page(store.directory, "distortion")
     shown = app.dataframe[0].value

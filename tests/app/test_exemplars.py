@@ -71,6 +71,7 @@ def test_pages_follow_each_other_and_read_their_images_alone(open_page, store, f
     assert read == [surest[:24]]
 
 
+@pytest.mark.slow
 def test_filters_equal_masks(open_page, store, found):
     labels, position = found.labels[found.index], found.pies["index"]
     right = (found.baseline_mode == found.labels)[found.index]

@@ -19,6 +19,7 @@ def sides(store, key="magnitude-0.9"):
     return store.predictions("dense"), store.predictions(key)
 
 
+@pytest.mark.slow
 def test_a_column_is_chosen_and_kept_in_the_url(open_page, store):
     app = open_page(store.directory, "groups")
     assert app.selectbox(key="by").options == ["series", "light"]

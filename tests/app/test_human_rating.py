@@ -66,6 +66,7 @@ def asked(app):
     return int(image), int(question.group(1))
 
 
+@pytest.mark.slow
 def test_a_session_from_beginning_to_analysis(open_page, directory):
     app = start(begin(open_page, directory))
     answers = open_answers(directory)
@@ -92,6 +93,7 @@ def test_a_session_from_beginning_to_analysis(open_page, directory):
     assert "not blind" in app.warning[0].value
 
 
+@pytest.mark.slow
 def test_looking_back_and_changing_an_answer(open_page, directory):
     app = start(begin(open_page, directory))
     for _ in range(8):
@@ -134,6 +136,7 @@ def test_a_button_that_has_gone_answers_nothing(open_page, directory):
     assert asked(app) == (1, 2)
 
 
+@pytest.mark.slow
 def test_the_last_image_can_be_looked_at_again(open_page, directory):
     app = start(begin(open_page, directory, images=2))
     for _ in range(12):
@@ -162,6 +165,7 @@ def test_categories_are_kept_for_their_image(open_page, directory):
     assert set(answers.labels("test", seal(directory)).query("kind == 'category'")["label"]) == {"atypical"}
 
 
+@pytest.mark.slow
 def test_each_rater_has_a_place(open_page, directory):
     app = start(begin(open_page, directory))
     for _ in range(7):
@@ -178,6 +182,7 @@ def test_each_rater_has_a_place(open_page, directory):
     assert "rater" not in again.query_params
 
 
+@pytest.mark.slow
 def test_two_studies_are_kept_apart(open_page, directory):
     app = begin(open_page, directory)
     app = start(begin(open_page, directory, seed=5))
@@ -189,6 +194,7 @@ def test_two_studies_are_kept_apart(open_page, directory):
     assert open_answers(directory).progress(1).empty
 
 
+@pytest.mark.slow
 def test_nothing_tells_which_images_are_pies(open_page, directory):
     """Pages of two images differ in the image, its three labels and its place, whichever kind it is of."""
     app = start(begin(open_page, directory, images=8))
@@ -275,6 +281,7 @@ def test_no_exemplars_nothing_to_rate(open_page, tmp_path):
     assert not app.button
 
 
+@pytest.mark.slow
 def test_other_pies_since_the_study_was_drawn(open_page, directory):
     app = start(begin(open_page, directory, images=20))
     press(app, "Yes")

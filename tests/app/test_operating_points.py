@@ -38,6 +38,7 @@ def test_points_are_those_of_the_audit(open_page, store):
     assert "kB gzipped" in said
 
 
+@pytest.mark.slow
 def test_the_floor_shuts_out_and_the_url_remembers_it(open_page, store):
     accuracy = expected(store)["accuracy"].sort_values()
     floor = round(100 * (accuracy.iloc[1] + accuracy.iloc[2]) / 2, 1)

@@ -27,6 +27,7 @@ def small(tmp_path_factory):
     return make_study(tmp_path_factory.mktemp("viewed")).directory
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_every_page_of_a_real_study(open_page, digits, name):
     app = open_page(digits, name)
@@ -61,6 +62,7 @@ def test_every_page_of_a_study_with_the_baseline_alone(open_page, tmp_path, name
     assert not [error.value for error in app.error]
 
 
+@pytest.mark.slow
 def test_no_page_needs_tensorflow(digits):
     code = f"""
 import sys

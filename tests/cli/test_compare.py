@@ -78,6 +78,7 @@ def answers(place, name):
         return Predictions.from_scores(data["labels"], model(data["images"][..., None].astype("float32")).numpy())
 
 
+@pytest.mark.slow
 def test_the_tables_say_what_the_audit_finds_in_keras_own_answers(run, place):
     code, text, errors = run("--csv", "classes.csv")
     assert (code, errors) == (0, "")
@@ -126,6 +127,7 @@ def test_a_folder_of_some_classes_is_read_with_the_names_of_all(run):
     assert "8 classes without test examples, not tested: digit 0, digit 1" in text
 
 
+@pytest.mark.slow
 def test_out_writes_a_study_with_its_report(run, place):
     code, text, errors = run("--out", "study", "--limit", "30")
     assert (code, errors) == (0, "")

@@ -115,6 +115,7 @@ def test_a_study_by_variant_equals_the_library(run, place):
     assert "magnitude" not in text
 
 
+@pytest.mark.slow
 def test_models(run, place):
     rng = np.random.default_rng(0)
     images = rng.integers(0, 256, (200, 4, 4, 1)).astype(np.uint8)

@@ -18,6 +18,7 @@ def view(*arguments, cwd=None):
     return subprocess.run(command, capture_output=True, text=True, cwd=cwd, timeout=60)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["nowhere", "."])
 def test_a_directory_without_a_study_is_one_line(tmp_path, place):
     done = view(place, cwd=tmp_path)
@@ -28,6 +29,7 @@ def test_a_directory_without_a_study_is_one_line(tmp_path, place):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("port", ["0", "65536", "taken"])
 def test_a_port_that_cannot_be_had_is_one_line(tmp_path, port):
     make_study(tmp_path)
@@ -86,6 +88,7 @@ def test_only_this_machine_is_served_unless_told_otherwise(monkeypatch, commands
     assert all(Path(command[5]).name == "viewer.py" for command in commands)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("address", ["", "no.such.host.invalid", "203.0.113.1"])
 def test_an_address_that_is_not_ours_is_one_line(tmp_path, address):
     make_study(tmp_path)

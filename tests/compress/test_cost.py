@@ -23,6 +23,7 @@ def model():
     return keras.Model(inputs, layers.Dense(32)(x), name="net")
 
 
+@pytest.mark.slow
 def test_a_keras_model_costs_what_its_float32_flatbuffer_does(model):
     content = quantize(model, "float32")
     found = cost(model, repeats=2)
@@ -43,6 +44,7 @@ def test_frame_and_summary_are_one_row(model):
     assert summary["latency_32_ms"] > 0
 
 
+@pytest.mark.slow
 def test_what_is_not_measured_is_nan_and_none(model):
     found = cost(model, repeats=0)
     assert found.latency.empty
@@ -51,6 +53,7 @@ def test_what_is_not_measured_is_nan_and_none(model):
     assert list(found.frame()) == list(cost(model, repeats=1).frame())
 
 
+@pytest.mark.slow
 def test_zeros_shrink_the_download_and_sparse_storage_the_file(model):
     keras.utils.set_random_seed(0)
     pruned = keras.models.clone_model(model)
@@ -63,6 +66,7 @@ def test_zeros_shrink_the_download_and_sparse_storage_the_file(model):
     assert table["effective_flops"]["sparse"] == table["effective_flops"]["pruned"] < 0.11 * table["flops"]["dense"]
 
 
+@pytest.mark.slow
 def test_variants_are_a_row_each_with_ratios_to_the_first(model, tmp_path):
     model.save(tmp_path / "model.keras")
     (tmp_path / "model.tflite").write_bytes(quantize(model, "int8", representative=np.ones((4, 8, 8, 1))))

@@ -7,6 +7,7 @@ from tfaudit.datasets.augmentation import AUGMENTATIONS, find_augmentation, flip
 IMAGES = np.random.default_rng(0).integers(1, 256, (400, 7, 6, 3)).astype(np.uint8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", AUGMENTATIONS)
 @pytest.mark.parametrize("dtype", [np.uint8, np.float32])
 def test_the_contract(name, dtype):

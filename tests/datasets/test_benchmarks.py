@@ -45,6 +45,7 @@ def test_every_parent_is_tested_on_the_split_with_labels():
     assert split_to_test("imagenet2012_corrupted") == split_to_test("imagenet2012") == "validation"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SETS)
 def test_the_sets_are_numbered_as_their_parents(name):
     allowed, split = SETS[name]
@@ -88,6 +89,7 @@ def test_classes_of_a_set_with_fewer_of_them_are_all_that_may_be_answered():
     assert benchmark.classes.tolist() == list(range(1, 11))
 
 
+@pytest.mark.slow
 def test_images_of_the_models_shape_are_not_scaled():
     """ImageNet-C was cut to 224 pixels when it was made."""
     as_they_are = load_dataset("mock:imagenet2012_corrupted/fog_3", "validation").images

@@ -43,6 +43,7 @@ def test_another_split_is_refused():
         load_dataset("digits", "validation")
 
 
+@pytest.mark.slow
 def test_loading_needs_no_tensorflow():
     script = """
 import sys

@@ -31,6 +31,7 @@ def test_configurations_go_by_a_slash(write_metadata):
     assert fog.example_ids[0] == "mnist_corrupted-test.tfrecord-00000-of-00001__0"
 
 
+@pytest.mark.slow
 def test_imagenet_streams_and_takes_one_size(write_metadata, monkeypatch):
     monkeypatch.setattr(loading, "IN_MEMORY_BYTES", 0)
     folder = write_metadata("imagenet2012", validation=12)
@@ -116,6 +117,7 @@ def test_the_environment_names_the_folder(tmp_path, monkeypatch):
     assert data_folder().name == "tensorflow_datasets"
 
 
+@pytest.mark.slow
 def test_a_missing_set_fails_fast_and_without_a_word(tmp_path):
     script = f"""
 import tensorflow, tensorflow_datasets, time, sys

@@ -30,6 +30,7 @@ def mock(name, split="train", **options):
     return load_dataset(f"mock:{name}", split, data_dir="/nowhere", **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SETS)
 def test_the_structure_is_the_sets_own(name):
     shape, classes, groups = SETS[name]
@@ -46,6 +47,7 @@ def test_the_structure_is_the_sets_own(name):
     np.testing.assert_array_equal(labels, dataset.labels)
 
 
+@pytest.mark.slow
 def test_celeba_is_blond_or_not_and_keeps_the_other_attributes():
     faces = mock("celeb_a")
     assert faces.class_names == ("non-blond", "blond")

@@ -54,6 +54,7 @@ def test_cifar10_binary_becomes_the_tfds_set(tmp_path, small_cifar):
     np.testing.assert_array_equal(train.images, np.broadcast_to(np.arange(3), train.images.shape))
 
 
+@pytest.mark.slow
 def test_a_stream_and_memory_hold_the_same(tmp_path, small_cifar, monkeypatch):
     prepare("cifar10", small_cifar, data_dir=tmp_path)
     memory = load_dataset("cifar10", "train", data_dir=tmp_path)
@@ -182,6 +183,7 @@ def test_an_interrupt_leaves_nothing(tmp_path, small_mnist):
     assert [p.name for p in (tmp_path / "d").iterdir()] == [".prepare-mnist-lock"]
 
 
+@pytest.mark.slow
 def test_a_kill_leaves_nothing_that_loads(tmp_path, small_mnist):
     script = """
 import sys, time

@@ -41,6 +41,7 @@ def test_every_image_keeps_its_writer_and_series(folder, tmp_path):
     pd.testing.assert_frame_equal(test.take(5).groups, test.groups.head(5))
 
 
+@pytest.mark.slow
 def test_a_stream_and_memory_know_the_same_groups(folder, tmp_path, monkeypatch):
     prepare("qmnist", folder, data_dir=tmp_path)
     memory = load_dataset("qmnist", "train", data_dir=tmp_path)
@@ -51,6 +52,7 @@ def test_a_stream_and_memory_know_the_same_groups(folder, tmp_path, monkeypatch)
     pd.testing.assert_frame_equal(stream.take(7).groups, memory.groups.head(7))
 
 
+@pytest.mark.slow
 def test_the_published_idx_labels_give_the_same(folder, tmp_path, write_idx):
     prepare("qmnist", folder, data_dir=tmp_path / "text")
     for split, count, offset in (("train", 30, 100), ("test", 20, 2000)):

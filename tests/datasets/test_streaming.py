@@ -64,6 +64,7 @@ def run(dataset, steps, **options):
     return list(training_batches(dataset, **options).take(steps).as_numpy_iterator())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("augmentation", ["none", "resized_crop_flip"])
 def test_an_epoch_shows_every_example_once(streaming, augmentation):
     steps = run(streaming, 8, augmentation=augmentation)
@@ -76,6 +77,7 @@ def test_an_epoch_shows_every_example_once(streaming, augmentation):
     assert (first != second).any()
 
 
+@pytest.mark.slow
 def test_a_seed_fixes_every_bit_at_any_step(streaming):
     one, two, other = run(streaming, 6), run(streaming, 6), run(streaming, 6, seed=2)
     for a, b in zip(one, two, strict=True):
@@ -87,6 +89,7 @@ def test_a_seed_fixes_every_bit_at_any_step(streaming):
     np.testing.assert_array_equal(later[0], one[5][0])
 
 
+@pytest.mark.slow
 def test_files_come_in_an_order_of_the_seed(streaming):
     """Without a buffer the first sixteen files of an epoch would always be the same ones."""
     firsts = []
@@ -116,6 +119,7 @@ def test_random_crops_see_the_whole_image(streaming):
     assert evaluated.max() < 160
 
 
+@pytest.mark.slow
 def test_parts_of_a_stream_train(streaming):
     few = streaming.take(10)
     assert sorted(order(run(few, 1))) == sorted(streaming.labels[:10])
@@ -127,6 +131,7 @@ def test_parts_of_a_stream_train(streaming):
     np.testing.assert_allclose(images.numpy().mean(axis=(1, 2, 3)), labels.numpy() + 10, atol=2)
 
 
+@pytest.mark.slow
 def test_it_looks_the_same_in_memory_and_in_tfds(streaming, train, folder):
     assert train.in_memory
     np.testing.assert_array_equal(train.images, np.concatenate([b.numpy() for b, _ in streaming.batches(64)]))
@@ -135,6 +140,7 @@ def test_it_looks_the_same_in_memory_and_in_tfds(streaming, train, folder):
     np.testing.assert_array_equal(streaming.example_ids, names)
 
 
+@pytest.mark.slow
 def test_heads_moments_and_thumbnails_of_a_stream(streaming, train, folder):
     np.testing.assert_array_equal(streaming.head(5), train.images[:5])
     for ours, theirs in zip(streaming.moments(), train.moments(), strict=True):
@@ -148,6 +154,7 @@ def test_heads_moments_and_thumbnails_of_a_stream(streaming, train, folder):
     assert {max(shape) for shape in shapes} == {24}
 
 
+@pytest.mark.slow
 def test_the_mock_trains_too():
     assert mock_builder("imagenet2012", "/nowhere").is_prepared()
     mock = load_dataset("mock:imagenet2012", "train", image_size=36, crop=32)

@@ -33,6 +33,7 @@ def test_a_streaming_set_is_parted_by_its_ids():
         np.testing.assert_array_equal(labels, numbers % 4)
 
 
+@pytest.mark.slow
 def test_the_seed_alone_decides():
     first, again, other = (set(split_validation(streaming(), 0.5, seed=s)[1].example_ids) for s in (1, 1, 2))
     assert first == again

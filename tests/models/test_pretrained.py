@@ -37,6 +37,7 @@ def test_pixels_go_in_as_keras_applications_prepares_them(file, mode):
     np.testing.assert_allclose(model(IMAGES), plain(prepared), rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_it_saves_and_converts(file, tmp_path):
     model = load_pretrained(file, (6, 6, 3), "caffe")
     model.save(tmp_path / "whole.keras")

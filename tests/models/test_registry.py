@@ -35,6 +35,7 @@ def trainable(model):
     return sum(int(np.prod(v.shape)) for v in model.trainable_variables)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "shape", "parameters"),
     [
@@ -56,6 +57,7 @@ def test_published_parameter_counts(name, shape, parameters):
     assert trainable(build_model(name, shape, 10)) == parameters
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "parameters"), [("resnet18", 11_689_512), ("resnet50", 25_557_032), ("alexnet", 61_100_840)]
 )
@@ -75,6 +77,7 @@ def test_every_name_is_listed():
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @contract
 def test_pixels_in_logits_out(name):
     model = build(name, 7, mean=100.0, std=50.0)
@@ -84,6 +87,7 @@ def test_pixels_in_logits_out(name):
     assert (logits.shape, logits.dtype) == ((2, 7), np.float32)
 
 
+@pytest.mark.slow
 @contract
 def test_a_seed_fixes_the_weights(name):
     weights = []
@@ -94,6 +98,7 @@ def test_a_seed_fixes_the_weights(name):
     assert any((a != b).any() for a, b in zip(weights[0], weights[2], strict=True))
 
 
+@pytest.mark.slow
 @contract
 def test_names_are_the_same_in_every_model(name):
     first, second = (build(name) for _ in range(2))
@@ -103,6 +108,7 @@ def test_names_are_the_same_in_every_model(name):
     assert kernels[-1] == "logits/kernel"
 
 
+@pytest.mark.slow
 @contract
 def test_a_saved_model_needs_nothing_of_ours(name, tmp_path):
     model = build(name, mean=[90.0] * SMALL[name][-1], std=[60.0] * SMALL[name][-1])
@@ -190,6 +196,7 @@ def test_bad_arguments(arguments, options, message):
         build_model(*arguments, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in model_names() if name not in ("resnet56", "resnet110")])
 def test_the_smallest_images_work_on_a_narrow_network(name):
     edge = ARCHITECTURES[name].smallest

@@ -23,6 +23,7 @@ def scrambled(model):
     return {v.path: v.numpy().astype(float) for v in model.variables}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BLOCKS)
 def test_forward_pass_in_numpy(name):
     keras.utils.set_random_seed(0)
@@ -63,6 +64,7 @@ def test_every_block_starts_as_its_shortcut(name):
     }
 
 
+@pytest.mark.slow
 def test_kernels_start_with_variance_one_over_fan_in():
     kernel = build_model("resnet50", (16, 16, 3), 10, width=0.5).get_layer("stage4_block1_conv2").kernel.numpy()
     assert kernel.std() == pytest.approx((9 * 256) ** -0.5, rel=0.01)

@@ -89,6 +89,7 @@ def test_evaluations_equal_predict_on_the_corrupted_test_set(store):
     assert store.conditions == (SHOT,)
 
 
+@pytest.mark.slow
 def test_only_missing_evaluations_are_made(store, tmp_path):
     evaluate(store, SHOT)
     intact = store.directory / store.prediction_path("dense", 0, SHOT.split)
@@ -115,6 +116,7 @@ def test_the_examples_of_a_benchmark_set_are_stored(store):
     np.testing.assert_array_equal(predictions.ranked[1], predict(net(1), theirs.images, k=3)[0])
 
 
+@pytest.mark.slow
 def test_evaluations_are_made_again_if_the_set_changed(store):
     evaluate(store, FOG)
     before = store.predictions("dense", FOG.split).ranked
@@ -165,6 +167,7 @@ def test_a_member_that_cannot_be_evaluated_does_not_stop_the_others(store, tmp_p
     assert store.predictions("dense", SHOT.split).members == (2,)
 
 
+@pytest.mark.slow
 def test_predictions_are_restricted_to_200_of_1000_classes(tmp_path):
     """8 of them have images in the mock."""
     study = Study(

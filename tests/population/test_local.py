@@ -70,6 +70,7 @@ def test_a_run_that_is_left_early_leaves_no_process(tmp_path):
     assert not psutil.Process().children()
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_while_it_is_idle_is_replaced(tmp_path):
     jobs = [Job("dense", 0), Job("slow", 0), Job("late", 0, "slow")]
     seen = []

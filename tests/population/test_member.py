@@ -54,6 +54,7 @@ def kernels(store, key):
     return model, {name: kernel.numpy() for name, kernel in find_kernels(model).items()}
 
 
+@pytest.mark.slow
 def test_one_shot_leaves_the_weights_of_the_parent(made):
     store, _ = made
     _, dense = kernels(store, "dense")
@@ -99,6 +100,7 @@ def test_whole_input_channels_are_pruned(made):
         assert channels.sum() == max(round(len(channels) * 0.5), 1)
 
 
+@pytest.mark.slow
 def test_gradual_pruning_by_gradients(made):
     store, _ = made
     variant = Pruned(0.7, method="gradient", scope="global")
@@ -121,6 +123,7 @@ def test_batches_are_made_only_for_methods_that_use_examples(made, monkeypatch, 
     assert len(calls) == 2 * asked
 
 
+@pytest.mark.slow
 def test_rounds_follow_one_another_and_rewind_to_the_initialisation(made):
     store, maker = made
     study = store.study
@@ -152,6 +155,7 @@ def pruned_only(maker, variant):
     return seen
 
 
+@pytest.mark.slow
 def test_rewinding_goes_back_to_what_the_dense_member_was_at_that_step(made):
     store, maker = made
     seed = store.study.member_seed("dense", 0)
@@ -167,6 +171,7 @@ def test_rewinding_goes_back_to_what_the_dense_member_was_at_that_step(made):
         assert (expected[name] != fresh[name]).any()
 
 
+@pytest.mark.slow
 def test_a_member_depends_on_its_seeds_alone(made, tmp_path):
     store, _ = made
     again = MemberMaker(store)

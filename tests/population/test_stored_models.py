@@ -63,6 +63,7 @@ def store_with(tmp_path, models):
     return store
 
 
+@pytest.mark.slow
 def test_predictions_equal_those_of_the_models_bit_by_bit_with_one_trace(tmp_path):
     models = {("dense", 0): net(0), ("dense", 1): net(1), ("magnitude-0.5", 0): net(2, end="logits_2")}
     models["int8", 0] = quantize(models["dense", 0], "int8", representative=IMAGES)
@@ -80,6 +81,7 @@ def test_predictions_equal_those_of_the_models_bit_by_bit_with_one_trace(tmp_pat
     assert (first != second).any(), "members that cannot be told apart prove nothing"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["digits_convnet", "lenet_r", "resnet20"])
 def test_members_of_a_study_are_described_alike(name, tmp_path):
     """ResNet-20 has layers that are called by a counter, as layers of the user's may be."""
@@ -90,6 +92,7 @@ def test_members_of_a_study_are_described_alike(name, tmp_path):
     assert len(described) == 1
 
 
+@pytest.mark.slow
 def test_another_architecture_is_loaded_as_a_new_model(tmp_path):
     models = {("dense", 0): net(0), ("dense", 1): net(0, activation="tanh")}  # the very weights
     stored = StoredModels(store_with(tmp_path, models))

@@ -43,6 +43,7 @@ def weights(model):
     return [w.numpy() for w in model.weights]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", [Dense(), Pruned(0.7), Pruned(0.7, scope="global")], ids=lambda v: v.key)
 def test_a_member_depends_on_its_seed_alone_and_not_on_those_before_it(variant):
     used = trainer(variant)
@@ -56,6 +57,7 @@ def test_a_member_depends_on_its_seed_alone_and_not_on_those_before_it(variant):
     assert any((a != b).any() for a, b in zip(weights(fresh), weights(other), strict=True))
 
 
+@pytest.mark.slow
 def test_the_trace_is_shared_between_members(monkeypatch):
     one = trainer(Pruned(0.5))
     traces = []
@@ -69,6 +71,7 @@ def test_the_trace_is_shared_between_members(monkeypatch):
     assert len(traces) == first
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("steps", [1, 3, 7])
 def test_steps_are_exact(steps):
     one = trainer(epochs=None, steps=steps)
@@ -77,6 +80,7 @@ def test_steps_are_exact(steps):
     assert len(history) == -(-steps // 3)  # 150 examples are 3 batches of 64
 
 
+@pytest.mark.slow
 def test_every_epoch_has_batches_of_its_own():
     _, history = trained(trainer(epochs=None, steps=9, learning_rate=1e-12), 0)
     assert history["loss"].round(4).nunique() == 1  # the same examples in every epoch ...
@@ -89,6 +93,7 @@ def test_every_epoch_has_batches_of_its_own():
     assert losses[:3].mean() != losses[3:6].mean()
 
 
+@pytest.mark.slow
 def test_weight_decay_adds_its_share_of_each_kernel_to_the_gradient():
     plain, decayed = (
         trainer(epochs=None, steps=1, momentum=0.0, nesterov=False, learning_rate=0.1, weight_decay=decay)
@@ -101,6 +106,7 @@ def test_weight_decay_adds_its_share_of_each_kernel_to_the_gradient():
         np.testing.assert_allclose(after.numpy() - before.numpy(), expected + np.zeros(before.shape), atol=1e-6)
 
 
+@pytest.mark.slow
 def test_label_smoothing_gives_the_loss_of_keras():
     one = trainer(epochs=None, steps=1, label_smoothing=0.1, batch_size=150)
     start = one.build(5)
@@ -110,6 +116,7 @@ def test_label_smoothing_gives_the_loss_of_keras():
     assert history["loss"][0] == pytest.approx(float(expected), rel=1e-5)
 
 
+@pytest.mark.slow
 def test_the_best_epoch_is_kept():
     one = trainer(epochs=6, validation=0.2, keep="best", learning_rate=((0, 0.05), (2, 3.0)))  # 3.0 ruins it
     model, history = trained(one, 6)
@@ -120,6 +127,7 @@ def test_the_best_epoch_is_kept():
         np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.slow
 def test_a_member_splits_its_training_set_once(monkeypatch):
     splits = []
     monkeypatch.setattr(training, "split_validation", lambda *a: splits.append(a) or split_validation(*a))
@@ -127,6 +135,7 @@ def test_a_member_splits_its_training_set_once(monkeypatch):
     assert [(share, seed) for _, share, seed in splits] == [(0.2, 6)]
 
 
+@pytest.mark.slow
 def test_the_best_epoch_of_a_pruned_member_is_one_at_its_final_sparsity():
     one = trainer(Pruned(0.7), epochs=5, validation=0.2, keep="best", learning_rate=((0, 0.05), (1, 3.0)))
     model, _ = trained(one, 0)
@@ -135,6 +144,7 @@ def test_the_best_epoch_of_a_pruned_member_is_one_at_its_final_sparsity():
         assert np.count_nonzero(kernel) <= max(round(kernel.size * 0.3), 1)
 
 
+@pytest.mark.slow
 def test_a_member_is_saved_without_compilation_and_loads_anywhere(tmp_path):
     model, _ = trained(trainer(), 0)
     model.save(tmp_path / "model.keras")

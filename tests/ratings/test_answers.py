@@ -180,6 +180,7 @@ NOTED = some.tuples(
 )
 
 
+@pytest.mark.slow
 @hypothesis.settings(max_examples=25, deadline=None)
 @hypothesis.given(some.lists(NOTED, max_size=25))
 def test_as_dictionaries_would_keep_it(tmp_path_factory, records):
@@ -254,6 +255,7 @@ def rate(directory, rater, study, images):
         open_answers(directory).record(study, rater, image, ALL)
 
 
+@pytest.mark.slow
 def test_two_processes_and_threads_write_at_once(answers, tmp_path):
     study = begun(answers, n=100)
     images = list(answers.sheet(study)["example"])

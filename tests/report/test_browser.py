@@ -7,6 +7,7 @@ from tfaudit.report.html import write_report
 from tfaudit.report.sections.order import study_sections
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("width", "scheme"), [(1200, "light"), (420, "dark")])
 def test_report(browser, store, width, scheme):
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True)

@@ -11,6 +11,7 @@ from tfaudit.errors import InputError
 from tfaudit.report.chart_files import save_charts
 
 
+@pytest.mark.slow
 def test_save_charts(store, tmp_path):
     files = save_charts(StudyAudit.read(store), tmp_path / "new")
     names = {"accuracy", "difficulty", "class-impact-magnitude-0.9", "class-impact-int8"}
@@ -40,6 +41,7 @@ def test_unknown_format(store, tmp_path, formats):
         save_charts(StudyAudit.read(store), tmp_path, formats)
 
 
+@pytest.mark.slow
 def test_folder_that_is_a_file(store, tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match=r"folder: .* cannot be written"):

@@ -53,6 +53,7 @@ def page(text):
     return Page(text)
 
 
+@pytest.mark.slow
 def test_asks_no_network(page, text):
     assert all(link.startswith(("#", "data:")) for link in page.links)
     assert "url(" not in text.replace("url(#", "")
@@ -86,6 +87,7 @@ def test_names_are_escaped(text, page):
     assert all(name in " ".join(page.text) for name in NAMES)
 
 
+@pytest.mark.slow
 def test_written_where_asked(store, tmp_path):
     place = write_report(StudyAudit.read(store), tmp_path / "deep" / "r.html")
     assert place == tmp_path / "deep" / "r.html"
@@ -93,12 +95,14 @@ def test_written_where_asked(store, tmp_path):
     assert [file.name for file in place.parent.iterdir()] == ["r.html"]
 
 
+@pytest.mark.slow
 def test_place_that_cannot_be_written(store, tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match=r"out: .* cannot be written"):
         write_report(StudyAudit.read(store), tmp_path / "file" / "r.html")
 
 
+@pytest.mark.slow
 def test_single_members(tmp_path):
     written = write_report(StudyAudit.read(make_study(tmp_path, members=1))).read_text()
     assert 'id="classes"' not in written

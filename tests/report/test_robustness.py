@@ -42,6 +42,7 @@ def pixels(source):
         return np.asarray(image)
 
 
+@pytest.mark.slow
 def test_a_study_without_conditions_has_no_such_section_and_no_such_style(store, tmp_path):
     assert "robustness" not in sections_of(store)
     written = write_report(StudyAudit.read(store, permutations=0), tmp_path / "report.html").read_text()
@@ -102,6 +103,7 @@ def test_the_strip_shows_the_image_that_is_lost_first_as_the_models_saw_it(corru
     assert all(variant.predictions[0].right for variant in lane.variants[:2])
 
 
+@pytest.mark.slow
 def test_the_page_escapes_names_and_holds_the_strip(corrupted, tmp_path):
     store, section = corrupted
     text = write_report(StudyAudit.read(store, permutations=0), tmp_path / "report.html").read_text()
@@ -112,12 +114,14 @@ def test_the_page_escapes_names_and_holds_the_strip(corrupted, tmp_path):
     assert "Hendrycks" in text
 
 
+@pytest.mark.slow
 def test_charts_are_saved(corrupted, tmp_path):
     store, section = corrupted
     names = {path.stem for path in save_charts(StudyAudit.read(store, permutations=0), tmp_path, ("svg",))}
     assert {figure.name for figure in section.figures} <= names
 
 
+@pytest.mark.slow
 def test_what_is_missing_is_said(tmp_path):
     gone = [("int8", "fog 3"), ("magnitude-0.5", "fog 1"), ("magnitude-0.5", "fog 3")]
     variants = (Pruned(0.9), Pruned(0.5))
@@ -159,6 +163,7 @@ def test_single_models_have_pairs_and_no_votes(tmp_path):
     assert "Below the pictures: predictions." in section.strip.caption
 
 
+@pytest.mark.slow
 def test_sets_without_severities_have_neither_curve_nor_mean_nor_strip(tmp_path):
     section = sections_of(corrupted_study(tmp_path, corruptions=(), benchmarks=("imagenet_a",)))["robustness"]
     assert section.strip is None
@@ -172,6 +177,7 @@ def test_a_thumbnail_is_told_from_what_the_models_saw(tmp_path):
     assert "8 × 8" in section.strip.caption
 
 
+@pytest.mark.slow
 def test_coloured_pictures_and_images_that_are_not_stored(tmp_path):
     store = corrupted_study(tmp_path, corruptions=("fog",))
     examples = store.examples()

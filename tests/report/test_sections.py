@@ -27,6 +27,7 @@ from tfaudit.report.sections.order import study_sections
 from tfaudit.study.variants import Pruned
 
 
+@pytest.mark.slow
 def test_a_population_without_more(store):
     found = sections_of(store)
     assert list(found) == ["chance", "distortion", "operating-points"]
@@ -51,6 +52,7 @@ def test_single_models_are_compared_pair_by_pair(tmp_path):
     assert [figure.name for figure in found["distortion"].figures] == ["accuracy-slope", "balances"]
 
 
+@pytest.mark.slow
 def test_groups_and_individuals(tmp_path):
     store = make_study(tmp_path, groups=WRITERS)
     found = sections_of(store)
@@ -64,6 +66,7 @@ def test_groups_and_individuals(tmp_path):
     assert cells(found["attributes"].tables[0])["attribute"] == ("series: employee", "series: student")
 
 
+@pytest.mark.slow
 def test_groups_that_were_brought_along_count_as_stored_ones_do(tmp_path, store):
     brought = sections_of(store, groups=WRITERS)
     stored = sections_of(make_study(tmp_path, groups=WRITERS))
@@ -76,6 +79,7 @@ def test_individuals_alone_are_one_group(store):
     assert "attributes" not in found
 
 
+@pytest.mark.slow
 def test_ratios_from_shared_parents_make_the_tables_of_recall_distortion(tmp_path):
     variants = tuple(
         Pruned(ratio=ratio, method=method, treatment="finetune")
@@ -97,6 +101,7 @@ def test_ratios_from_shared_parents_make_the_tables_of_recall_distortion(tmp_pat
     assert not any("trained independently" in note for note in found.notes)
 
 
+@pytest.mark.slow
 def test_three_sparsities_make_factors(tmp_path):
     store = make_study(tmp_path, variants=tuple(Pruned(s) for s in (0.3, 0.5, 0.7, 0.9)))
     table = pd.DataFrame({"class": store.examples().attrs["class_names"], "train_examples": [5, 6, 7, 8, 9]})
@@ -108,6 +113,7 @@ def test_three_sparsities_make_factors(tmp_path):
     assert any(note.startswith("R² ") for note in found.notes)
 
 
+@pytest.mark.slow
 def test_a_human_study(store):
     random = np.random.default_rng(0)
     answers = pd.DataFrame([(rater, example) for rater in "ab" for example in range(40)], columns=["rater", "example"])
@@ -118,6 +124,7 @@ def test_a_human_study(store):
     assert len(cells(found.tables[0])["attribute"]) == len(QUESTIONS)
 
 
+@pytest.mark.slow
 def test_the_human_study_of_the_viewer(tmp_path):
     store = make_study(tmp_path)
     assert "survey" not in sections_of(store)
@@ -143,6 +150,7 @@ def everything(tmp_path_factory):
     return study_audit, study_sections(study_audit)
 
 
+@pytest.mark.slow
 def test_every_section_says_what_it_shows_and_cites_its_source(everything):
     study_audit, sections = everything
     assert len(sections) == 7
@@ -169,6 +177,7 @@ def test_cells_show_minus_signs_and_dashes():
     assert [column.numeric for column in shown] == [False, True, False]
 
 
+@pytest.mark.slow
 def test_an_audit_with_a_question_alone_has_a_section(tmp_path, monkeypatch):
     store = make_study(tmp_path)
     audit = Audit(

@@ -82,6 +82,7 @@ def test_any_parquet_engine_reads_them_with_the_others(store, rng):
     assert frame["split"].value_counts().to_dict() == {"test": 6 * N, "fog-3": N}
 
 
+@pytest.mark.slow
 def test_a_flipped_bit_is_noticed_or_changes_nothing(store, rng):
     ranked, probabilities = evaluate(store, FOG, "dense", 0, rng)
     path = store.directory / store.prediction_path("dense", 0, FOG.split)

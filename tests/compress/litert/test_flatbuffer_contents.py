@@ -31,6 +31,7 @@ def model():
     return convnet()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_equal_to_the_keras_model_in_every_kind(model, kind):
     contents, expected = read_flatbuffer(quantize(model, kind, representative=IMAGES)), keras_operations(model)
@@ -42,6 +43,7 @@ def test_equal_to_the_keras_model_in_every_kind(model, kind):
     assert contents.notes == () == contents.sparse == contents.operations.uncounted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "sparse"), [("float32", False), ("int8", False), ("float32", True), ("float16", True)]
 )
@@ -69,6 +71,7 @@ def test_products_are_of_one_image_whatever_the_batch_and_the_sides():
         assert contents.operations.flops == 2 * pixels * 2 * 9 * 3
 
 
+@pytest.mark.slow
 def test_solids_and_attention_too():
     solid = keras.Sequential([keras.Input((4, 4, 4, 2)), layers.Conv3D(3, 2), layers.Conv3DTranspose(2, 2)])
     inputs = keras.Input((5, 8))

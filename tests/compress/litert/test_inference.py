@@ -54,6 +54,7 @@ def test_agrees_with_keras_predict_and_scipy_softmax(model):
     np.testing.assert_allclose(probabilities, -np.sort(-expected, axis=1)[:, :5], rtol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_flatbuffers_agree_with_keras(model, kind):
     wanted = predict(model, IMAGES, k=7)
@@ -67,6 +68,7 @@ def ops_softmax():
     return keras.Model(inputs, keras.ops.softmax(net()(inputs)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "ended",
     [
@@ -92,6 +94,7 @@ def test_logits_that_look_like_probabilities_get_their_softmax():
         np.testing.assert_allclose(probabilities, [softmax([0.75, 0.25])], rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_int8_softmax_over_many_classes_keeps_its_probabilities():
     # 300 classes: nearly all of them round to 0 in int8, and the rows do not sum to 1.
     model = net(layers.Softmax(), classes=300)
@@ -101,6 +104,7 @@ def test_int8_softmax_over_many_classes_keeps_its_probabilities():
     np.testing.assert_allclose(got, wanted, atol=2 / 256)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", [[], [layers.Activation("sigmoid")]])
 def test_one_unit_is_two_classes(end):
     logits = net(classes=1).predict(IMAGES, verbose=0)[:, 0]
@@ -223,6 +227,7 @@ def test_mixed_precision_and_subclassed_models():
     np.testing.assert_array_equal(predict(model, IMAGES, k=1)[0][:, 0], model.predict(IMAGES, verbose=0).argmax(axis=1))
 
 
+@pytest.mark.slow
 def test_flatbuffers_need_no_tensorflow(model, tmp_path):
     (tmp_path / "model.tflite").write_bytes(quantize(model, "int8", representative=IMAGES))
     np.save(tmp_path / "images.npy", IMAGES)
@@ -308,6 +313,7 @@ def test_bad_images_and_settings(int8, images, settings, message):
         predict(int8, images, **settings)
 
 
+@pytest.mark.slow
 def test_floats_do_not_become_integers():
     model = keras.Sequential([keras.Input((6, 6, 2), dtype="uint8"), layers.Rescaling(1 / 255), net()])
     for form in (model, quantize(model, "float32")):
@@ -316,6 +322,7 @@ def test_floats_do_not_become_integers():
         assert predict(form, (IMAGES * 255).astype(np.uint8))[0].shape == (23, 5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["keras", *KINDS])
 def test_only_the_classes_that_are_allowed_are_answered(model, kind):
     runs = model if kind == "keras" else quantize(model, kind, representative=IMAGES)

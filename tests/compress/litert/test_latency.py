@@ -44,6 +44,7 @@ def clock(monkeypatch):
     return DriftingClock
 
 
+@pytest.mark.slow
 def test_ratios_are_of_one_round_so_drift_does_not_reach_them(clock, contents):
     table = latencies(contents, batches=[1], repeats=400)
     assert table["q75_ms"][0] > 1.2 * table["q25_ms"][0]  # the machine became slower by a half and more

@@ -50,6 +50,7 @@ def kernel_types(content):
     return {np.dtype(t["dtype"]).name for t in interpreter.get_tensor_details() if np.prod(t["shape"]) >= 640}
 
 
+@pytest.mark.slow
 def test_each_kind_stores_its_types_and_size(model):
     content = {kind: quantize(model, kind, representative=IMAGES) for kind in KINDS}
     kernels = {kind: kernel_types(buffer) & {"float16", "int8"} for kind, buffer in content.items()}
@@ -65,6 +66,7 @@ def test_each_kind_stores_its_types_and_size(model):
         assert source["shape_signature"][0] == -1
 
 
+@pytest.mark.slow
 def test_int8_activations_are_calibrated_on_the_first_hundred_images(model):
     many = np.concatenate([IMAGES] * 4)
     outlier = many.copy()
@@ -75,6 +77,7 @@ def test_int8_activations_are_calibrated_on_the_first_hundred_images(model):
     assert quantize(model, "int8", representative=outlier) != wanted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["float32", "int8"])
 def test_same_model_same_bytes_and_the_model_stays(model, kind, tmp_path):
     weights = [w.copy() for w in model.get_weights()]
@@ -86,6 +89,7 @@ def test_same_model_same_bytes_and_the_model_stays(model, kind, tmp_path):
         np.testing.assert_array_equal(before, after)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16"])
 def test_mixed_precision_converts_from_its_float32_weights(policy):
     model = net(policy)
@@ -95,6 +99,7 @@ def test_mixed_precision_converts_from_its_float32_weights(policy):
     assert all(layer.dtype_policy is policy for layer, policy in zip(model.layers, policies, strict=True))
 
 
+@pytest.mark.slow
 def test_functional_nested_and_subclassed_models():
     class Subclassed(keras.Model):
         def __init__(self):
@@ -116,6 +121,7 @@ def test_functional_nested_and_subclassed_models():
         assert agreement.mean() > 0.9
 
 
+@pytest.mark.slow
 def test_uint8_and_integer_inputs():
     pixels = (IMAGES * 255).astype(np.uint8)
     for dtype in ("float32", "uint8"):
@@ -124,6 +130,7 @@ def test_uint8_and_integer_inputs():
         assert (predict(content, pixels)[0][:, 0] == predict(model, pixels)[0][:, 0]).mean() > 0.9
 
 
+@pytest.mark.slow
 def test_a_wrong_conversion_is_loud(model, monkeypatch):
     # A regression of the converter, as keras-core#824 was one: BatchNorm with other moments.
     wrong = net()
@@ -137,6 +144,7 @@ def test_a_wrong_conversion_is_loud(model, monkeypatch):
             quantize(model, kind, representative=IMAGES)
 
 
+@pytest.mark.slow
 def test_the_chatter_stays_out_of_the_terminal(model, capfd):
     quantize(model, "int8", representative=IMAGES)
     assert capfd.readouterr() == ("", "")
@@ -187,6 +195,7 @@ def nan_model():
     return model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "kind", "images", "message"),
     [
@@ -208,6 +217,7 @@ def test_bad_input_gets_one_line(model, kind, images, message):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_the_tolerance_has_room_for_rounding_only(model):
     flatbuffer = module.Flatbuffer(quantize(model, "float32"))
     expected = model(IMAGES, training=False).numpy()

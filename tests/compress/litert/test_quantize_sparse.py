@@ -27,6 +27,7 @@ def net(sparsity, block=1):
     return model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "block"), [("float32", 1), ("float32", 4), ("float16", 1)])
 def test_equal_answers_in_fewer_bytes(kind, block):
     model = net(0.9, block)
@@ -35,10 +36,12 @@ def test_equal_answers_in_fewer_bytes(kind, block):
     assert len(sparse) < 0.5 * len(dense)
 
 
+@pytest.mark.slow
 def test_same_model_same_bytes():
     assert quantize(net(0.9), "float32", sparse=True) == quantize(net(0.9), "float32", sparse=True)
 
 
+@pytest.mark.slow
 def test_few_zeros_change_nothing():
     model = net(0.25)
     dense, sparse = (quantize(model, "float32", sparse=sparse) for sparse in (False, True))
@@ -46,12 +49,14 @@ def test_few_zeros_change_nothing():
     assert (Flatbuffer(sparse)(IMAGES) == Flatbuffer(dense)(IMAGES)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["dynamic_range", "int8"])
 def test_integer_kernels_are_refused(kind):
     with pytest.raises(ConversionError, match=f"kind '{kind}', sparse: LiteRT does not run .*leave sparse out"):
         quantize(net(0.9), kind, representative=IMAGES, sparse=True)
 
 
+@pytest.mark.slow
 def test_sparse_answers_that_differ_are_refused(monkeypatch):
     model, other = net(0.9), quantize(net(0.5), "float32")
     convert = module._convert
@@ -60,6 +65,7 @@ def test_sparse_answers_that_differ_are_refused(monkeypatch):
         quantize(model, "float32", sparse=True)
 
 
+@pytest.mark.slow
 def test_blocks_of_half_floats_are_wrong_in_litert_and_refused():
     with pytest.raises(ConversionError, match="kind 'float16', sparse"):
         quantize(net(0.9, block=4), "float16", sparse=True)
@@ -70,6 +76,7 @@ def test_sparse_is_a_switch():
         quantize(net(0), "float32", sparse=0.9)
 
 
+@pytest.mark.slow
 def test_a_network_that_litert_prepares_late_is_refused_too():
     """Where the batch is open up to a reshape, LiteRT meets the kernels behind it only when it runs."""
     inputs = keras.Input((8, 8, 2))

@@ -26,6 +26,7 @@ def plain_masked_sgd(model, masks, rate=0.1):
             kernels[name].assign(kernels[name] * mask)
 
 
+@pytest.mark.slow
 def test_training_equals_masking_by_hand_after_every_step():
     ours, theirs = small_model(), small_model()
     masks, _ = prune(ours, 0.6), prune(theirs, 0.6)
@@ -36,6 +37,7 @@ def test_training_equals_masking_by_hand_after_every_step():
         assert not kernel.numpy()[~masks[name]].any()
 
 
+@pytest.mark.slow
 def test_masks_may_be_replaced_between_fits_and_the_model_is_free_afterwards():
     model = small_model()
     first = prune(model, 0.5)
@@ -51,6 +53,7 @@ def test_masks_may_be_replaced_between_fits_and_the_model_is_free_afterwards():
     assert all((kernel.numpy() != 0).all() for kernel in find_kernels(model).values())
 
 
+@pytest.mark.slow
 def test_a_model_that_was_trained_before_obeys_the_masks():
     model = small_model()
     fit(model)
@@ -60,6 +63,7 @@ def test_a_model_that_was_trained_before_obeys_the_masks():
         np.testing.assert_array_equal(kernel.numpy() != 0, masks[name])
 
 
+@pytest.mark.slow
 def test_restored_weights_obey_the_masks():
     model = small_model()
     masks = prune(model, 0.5)

@@ -44,6 +44,7 @@ def test_global_masks_are_those_of_a_sort_of_all(scores, sparsity):
     assert [mask.shape for mask in found.values()] == [each.shape for each in scores]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scope", SCOPES)
 @settings(max_examples=60, deadline=None)
 @given(SCORES, SPARSITY)
@@ -53,6 +54,7 @@ def test_tensors_are_masked_as_arrays_are(scope, scores, sparsity):
         np.testing.assert_array_equal(mask.numpy(), wanted)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scope", SCOPES)
 @pytest.mark.parametrize("jit_compile", [False, True])
 def test_compiled_masks_of_a_large_kernel_with_ties(scope, jit_compile):

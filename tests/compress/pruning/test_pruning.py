@@ -11,6 +11,7 @@ from tfaudit.compress.pruning.pruning import Pruning
 from tfaudit.errors import InputError
 
 
+@pytest.mark.slow
 def test_masks_weights_and_logs_agree(reference):
     model, masks, history = reference
     assert list(masks) == ["hidden/kernel", "logits/kernel"]
@@ -24,6 +25,7 @@ def test_masks_weights_and_logs_agree(reference):
     assert 0 < history["sparsity"][0] < history["sparsity"][1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "compiling",
     [{"steps_per_execution": 4}, {"steps_per_execution": 7}, {"jit_compile": True}, {"run_eagerly": True}],
@@ -36,6 +38,7 @@ def test_every_way_to_compile_gives_the_same(reference, compiling):
     assert all((mask == reference[1][name]).all() for name, mask in pruning.masks().items())
 
 
+@pytest.mark.slow
 def test_a_custom_train_step_gives_the_same(reference):
     class Custom(keras.Model):
         def train_step(self, data):
@@ -50,6 +53,7 @@ def test_a_custom_train_step_gives_the_same(reference):
     assert_same_weights(model, reference[0], atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scope", ["layer", "global"])
 @pytest.mark.parametrize("method", ["magnitude", "random"])
 def test_every_method_and_scope_reaches_a_float(method, scope):
@@ -63,6 +67,7 @@ def test_every_method_and_scope_reaches_a_float(method, scope):
     assert_same_weights(model, again)
 
 
+@pytest.mark.slow
 def test_random_masks_grow_and_follow_the_seed():
     early, late, other = (Pruning(s, method="random", seed=seed) for s, seed in ((0.3, 0), (0.6, 0), (0.6, 1)))
     for pruning in (early, late, other):
@@ -72,12 +77,14 @@ def test_random_masks_grow_and_follow_the_seed():
         assert (other.masks()[name] != mask).any()
 
 
+@pytest.mark.slow
 def test_a_float_reaches_its_sparsity_in_one_step():
     model = small_model()
     fit(model, Pruning(0.5), epochs=1, steps_per_epoch=1)
     assert zeros(model) == zeros_at(0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16"])
 def test_mixed_precision(policy):
     optimizer = keras.optimizers.SGD(0.1)
@@ -89,18 +96,21 @@ def test_mixed_precision(policy):
     assert model.get_layer("hidden").kernel.value.dtype == tf.float32
 
 
+@pytest.mark.slow
 def test_gradient_accumulation():
     model = small_model(optimizer=keras.optimizers.Adam(1e-2, gradient_accumulation_steps=3))
     fit(model, Pruning(schedules.polynomial(**POLYNOMIAL)))
     assert zeros(model) == zeros_at(0.8)
 
 
+@pytest.mark.slow
 def test_averaged_weights_are_masked_too():
     model = small_model(optimizer=keras.optimizers.SGD(0.1, use_ema=True, ema_momentum=0.9))
     fit(model, Pruning(schedules.polynomial(**POLYNOMIAL)))
     assert zeros(model) == zeros_at(0.8)
 
 
+@pytest.mark.slow
 def test_a_constraint_of_the_user_holds_below_the_mask_and_comes_back():
     model = small_model()
     norm = keras.constraints.MaxNorm(0.5)
@@ -112,6 +122,7 @@ def test_a_constraint_of_the_user_holds_below_the_mask_and_comes_back():
     assert model.get_layer("logits").kernel.constraint is None
 
 
+@pytest.mark.slow
 def test_frozen_kernels_are_pruned_with_the_others(reference):
     model = small_model()
     model.get_layer("hidden").trainable = False
@@ -123,6 +134,7 @@ def test_frozen_kernels_are_pruned_with_the_others(reference):
     np.testing.assert_array_equal(after[after != 0], before[after != 0])
 
 
+@pytest.mark.slow
 def test_a_kernel_without_gradient_does_not_stop_the_others():
     class Half(keras.Model):
         def train_step(self, data):
@@ -139,6 +151,7 @@ def test_a_kernel_without_gradient_does_not_stop_the_others():
     assert zeros(model)["logits/kernel"] == zeros_at(0.8)["logits/kernel"]
 
 
+@pytest.mark.slow
 def test_two_callbacks_prune_different_layers_differently():
     model = small_model()
     fit(model, Pruning(0.5, layers=["hidden"]), Pruning(0.75, layers=["logits"]))

@@ -24,6 +24,7 @@ from tfaudit.compress.pruning import schedules
 from tfaudit.compress.pruning.pruning import Pruning
 
 
+@pytest.mark.slow
 def test_dense_then_pruned_then_dense():
     model, twin = small_model(), small_model()
     fit(model)
@@ -46,6 +47,7 @@ def reset(model, weights):
             variable.assign(tf.zeros(variable.shape, variable.dtype))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("schedule", [0.8, schedules.polynomial(**POLYNOMIAL)], ids=["float", "object"])
 def test_members_share_one_trace(schedule):
     model, pruning = small_model(Counted), Pruning(schedule)
@@ -84,6 +86,7 @@ class Stop(keras.callbacks.Callback):
             raise self.error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
 def test_after_an_exception_the_next_fit_is_a_plain_one(error):
     model = small_model()
@@ -96,6 +99,7 @@ def test_after_an_exception_the_next_fit_is_a_plain_one(error):
     assert "make_train_function" not in vars(model)
 
 
+@pytest.mark.slow
 def test_after_an_exception_pruning_goes_on_as_if_nothing_was(reference):
     model, pruning = small_model(), Pruning(schedules.polynomial(**POLYNOMIAL))
     with pytest.raises(RuntimeError):
@@ -104,6 +108,7 @@ def test_after_an_exception_pruning_goes_on_as_if_nothing_was(reference):
     assert_same_weights(model, reference[0])
 
 
+@pytest.mark.slow
 def test_after_an_exception_one_may_compile_or_use_another_model():
     model, pruning = small_model(), Pruning(0.8)
     with pytest.raises(RuntimeError):
@@ -115,6 +120,7 @@ def test_after_an_exception_one_may_compile_or_use_another_model():
     assert zeros(model) == {"hidden/kernel": 0, "logits/kernel": 0}
 
 
+@pytest.mark.slow
 def test_a_callback_may_force_a_new_trace_in_the_middle():
     class Freeze(keras.callbacks.Callback):
         def on_epoch_end(self, epoch, logs=None):
@@ -128,6 +134,7 @@ def test_a_callback_may_force_a_new_trace_in_the_middle():
     assert zeros(model) == {"hidden/kernel": 0, "logits/kernel": 0}
 
 
+@pytest.mark.slow
 def test_a_resumed_run_equals_an_uninterrupted_one(reference, tmp_path):
     model = small_model()
     checkpoint = keras.callbacks.ModelCheckpoint(tmp_path / "{epoch}.keras")
@@ -138,6 +145,7 @@ def test_a_resumed_run_equals_an_uninterrupted_one(reference, tmp_path):
     assert_same_weights(resumed, reference[0])
 
 
+@pytest.mark.slow
 def test_a_run_resumed_after_the_last_update_holds_its_masks(tmp_path):
     schedule = schedules.polynomial(0.0, 0.8, 1, 6, 5)
     model, pruning = small_model(), Pruning(schedule)
@@ -149,6 +157,7 @@ def test_a_run_resumed_after_the_last_update_holds_its_masks(tmp_path):
     assert zeros(resumed) == zeros_at(0.8)
 
 
+@pytest.mark.slow
 def test_saved_models_need_no_tfaudit(tmp_path):
     model = small_model()
     fit(model, Pruning(0.8), keras.callbacks.ModelCheckpoint(tmp_path / "{epoch}.keras"))
@@ -178,6 +187,7 @@ class Subclassed(keras.Model):
         return self.last(self.cells(self.attention(x, x)))
 
 
+@pytest.mark.slow
 def test_a_subclassed_model_that_fit_builds():
     model, pruning = compiled(Subclassed()), Pruning(0.5)
     fit(model, pruning)

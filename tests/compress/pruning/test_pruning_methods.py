@@ -69,6 +69,7 @@ def pruning(method, gradient):
     return Pruning(schedules.polynomial(**POLYNOMIAL), method=method, decay=EPS, **settings)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "gradient"), [("gradient", "loss"), ("undecayed", "loss"), ("undecayed", "data"), ("l2", "loss")]
 )
@@ -81,6 +82,7 @@ def test_training_equals_a_loop_that_is_written_out(method, gradient):
     assert_same_weights(model, wanted, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compiling", [{"steps_per_execution": 4}, {"jit_compile": True}], ids=str)
 @pytest.mark.parametrize("method", ["undecayed", "l2"])
 def test_every_way_to_compile_gives_the_same(method, compiling):
@@ -92,6 +94,7 @@ def test_every_way_to_compile_gives_the_same(method, compiling):
     assert_same_weights(plain, other, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_undecayed_pruning_of_a_decayed_loss_is_gradient_pruning_of_the_data():
     """[R] 3: where L holds the decay, |-w dL/dw + eps w^2| is |w dD/dw|."""
     one, two = pruning("undecayed", "loss"), pruning("gradient", "data")
@@ -101,6 +104,7 @@ def test_undecayed_pruning_of_a_decayed_loss_is_gradient_pruning_of_the_data():
         assert (mask == two.masks()[name]).mean() > 0.98  # equal but for rounding
 
 
+@pytest.mark.slow
 def test_taking_gradients_moves_neither_statistics_nor_metrics():
     def net():
         keras.utils.set_random_seed(0)

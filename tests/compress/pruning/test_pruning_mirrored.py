@@ -63,6 +63,7 @@ def results():
     return json.loads(done.stdout.splitlines()[-1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", [0, 1, 2], ids=["layer", "global, loss scaled", "undecayed"])
 def test_two_replicas_prune_as_one_device(results, case):
     result = results[case]

@@ -16,6 +16,7 @@ def generator():
         yield X[8 * i : 8 * i + 8], Y[8 * i : 8 * i + 8]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Your input ran out of data")
 def test_data_of_unknown_length():
     model = small_model()

@@ -16,6 +16,7 @@ def values(model):
     return [variable.numpy() for variable in model.variables]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [0, 1, 5])
 def test_the_weights_of_a_step_come_back_under_the_masks(step):
     model, reference = small_model(), small_model()
@@ -33,6 +34,7 @@ def test_the_weights_of_a_step_come_back_under_the_masks(step):
         np.testing.assert_allclose(bias, before, atol=1e-7)
 
 
+@pytest.mark.slow
 def test_rounds_of_a_lottery_ticket():
     model, rewind = small_model(), Rewind()
     start = values(model)
@@ -51,6 +53,7 @@ def test_rounds_of_a_lottery_ticket():
         np.testing.assert_array_equal(now, before)
 
 
+@pytest.mark.slow
 def test_refusals():
     with pytest.raises(InputError, match="step: got -1, expected a number of batches, 0 or more"):
         Rewind(-1)

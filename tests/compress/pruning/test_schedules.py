@@ -59,6 +59,7 @@ def test_a_schedule_that_returns_no_pair_is_refused():
         schedules.ask(lambda step: 0.5, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", [None, "1"])
 def test_importing_tfmot_leaves_the_keras_of_the_process_alone(before):
     script = f"""

@@ -84,6 +84,7 @@ def test_prune_takes_it():
     assert masks["hidden/kernel"].reshape(6, 16)[:4].mean() == 0.5
 
 
+@pytest.mark.slow
 def test_training_under_blocks():
     model = small_model()
     pruning = Pruning(schedules.constant(0.5, begin=1, end=1), tfmot=TFMOT((2, 2)))

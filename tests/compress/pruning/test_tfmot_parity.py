@@ -67,6 +67,7 @@ def fit(model, optimizer, api, callback, **compiling):
     return np.array(history.history["loss"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("net", [convnet, residual_net])
 @pytest.mark.parametrize("scheduled", ["polynomial", "constant"])
 def test_losses_masks_and_weights_equal_those_of_tfmot(tf_keras, net, scheduled):

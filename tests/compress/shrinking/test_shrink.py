@@ -33,6 +33,7 @@ def pruned_net():
     return model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
 def test_models_of_the_registry_answer_the_same(name):
     model = silence_share(lively(build_model(name, SMALL[name], 10, std=1.0)), 0.5)
@@ -113,6 +114,7 @@ def test_nothing_to_remove_changes_nothing():
         np.testing.assert_array_equal(got, want)
 
 
+@pytest.mark.slow
 def test_shrinking_twice_removes_no_more():
     once = shrink(silence_share(lively(build_model("resnet20", (16, 16, 3), 10, std=1.0)), 0.5)).model
     twice = shrink(once)
@@ -178,6 +180,7 @@ def test_the_smaller_model_trains_saves_and_loads(tmp_path, rng):
     np.testing.assert_array_equal(loaded(images), smaller(images))
 
 
+@pytest.mark.slow
 def test_the_flatbuffer_is_smaller_and_answers_the_same(rng):
     model = silence_share(lively(build_model("lenet_r", (28, 28, 1), 10, std=1.0)), 0.5)
     contents = [quantize(model, "float32"), quantize(shrink(model).model, "float32")]

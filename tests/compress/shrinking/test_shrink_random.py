@@ -26,6 +26,7 @@ def model():
     return lively(keras.Model(inputs, layers.Dense(3, name="logits")(layers.Dense(5, "relu", name="hidden")(x))))
 
 
+@pytest.mark.slow
 @settings(max_examples=8, deadline=None, derandomize=True)
 @given(seed=st.integers(0, 2**16), outputs=st.floats(0, 1), inputs=st.floats(0, 1), signs=st.booleans())
 def test_random_zeros(model, seed, outputs, inputs, signs):

@@ -84,6 +84,7 @@ def test_nobody_elses_random_numbers_are_touched(rng, name):
     np.testing.assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002
 
 
+@pytest.mark.slow
 @contract
 @pytest.mark.parametrize("scale", SCALES)
 def test_more_severe_is_farther_from_the_clean_image(small_photographs, name, scale):

@@ -60,6 +60,7 @@ def figures(corrupted, clean):
     return corrupted.mean(), corrupted.std(axis=(1, 2)).mean(), np.mean(similar)
 
 
+@pytest.mark.slow
 @severities
 @pytest.mark.parametrize(
     ("name", "draws"),

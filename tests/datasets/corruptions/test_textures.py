@@ -50,6 +50,7 @@ def test_the_panes_are_made_in_the_colours_and_contrasts_of_photographs():
         np.testing.assert_allclose(pane.std((0, 1)), deviation, rtol=0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_frost_has_the_figures_of_the_photographs(small_photographs, real_data):
     pictures = sorted((real_data / "frost").glob("frost*"))[:5]
