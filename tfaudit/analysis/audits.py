@@ -7,7 +7,7 @@ the viewer a page for every audit with a `question`.
 import contextlib
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -17,7 +17,6 @@ from tfaudit.audit.classes import CENTERINGS, ClassImpact, class_impact
 from tfaudit.audit.corruption.robustness import Robustness, robustness
 from tfaudit.audit.distortion.recall_distortion import Distortion, distortion
 from tfaudit.audit.factors.class_table import class_table
-from tfaudit.audit.factors.regression import Factors, factors, factors_glm
 from tfaudit.audit.groups import Groups, groups
 from tfaudit.audit.model_pair import PairComparison, compare
 from tfaudit.audit.operating_points import trade_offs
@@ -27,6 +26,9 @@ from tfaudit.audit.trends import Trends, trends
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
 from tfaudit.study.variants import Pruned
+
+if TYPE_CHECKING:
+    from tfaudit.audit.factors.regression import Factors
 
 
 def _populations(data: StudyData, key: str) -> bool:
@@ -217,7 +219,7 @@ def pruned_keys(data: StudyData) -> tuple[str, ...]:
     return tuple(levels) if len(set(levels.values())) >= SPARSITIES else ()
 
 
-def factors_of(data: StudyData, keys: Sequence[str]) -> tuple[Factors, ...]:
+def factors_of(data: StudyData, keys: Sequence[str]) -> "tuple[Factors, ...]":
     """Return the least-squares and the binomial model of class accuracy over pruned variants; () if neither fits.
 
     With few classes the quartiles are left out.
@@ -233,6 +235,8 @@ def factors_of(data: StudyData, keys: Sequence[str]) -> tuple[Factors, ...]:
         }
     populations = {BASELINE: data.baseline} | {key: _unpaired(data, key) for key in keys}
     described = pd.DataFrame.from_dict(descriptions, orient="index")
+    from tfaudit.audit.factors.regression import factors, factors_glm  # loads statsmodels, which takes half a second
+
     table = class_table(populations, described, data.store.table("classes"), baseline=BASELINE)
     for without in ((), ("accuracy0_quartile", "accuracy0:accuracy0_quartile")):
         with contextlib.suppress(InputError):  # collinear covariates, too few rows, separation

@@ -6,7 +6,7 @@ import dataclasses
 import re
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -20,7 +20,6 @@ from tfaudit.audit.classes import CENTERINGS, ClassImpact
 from tfaudit.audit.corruption.robustness import Robustness
 from tfaudit.audit.distortion.recall_distortion import Distortion
 from tfaudit.audit.exemplars import Exemplars
-from tfaudit.audit.factors.regression import Factors
 from tfaudit.audit.groups import Groups
 from tfaudit.audit.model_pair import PairComparison, compare
 from tfaudit.audit.prediction_counts import PredictionCounts, count_predictions
@@ -29,6 +28,9 @@ from tfaudit.audit.trends import Trends
 from tfaudit.errors import InputError, listed, require
 from tfaudit.store.store import Store
 from tfaudit.study.conditions import Condition
+
+if TYPE_CHECKING:
+    from tfaudit.audit.factors.regression import Factors
 
 FACTS = ("sparsity", "bytes", "gzipped_bytes")
 """Facts of a member's record whose means the table of the study shows."""
@@ -168,6 +170,8 @@ class StudyAudit:
         """Return the regressions of class accuracy, [P]; () with fewer than three sparsities or too few classes."""
         if not (keys := pruned_keys(self.data)):
             return ()
+        from tfaudit.audit.factors.regression import Factors  # loads statsmodels
+
         inputs, kind = [self.data.fingerprints.classes, self.data.alpha], tuple[Factors, ...]
         return self._cached("factors", kind, lambda: factors_of(self.data, keys), (BASELINE, *keys), inputs)
 
