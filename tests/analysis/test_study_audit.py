@@ -1,4 +1,4 @@
-"""Audits of a study are computed once, kept, and computed anew where what they rest on has changed."""
+"""Audits of a study are computed once, cached, and computed again where what they depend on has changed."""
 
 import json
 import shutil

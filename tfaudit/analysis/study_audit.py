@@ -1,4 +1,4 @@
-"""Every audit of a study, computed once and cached beside it: what reports and the viewer show."""
+"""Every audit of a study, computed once and cached in its directory: what reports and the viewer show."""
 
 from __future__ import annotations
 

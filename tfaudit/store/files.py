@@ -23,7 +23,7 @@ def file_error(argument: str, got: str) -> InputError:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file beside its place, then rename it into place: readers see the whole old file or the whole new one.
+    """Write a temporary file in the same folder, then rename it: readers see the whole old file or the whole new one.
 
     Raises:
         OSError: the file cannot be written (no space, no permission); no part of it remains.
