@@ -9,7 +9,7 @@ from scipy import stats
 from statsmodels.stats.weightstats import ttest_ind
 
 from tfaudit.errors import InputError
-from tfaudit.stats.t_tests import ALTERNATIVES, compare_means, paired_test, welch
+from tfaudit.stats.t_tests import ALTERNATIVES, compare_means, paired_test, smallest_p, welch
 
 SAMPLES = arrays(np.float64, st.tuples(st.integers(2, 8), st.just(3)), elements=st.floats(-1, 1, width=16))
 
@@ -48,7 +48,7 @@ def test_a_sample_does_not_differ_from_itself(sample):
 def test_constant_samples():
     # 0.1 three times: the mean is off by one unit in the last place unless constants are treated as such
     test = welch(np.full((3, 3), 0.1), [[0.1, 0.2, 0.0]] * 7)
-    np.testing.assert_array_equal(test.p, [1, 0, 0])
+    np.testing.assert_array_equal(test.p, [1, 2 / 120, 2 / 120])
     np.testing.assert_array_equal(test.t, [0, -np.inf, np.inf])
     np.testing.assert_array_equal(test.low, test.difference)
     np.testing.assert_array_equal(test.high, test.difference)
@@ -110,25 +110,57 @@ def test_independent_equals_statsmodels(rng, alternative, equal_var):
     assert (ours.t, ours.df, ours.p) == pytest.approx((t, df, p), rel=1e-9)
 
 
-@pytest.mark.parametrize("paired", [True, False])
+@pytest.mark.parametrize(("paired", "assignments"), [(True, 2**3), (False, 20)])
 @pytest.mark.parametrize(
     ("second", "t", "p"),
     [
-        (1.0, 0, {"two-sided": 1, "less": 0.5, "greater": 0.5}),
-        (1.5, -np.inf, {"two-sided": 0, "less": 0, "greater": 1}),
-        (0.5, np.inf, {"two-sided": 0, "less": 1, "greater": 0}),
+        (1.0, 0, lambda assignments: {"two-sided": 1, "less": 0.5, "greater": 0.5}),
+        (1.5, -np.inf, lambda assignments: {"two-sided": 2 / assignments, "less": 1 / assignments, "greater": 1}),
+        (0.5, np.inf, lambda assignments: {"two-sided": 2 / assignments, "less": 1, "greater": 1 / assignments}),
     ],
 )
-def test_constant_samples_of_compare_means(paired, second, t, p):
+def test_constant_samples_of_compare_means(paired, assignments, second, t, p):
     for alternative in ALTERNATIVES:
-        found = compare_means([1.0] * 3, [second] * 3, paired=paired, alternative=alternative)
-        assert (found.t, found.p) == (t, p[alternative])
-        assert np.isnan(found.df)
+        test = compare_means([1.0] * 3, [second] * 3, paired=paired, alternative=alternative)
+        assert (test.t, test.p) == (t, p(assignments)[alternative])
+        assert np.isnan(test.df)
+
+
+@pytest.mark.parametrize("paired", [True, False])
+@pytest.mark.parametrize("alternative", ALTERNATIVES)
+@pytest.mark.parametrize("members", [2, 3, 5])
+def test_the_smallest_p_is_that_of_scipys_permutation_test(members, alternative, paired):
+    first, second = np.arange(members) + 0.25, -10.0 - np.arange(members)
+    first, second = (second, first) if alternative == "less" else (first, second)
+    reference = stats.permutation_test(
+        (first, second),
+        lambda one, other, axis: one.mean(axis) - other.mean(axis),
+        vectorized=True,
+        permutation_type="samples" if paired else "independent",
+        alternative=alternative,
+        n_resamples=np.inf,
+    )
+    assert smallest_p(members, members, paired=paired, alternative=alternative) == pytest.approx(reference.pvalue)
+
+
+def test_the_smallest_p_of_very_many_members_is_above_0():
+    assert smallest_p(3000, 3000, paired=False) > 0
+    assert smallest_p(3000, 3000, paired=True) > 0
+    assert smallest_p(1, 1, paired=True) == 1
+
+
+@pytest.mark.parametrize("paired", [True, False])
+def test_two_equal_populations_rarely_look_different_where_recalls_are_coarse(rng, paired):
+    """Two members of 20 images a class: .98 of the recalls coincide by chance often enough to have no variance."""
+    recall = rng.binomial(20, 0.98, (2, 2, 20_000)) / 20
+    test = (paired_test if paired else welch)(recall[0], recall[1])
+    assert (test.p <= 0.05).mean() <= 0.05
+    assert test.p[np.ptp(recall, axis=1).max(0) == 0].min() >= 1 / 3
 
 
 def test_rounding_is_no_variance():
     first = np.array([0.1, 0.2, 0.3, 0.7])
-    assert compare_means(first + 0.3, first, paired=True).p == 0
+    assert compare_means(first + 0.3, first, paired=True).p == 2 / 2**4
 
 
 def test_one_constant_sample_is_enough_noise_in_the_other(rng):
@@ -167,7 +199,7 @@ def test_equals_scipy_of_paired_test(rng):
 def test_constant_differences_and_nan():
     first = np.array([[0.9, 0.5, np.nan], [0.7, 0.6, 0.1]])
     found = paired_test(first, first - [0.2, 0.0, 0.0])  # .9 - .7 and .7 - .5 differ in the last bit
-    np.testing.assert_array_equal(found.p, [0, 1, np.nan])
+    np.testing.assert_array_equal(found.p, [0.5, 1, np.nan])
     np.testing.assert_array_equal(found.t, [np.inf, 0, np.nan])
     np.testing.assert_allclose(found.low, [0.2, 0, np.nan])
 

@@ -1,6 +1,6 @@
 """Statistics: arrays in, arrays or frozen results out. No module here imports another room of tfaudit.
 
-Means         `welch`, `paired_test`, `compare_means`, `mean_interval`
+Means         `welch`, `paired_test`, `compare_means`, `smallest_p`, `mean_interval`
 Counts        `mcnemar`, `paired_interval` and `cohen_kappa` of pairs; `compare_proportions` of independent samples
 Many tests    `adjust` (Holm, Benjamini-Hochberg)
 Permutations  `assign`, `count_changed_modes`, `count_significant`, `permuted_welch`
@@ -24,7 +24,7 @@ _MODULES = {
     "proportions": ("Proportions", "compare_proportions"),
     "ranking": ("RankedClasses", "are_probabilities", "rank_scores"),
     "ratios": ("normalised_balance", "ratio", "relative_change"),
-    "t_tests": ("MeanTest", "TTests", "compare_means", "paired_test", "welch", "welch_from_moments"),
+    "t_tests": ("MeanTest", "TTests", "compare_means", "paired_test", "smallest_p", "welch", "welch_from_moments"),
 }
 
 lazy_names(__name__, {name: module for module, names in _MODULES.items() for name in names})

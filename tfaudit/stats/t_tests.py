@@ -1,9 +1,14 @@
 """t-tests of means: two independent samples (Welch), pairs, and one-sided tests of single samples.
 
+Constant samples have no variance to test against. Where their means are equal p is 1, else the smallest p that a
+permutation of the members can reach (`smallest_p`): two members that agree are weak evidence, and p is never 0.
+
 Samples that do not match or are too small, and a level outside (0, 1), raise `InputError`.
 """
 
 import dataclasses
+import math
+import sys
 import warnings
 
 import numpy as np
@@ -45,10 +50,32 @@ class MeanTest:
     p: float
 
 
+def smallest_p(first: int, second: int, *, paired: bool, alternative: str = "two-sided") -> float:
+    """Compute the smallest p-value that a permutation of the members of two groups can reach.
+
+    One of the `C(K1 + K2, K1)` assignments of members to groups is the observed one, or one of `2^K` exchanges within
+    pairs. Two-sided, the opposite extreme counts too.
+
+    Args:
+        first: size of the first group, K1 >= 1.
+        second: size of the second group; that of the first where paired.
+        paired: whether members are exchanged within pairs only.
+        alternative: of `ALTERNATIVES`.
+
+    Example:
+        >>> smallest_p(2, 2, paired=False), smallest_p(4, 4, paired=True), smallest_p(4, 4, paired=True, alternative="less")
+        (0.3333333333333333, 0.125, 0.0625)
+    """
+    assignments = 2**first if paired else math.comb(first + second, first)
+    sides = 2 if alternative == "two-sided" else 1
+    # As a fraction of integers, which no number of members makes overflow.
+    return min(1.0, max(sides / assignments, sys.float_info.min))
+
+
 def welch(first: ArrayLike, second: ArrayLike, *, confidence: float = 0.95) -> TTests:
     """Test whether two independent samples have equal means, without assuming equal variances ([F] 2.2; Welch 1947).
 
-    Two constant samples carry no noise to test against: equal means give p = 1, different means p = 0.
+    Two constant samples of different means give p = `2 / C(K1 + K2, K1)`, at most 1, and an interval without width.
 
     Args:
         first: `(K1, C)` floats, K1 >= 2 values of each of C columns.
@@ -64,11 +91,12 @@ def welch(first: ArrayLike, second: ArrayLike, *, confidence: float = 0.95) -> T
     mean2, error2, free2 = _moments(second, "second")
     if mean1.shape != mean2.shape:
         raise InputError("second", f"{mean2.shape[0]} columns", f"{mean1.shape[0]} as in first")
-    return _tests(mean1 - mean2, np.sqrt(error1 + error2), _welch_df(error1, free1, error2, free2), confidence)
+    df, least = _welch_df(error1, free1, error2, free2), smallest_p(free1 + 1, free2 + 1, paired=False)
+    return _tests(mean1 - mean2, np.sqrt(error1 + error2), df, least, confidence)
 
 
 def paired_test(first: ArrayLike, second: ArrayLike, *, confidence: float = 0.95) -> TTests:
-    """Test whether the mean difference of pairs is 0. Constant differences follow the rules of `welch`.
+    """Test whether the mean difference of pairs is 0. A constant difference other than 0 gives p = `2 / 2^K`.
 
     Args:
         first: `(K, C)` floats, K >= 2 values of each of C columns.
@@ -83,7 +111,8 @@ def paired_test(first: ArrayLike, second: ArrayLike, *, confidence: float = 0.95
     require(first.shape == second.shape, "second", second.shape, f"the shape of first, {first.shape}")
     # Shares are ratios of counts: a difference below 1e-12 is rounding and must not look like variance.
     mean, error, free = _moments(np.round(first - second, 12), "first")
-    return _tests(mean, np.sqrt(error), np.full(mean.shape, float(free)), confidence)
+    least = smallest_p(free + 1, free + 1, paired=True)
+    return _tests(mean, np.sqrt(error), np.full(mean.shape, float(free)), least, confidence)
 
 
 def compare_means(
@@ -91,8 +120,8 @@ def compare_means(
 ) -> MeanTest:
     """Test whether two means are equal with one of SciPy's t-tests.
 
-    Where nothing varies there is no noise to test against: a difference of 0 gives t = 0 (p = 1 two-sided, 0.5
-    one-sided), another one t = +-inf (p = 0 or 1), as in `welch`.
+    Where nothing varies, a difference of 0 gives t = 0 (p = 1 two-sided, 0.5 one-sided), another one t = +-inf and
+    p = `smallest_p`, or 1 against the direction of the alternative.
 
     Args:
         first: `(K1,)` floats.
@@ -119,7 +148,8 @@ def compare_means(
     if all(np.ptp(sample) == 0 for sample in samples):
         t = float(_noiseless_t(difference))
         tails = {"two-sided": 2 * stats.norm.sf(abs(t)), "less": stats.norm.cdf(t), "greater": stats.norm.sf(t)}
-        return MeanTest(difference, t, np.nan, tails[alternative])
+        least = smallest_p(len(first), len(second), paired=paired, alternative=alternative)
+        return MeanTest(difference, t, np.nan, max(float(tails[alternative]), least))
     with warnings.catch_warnings():
         # SciPy warns that a constant sample has little variance; rounding above has made sure that it has none.
         warnings.filterwarnings("ignore", "Precision loss occurred in moment calculation", RuntimeWarning)
@@ -147,7 +177,8 @@ def welch_from_moments(
         >>> t.round(3), df.round(3), p.round(4)
         (array([-1.549]), array([2.941]), array([0.2209]))
     """
-    return _t_and_p(difference, np.sqrt(error1 + error2), _welch_df(error1, free1, error2, free2))
+    df, least = _welch_df(error1, free1, error2, free2), smallest_p(free1 + 1, free2 + 1, paired=False)
+    return _t_and_p(difference, np.sqrt(error1 + error2), df, least)
 
 
 def _moments(sample: ArrayLike, name: str) -> tuple[np.ndarray, np.ndarray, int]:
@@ -174,16 +205,18 @@ def _noiseless_t(difference: np.ndarray) -> np.ndarray:
     return np.where(difference == 0, 0.0, np.copysign(np.inf, difference))
 
 
-def _t_and_p(difference: np.ndarray, error: np.ndarray, df: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return t, df and two-sided p for standard errors, of which 0 says that nothing varies."""
+def _t_and_p(
+    difference: np.ndarray, error: np.ndarray, df: np.ndarray, least: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return t, df and two-sided p for standard errors, of which 0 says that nothing varies: p is then `least`, or 1."""
     constant = error == 0
     t = np.where(constant, _noiseless_t(difference), difference / np.where(constant, 1.0, error))
     p = 2 * special.stdtr(np.where(constant, 1.0, df), -np.abs(t))
-    return t, np.where(constant, np.nan, df), p
+    return t, np.where(constant, np.nan, df), np.where(constant & (difference != 0), least, p)
 
 
-def _tests(difference: np.ndarray, error: np.ndarray, df: np.ndarray, confidence: float) -> TTests:
+def _tests(difference: np.ndarray, error: np.ndarray, df: np.ndarray, least: float, confidence: float) -> TTests:
     require(0 < confidence < 1, "confidence", confidence, "a level in (0, 1)")
-    t, df, p = _t_and_p(difference, error, df)
+    t, df, p = _t_and_p(difference, error, df, least)
     margin = np.where(error == 0, 0.0, special.stdtrit(np.where(error == 0, 1.0, df), (1 + confidence) / 2) * error)
     return TTests(difference, t, df, p, difference - margin, difference + margin)
