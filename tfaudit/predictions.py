@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tfaudit.errors import InputError, require
+from tfaudit.stats.modes import TIES, modal_labels
 from tfaudit.stats.ranking import RankedClasses, rank_scores
 from tfaudit.stats.ratios import ratio
-
-TIES = ("lowest", "highest", "confidence")
 
 
 class Predictions:
@@ -169,37 +168,14 @@ class Predictions:
         """Return the `(N,)` modal labels: the class that most members predict, [F] 2.3.
 
         Of the most frequent classes wins the one of the "lowest" or "highest" index, or by "confidence" the one of the
-        highest mean probability (a class outside a member's stored ranks counts 0 for that member).
+        highest mean probability: see `tfaudit.stats.modal_labels`.
         """
         require(ties in TIES, "ties", ties, ", ".join(TIES))
-        if ties not in self._modal:
-            self._modal |= self._modes() if ties != "confidence" else {ties: self._most_confident()}
-        return self._modal[ties]
-
-    def _modes(self) -> dict[str, np.ndarray]:
-        """Return the lowest and the highest of the most frequent classes."""
-        votes = np.sort(self.top1, axis=0)
-        lowest, highest = votes[0].copy(), votes[0].copy()
-        run, most = np.ones((2, self.num_examples), np.int32)
-        for previous, vote in itertools.pairwise(votes):
-            run *= vote == previous
-            run += 1
-            np.copyto(lowest, vote, where=run > most)
-            np.copyto(highest, vote, where=run >= most)
-            np.maximum(most, run, out=most)
-        return {"lowest": frozen(lowest), "highest": frozen(highest)}
-
-    def _most_confident(self) -> np.ndarray:
-        """Return the most frequent class of the highest mean probability, the lower one of equals."""
-        if self.probabilities is None:
+        if ties == "confidence" and self.probabilities is None:
             raise InputError("ties", "'confidence' for predictions without probabilities", "lowest or highest")
-        best = self.modal("lowest").copy()
-        for i in np.flatnonzero(best != self.modal("highest")):
-            classes, counts = np.unique(self.top1[:, i], return_counts=True)
-            tied = classes[counts == counts.max()]
-            mass = np.bincount(self.ranked[:, i].ravel(), self.probabilities[:, i].ravel(), minlength=self.num_classes)
-            best[i] = tied[np.argmax(mass[tied])]
-        return frozen(best)
+        if ties not in self._modal:
+            self._modal[ties] = frozen(modal_labels(self.ranked, self.probabilities, ties=ties))
+        return self._modal[ties]
 
     def __repr__(self) -> str:
         members, examples, ranks = self.ranked.shape

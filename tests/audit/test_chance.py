@@ -6,6 +6,8 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import stats
 
 from tests.builders.populations import population
@@ -14,6 +16,7 @@ from tfaudit.audit.classes import class_impact
 from tfaudit.audit.exemplars import exemplars
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
+from tfaudit.stats.modes import TIES
 from tfaudit.stats.permutation import assign
 
 BEFORE, AFTER = population(1), population(2, hurt=[3])
@@ -240,3 +243,17 @@ def test_p_is_uniform_under_the_null(members):
         assert np.mean(np.array(found) <= level) <= level + 3 * np.sqrt(level * (1 - level) / 300)
     if members == (7, 7):  # 100 values and few ties: close to continuous
         assert stats.kstest(found, "uniform").statistic < 0.1
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.sampled_from(TIES), st.integers(1, 4), st.integers(1, 4))
+def test_the_observed_count_is_that_of_exemplars_under_every_tie_rule(seed, ties, first, second):
+    """Probabilities of one decimal: their sums tie often, and in floats are off by a bit."""
+    rng = np.random.default_rng(seed)
+    populations = []
+    for members in (first, second):
+        ranked = np.stack([rng.permuted(np.tile(np.arange(3), (20, 1)), axis=1) for _ in range(members)])
+        likely = -np.sort(-rng.integers(0, 10, ranked.shape) / 10, axis=2)
+        populations.append(Predictions(np.zeros(20, int), ranked, likely, class_names="abc"))
+    found = chance(*populations, permutations=5, ties=ties)
+    assert found.pies.observed == len(exemplars(*populations, ties=ties).index)

@@ -10,8 +10,9 @@ import pandas as pd
 
 from tfaudit.audit.classes import CENTERINGS
 from tfaudit.errors import InputError, require
-from tfaudit.predictions import TIES, Predictions, require_same_examples
-from tfaudit.stats.permutation import CountNull, assign, count_changed_modes, count_significant
+from tfaudit.predictions import Predictions, require_same_examples
+from tfaudit.stats.modes import TIES, count_changed_modes
+from tfaudit.stats.permutation import CountNull, assign, count_significant
 from tfaudit.stats.ranking import RankedClasses
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def chance(
         paired: whether members of the same name are pairs: the compressed one is made from the other.
         alpha: a class is significant where p <= alpha.
         centering: as in `class_impact`.
-        ties: as in `exemplars`; "confidence" compares sums of probabilities to about 13 digits.
+        ties: as in `exemplars`.
 
     Raises:
         InputError: other examples, an invalid option, or pairs whose members' names differ.

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from tfaudit.predictions import TIES, Predictions, require_same_examples
+from tfaudit.predictions import Predictions, require_same_examples
 from tfaudit.stats.intervals import mean_interval
+from tfaudit.stats.modes import TIES
 from tfaudit.stats.ratios import ratio
 
 if TYPE_CHECKING:

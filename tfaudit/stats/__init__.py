@@ -3,7 +3,8 @@
 Means         `welch`, `paired_test`, `compare_means`, `smallest_p`, `mean_interval`
 Counts        `mcnemar`, `paired_interval` and `cohen_kappa` of pairs; `compare_proportions` of independent samples
 Many tests    `adjust` (Holm, Benjamini-Hochberg)
-Permutations  `assign`, `count_changed_modes`, `count_significant`, `permuted_welch`
+Modal labels  `modal_labels`, `count_changed_modes`
+Permutations  `assign`, `count_significant`, `permuted_welch`
 Power         `mcnemar_power`, `detectable_drop`, `detectable_shift`, `examples_needed`
 Lines         `line`, `slope` and `uncentred_r2` (through the origin), `mark_slopes`
 Scores        `rank_scores`, `are_probabilities`, `ratio`, `relative_change`, `normalised_balance`, `pareto_set`
@@ -17,9 +18,10 @@ _MODULES = {
     "image_properties": ("class_means", "distance_to_class_mean", "mean_activation", "pixel_entropy", "tilt"),
     "intervals": ("Mark", "MeanInterval", "mark_slopes", "mean_interval"),
     "least_squares": ("Line", "line", "slope", "uncentred_r2"),
+    "modes": ("count_changed_modes", "modal_labels"),
     "multiplicity": ("adjust",),
     "pareto": ("pareto_set",),
-    "permutation": ("Assignments", "CountNull", "assign", "count_changed_modes", "count_significant", "permuted_welch"),
+    "permutation": ("Assignments", "CountNull", "assign", "count_significant", "permuted_welch"),
     "power": ("detectable_drop", "detectable_shift", "examples_needed", "mcnemar_power"),
     "proportions": ("Proportions", "compare_proportions"),
     "ranking": ("RankedClasses", "are_probabilities", "rank_scores"),

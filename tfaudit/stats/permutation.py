@@ -3,7 +3,6 @@
 import dataclasses
 import itertools
 import math
-from collections.abc import Iterator
 
 import numpy as np
 from scipy import stats
@@ -11,8 +10,8 @@ from scipy import stats
 from tfaudit.errors import require
 from tfaudit.stats.t_tests import welch_from_moments
 
-COUNTS_AT_ONCE, TESTS_AT_ONCE = 2**20, 2**18
-"""(assignments, examples) and (assignments, classes) cells of a block: its arrays fit the processor's cache."""
+TESTS_AT_ONCE = 2**18
+"""(assignments, classes) cells of a block: its arrays fit the processor's cache."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,87 +101,6 @@ def assign(first: int, second: int, *, permutations: int = 1000, seed: int = 0, 
         rows = np.tile(np.arange(members) < first, (1 + permutations, 1))
         rng.permuted(rows[1:], axis=1, out=rows[1:])
     return Assignments(rows, exact)
-
-
-def count_changed_modes(
-    first: np.ndarray, ranked: np.ndarray, probabilities: np.ndarray | None = None, *, ties: str = "lowest"
-) -> np.ndarray:
-    """Count the examples whose modal label differs between the first group and the other members, `(P,)` int64.
-
-    Votes are counted by matrix products of assignments with top-1 classes. Classes that can be the mode of neither
-    group under any assignment are skipped, and so are examples with one such class left; the counts stay exact.
-
-    Args:
-        first: `(P, n)` booleans, true for members of the first group, of the same size >= 1 in all rows.
-        ranked: `(n, N, k)` integers, the members' classes, best first; only ties="confidence" needs k > 1.
-        probabilities: `(n, N, k)` floats in [0, 1], for ties="confidence".
-        ties: which of the most frequent classes is the mode: "lowest", "highest", or "confidence", the highest sum of
-            probabilities over the group's members and stored ranks, to about 13 digits.
-
-    Example:
-        >>> count_changed_modes(np.array([[True, True, False]]), np.array([[[3], [7]], [[3], [7]], [[3], [8]]]))
-        array([1])
-    """
-    group = first.astype(np.float64 if ties == "confidence" else np.float32)
-    smallest = int(min(first[0].sum(), (~first[0]).sum()))
-    changed = np.zeros(len(first), np.int64)
-    step = max(1, COUNTS_AT_ONCE // len(first))
-    for examples, candidates in _contested(ranked[:, :, 0], smallest):
-        for part in (slice(start, start + step) for start in range(0, len(examples), step)):
-            likely = None if ties != "confidence" or probabilities is None else probabilities[:, examples[part]]
-            rows = ranked[:, examples[part]]
-            changed += _count_block(group, rows, candidates[part], likely, highest=ties == "highest")
-    return changed
-
-
-def _contested(top1: np.ndarray, smallest: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield for each m the positions `(E,)` of examples with m classes that can win, and those `(E, m)`, ascending.
-
-    A class with v of the n votes can be the mode of a group of K only if the members can fill the group without giving
-    any class more than v votes: if the sum over classes of min(votes, v) is at least K.
-    """
-    split = np.flatnonzero((top1 != top1[0]).any(0))
-    span = int(top1.max()) + 1
-    pairs, votes = np.unique(np.arange(len(split)) * span + top1[:, split], return_counts=True)
-    example = pairs // span
-    order = np.lexsort((votes, example))
-    example, votes, pairs = example[order], votes[order], pairs[order]
-    bounds = np.searchsorted(example, np.arange(len(split) + 1))
-    fewer = np.cumsum(votes) - np.r_[0, np.cumsum(votes)][bounds[example]]  # votes up to here, within the example
-    fills = fewer + votes * (bounds[example + 1] - 1 - np.arange(len(votes)))
-    pairs = np.sort(pairs[fills >= smallest])
-    example, choice = np.divmod(pairs, span)
-    rivals = np.bincount(example, minlength=len(split))
-    for m in np.unique(rivals[rivals > 1]):
-        yield split[rivals == m], choice[rivals[example] == m].reshape(-1, m)
-
-
-def _count_block(
-    group: np.ndarray, ranked: np.ndarray, candidates: np.ndarray, likely: np.ndarray | None, *, highest: bool
-) -> np.ndarray:
-    """Return the number `(P,)` of examples of a block whose winners differ; ascending candidates settle ties."""
-    winner = np.zeros((2, len(group), len(candidates)), np.int8)
-    best = np.full(winner.shape, -1, group.dtype)
-    for j, choice in enumerate(candidates.T):
-        vote = _votes(ranked, choice, likely).astype(group.dtype)
-        votes = group @ vote
-        for now, leader, top in zip((votes, vote.sum(0) - votes), winner, best, strict=True):
-            wins = now >= top if highest else now > top
-            np.copyto(leader, j, where=wins)
-            np.copyto(top, now, where=wins)
-    return (winner[0] != winner[1]).sum(1)
-
-
-def _votes(ranked: np.ndarray, choice: np.ndarray, likely: np.ndarray | None) -> np.ndarray:
-    """Return `(n, E)` votes of each member for one class per example; probabilities, below one vote, break ties."""
-    voted = ranked[:, :, 0] == choice
-    if likely is None:
-        return voted
-    members = len(ranked)
-    # Multiples of a power of two, so coarse that no sum is rounded: equal sums are equal in any order of summation.
-    grain = 2.0 ** (np.ceil(2 * np.log2(members + 2)) - 52)
-    mass = np.where(ranked == choice[:, None], likely, 0).sum(-1, dtype=np.float64)
-    return voted * (members + 1.0) + np.round(mass / grain) * grain
 
 
 def count_significant(
