@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tfaudit.errors import InputError, require
+from tfaudit.errors import InputError, listed, require
 from tfaudit.stats.modes import TIES, modal_labels
 from tfaudit.stats.ranking import RankedClasses, rank_scores
 from tfaudit.stats.ratios import ratio
@@ -24,6 +24,8 @@ class Predictions:
         class_names: names of the C classes; "0", "1", ... by default.
         example_ids: `(N,)` unique identifiers; positions by default.
         members: names of the K members, for instance their seeds; positions by default.
+        parents: names of the baseline's members that the K members were made from, as quantized ones are; None where
+            they were trained on their own. Comparisons with that baseline are then paired.
 
     Raises:
         InputError: shapes that do not match, classes out of range, a class twice in one ranking, or repeated ids.
@@ -43,6 +45,7 @@ class Predictions:
         class_names: Sequence[str] | None = None,
         example_ids: ArrayLike | None = None,
         members: Sequence[object] | None = None,
+        parents: Sequence[object] | None = None,
     ) -> None:
         self.labels = _classes(labels, "labels", 1)
         self.ranked = _classes(ranked, "ranked", 3)
@@ -67,6 +70,9 @@ class Predictions:
         self.members = tuple(range(len(self.ranked)) if members is None else members)
         if len(self.members) != len(self.ranked):
             raise InputError("members", f"{len(self.members)} names", f"{len(self.ranked)}, one per member")
+        self.parents = None if parents is None else tuple(parents)
+        if self.parents is not None and len(self.parents) != len(self.ranked):
+            raise InputError("parents", f"{len(self.parents)} names", f"{len(self.ranked)}, one per member")
         # Every comparison with a baseline needs these.
         self._correct: dict[int, np.ndarray] = {}
         self._modal: dict[str, np.ndarray] = {}
@@ -79,7 +85,7 @@ class Predictions:
             labels: `(N,)` integers.
             scores: `(K, N, C)` or `(N, C)` finite floats; others raise `InputError`.
             k: number of ranks; at most C are stored.
-            **names: `class_names`, `example_ids`, `members`.
+            **names: `class_names`, `example_ids`, `members`, `parents`.
 
         Example:
             >>> Predictions.from_scores([1], [[0.2, 0.8]]).ranked
@@ -212,6 +218,42 @@ def _probabilities(values: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
     if not (array.min() >= 0 and array.max() <= 1 + 1e-6):  # NaN fails both
         raise InputError("probabilities", f"{array.min():g} to {array.max():g}", "values in [0, 1]")
     return array
+
+
+def member_pairs(
+    baseline: Predictions, compressed: Predictions, paired: bool | None = None
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the positions of the members that are pairs, of the baseline and of the compressed population.
+
+    Members without a partner on the other side are left out. None where the populations are independent.
+
+    Args:
+        baseline: the uncompressed population.
+        compressed: the compressed one.
+        paired: True where a compressed member was made from the baseline's member of the same name, False where
+            members are independent; None to take it from `compressed.parents`.
+
+    Raises:
+        InputError: pairs are asked for and there are none.
+
+    Example:
+        >>> before = Predictions.from_top1([0, 1], [[0, 1], [0, 0]], members=["a", "b"])
+        >>> after = Predictions.from_top1([0, 1], [[0, 1], [0, 0]], parents=["b", "a"])
+        >>> member_pairs(before, after)
+        (array([1, 0]), array([0, 1]))
+    """
+    if paired is False or (paired is None and compressed.parents is None):
+        return None
+    parents = compressed.members if compressed.parents is None else compressed.parents
+    position = {member: i for i, member in enumerate(baseline.members)}
+    shared = [(position[parent], i) for i, parent in enumerate(parents) if parent in position]
+    if not shared:
+        if paired is None:
+            return None
+        got = f"members made from {listed([str(name) for name in parents])}"
+        raise InputError("paired", got, f"some of the baseline's, {listed([str(name) for name in baseline.members])}")
+    first, second = zip(*shared, strict=True)
+    return np.array(first), np.array(second)
 
 
 def require_same_examples(baseline: Predictions, compressed: Predictions) -> None:

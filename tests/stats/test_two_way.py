@@ -1,5 +1,7 @@
 """Intervals over images and members: against a bootstrap of both, against formulas, and for their coverage."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from tfaudit.errors import InputError
-from tfaudit.stats.two_way import group_changes
+from tfaudit.stats.two_way import Change, group_changes
 
 
 def study(rng, members, images, *, paired):
@@ -40,6 +42,10 @@ def bootstrap(before, after, groups, *, paired, rng, times=2000):
     return np.std(changes, axis=0)
 
 
+def _centre_and_margin(change):
+    return change.value, change.interval(0.95)[1] - change.value
+
+
 def residual_variance(values):
     """Variance of the mean of `(K, N)` that the interaction of members and images contributes."""
     residuals = values - values.mean(0) - values.mean(1, keepdims=True) + values.mean()
@@ -58,9 +64,8 @@ def test_widths_are_those_of_the_pigeonhole_bootstrap(members, images, paired, r
     sides = [after[:, groups == 0].astype(float), before[:, groups == 0].astype(float)]
     sides = [sides[0] - sides[1]] if paired else sides
     expected = np.sqrt(own**2 - 2 * sum(map(residual_variance, sides)))
-    quantile = stats.norm.ppf(0.975)  # degrees of freedom are many here
-    assert (changes.high[0] - changes.change[0]) / quantile == pytest.approx(expected, rel=0.1)
-    assert 0.7 < (changes.relative_high[0] - changes.relative[0]) / quantile / relative < 1.1
+    assert changes.absolute.error[0] == pytest.approx(expected, rel=0.1)
+    assert 0.7 < changes.relative.error[0] / relative < 1.1
 
 
 def test_one_model_a_side_is_the_interval_of_a_mean(rng):
@@ -68,7 +73,8 @@ def test_one_model_a_side_is_the_interval_of_a_mean(rng):
     changes = group_changes(before, after, np.zeros(300, int), 1, paired=True)
     differences = after[0].astype(float) - before[0]
     low, high = stats.t.interval(0.95, 299, differences.mean(), stats.sem(differences))
-    assert (changes.low[0], changes.high[0]) == pytest.approx((low, high))
+    assert np.ravel(changes.absolute.interval(0.95)) == pytest.approx((low, high))
+    assert changes.absolute.p()[0] == pytest.approx(stats.ttest_1samp(differences, 0).pvalue)
 
 
 def test_images_without_variance_leave_the_members(rng):
@@ -77,7 +83,7 @@ def test_images_without_variance_leave_the_members(rng):
     before, after = np.ones((6, 40), bool), np.repeat(right, 40, axis=1)
     changes = group_changes(before, after, np.zeros(40, int), 1, paired=True)
     low, high = stats.t.interval(0.95, 5, right.mean() - 1, stats.sem(right[:, 0].astype(float)))
-    assert (changes.low[0], changes.high[0]) == pytest.approx((low, high))
+    assert np.ravel(changes.absolute.interval(0.95)) == pytest.approx((low, high), rel=1e-3)  # a floor of the images
 
 
 @settings(max_examples=40, deadline=None)
@@ -91,21 +97,42 @@ def test_invariants(seed, paired, members, groups_count):
     order, shuffled = rng.permutation(members), rng.permutation(24)
     again = group_changes(before[order][:, shuffled], after[order][:, shuffled], groups[shuffled], **options)
     swapped = group_changes(after, before, groups, **options)
-    for name in ("change", "low", "high", "relative", "relative_low", "relative_high"):
-        np.testing.assert_allclose(getattr(again, name), getattr(changes, name), atol=1e-12)
-    np.testing.assert_allclose(swapped.low, -changes.high, atol=1e-12)
+    for name in ("absolute", "relative"):
+        for field in dataclasses.fields(Change):
+            first, second = (getattr(getattr(result, name), field.name) for result in (again, changes))
+            np.testing.assert_allclose(first, second, atol=1e-9, rtol=1e-9)
+    np.testing.assert_allclose(swapped.absolute.interval()[0], -changes.absolute.interval()[1], atol=1e-12)
     sizes = np.bincount(groups, minlength=groups_count)
-    assert np.nansum(sizes * changes.relative) == pytest.approx(0, abs=1e-9)
-    assert (np.isnan(changes.low) == (sizes < 2)).all()
+    assert np.nansum(sizes * changes.relative.value) == pytest.approx(0, abs=1e-9)
+    assert (np.isnan(changes.absolute.error) == (sizes < 2)).all()
+    assert ((changes.absolute.p() <= 0.05) == np.greater(*map(np.abs, _centre_and_margin(changes.absolute)))).all()
     if groups_count == 1:
-        np.testing.assert_allclose([changes.relative_low[0], changes.relative_high[0]], 0, atol=1e-12)
+        np.testing.assert_allclose(changes.relative.interval(), 0, atol=1e-12)
 
 
 def test_nothing_changes_nothing_varies():
     right = np.random.default_rng(0).random((3, 20)) < 0.7
     changes = group_changes(right, right, np.arange(20) % 2, 2, paired=True)
-    assert not changes.low.any()
-    assert not changes.high.any()
+    low, high = changes.absolute.interval()
+    assert (low < 0).all()  # ten images that all agree do not prove that no image changes
+    assert (high > 0).all()
+    assert (changes.absolute.p() == 1).all()
+    assert (high < 0.2).all()
+
+
+def test_a_class_that_every_member_loses_wholly_is_no_certainty():
+    before, after = np.ones((2, 40), bool), np.zeros((2, 40), bool)
+    change = group_changes(before, after, np.zeros(40, int), 1, paired=True).absolute
+    assert 0 < change.p()[0] < 1e-6
+    assert -1.1 < change.interval()[0][0] < -1 < change.interval()[1][0] < -0.9
+
+
+def test_shares_are_taken_like_booleans(rng):
+    before, after = rng.random((3, 30)) < 0.8, rng.random((3, 30)) < 0.6
+    groups = np.arange(30) % 2
+    expected = group_changes(before, after, groups, 2, paired=True)
+    changes = group_changes(before.astype(float), after.astype(float), groups, 2, paired=True)
+    np.testing.assert_allclose(changes.absolute.interval(), expected.absolute.interval())
 
 
 @pytest.mark.parametrize(
@@ -125,8 +152,6 @@ def test_nothing_changes_nothing_varies():
 def test_bad_input(before, after, groups, paired, message):
     with pytest.raises(InputError, match=message):
         group_changes(before, after, groups, 1, paired=paired)
-    with pytest.raises(InputError, match=r"confidence: got 1, expected a level in \(0, 1\)"):
-        group_changes(np.ones((1, 2)), np.ones((1, 2)), np.zeros(2, int), 1, paired=True, confidence=1)
 
 
 @pytest.mark.slow
@@ -140,7 +165,8 @@ def test_intervals_cover_the_change_on_new_images_with_new_members(members, imag
     for _ in range(400):
         before, after = study(rng, members, images, paired=paired)
         changes = group_changes(before, after, np.zeros(images, int), 1, paired=paired)
-        covered.append(changes.low[0] <= truth <= changes.high[0])
+        low, high = changes.absolute.interval()
+        covered.append(low[0] <= truth <= high[0])
         if (members, images) == (30, 50):
             test = stats.ttest_rel if paired else stats.ttest_ind
             options = {} if paired else {"equal_var": False}

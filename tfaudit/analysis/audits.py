@@ -66,7 +66,7 @@ class Audit:
 
 
 def _variant_options(data: StudyData, key: str) -> dict[str, Any]:
-    return {"alpha": data.alpha, **data.permutation_options, "paired": data.study.variant(key).parent is not None}
+    return {"alpha": data.alpha, **data.permutation_options, "paired": data.is_paired(key)}
 
 
 def _variant(data: StudyData, key: str, **options: Any) -> VariantAudit:
@@ -248,7 +248,7 @@ def factors_of(data: StudyData, keys: Sequence[str]) -> "tuple[Factors, ...]":
 def _unpaired(data: StudyData, key: str) -> Predictions:
     """Return a variant's predictions; members without a dense parent get names that no dense member has."""
     population = data.populations[key]
-    if data.study.variant(key).parent is not None:
+    if data.is_paired(key):
         return population
     names: dict[str, Any] = {"class_names": population.class_names, "example_ids": population.example_ids}
     members = [f"{key}/{member}" for member in population.members]

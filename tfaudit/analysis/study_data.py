@@ -170,8 +170,8 @@ class StudyData:
         return bool(set(self.members[key]) & set(self.members[BASELINE]))
 
     def is_paired(self, key: str) -> bool:
-        """Return whether the members of a variant are made from the baseline's members."""
-        return self.study.variant(key).parent == BASELINE
+        """Return whether the members of a variant are made from the baseline's members, directly or in steps."""
+        return self.study.is_made_from_dense(key)
 
     @cached_property
     def groups(self) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""Which classes a compressed population harms or favours: [F] 2.2 and 3.1."""
+"""Which classes lose recall, and which lose more than others: [F] 2.2 and 3.1, with intervals over images and members."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from scipy import special
 
 from tfaudit.errors import InputError, listed, require
-from tfaudit.predictions import Predictions, require_same_examples
+from tfaudit.predictions import Predictions, member_pairs, require_same_examples
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.ratios import ratio
 from tfaudit.stats.t_tests import TTests, welch
+from tfaudit.stats.two_way import GroupChanges, group_changes
 
 if TYPE_CHECKING:
     from tfaudit.charts.style import Drawing
@@ -25,6 +27,13 @@ CORRECTIONS = ("none", "holm", "bh")
 """Corrections of the p-values for the number of classes."""
 
 
+LOST, GAINED, NO_CHANGE, CANNOT_TELL = "lost recall", "gained recall", "no change", "cannot tell"
+WORSE, BETTER, AS_AVERAGE = "worse than average", "better than average", "as average"
+
+MARGIN_PP = 5.0
+"""A change whose interval lies within this many percentage points counts as none."""
+
+
 @dataclasses.dataclass(frozen=True)
 class ClassImpact:
     """What compression does to each of C classes. All arrays are `(C,)`; recalls and differences are shares in [-1, 1].
@@ -32,12 +41,16 @@ class ClassImpact:
     Attributes:
         class_names, examples: the classes, and the number of test examples of each.
         recall_before, recall_after: mean recall of the two populations; NaN for a class without examples.
-        test: Welch's test of the centred recall, whose `difference` is the normalised one, with 1 - alpha intervals.
+        lowest_recall: the lowest recall of any compressed member.
+        collapsed: whether recall is halved in the mean, or near 0 in any member; see `collapsed_classes`.
+        changes: change of recall, absolute and relative to that of all images, over images and members.
+        pairs: number of pairs of members; 0 where the populations are independent.
+        published: Welch's test of the centred recall, [F] 2.2, which takes the test images as fixed.
         relative_recall: mean over members of recall after / before, [F] eq. 3; NaN where a recall before is 0.
         zero_denominators: number of members with a recall of 0 before.
-        p_holm, p_bh: p-values adjusted after Holm, and after Benjamini and Hochberg.
-        alpha: level of the tests.
-        centering: what was subtracted from each recall, of `CENTERINGS`.
+        alpha: level of the tests; intervals are at level 1 - alpha.
+        margin_pp: a change whose interval lies within this margin counts as none, percentage points.
+        centering: what the published test subtracts from each recall, of `CENTERINGS`.
         notes: caveats for the reader, one sentence each.
     """
 
@@ -45,128 +58,242 @@ class ClassImpact:
     examples: np.ndarray
     recall_before: np.ndarray
     recall_after: np.ndarray
-    test: TTests
+    lowest_recall: np.ndarray
+    collapsed: np.ndarray
+    changes: GroupChanges
+    pairs: int
+    published: TTests
     relative_recall: np.ndarray
     zero_denominators: np.ndarray
-    p_holm: np.ndarray
-    p_bh: np.ndarray
     alpha: float
+    margin_pp: float
     centering: str
     notes: tuple[str, ...]
 
-    @property
-    def difference(self) -> np.ndarray:
-        """Recall after minus recall before."""
-        return self.recall_after - self.recall_before
-
-    @property
-    def significant(self) -> np.ndarray:
-        """Whether p <= alpha, uncorrected as in [F]."""
-        return self.test.p <= self.alpha
-
-    @property
-    def direction(self) -> np.ndarray:
-        """Direction of each class: harmed, favoured or no evidence, uncorrected."""
-        return directions(self.test.difference, self.test.p, self.alpha)
-
-    def frame(self, correction: str = "none") -> pd.DataFrame:
+    def frame(self, correction: str = "holm") -> pd.DataFrame:
         """Return one row per class; columns ending in `_pp` are percentage points, recalls shares in [0, 1].
 
-        The `direction` is harmed or favoured where p after the `correction`, of `CORRECTIONS`, is at most alpha.
+        Columns: `class`, `examples`, `recall_before`, `recall_after`, `lowest_recall`, `collapsed`; what the recall
+        lost: `change_pp` with `change_low_pp`, `change_high_pp`, `change_p`, `change_p_holm`, `change_p_bh` and
+        `verdict` (lost recall, gained recall, no change, cannot tell); how that differs from the change of the overall
+        accuracy: the same with `relative_`, and `relative_verdict` (worse than average, better than average, as
+        average, cannot tell); `relative_recall`, `zero_denominators`; the test of [F]: `published_pp` with
+        `published_low_pp`, `published_high_pp`, `published_t`, `published_df`, `published_p`, `published_p_holm`,
+        `published_p_bh`, `published_direction` (harmed, favoured, no evidence).
+
+        Args:
+            correction: of the verdicts and directions for the number of classes, of `CORRECTIONS`.
         """
         require(correction in CORRECTIONS, "correction", correction, ", ".join(CORRECTIONS))
-        corrected = {"none": self.test.p, "holm": self.p_holm, "bh": self.p_bh}[correction]
+        test = self.published
+        p = {"none": test.p} | {method: adjust(test.p, method) for method in CORRECTIONS[1:]}
         columns = {
             "class": self.class_names,
             **{name: getattr(self, name) for name in ("examples", "recall_before", "recall_after")},
-            "difference_pp": 100 * self.difference,
-            "normalised_pp": 100 * self.test.difference,
-            "normalised_low_pp": 100 * self.test.low,
-            "normalised_high_pp": 100 * self.test.high,
-            "relative_recall": self.relative_recall,
-            "zero_denominators": self.zero_denominators,
-            **{name: getattr(self.test, name) for name in ("t", "df", "p")},
-            "p_holm": self.p_holm,
-            "p_bh": self.p_bh,
-            "direction": directions(self.test.difference, corrected, self.alpha),
+            **{name: getattr(self, name) for name in ("lowest_recall", "collapsed")},
+            **change_columns(self.changes, self.alpha, self.margin_pp, correction),
+            **{name: getattr(self, name) for name in ("relative_recall", "zero_denominators")},
+            "published_pp": 100 * test.difference,
+            "published_low_pp": 100 * test.low,
+            "published_high_pp": 100 * test.high,
+            **{f"published_{name}": getattr(test, name) for name in ("t", "df", "p")},
+            **{f"published_p_{method}": p[method] for method in CORRECTIONS[1:]},
+            "published_direction": directions(test.difference, p[correction], self.alpha),
         }
         return pd.DataFrame(columns)
 
     def summary(self) -> dict[str, Any]:
-        """Return counts of classes, and mean differences of harmed and of favoured ones ([F] 3.1; NaN without any)."""
-        masks = {name: self.direction == name for name in ("harmed", "favoured")}
-        tested = int(np.isfinite(self.test.p).sum())
+        """Return counts of classes by verdict after Holm's correction, the worst class, and the counts of [F] 3.1.
+
+        `harmed` and `favoured` are the significant classes of the published test, uncorrected; their mean differences
+        are NaN without any.
+        """
+        frame, holm = self.frame("none"), self.frame("holm")
+        masks = {name: (frame["published_direction"] == name).to_numpy() for name in ("harmed", "favoured")}
+        tested = int(np.isfinite(self.published.p).sum())
+        worst = worst_class(frame)
         return {
             "classes": len(self.class_names),
+            **{_key(name): int((holm["verdict"] == name).sum()) for name in (LOST, GAINED, NO_CHANGE, CANNOT_TELL)},
+            **{_key(name): int((holm["relative_verdict"] == name).sum()) for name in (WORSE, BETTER, AS_AVERAGE)},
+            "collapsed": int(self.collapsed.sum()),
+            "worst_class": None if worst is None else frame["class"][worst],
+            "worst_change_pp": float("nan") if worst is None else float(frame["change_pp"][worst]),
             "tested": tested,
-            "significant": int(self.significant.sum()),
+            "significant": int((frame["published_p"] <= self.alpha).sum()),
             "expected_by_chance": self.alpha * tested,
-            "significant_holm": int((self.p_holm <= self.alpha).sum()),
-            "significant_bh": int((self.p_bh <= self.alpha).sum()),
+            **{f"significant_{m}": int((frame[f"published_p_{m}"] <= self.alpha).sum()) for m in CORRECTIONS[1:]},
             **{name: int(mask.sum()) for name, mask in masks.items()},
-            **{f"{name}_mean_difference_pp": _mean_pp(self.difference[mask]) for name, mask in masks.items()},
-            **{f"{name}_mean_normalised_pp": _mean_pp(self.test.difference[mask]) for name, mask in masks.items()},
+            **{f"{name}_mean_change_pp": _mean(frame["change_pp"][mask]) for name, mask in masks.items()},
+            **{f"{name}_mean_published_pp": _mean(frame["published_pp"][mask]) for name, mask in masks.items()},
             "zero_denominators": int(self.zero_denominators.sum()),
         }
 
     def chart(self) -> Drawing:
-        """Draw [F] figure 2: bars are absolute differences, points normalised ones, significant classes in plum."""
+        """Draw the change of every class's recall with its interval, and that relative to the overall accuracy."""
         from tfaudit.charts.classes import class_impact_chart
 
         return class_impact_chart(self.frame())
 
 
 def class_impact(
-    baseline: Predictions, compressed: Predictions, *, alpha: float = 0.05, centering: str = "member"
+    baseline: Predictions,
+    compressed: Predictions,
+    paired: bool | None = None,
+    *,
+    alpha: float = 0.05,
+    margin_pp: float = MARGIN_PP,
+    centering: str = "member",
 ) -> ClassImpact:
-    """Test for every class whether compression changes its recall by more than the overall accuracy: [F] 2.2.
+    """Estimate what compression does to the recall of every class, and test it.
 
-    The centred recall `S[c,k] = R[c,k] - A[k]` of the two populations is compared with a two-sided Welch t-test.
+    Two questions are kept apart. Has a class *lost recall*: the change, after minus before? Is it *disproportionately
+    affected*: the change less that of the overall accuracy? Both have intervals over images and members [C], and
+    verdicts corrected for the number of classes. Beside them stands the test of [F] 2.2 as published: a two-sided
+    Welch t-test of the centred recall `S[c,k] = R[c,k] - A[k]`, which takes members as independent and the test images
+    as fixed.
 
     Args:
         baseline: the uncompressed population, K >= 2 members.
         compressed: the compressed population, K >= 2 members, on the same examples.
-        alpha: a class is significant where p <= alpha.
-        centering: what is subtracted from each member's recalls: "member" (its own accuracy, [F]), "population" (the
-            mean accuracy of its population, as the released code does) or "none".
+        paired: whether each compressed member is made from the baseline's member of the same name; None to take it from
+            `compressed.parents`. Members without a partner are then left out of the intervals.
+        alpha: level of the tests; intervals are at level 1 - alpha.
+        margin_pp: a change counts as none where its interval lies within this margin, percentage points.
+        centering: what the published test subtracts from each member's recalls: "member" (its own accuracy, [F]),
+            "population" (the mean accuracy of its population, as the released code does) or "none".
 
     Raises:
-        InputError: a single member, other examples, or an option that is not allowed.
+        InputError: a single member, pairs without partners, other examples, or an option that is not allowed.
 
     Example:
-        >>> labels = [0, 0, 1, 1]
-        >>> before = Predictions.from_top1(labels, [[0, 0, 1, 1], [0, 1, 1, 1], [0, 0, 1, 1]])
-        >>> after = Predictions.from_top1(labels, [[1, 1, 1, 1], [0, 1, 1, 1], [1, 1, 1, 1]])
-        >>> class_impact(before, after).frame()[["class", "difference_pp", "normalised_pp", "direction"]].round(1)
-          class  difference_pp  normalised_pp direction
-        0     0          -66.7          -33.3    harmed
-        1     1            0.0           33.3  favoured
+        >>> labels = np.repeat([0, 1], 100)
+        >>> before = Predictions.from_top1(labels, [labels] * 3)
+        >>> after = Predictions.from_top1(labels, [[1] * 30 + list(labels[30:])] * 3)
+        >>> class_impact(before, after).frame()[["class", "change_pp", "verdict", "relative_pp", "relative_verdict"]]
+          class  change_pp      verdict  relative_pp     relative_verdict
+        0     0      -30.0  lost recall        -15.0   worse than average
+        1     1        0.0    no change         15.0  better than average
     """
     require(centering in CENTERINGS, "centering", centering, ", ".join(CENTERINGS))
     require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
+    require(0 < margin_pp <= 100, "margin_pp", margin_pp, "percentage points in (0, 100]")
     require_same_examples(baseline, compressed)
     for name, population in (("baseline", baseline), ("compressed", compressed)):
         if population.num_members < 2:
             expected = "2 or more: train more with `--population`, or compare single models with `tfaudit.compare`"
             raise InputError(name, "1 member", expected)
+    pairs = member_pairs(baseline, compressed, paired)
+    few = pairs is not None and len(pairs[0]) < 2
     before, after = baseline.recall(), compressed.recall()
     test = welch(_centred(after, compressed, centering), _centred(before, baseline, centering), confidence=1 - alpha)
     relative, zeros, notes = _relative_recall(baseline, before, compressed, after)
     examples = np.bincount(baseline.labels, minlength=baseline.num_classes)
+    if few:
+        notes.append("A single pair of members: the populations are compared as if they were independent.")
     return ClassImpact(
         class_names=baseline.class_names,
         examples=examples,
         recall_before=before.mean(0),
         recall_after=after.mean(0),
-        test=test,
+        lowest_recall=after.min(0),
+        collapsed=collapsed_classes(before, after, examples, alpha=alpha),
+        changes=_changes(baseline, compressed, None if few else pairs),
+        pairs=0 if few or pairs is None else len(pairs[0]),
+        published=test,
         relative_recall=relative,
         zero_denominators=zeros,
-        p_holm=adjust(test.p, "holm"),
-        p_bh=adjust(test.p, "bh"),
         alpha=alpha,
+        margin_pp=margin_pp,
         centering=centering,
         notes=(*empty_class_notes(baseline.class_names, examples), *notes),
     )
+
+
+def _changes(
+    baseline: Predictions, compressed: Predictions, pairs: tuple[np.ndarray, np.ndarray] | None
+) -> GroupChanges:
+    """Return the changes of all classes; `pairs` are positions of members, None for independent populations."""
+    before, after = baseline.correct(), compressed.correct()
+    if pairs is not None:
+        before, after = before[pairs[0]], after[pairs[1]]
+    return group_changes(before, after, baseline.labels, baseline.num_classes, paired=pairs is not None)
+
+
+def change_columns(
+    changes: GroupChanges, alpha: float, margin_pp: float = MARGIN_PP, correction: str = "holm", noun: str = "recall"
+) -> dict[str, np.ndarray]:
+    """Return the columns of two questions, `change_...` and `relative_...`, as `ClassImpact.frame` names them.
+
+    Args:
+        changes: of G classes or groups.
+        alpha: level of the tests.
+        margin_pp: the largest change that counts as none, percentage points.
+        correction: of the verdicts for the number of groups.
+        noun: what is lost, such as accuracy for groups.
+    """
+    columns: dict[str, np.ndarray] = {}
+    words = (f"lost {noun}", f"gained {noun}", NO_CHANGE), (WORSE, BETTER, AS_AVERAGE)
+    for name, change, (loss, gain, none) in zip(
+        ("change", "relative"), (changes.absolute, changes.relative), words, strict=True
+    ):
+        low, high = (100 * end for end in change.interval(1 - alpha))
+        # The changes of two groups relative to both are one figure with two signs: one test.
+        mirrored = name == "relative" and np.count_nonzero(changes.examples) == 2
+        p = {"none": change.p()}
+        p |= {method: p["none"] if mirrored else adjust(p["none"], method) for method in CORRECTIONS[1:]}
+        claimed, within = p[correction] <= alpha, (low > -margin_pp) & (high < margin_pp)
+        claims = np.where(claimed, np.where(change.value < 0, loss, gain), np.where(within, none, CANNOT_TELL))
+        columns |= {f"{name}_pp": 100 * change.value, f"{name}_low_pp": low, f"{name}_high_pp": high}
+        columns |= {f"{name}_p": p["none"]} | {f"{name}_p_{method}": p[method] for method in CORRECTIONS[1:]}
+        columns["verdict" if name == "change" else "relative_verdict"] = claims
+    return columns
+
+
+def collapsed_classes(
+    recall_before: np.ndarray, recall_after: np.ndarray, examples: np.ndarray, *, alpha: float = 0.05
+) -> np.ndarray:
+    """Return `(C,)` booleans: classes that compressed models no longer know.
+
+    Their mean recall is at most half of that before, or the recall of any compressed member is at most .05 where all
+    baseline members recall more than twice that. This is a fact about these models and needs no p-value; only what the
+    number of images explains is left out: the binomial probability of so few hits at the lowest recall before must lie
+    below alpha divided by the number of comparisons.
+
+    Args:
+        recall_before: `(K0, C)` recalls of the baseline's members, shares.
+        recall_after: `(K1, C)` recalls of the compressed members.
+        examples: `(C,)` number of test examples.
+        alpha: level of the guard against few images.
+
+    Example:
+        >>> collapsed_classes(np.array([[0.7, 0.7]]), np.array([[0.02, 0.5]]), np.array([100, 100]))
+        array([ True, False])
+    """
+    lowest, mean = recall_before.min(0), recall_before.mean(0)
+    comparisons = max(1, (len(recall_after) + 1) * int(np.count_nonzero(examples)))
+    halved, near_zero = recall_after.mean(0) <= mean / 2, (recall_after <= 0.05) & (lowest > 0.1)
+    with np.errstate(invalid="ignore"):
+        chances = [
+            special.bdtr(np.floor(np.nan_to_num(recall * examples) + 1e-9), examples, np.nan_to_num(rate))
+            for recall, rate in ((recall_after.mean(0), mean), (recall_after, lowest))
+        ]
+    real = [chance < alpha / comparisons for chance in chances]
+    return (examples > 0) & (mean > 0) & ((halved & real[0]) | (near_zero & real[1]).any(0))
+
+
+def worst_class(frame: pd.DataFrame) -> int | None:
+    """Return the row of the class to name first: collapsed ones before others, then by the change of recall.
+
+    Args:
+        frame: with the columns `collapsed` and `change_pp` of `ClassImpact.frame`; None is returned without figures.
+
+    Example:
+        >>> worst_class(pd.DataFrame({"collapsed": [False, True, False], "change_pp": [-9.0, -5.0, 1.0]}))
+        1
+    """
+    known = frame[frame["change_pp"].notna()]
+    return None if known.empty else int(known.sort_values(["collapsed", "change_pp"], ascending=[False, True]).index[0])
 
 
 def directions(difference: np.ndarray, p: np.ndarray, alpha: float) -> np.ndarray:
@@ -177,6 +304,11 @@ def directions(difference: np.ndarray, p: np.ndarray, alpha: float) -> np.ndarra
         array(['harmed', 'favoured', 'no evidence'], dtype='<U11')
     """
     return np.where(p <= alpha, np.where(difference < 0, "harmed", "favoured"), "no evidence")
+
+
+def _key(verdict: str) -> str:
+    """Return a verdict as the name of its count, such as `lost_recall`."""
+    return verdict.replace(" ", "_")
 
 
 def empty_class_notes(names: Sequence[str], examples: np.ndarray) -> list[str]:
@@ -217,5 +349,5 @@ def _classes(count: int) -> str:
     return f"{count:,} {'class' if count == 1 else 'classes'}"
 
 
-def _mean_pp(shares: np.ndarray) -> float:
-    return float((100 * shares).mean()) if len(shares) else float("nan")
+def _mean(points: pd.Series) -> float:
+    return float(points.mean()) if len(points) else float("nan")

@@ -185,7 +185,7 @@ def audit_variant(
         members=population.members,
         top1=population.accuracy(),
         top5=population.accuracy(5) if population.ranked.shape[2] >= 5 else None,
-        impact=class_impact(baseline, compressed, alpha=alpha) if compressed and several else None,
+        impact=class_impact(baseline, compressed, paired or None, alpha=alpha) if compressed and several else None,
         exemplars=exemplars(baseline, compressed) if compressed else None,
         chance=chance(baseline, compressed, permutations=permutations, seed=seed, alpha=alpha, paired=paired)
         if compressed and countable

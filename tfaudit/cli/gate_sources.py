@@ -41,7 +41,7 @@ def from_study(directory: Path, variants: Sequence[str] | None, split: str) -> d
     baseline, size = store.predictions("dense", split), _mean_bytes(store, "dense")
     candidates = {}
     for key in keys:
-        own_size, paired = _mean_bytes(store, key), store.study.variant(key).parent is not None
+        own_size, paired = _mean_bytes(store, key), store.study.is_made_from_dense(key)
         sizes = None if size is None or own_size is None else (size, own_size)
         candidates[key] = Candidate(baseline, store.predictions(key, split), sizes, paired)
     return candidates

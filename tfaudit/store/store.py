@@ -216,7 +216,7 @@ class Store:
         Raises:
             InputError: there is no such variant, split or complete member, or a file is damaged.
         """
-        self.study.variant(variant)
+        made_from_dense = self.study.is_made_from_dense(variant)
         complete = self.members(variant)
         if not complete:
             got = f"{variant!r} without a complete member in {self.directory}"
@@ -242,7 +242,10 @@ class Store:
                 got = f"predictions of {count} examples instead of {len(examples)}, {self.directory / path}"
                 raise file_error("predictions", got)
         labels, ids, names = examples["label"].to_numpy(), examples["example"].to_numpy(), examples.attrs["class_names"]
-        return Predictions.from_ranked(labels, ranked, class_names=names, example_ids=ids, members=members)
+        parents = members if made_from_dense else None
+        return Predictions.from_ranked(
+            labels, ranked, class_names=names, example_ids=ids, members=members, parents=parents
+        )
 
     def save_examples(
         self,

@@ -145,6 +145,11 @@ class Study:
         require(key in self._by_key, "variant", key, ", ".join(self._by_key))
         return self._by_key[key]
 
+    def is_made_from_dense(self, key: str) -> bool:
+        """Return whether a variant's members are made from the dense ones of the same numbers, directly or in steps."""
+        parent = self.variant(key).parent
+        return parent is not None and (parent == "dense" or self.is_made_from_dense(parent))
+
     @cached_property
     def _by_key(self) -> Mapping[str, Variant]:
         return {variant.key: variant for variant in self.all_variants}
