@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tfaudit.audit.classes import class_impact
-from tfaudit.stats.multiplicity import adjust
 from tfaudit.predictions import Predictions
+from tfaudit.stats.multiplicity import adjust
 
 MEMBERS, CLASSES, EXAMPLES, HARMED = 8, 50, 60, 10
 LABELS = np.repeat(np.arange(CLASSES), EXAMPLES)
@@ -47,7 +47,8 @@ def test_uncorrected_welch_flags_five_percent(null):
 def test_centred_recall_is_calibrated_too(centering):
     rng = np.random.default_rng(2)
     flagged = [
-        class_impact(trained(rng, RECALL), trained(rng, RECALL), centering=centering).published.p <= 0.05 for _ in range(100)
+        class_impact(trained(rng, RECALL), trained(rng, RECALL), centering=centering).published.p <= 0.05
+        for _ in range(100)
     ]
     assert np.mean(flagged) == pytest.approx(0.05, abs=0.01)
 
@@ -55,7 +56,10 @@ def test_centred_recall_is_calibrated_too(centering):
 def test_holm_controls_the_family(null, harmed):
     """The share of runs with any false positive; 300 runs have a standard error of 1.3 points."""
     for impacts, first in ((null, 0), (harmed, HARMED)):
-        assert np.mean([(adjust(impact.published.p, "holm")[first:] <= 0.05).any() for impact in impacts]) <= 0.05 + 3 * 0.013
+        assert (
+            np.mean([(adjust(impact.published.p, "holm")[first:] <= 0.05).any() for impact in impacts])
+            <= 0.05 + 3 * 0.013
+        )
 
 
 def test_benjamini_hochberg_controls_false_discoveries(harmed):
@@ -64,7 +68,9 @@ def test_benjamini_hochberg_controls_false_discoveries(harmed):
         found = adjust(impact.published.p, "bh") <= 0.05
         shares.append(found[HARMED:].sum() / max(found.sum(), 1))
     assert np.mean(shares) <= 0.05 * (1 - HARMED / CLASSES) + 3 * np.std(shares) / np.sqrt(len(shares))
-    uncorrected = [(impact.published.p <= 0.05)[HARMED:].sum() / max((impact.published.p <= 0.05).sum(), 1) for impact in harmed]
+    uncorrected = [
+        (impact.published.p <= 0.05)[HARMED:].sum() / max((impact.published.p <= 0.05).sum(), 1) for impact in harmed
+    ]
     assert np.mean(uncorrected) > 0.15  # what the correction is for
 
 
@@ -81,6 +87,12 @@ def test_power_grows_with_the_effect(null, harmed):
 def test_corrections_cost_power_in_their_order(harmed):
     power = [
         np.mean([p[:HARMED] <= 0.05 for p in values])
-        for values in zip(*((adjust(impact.published.p, "holm"), adjust(impact.published.p, "bh"), impact.published.p) for impact in harmed), strict=True)
+        for values in zip(
+            *(
+                (adjust(impact.published.p, "holm"), adjust(impact.published.p, "bh"), impact.published.p)
+                for impact in harmed
+            ),
+            strict=True,
+        )
     ]
     assert power == sorted(power)

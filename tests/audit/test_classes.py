@@ -53,7 +53,9 @@ def test_equals_hand_counts():
         np.testing.assert_allclose(frame[column], multipletests(impact.published.p, method=method)[1])
 
 
-@pytest.mark.parametrize(("correction", "column"), [("none", "published_p"), ("holm", "published_p_holm"), ("bh", "published_p_bh")])
+@pytest.mark.parametrize(
+    ("correction", "column"), [("none", "published_p"), ("holm", "published_p_holm"), ("bh", "published_p_bh")]
+)
 def test_directions_follow_the_correction(correction, column):
     impact = class_impact(BEFORE, population(2, hurt=[3], noise=1.15), alpha=0.1)
     frame = impact.frame(correction)
@@ -80,7 +82,10 @@ def test_alpha_decides():
     p = class_impact(BEFORE, AFTER).published.p
     just = class_impact(BEFORE, AFTER, alpha=float(p[3]))
     assert just.frame("none")["published_direction"][3] == "harmed"  # p <= alpha, not <
-    assert class_impact(BEFORE, AFTER, alpha=float(p[3]) * (1 - 1e-12)).frame("none")["published_direction"][3] == "no evidence"
+    assert (
+        class_impact(BEFORE, AFTER, alpha=float(p[3]) * (1 - 1e-12)).frame("none")["published_direction"][3]
+        == "no evidence"
+    )
 
 
 def test_a_population_does_not_differ_from_itself():
@@ -114,7 +119,13 @@ def test_centred_recalls_of_a_balanced_test_set_sum_to_zero():
 def test_class_without_examples():
     impact = class_impact(population(1, empty=[2]), population(2, empty=[2]))
     row = impact.frame().iloc[2]
-    assert row[["recall_before", "change_pp", "relative_pp", "change_p", "published_pp", "published_p", "published_p_holm"]].isna().all()
+    assert (
+        row[
+            ["recall_before", "change_pp", "relative_pp", "change_p", "published_pp", "published_p", "published_p_holm"]
+        ]
+        .isna()
+        .all()
+    )
     assert row["published_direction"] == "no evidence"
     assert row["verdict"] == row["relative_verdict"] == "cannot tell"
     assert any("1 class without test examples, not tested: 2" in note for note in impact.notes)
@@ -275,6 +286,6 @@ def test_few_images_are_no_collapse():
 def test_a_strange_margin_is_refused():
     with pytest.raises(InputError, match=r"margin_pp: got 0, expected percentage points in \(0, 100\]"):
         class_impact(BEFORE, AFTER, margin_pp=0)
+    strangers = Predictions(AFTER.labels, AFTER.ranked, members=tuple("abcdef"))
     with pytest.raises(InputError, match="paired: got members made from"):
-        strangers = Predictions(AFTER.labels, AFTER.ranked, members=tuple("abcdef"))
         class_impact(BEFORE, strangers, paired=True)

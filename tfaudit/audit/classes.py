@@ -1,4 +1,4 @@
-"""Which classes lose recall, and which lose more than others: [F] 2.2 and 3.1, with intervals over images and members."""
+"""Which classes lose recall, and which lose more than others: [F] 2.2 and 3.1, over images and members."""
 
 from __future__ import annotations
 
