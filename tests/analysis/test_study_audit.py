@@ -1,6 +1,5 @@
 """Audits of a study are computed once, cached, and computed again where what they depend on has changed."""
 
-import json
 import shutil
 import threading
 from pathlib import Path
@@ -25,6 +24,7 @@ from tfaudit.audit.prediction_counts import count_predictions
 from tfaudit.errors import InputError
 from tfaudit.report.sections.order import study_sections
 from tfaudit.report.sections.robustness import robustness_section
+from tfaudit.store.members import read_sealed_json, sealed_json
 from tfaudit.store.store import Store, open_store
 
 FEW = {"permutations": 20}
@@ -232,7 +232,7 @@ def test_a_member_whose_record_names_no_files_is_not_there(tmp_path):
     store = make_study(tmp_path)
     place = store.directory / store.member_path("int8", 1, "member.json")
     for damage in ({"files": None}, {"files": []}, {"files": {"x": 1}}):
-        place.write_text(json.dumps(json.loads(place.read_text()) | damage))
+        place.write_bytes(sealed_json(read_sealed_json(place.read_bytes()) | damage))
         study_audit = StudyAudit.read(store, **FEW)
         assert study_audit.data.members["int8"] == (0, 2, 3)
         assert study_audit.data.populations["int8"].members == (0, 2, 3)
@@ -241,7 +241,7 @@ def test_a_member_whose_record_names_no_files_is_not_there(tmp_path):
 def test_a_fact_that_is_no_number_is_not_known(tmp_path):
     store = make_study(tmp_path)
     place = store.directory / store.member_path("magnitude-0.9", 1, "member.json")
-    place.write_text(json.dumps(json.loads(place.read_text()) | {"sparsity": "much"}))
+    place.write_bytes(sealed_json(read_sealed_json(place.read_bytes()) | {"sparsity": "much"}))
     found = StudyData(store).means("magnitude-0.9", ["sparsity", "bytes"])
     assert found.to_list() == [pytest.approx(0.9), 5000]
 

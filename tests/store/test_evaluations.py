@@ -7,10 +7,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from tfaudit import InputError, Pruned, Study, Training, open_store
-from tfaudit.population.plan import condition_jobs, evaluated_members, missing_evaluations
+from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.population.plan import condition_jobs, missing_evaluations
 from tfaudit.stats.ranking import RankedClasses
 from tfaudit.store.parquet import prediction_bytes
-from tfaudit.store.store import Store
+from tfaudit.store.store import Missing, Store
 
 N = 40
 STUDY = Study(
@@ -157,17 +158,17 @@ def test_a_computed_corruption_has_the_test_sets_examples(store):
 
 def test_jobs_depend_on_variants_members_and_existing_evaluations(store, rng):
     assert [(job.condition, job.size) for job in condition_jobs(store)] == [(c, 6) for c in STUDY.conditions]
-    for variant, member in evaluated_members(store)[:-1]:
+    for variant, member in store.evaluated_members()[:-1]:
         evaluate(store, FOG, variant, member, rng)
     assert {job.condition: job.size for job in condition_jobs(store)}[FOG] == 1
     evaluate(store, FOG, "magnitude-0.5", 2, rng)
     assert FOG not in {job.condition for job in condition_jobs(store)}
     few = dataclasses.replace(STUDY, corrupted_members=2, corrupted_variants=())
-    assert evaluated_members(Store(store.directory, few)) == [("dense", 0), ("dense", 1)]
+    assert Store(store.directory, few).evaluated_members() == [("dense", 0), ("dense", 1)]
     one = dataclasses.replace(STUDY, corrupted_variants=("magnitude-0.5",))
-    assert len(evaluated_members(Store(store.directory, one))) == 6, "the baseline is always among them"
+    assert len(Store(store.directory, one).evaluated_members()) == 6, "the baseline is always among them"
     store.save_failure("dense", 1, "boom")
-    assert ("dense", 1) not in evaluated_members(store)
+    assert ("dense", 1) not in store.evaluated_members()
 
 
 def test_existing_members_may_get_further_conditions(store, rng):
@@ -186,3 +187,15 @@ def test_a_failure_is_recorded_until_the_condition_is_evaluated(store):
     store.evaluations.delete_failure(SET.split)
     store.evaluations.delete_failure(FOG.split)
     assert store.evaluations.failures() == {}
+
+
+def test_a_lost_evaluation_is_told(store, rng):
+    assert store.missing(FOG.split) == ()  # none has been made
+    for variant, member in store.evaluated_members():
+        evaluate(store, FOG, variant, member, rng)
+    assert store.missing(FOG.split) == ()
+    (store.directory / store.prediction_path("dense", 1, FOG.split)).unlink()
+    assert store.missing(FOG.split) == (Missing("dense", 1, FOG.split, "missing"),)
+    title = next(condition.title for condition in STUDY.conditions if condition.split == FOG.split)
+    notes = StudyAudit.read(store, permutations=0).summary.notes
+    assert f"{title}: no predictions of dense, member 1." in notes

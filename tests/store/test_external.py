@@ -11,7 +11,7 @@ from tfaudit import InputError, Predictions, Study, Training, open_store
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.store.external import import_predictions
 from tfaudit.store.files import lock
-from tfaudit.store.store import Store
+from tfaudit.store.store import Missing, Store
 from tfaudit.study.variants import ImportedPredictions
 
 HOSTILE = ["../../etc", "a/b", "ä" * 200, "dense", "<script>alert(1)</script>", "CON .", "variant=x", " "]
@@ -164,3 +164,20 @@ def test_imported_predictions_cannot_be_run(tmp_path, baseline):
             ask()
     assert Study.from_json(study.to_json()) == study
     assert dataclasses.replace(study, training=Training(epochs=1)).all_variants[0].title == "dense"
+
+
+def test_a_lost_record_of_an_imported_member_is_told(tmp_path, baseline):
+    store = import_predictions(tmp_path, baseline, {"int8": population(2, members=3)}, name="mine")
+    key = store.variants[1]
+    assert store.missing() == ()
+    record = store.directory / store.member_path(key, 1, "member.json")
+    record.write_bytes(record.read_bytes()[:40])
+    again = open_store(tmp_path)
+    assert again.missing() == (Missing(key, 1, "test", "damaged"),)
+    assert (
+        StudyAudit.read(again, permutations=0)
+        .summary.notes[0]
+        .startswith("int8: 2 of 3 members are complete; 1 damaged")
+    )
+    record.unlink()
+    assert open_store(tmp_path).missing() == (Missing(key, 1, "test", "missing"),)

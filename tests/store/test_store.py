@@ -11,8 +11,9 @@ import pytest
 from tfaudit import InputError, Pruned, Study, Training, open_store
 from tfaudit.stats.ranking import RankedClasses
 from tfaudit.store.files import lock
+from tfaudit.store.members import read_sealed_json, sealed_json
 from tfaudit.store.parquet import examples_seal, prediction_bytes
-from tfaudit.store.store import Store
+from tfaudit.store.store import Missing, Store
 
 STUDY = Study(
     name="s",
@@ -267,7 +268,7 @@ def test_a_damaged_or_foreign_record_does_not_count(store):
 @pytest.mark.parametrize("files", [None, [], "x", {"x": None}, {"x": {}, "y": 3}])
 def test_a_record_that_names_no_files_does_not_count(store, files):
     place = store.directory / store.member_path("dense", 0, "member.json")
-    place.write_text(json.dumps(json.loads(place.read_text()) | {"files": files}))
+    place.write_bytes(sealed_json(read_sealed_json(place.read_bytes()) | {"files": files}))
     assert store.members("dense") == (1, 2)
     assert store.origin("dense", 0) == {"model": None, "seed": None}
     place.write_text(json.dumps({"status": "failed"}))
@@ -311,7 +312,7 @@ def test_missing_files_are_one_line(store, tmp_path):
     with pytest.raises(InputError, match="holds no study"):
         open_store(tmp_path)
     study = store.directory / "study.json"
-    study.write_text(study.read_text().replace('"format": 1', '"format": 2'))
+    study.write_bytes(sealed_json(read_sealed_json(study.read_bytes()) | {"format": 2}))
     with pytest.raises(InputError, match="with the format 2, expected 1, which this version reads"):
         open_store(store.directory)
     study.write_text("{")
@@ -319,6 +320,31 @@ def test_missing_files_are_one_line(store, tmp_path):
         open_store(store.directory)
     with pytest.raises(InputError, match="cannot be read"):
         store.examples("train")
+
+
+def test_a_changed_digit_of_a_record_or_of_the_study_is_noticed(store):
+    record = store.directory / store.member_path("dense", 0, "member.json")
+    text = record.read_text()
+    assert store.missing() == tuple(Missing("magnitude-0.5", n, "test", "missing") for n in range(3))
+    record.write_text(text.replace('"bytes": ', '"bytes": 1', 1))
+    assert store.members("dense") == (1, 2)
+    assert store.missing()[0] == Missing("dense", 0, "test", "damaged")
+    record.unlink()
+    assert store.missing()[0] == Missing("dense", 0, "test", "missing")
+    store.save_failure("dense", 0, "Traceback")
+    assert store.missing()[0] == Missing("dense", 0, "test", "failed")
+    study = store.directory / "study.json"
+    study.write_text(study.read_text().replace('"population": 3', '"population": 2'))
+    with pytest.raises(InputError, match="got a damaged file"):
+        open_store(store.directory)
+
+
+def test_records_of_earlier_versions_have_no_checksum(store):
+    for path in store.directory.glob("**/*.json"):
+        content = json.loads(path.read_text())
+        del content["sha256"]
+        path.write_text(json.dumps(content))
+    assert open_store(store.directory).members("dense") == (0, 1, 2)
 
 
 def test_unfinished_files_of_a_killed_writer_are_removed(store):

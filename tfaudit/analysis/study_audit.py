@@ -26,7 +26,7 @@ from tfaudit.audit.prediction_counts import PredictionCounts, count_predictions
 from tfaudit.audit.summary import Summary, VariantAudit, summarise
 from tfaudit.audit.trends import Trends
 from tfaudit.errors import InputError, listed, require
-from tfaudit.store.store import Store
+from tfaudit.store.store import Missing, Store
 from tfaudit.study.conditions import Condition
 
 if TYPE_CHECKING:
@@ -34,6 +34,13 @@ if TYPE_CHECKING:
 
 FACTS = ("sparsity", "bytes", "gzipped_bytes")
 """Facts of a member's record whose means the table of the study shows."""
+
+
+_REASONS = {
+    "failed": "failed (member.json holds the traceback)",
+    "damaged": "damaged, which `tfaudit run` makes again",
+    "missing": "missing",
+}
 
 
 class StudyAudit:
@@ -100,7 +107,7 @@ class StudyAudit:
             if "summary" not in self._results:
                 audits = {key: self.variant(key) for key in self.data.titles}
                 summary = summarise(audits, self._descriptions(), alpha=self.data.alpha)
-                before = (*self._missing_members(), *self._dependent_members(summary))
+                before = (*self._missing_results(), *self._dependent_members(summary))
                 notes = (*before, *summary.notes, *_tied_votes(summary))
                 self._results["summary"] = dataclasses.replace(summary, notes=notes)
             return self._results["summary"]
@@ -250,18 +257,19 @@ class StudyAudit:
         }
         return pd.DataFrame.from_dict(rows, orient="index")
 
-    def _missing_members(self) -> list[str]:
-        study, notes = self.data.study, []
-        if study.training is None:
-            return []  # imported populations may have any size
-        for variant in study.all_variants:
-            complete = len(self.data.members.get(variant.key, ()))
-            if complete < study.population:
-                records = self.data.records[variant.key].values()
-                failed = sum(record.get("status") == "failed" for record in records)
-                cause = f"; {failed} failed (member.json holds the traceback)." if failed else "."
-                title = study.titles[variant.key]
-                notes.append(f"{title}: {complete} of {study.population} members are complete{cause}")
+    def _missing_results(self) -> list[str]:
+        """Return a sentence per variant with members, and per condition with evaluations, that should be there."""
+        data, notes = self.data, []
+        for key, gaps in _by(data.store.missing(), "variant").items():
+            complete = len(data.store.members(key))
+            parts = [f"{len(group)} {_REASONS[reason]}" for reason, group in _by(gaps, "reason").items()]
+            title, whole = data.study.titles[key], complete + len(gaps)
+            notes.append(f"{title}: {complete} of {whole} members are complete; {', '.join(parts)}.")
+        for condition in data.study.conditions:
+            for key, gaps in _by(data.store.missing(condition.split), "variant").items():
+                members = listed([str(gap.member) for gap in gaps])
+                title = data.study.titles[key]
+                notes.append(f"{condition.title}: no predictions of {title}, member{'s' * (len(gaps) > 1)} {members}.")
         return notes
 
     def _dependent_members(self, summary: Summary) -> list[str]:
@@ -271,6 +279,14 @@ class StudyAudit:
             "the two as independent, which makes it conservative; the counts expected by chance respect the pairs."
         )
         return [note] if titles else []
+
+
+def _by(gaps: Sequence[Missing], field: str) -> dict[str, list[Missing]]:
+    """Return missing results by one of their fields, in their order."""
+    groups: dict[str, list[Missing]] = {}
+    for gap in gaps:
+        groups.setdefault(getattr(gap, field), []).append(gap)
+    return groups
 
 
 def _tied_votes(summary: Summary) -> list[str]:

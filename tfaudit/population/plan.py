@@ -101,16 +101,6 @@ def missing_evaluations(store: Store, condition: Condition) -> list[tuple[str, i
     try:
         examples = len(store.examples(condition.split, images=False, groups=False))
     except InputError:  # a benchmark set's examples are missing or damaged; they are written with its evaluations
-        return evaluated_members(store)
+        return store.evaluated_members()
     is_complete = store.evaluations.is_complete
-    return [pair for pair in evaluated_members(store) if not is_complete(*pair, condition.split, examples)]
-
-
-def evaluated_members(store: Store) -> list[tuple[str, int]]:
-    """Return variants and numbers of the complete members that are to be tested under every condition."""
-    study = store.study
-    keys = [variant.key for variant in study.all_variants]
-    if study.corrupted_variants is not None:
-        keys = [key for key in keys if key in (keys[0], *study.corrupted_variants)]
-    pairs = [(key, member) for key in keys for member in store.members(key)]
-    return [(key, member) for key, member in pairs if member < (study.corrupted_members or study.population)]
+    return [pair for pair in store.evaluated_members() if not is_complete(*pair, condition.split, examples)]

@@ -12,7 +12,7 @@ from tfaudit.datasets.benchmarks import expand_wildcards
 from tfaudit.errors import InputError, require
 from tfaudit.population.condition_images import check_conditions
 from tfaudit.population.local import run_jobs
-from tfaudit.population.plan import Event, Job, condition_jobs, evaluated_members, member_jobs
+from tfaudit.population.plan import Event, Job, condition_jobs, member_jobs
 from tfaudit.population.progress import Progress
 from tfaudit.population.stored_examples import load_splits, store_examples
 from tfaudit.store.files import lock
@@ -69,7 +69,7 @@ def run(
             jobs = condition_jobs(store)
             for condition in set(study.conditions) - {job.condition for job in jobs}:
                 store.evaluations.delete_failure(condition.split)  # the members that failed are no longer tested
-            _carry_out(store, jobs, len(study.conditions) * len(evaluated_members(store)), "evaluations", start, shown)
+            _carry_out(store, jobs, len(study.conditions) * len(store.evaluated_members()), "evaluations", start, shown)
     return store
 
 

@@ -85,7 +85,12 @@ def import_predictions(
     examples = example_bytes(baseline.labels, ids, baseline.class_names, images, groups)  # before anything is written
     try:
         with lock(directory):
-            store = Store.create(directory, study, {"tfaudit": importlib.metadata.version("tfaudit")})
+            keys = [variant.key for variant in study.all_variants]
+            imported = {
+                key: tuple(numbers[member] for member in population.members)
+                for key, population in zip(keys, populations, strict=True)
+            }
+            store = Store.create(directory, study, {"tfaudit": importlib.metadata.version("tfaudit")}, imported)
             for folder in ("members", "predictions", "examples"):  # nothing of the replaced study may remain
                 shutil.rmtree(store.directory / folder, ignore_errors=True)
             store.write("examples/test.parquet", examples)

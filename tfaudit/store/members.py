@@ -1,4 +1,4 @@
-"""The record of a member, `member.json`: its status, its facts, and the checksums of its files."""
+"""The record of a member, `member.json`: its status, its facts, and the checksums of its files and of itself."""
 
 import hashlib
 import json
@@ -6,25 +6,26 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+_SEAL = "sha256"
+"""Key of a file's checksum of its own."""
+
 
 def complete_record(variant: str, member: int, files: Mapping[str, bytes], facts: Mapping[str, Any]) -> bytes:
     """Return the record of a complete member, with the size and the SHA-256 of each of its files."""
     sums = {path: {"bytes": len(c), "sha256": hashlib.sha256(c).hexdigest()} for path, c in files.items()}
-    return _json({"status": "complete", "variant": variant, "member": member, **facts, "files": sums})
+    return sealed_json({"status": "complete", "variant": variant, "member": member, **facts, "files": sums})
 
 
 def failed_record(variant: str, member: int, traceback: str) -> bytes:
     """Return the record of a member that failed."""
-    return _json({"status": "failed", "variant": variant, "member": member, "traceback": traceback})
+    return sealed_json({"status": "failed", "variant": variant, "member": member, "traceback": traceback})
 
 
 def read_record(path: Path) -> dict[str, Any]:
     """Return a record; an empty dictionary if the file is missing or damaged."""
     try:
-        record = json.loads(path.read_text())
+        record = read_sealed_json(path.read_bytes())
     except (OSError, ValueError):
-        return {}
-    if not isinstance(record, dict):
         return {}
     if record.get("status") == "failed":
         return record if isinstance(record.get("traceback"), str) else {}
@@ -38,5 +39,32 @@ def model_origin(record: Mapping[str, Any]) -> dict[str, Any]:
     return {"model": sums.get("model.keras", sums.get("model.tflite")), "seed": record.get("seed")}
 
 
-def _json(record: Mapping[str, Any]) -> bytes:
-    return json.dumps(record, indent=2).encode()
+def sealed_json(content: Mapping[str, Any]) -> bytes:
+    """Return content as JSON that ends with a checksum of everything before it: a changed digit is noticed."""
+    return json.dumps({**content, _SEAL: _digest(content)}, indent=2).encode()
+
+
+def read_sealed_json(text: bytes) -> dict[str, Any]:
+    """Return what `sealed_json` wrote; without a checksum, as earlier versions wrote it, the content as it is.
+
+    Raises:
+        ValueError: the text is no JSON object, or does not match its checksum.
+
+    Example:
+        >>> read_sealed_json(sealed_json({"population": 30}))
+        {'population': 30}
+        >>> read_sealed_json(sealed_json({"population": 30}).replace(b"30", b"20"))
+        Traceback (most recent call last):
+        ValueError: the content does not match its checksum
+    """
+    content = json.loads(text)
+    if not isinstance(content, dict):
+        raise ValueError(f"{type(content).__name__} instead of an object")
+    seal = content.pop(_SEAL, None)
+    if seal is not None and seal != _digest(content):
+        raise ValueError("the content does not match its checksum")
+    return content
+
+
+def _digest(content: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()

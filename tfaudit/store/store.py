@@ -12,8 +12,9 @@ DIR/audit/SPLIT.NAME.FINGERPRINT.zip                          cached results of 
 DIR/answers.sqlite                                            answers of human raters: `tfaudit.ratings.answers`
 ```
 `member.json` is written last and holds the SHA-256 of every other file of the member. Without it, or if a checksum does
-not match, the member does not count and is trained again. Predictions under a condition, with a split such as `fog-3`,
-follow later and hold their own checksum: `tfaudit.store.evaluations`.
+not match, the member does not count and is trained again. `member.json` and `study.json` end with a checksum of their
+own. Predictions under a condition, with a split such as `fog-3`, follow later and hold their own checksum:
+`tfaudit.store.evaluations`. `Store.missing` lists what a study should hold and does not.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -33,7 +34,14 @@ from tfaudit.predictions import Predictions
 from tfaudit.store import parquet
 from tfaudit.store.evaluations import Evaluations, prediction_path
 from tfaudit.store.files import file_error, remove_unfinished, write_whole
-from tfaudit.store.members import complete_record, failed_record, model_origin, read_record
+from tfaudit.store.members import (
+    complete_record,
+    failed_record,
+    model_origin,
+    read_record,
+    read_sealed_json,
+    sealed_json,
+)
 from tfaudit.study.conditions import Condition
 from tfaudit.study.study import Study
 
@@ -52,14 +60,15 @@ def open_store(directory: str | Path) -> Store:
     if not path.is_file():
         raise _no_study(f"{directory}, which holds no study (no study.json)")
     try:
-        content = json.loads(path.read_text())
+        content = read_sealed_json(path.read_bytes())
         fields, form = content["study"], content["format"]
-    except (OSError, KeyError, TypeError, ValueError):
+        members = {str(key): tuple(map(int, numbers)) for key, numbers in content.get("members", {}).items()}
+    except (OSError, KeyError, TypeError, ValueError, AttributeError):
         expected = "a file that tfaudit wrote; the same `tfaudit run` with another --out starts from scratch"
         raise InputError("directory", f"a damaged file, {path}", expected) from None
     if form != FORMAT:
         raise InputError("directory", f"{directory} with the format {form!r}", f"{FORMAT}, which this version reads")
-    return Store(Path(directory), Study.from_json(fields))
+    return Store(Path(directory), Study.from_json(fields), members or None)
 
 
 def find_studies(directory: Path) -> dict[str, Path]:
@@ -76,21 +85,48 @@ def _no_study(got: str) -> InputError:
     return InputError("directory", got, "a study; `tfaudit run RECIPE --out DIR` makes one")
 
 
+class Missing(NamedTuple):
+    """A result that a study should hold and does not.
+
+    Attributes:
+        variant: key of the variant.
+        member: number of the member.
+        split: "test", or the split of a condition.
+        reason: "failed" (a member's record holds the traceback), "damaged" or "missing".
+    """
+
+    variant: str
+    member: int
+    split: str
+    reason: str
+
+
 class Store:
-    """The files of one study. Reading them needs no TensorFlow."""
+    """The files of one study. Reading them needs no TensorFlow.
+
+    `imported` are the numbers of the members by variant of a study of imported predictions, whose populations may
+    differ in size; None for a study that was run, and for one that an earlier version imported.
+    """
 
     prediction_path = staticmethod(prediction_path)
 
-    def __init__(self, directory: Path, study: Study) -> None:
+    def __init__(self, directory: Path, study: Study, imported: Mapping[str, tuple[int, ...]] | None = None) -> None:
         self.directory = directory
         self.study = study
+        self.imported = imported
         self.evaluations = Evaluations(directory, study, self.origin)  # predictions under the study's conditions
 
     @classmethod
-    def create(cls, directory: str | Path, study: Study, versions: Mapping[str, str]) -> Store:
+    def create(
+        cls,
+        directory: str | Path,
+        study: Study,
+        versions: Mapping[str, str],
+        imported: Mapping[str, tuple[int, ...]] | None = None,
+    ) -> Store:
         """Write a study into a directory, or continue the same study.
 
-        The population may grow; existing members stay.
+        The population may grow; existing members stay. `imported` as in the class.
 
         Raises:
             InputError: the directory holds another study, or a larger population of this one.
@@ -105,11 +141,13 @@ class Store:
             grows = study.population >= existing.study.population
             expected = f"{existing.study.population} or more, which {directory} already holds per variant"
             require(grows, "population", study.population, expected)
-        store = cls(directory, study)
+        store = cls(directory, study, imported)
         for folder in ("members", "predictions", "examples"):
             remove_unfinished(directory / folder)
         content = {"format": FORMAT, "study": study.to_json(), "versions": dict(versions)}
-        store.write("study.json", json.dumps(content, indent=2).encode())
+        if imported is not None:
+            content["members"] = imported
+        store.write("study.json", sealed_json(json.loads(json.dumps(content))))
         return store
 
     @property
@@ -176,6 +214,48 @@ class Store:
         for path, content in files.items():
             self.write(path, content)
         self.write(record_path, complete_record(variant, member, files, record))
+
+    def missing(self, split: str = "test") -> tuple[Missing, ...]:
+        """Return the results of a split that the study should hold and does not, in the order of the variants.
+
+        A study that was run should hold every member of its population, and under a condition every member that the
+        study evaluates, where any has been evaluated; a study of imported predictions those that were imported.
+        """
+        condition = next((condition for condition in self.study.conditions if condition.split == split), None)
+        if condition is not None:
+            if not any((self.directory / "predictions" / f"split={split}").glob("variant=*/*.parquet")):
+                return ()
+            pairs = self.evaluated_members()
+            gaps = [Missing(*pair, split, "missing") for pair in pairs if not self.evaluations.exists(*pair, split)]
+            return tuple(gaps)
+        gaps = []
+        for variant in self.study.all_variants:
+            complete = self.members(variant.key)
+            for member in self._expected_members(variant.key):
+                if member not in complete:
+                    record = self.directory / self.member_path(variant.key, member, "member.json")
+                    status = self.record(variant.key, member).get("status")
+                    reason = "failed" if status == "failed" else "damaged" if record.exists() else "missing"
+                    gaps.append(Missing(variant.key, member, split, reason))
+        return tuple(gaps)
+
+    def evaluated_members(self) -> list[tuple[str, int]]:
+        """Return variants and numbers of the complete members that are to be tested under every condition."""
+        keys = [variant.key for variant in self.study.all_variants]
+        if self.study.corrupted_variants is not None:
+            keys = [key for key in keys if key in (keys[0], *self.study.corrupted_variants)]
+        pairs = [(key, member) for key in keys for member in self.members(key)]
+        return [
+            (key, member) for key, member in pairs if member < (self.study.corrupted_members or self.study.population)
+        ]
+
+    def _expected_members(self, variant: str) -> Sequence[int]:
+        if self.imported is not None:
+            return self.imported.get(variant, ())
+        if self.study.training is None:  # imported by a version that did not write down which members there were
+            folders = (path.name for path in (self.directory / "members" / variant).glob("*"))
+            return sorted(int(name) for name in folders if name.isdecimal() and int(name) < self.study.population)
+        return range(self.study.population)
 
     def save_failure(self, variant: str, member: int, traceback: str) -> None:
         """Record that a member failed; a later run tries it again."""
