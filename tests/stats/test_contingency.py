@@ -9,7 +9,7 @@ from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 
 from tfaudit.errors import InputError
-from tfaudit.stats.contingency import cohen_kappa, mcnemar, paired_interval
+from tfaudit.stats.contingency import cohen_kappa, mcnemar, mcnemar_false_alarms, paired_interval
 
 counts = st.integers(0, 40)
 
@@ -32,7 +32,7 @@ def test_mcnemar_without_a_change_is_1_and_keeps_the_shape():
     [
         (3, 9, 32, 0.95, (-0.027, 0.390), 3),  # Tango 1998, cells 4, 9, 3, 16 (also tested so by R: ratesci)
         (1, 0, 44, 0.90, (-0.096, 0.037), 3),  # Tango 1998, cells 43, 0, 1, 0
-        (7, 1, 21, 0.95, (-0.517, -0.026), 3),  # Fagerland, Lydersen and Laake 2014, cells 1, 1, 7, 12
+        (7, 1, 21, 0.95, (-0.517, 0), 3),  # Fagerland, Lydersen and Laake 2014: -.026, and the exact test's p = .07
         (25, 28, 618, 0.90, (-0.0148, 0.0247), 4),  # R: PropCIs::scoreci.mp(25, 28, 618, 0.9)
     ],
 )
@@ -71,11 +71,48 @@ def test_exchanging_the_models_mirrors_it_and_it_stays_in_range_around_the_diffe
     assert -1 <= low[0] < (won - lost) / pairs < high[0] <= 1
 
 
+@pytest.mark.parametrize("others", [0, 1, 20, 1000])
+@pytest.mark.parametrize("alpha", [0.1, 0.05, 0.01])
+def test_it_excludes_0_just_where_the_exact_test_rejects(alpha, others):
+    """All tables of up to 60 losses and 60 gains; Tango's interval alone contradicts the test in about 90 of them."""
+    lost, won = np.mgrid[:61, :61].reshape(2, -1)
+    low, high = paired_interval(lost, won, np.maximum(lost + won + others, 1), confidence=1 - alpha)
+    np.testing.assert_array_equal((low > 0) | (high < 0), mcnemar(lost, won) <= alpha)
+
+
 @given(counts, counts, st.integers(1, 200))
-def test_it_excludes_0_just_where_mcnemars_asymptotic_test_rejects(lost, won, others):
+def test_it_is_never_narrower_than_where_mcnemars_asymptotic_test_rejects(lost, won, others):
     low, high = paired_interval([lost], [won], [lost + won + others])
     p = statsmodels_mcnemar([[others, lost], [won, 0]], exact=False, correction=False).pvalue if lost + won else 1.0
-    assert (low[0] > 0 or high[0] < 0) == (p < 0.05)
+    assert (low[0] <= 0 <= high[0]) or p < 0.05
+
+
+@given(counts, counts)
+def test_mid_p_counts_equally_likely_outcomes_half(lost, won):
+    """By definition, over all outcomes: those of a smaller probability, and half of those of the same."""
+    n = lost + won
+    likely = stats.binom.pmf(np.arange(n + 1), n, 0.5)
+    own = likely[lost]
+    p = likely[likely < own * (1 - 1e-9)].sum() + 0.5 * likely[np.isclose(likely, own, rtol=1e-9, atol=0)].sum()
+    assert float(mcnemar([lost], [won], mid=True)[0]) == pytest.approx(p if n else 1.0)
+
+
+def test_published_mid_p_and_exact_p():
+    """Fagerland, Lydersen and Laake 2013: 1 and 7 pairs changed; exact .0703, mid-p .0391."""
+    assert mcnemar([1], [7])[0].round(4) == 0.0703
+    assert mcnemar([1], [7], mid=True)[0].round(4) == 0.0391
+
+
+@pytest.mark.parametrize("alpha", [0.1, 0.0625, 0.05, 0.01])
+def test_false_alarms_are_counted_over_all_outcomes(alpha):
+    expected = []
+    for n in range(80):
+        lost = np.arange(n + 1)
+        rejected = mcnemar(lost, n - lost) <= alpha
+        expected.append(stats.binom.pmf(lost, n, 0.5)[rejected].sum())
+    found = mcnemar_false_alarms(np.arange(80), alpha)
+    np.testing.assert_allclose(found, expected, atol=1e-15)
+    assert found.max() <= alpha
 
 
 def test_it_covers_the_truth_as_often_as_it_says(rng):

@@ -1,7 +1,7 @@
 """Statistics: arrays in, arrays or frozen results out. No module here imports another room of tfaudit.
 
 Means         `welch`, `paired_test`, `compare_means`, `smallest_p`, `mean_interval`
-Counts        `mcnemar`, `paired_interval` and `cohen_kappa` of pairs; `compare_proportions` of independent samples
+Counts        `mcnemar`, `mcnemar_false_alarms`, `paired_interval` and `cohen_kappa` of pairs; `compare_proportions`
 Many tests    `adjust` (Holm, Benjamini-Hochberg)
 Modal labels  `modal_labels`, `count_changed_modes`
 Permutations  `assign`, `count_significant`, `permuted_welch`
@@ -14,7 +14,7 @@ Images        `tilt`, `mean_activation`, `pixel_entropy`, `class_means`, `distan
 from tfaudit.lazy_names import lazy_names
 
 _MODULES = {
-    "contingency": ("cohen_kappa", "mcnemar", "paired_interval"),
+    "contingency": ("cohen_kappa", "mcnemar", "mcnemar_false_alarms", "paired_interval"),
     "image_properties": ("class_means", "distance_to_class_mean", "mean_activation", "pixel_entropy", "tilt"),
     "intervals": ("Mark", "MeanInterval", "mark_slopes", "mean_interval"),
     "least_squares": ("Line", "line", "slope", "uncentred_r2"),

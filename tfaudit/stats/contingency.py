@@ -11,33 +11,64 @@ from tfaudit.errors import InputError, require
 from tfaudit.stats.ratios import ratio
 
 
-def mcnemar(lost: ArrayLike, won: ArrayLike) -> np.ndarray:
+def mcnemar(lost: ArrayLike, won: ArrayLike, *, mid: bool = False) -> np.ndarray:
     """Compute exact two-sided p-values of McNemar's test, float64, one per table.
 
     Only pairs that changed count: without an effect each is lost or won with probability 1/2 (McNemar 1947). Without a
-    change p = 1.
+    change p = 1. The exact test is conservative: of few pairs it rejects more rarely than its level says. The mid-p
+    value counts outcomes as likely as the observed one half, and comes close to the level (Fagerland, Lydersen and
+    Laake 2013, BMC Medical Research Methodology 13:91).
 
     Args:
         lost: integers >= 0 of any shape, pairs that were right and became wrong.
         won: the same shape, pairs that were wrong and became right.
+        mid: whether to compute the mid-p value.
 
     Example:
-        >>> mcnemar([8, 0, 5], [1, 0, 5])
-        array([0.0390625, 1.       , 1.       ])
+        >>> mcnemar([8, 0, 5], [1, 0, 5]), mcnemar([8], [1], mid=True)
+        (array([0.0390625, 1.       , 1.       ]), array([0.02148437]))
     """
     down, up = counts(lost=lost, won=won)
-    return np.minimum(1.0, 2 * stats.binom.cdf(np.minimum(down, up), down + up, 0.5))
+    fewer, changed = np.minimum(down, up), down + up
+    p = np.minimum(1.0, 2 * stats.binom.cdf(fewer, changed, 0.5))
+    if not mid:
+        return p
+    as_likely = stats.binom.pmf(fewer, changed, 0.5) * np.where(down == up, 0.5, 1.0)
+    return np.where(changed > 0, p - as_likely, 1.0)
+
+
+def mcnemar_false_alarms(changed: ArrayLike, alpha: float) -> np.ndarray:
+    """Compute the probability that McNemar's exact test rejects without an effect, float64, one per table.
+
+    At most alpha, and 0 where too few pairs changed: the number of rejections to expect is the sum over the tables, not
+    their number times alpha.
+
+    Args:
+        changed: integers >= 0 of any shape, pairs that were lost or won.
+        alpha: level of the tests, in (0, 1).
+
+    Example:
+        >>> mcnemar_false_alarms([0, 5, 6, 100], 0.05)
+        array([0.       , 0.       , 0.03125  , 0.0352002])
+    """
+    require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
+    (n,) = counts(changed=changed)
+    # The quantile is the smallest count whose tail reaches alpha / 2: those below it may, or it too where it is exact.
+    most = stats.binom.ppf(alpha / 2, n, 0.5)
+    most = np.where(2 * stats.binom.cdf(most, n, 0.5) <= alpha, most, most - 1)
+    return 2 * stats.binom.cdf(most, n, 0.5)
 
 
 def paired_interval(
     lost: ArrayLike, won: ArrayLike, pairs: ArrayLike, *, confidence: float = 0.95
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Compute the ends of Tango's score interval of a difference of paired proportions, `(won - lost) / pairs`.
+    """Compute the ends of an interval of a difference of paired proportions, `(won - lost) / pairs`.
 
-    The ends, float64 `(C,)` in [-1, 1], enclose every difference D that the score test does not reject:
+    Tango's score interval encloses every difference D that the score test does not reject:
     `|won - lost - n D| <= z sqrt(n (2 q + D (1 - D)))` with q the maximum-likelihood share of lost pairs under D (Tango
-    1998, Statistics in Medicine 17, 891-908). The interval has a width even where nothing changed, and holds 0 exactly
-    where McNemar's asymptotic test does not reject.
+    1998, Statistics in Medicine 17, 891-908). It has a width even where nothing changed. Where `mcnemar`, which is more
+    conservative, does not reject 0 at the level 1 - confidence, the interval is widened to 0: it never contradicts the
+    p-value printed beside it.
 
     Args:
         lost: `(C,)` integers >= 0, pairs that were right and became wrong.
@@ -45,10 +76,13 @@ def paired_interval(
         pairs: `(C,)` number of all pairs, n; 0 gives NaN.
         confidence: level of the interval, in (0, 1).
 
+    Returns:
+        The lower and the upper ends, float64 `(C,)` in [-1, 1].
+
     Example:
-        >>> low, high = paired_interval([3, 0], [9, 0], [32, 10])
+        >>> low, high = paired_interval([3, 0, 1], [9, 0, 7], [32, 10, 21])
         >>> low.round(3), high.round(3)
-        (array([-0.027, -0.278]), array([0.39 , 0.278]))
+        (array([-0.027, -0.278,  0.   ]), array([0.39 , 0.278, 0.517]))
     """
     require(0 < confidence < 1, "confidence", confidence, "a level in (0, 1)")
     down, up, n = counts(lost=lost, won=won, pairs=pairs)
@@ -56,7 +90,9 @@ def paired_interval(
         raise InputError("pairs", "fewer pairs than changes", "at least lost + won")
     shares = ratio(down, n), ratio(up, n)
     margin = stats.norm.ppf((1 + confidence) / 2) ** 2 / np.maximum(n, 1)
-    return _end(*shares, margin, -1.0), _end(*shares, margin, 1.0)
+    low, high = _end(*shares, margin, -1.0), _end(*shares, margin, 1.0)
+    possible = mcnemar(down, up) > 1 - confidence
+    return np.where(possible, np.minimum(low, 0.0), low), np.where(possible, np.maximum(high, 0.0), high)
 
 
 def _end(down: np.ndarray, up: np.ndarray, margin: np.ndarray, outer: float) -> np.ndarray:
