@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from tfaudit.errors import InputError, listed, require
 from tfaudit.stats.modes import TIES, modal_labels
-from tfaudit.stats.ranking import RankedClasses, rank_scores
+from tfaudit.stats.ranking import RankedClasses, rank_scores, stated_kind
 from tfaudit.stats.ratios import ratio
 
 
@@ -78,13 +78,17 @@ class Predictions:
         self._modal: dict[str, np.ndarray] = {}
 
     @classmethod
-    def from_scores(cls, labels: ArrayLike, scores: ArrayLike, *, k: int = 5, **names) -> Predictions:
+    def from_scores(
+        cls, labels: ArrayLike, scores: ArrayLike, *, k: int = 5, scores_are: str = "auto", **names
+    ) -> Predictions:
         """Rank the classes of scores: probabilities, or logits, which are put through softmax; see `rank_scores`.
 
         Args:
             labels: `(N,)` integers.
             scores: `(K, N, C)` or `(N, C)` finite floats; others raise `InputError`.
             k: number of ranks; at most C are stored.
+            scores_are: "probabilities", "logits", or "auto": probabilities where all lie in [0, 1] and rows sum to 1
+                within 0.001, logits where any lies outside [0, 1], else an `InputError` that asks.
             **names: `class_names`, `example_ids`, `members`, `parents`.
 
         Example:
@@ -95,7 +99,8 @@ class Predictions:
         scores = scores[None] if scores.ndim == 2 else scores
         if scores.ndim != 3:
             raise InputError("scores", f"shape {scores.shape}", "(members, examples, classes) or (examples, classes)")
-        ranked = rank_scores((member.astype(np.float64) for member in scores), k=k)
+        blocks = (member.astype(np.float64) for member in scores)
+        ranked = rank_scores(blocks, k=k, probabilities=stated_kind(scores_are))
         names.setdefault("class_names", tuple(map(str, range(scores.shape[2]))))
         classes, probabilities = (frozen(np.asarray(array).reshape(*scores.shape[:2], -1)) for array in ranked)
         return cls(labels, classes.astype(np.intp), probabilities, **names)

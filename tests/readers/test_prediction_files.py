@@ -90,6 +90,20 @@ def test_logits_are_put_through_softmax(write, labels, scores):
     require_same(read_predictions(truth[0], files), Predictions.from_scores(labels, scores))
 
 
+def test_the_reader_or_the_name_of_an_array_says_what_rounded_scores_are(write):
+    rounded, labels = np.array([[0.33, 0.33, 0.33], [0.0, 0.12, 0.87]]), np.array([0, 2])
+    truth, plain, named = write(y_npy=labels, p_npy=rounded, p_npz={"probabilities": rounded})
+    expected = Predictions.from_scores(labels, rounded, scores_are="probabilities")
+    require_same(read_predictions(truth, [plain], scores_are="probabilities"), expected)
+    require_same(read_predictions(truth, [named]), expected)
+    require_same(
+        read_predictions(truth, [plain], scores_are="logits"),
+        Predictions.from_scores(labels, rounded, scores_are="logits"),
+    )
+    with pytest.raises(InputError, match=r"scores: got scores in \[0, 1\] with row sums of 0.99 to 0.99"):
+        Predictions.from_scores(labels, rounded)
+
+
 def test_top1_in_every_form_is_the_same_predictions(write, labels, scores):
     top1 = scores.argmax(-1)
     expected = Predictions.from_top1(labels, top1)
@@ -204,13 +218,21 @@ YID = "id,label\na,0\nb,1\nc,0\n"
 YNAMES = "id,label\na,cat\nb,dog\nc,cat\n"
 CASES = {
     "lengths": (dict(y_npy=Y, p_npy=Y[:2]), "p.npy: got 2 examples, expected 3, as in y.npy"),
-    "lengths of scores": (dict(y_npy=Y, p_npy=np.ones((4, 2))), "p.npy: got 4 examples, expected 3, as in y.npy"),
+    "lengths of scores": (dict(y_npy=Y, p_npy=np.full((4, 2), 0.5)), "p.npy: got 4 examples, expected 3, as in y.npy"),
     "a class beyond the scores": (
         dict(y_npy=Y + 4, p_npy=np.ones((3, 2))),
         "y.npy: got class 5, expected classes 0 to 1",
     ),
     "a negative class": (dict(y_npy=Y - 1, p_npy=Y), "y.npy: got class -1, expected classes from 0"),
     "NaN": (dict(y_npy=Y, p_npy=np.full((3, 2), np.nan)), "p.npy: got nan in row 0, class 0, expected finite numbers"),
+    "rounded probabilities": (
+        dict(y_npy=Y, p_csv="0,1\n.33,.66\n1,0\n1,0"),
+        "p.csv: got scores in [0, 1] with row sums of 0.99 to 1, expected sums of 1, or scores_are (--scores-are) set",
+    ),
+    "logits that are called probabilities": (
+        dict(y_npy=Y, p_npz={"probabilities": np.full((3, 2), -2.0)}),
+        "p.npz: got -2 to -2, expected probabilities in [0, 1]",
+    ),
     "NaN of a member": (
         dict(y_npy=Y, p_npy=np.full((2, 3, 2), np.inf)),
         "p.npy, member 0: got inf in row 0, class 0, expected finite numbers",
@@ -274,7 +296,7 @@ CASES = {
         "p.npy: got columns without names, expected class names, as in y.csv",
     ),
     "columns of another count": (
-        dict(y_npy=Y, p_npy=np.ones((3, 2)), q_npy=np.ones((3, 3))),
+        dict(y_npy=Y, p_npy=np.full((3, 2), 0.5), q_npy=np.ones((3, 3))),
         "q.npy: got scores of 3 classes, expected scores of 2",
     ),
     "columns from 1": (

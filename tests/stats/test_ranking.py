@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 import scipy.special
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from tfaudit import InputError
-from tfaudit.stats.ranking import rank_scores
+from tfaudit.stats.ranking import rank_scores, stated_kind
 
 
 @given(
@@ -18,10 +18,11 @@ from tfaudit.stats.ranking import rank_scores
 )
 def test_equals_a_stable_sort_and_softmax_whatever_the_blocks(scores, k, rows):
     blocks = [scores[i : i + rows] for i in range(0, len(scores), rows)]
+    shares = scores.min() >= 0 and scores.max() <= 1
+    assume(not shares or (scores.sum(1) == 1).all())
     ranked, probabilities = rank_scores(blocks, k=k)
     expected = np.argsort(-scores, axis=1, kind="stable")[:, :k]
     np.testing.assert_array_equal(ranked, expected)
-    shares = scores.min() >= 0 and (scores.sum(1) == 1).all()
     softmax = scores if shares else scipy.special.softmax(scores.astype(float), axis=1)
     np.testing.assert_allclose(probabilities, np.take_along_axis(softmax, expected, 1), rtol=1e-5)
 
@@ -38,6 +39,39 @@ def test_one_row_that_is_no_probability_makes_all_logits():
     shares, logits = np.array([[0.2, 0.8]]), np.array([[3.0, 1.0]])
     _, probabilities = rank_scores([shares, logits], k=1)
     np.testing.assert_allclose(probabilities[0], scipy.special.softmax(shares[0]).max(), rtol=1e-6)
+
+
+ROUNDED = np.array([[0.33, 0.33, 0.33], [0.0, 1.0, 0.0]])
+
+
+@pytest.mark.parametrize("blocks", [[ROUNDED], [ROUNDED[1:], ROUNDED[:1]]])
+def test_scores_that_may_be_either_are_not_guessed(blocks):
+    """Probabilities of two digits; once they silently became logits, of about equal probabilities."""
+    message = r"scores: got scores in \[0, 1\] with row sums of 0.99 to 1, expected sums of 1, or scores_are .* set to"
+    with pytest.raises(InputError, match=message):
+        rank_scores(blocks)
+    _, probabilities = rank_scores(blocks, k=1, probabilities=True)
+    np.testing.assert_allclose(np.sort(probabilities[:, 0]), [0.33, 1])
+    _, probabilities = rank_scores(blocks, k=1, probabilities=False)
+    np.testing.assert_allclose(np.sort(probabilities[:, 0]), [1 / 3, np.e / (2 + np.e)])
+
+
+def test_logits_are_no_probabilities():
+    with pytest.raises(InputError, match=r"scores: got -2 to 3, expected probabilities in \[0, 1\]"):
+        rank_scores([np.array([[-2.0, 3.0]])], probabilities=True)
+
+
+@pytest.mark.parametrize(("kind", "classes"), [(np.float16, 1000), (np.float32, 20_000)])
+def test_softmax_in_low_precision_sums_to_1(rng, kind, classes):
+    shares = scipy.special.softmax(rng.normal(0, 4, (200, classes)), axis=1).astype(kind)
+    _, probabilities = rank_scores([shares], k=1)
+    np.testing.assert_array_equal(probabilities[:, 0], shares.max(1).astype(np.float32))
+
+
+def test_what_scores_are_is_one_of_three_words():
+    assert [stated_kind(word) for word in ("auto", "probabilities", "logits")] == [None, True, False]
+    with pytest.raises(InputError, match="scores_are: got 'softmax', expected auto, probabilities, logits"):
+        stated_kind("softmax")
 
 
 def test_logits_as_large_as_floats_get():

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from typer.core import TyperCommand
 
-from tfaudit.cli.console import Alpha, IdColumn, Permutations, StudyOut, app, option, out
+from tfaudit.cli.console import Alpha, IdColumn, Permutations, ScoresAre, StudyOut, app, option, out
 from tfaudit.errors import InputError, require
 
 MULTIWORD_OPTIONS = ("--baseline", "--compressed")  # options that take all words up to the next option
@@ -69,6 +69,7 @@ def audit(
     ],
     classes: Annotated[Path | None, option("Class names in order: one per line, or a JSON list.")] = None,
     id_column: IdColumn = None,
+    scores_are: ScoresAre = "auto",
     groups: Annotated[
         Path | None, option("Table of the groups of the examples, such as their writers; needs --out.")
     ] = None,
@@ -95,7 +96,7 @@ def audit(
         raise InputError("groups", str(groups), "--out DIR as well: groups are stored in a study")
     variants = variants_of(compressed)
     files = {"": files_of(baseline, "baseline"), **variants}
-    populations = read_populations(labels, files, classes=classes, id_name=id_column)
+    populations = read_populations(labels, files, classes=classes, id_name=id_column, scores_are=scores_are)
     columns = read_groups(groups, labels, id_name=id_column) if groups else None
     reference = populations.pop("")
     derived = [*populations] if paired else []

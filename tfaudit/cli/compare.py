@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tfaudit.cli.console import Alpha, StudyOut, app, err, option, out
+from tfaudit.cli.console import Alpha, ScoresAre, StudyOut, app, err, option, out
 from tfaudit.errors import InputError, require
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ def compare(
         Path | None, option("Class names in the order of the outputs: one per line, or a JSON list.")
     ] = None,
     batch_size: Annotated[int, option("Images per batch.")] = 32,
+    scores_are: ScoresAre = "auto",
     alpha: Alpha = 0.05,
     limit: Annotated[int | None, option("At most this many images.")] = None,
     directory: StudyOut = None,
@@ -45,7 +46,8 @@ def compare(
     require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
     try:
         images: Any = {"split": split, "image_size": image_size, "crop": crop, "preprocess": preprocess, "limit": limit}
-        images |= {"classes": classes, "batch_size": batch_size, "thumbnails": directory is not None}
+        images |= {"classes": classes, "batch_size": batch_size, "scores_are": scores_are}
+        images["thumbnails"] = directory is not None
         models = predict_models(baseline, compressed, data, console=out, **images)
     except KeyboardInterrupt:
         err.print("tfaudit: interrupted")

@@ -27,4 +27,7 @@ IdColumn = Annotated[
     str | None, option("Column of the example ids; by default `example`, `example_id` or `id`.", "--id")
 ]
 Permutations = Annotated[int, option("Random reassignments of members in permutation tests; 0 for no such tests.")]
+ScoresAre = Annotated[
+    str, option("What scores are, where they do not show it: probabilities or logits; by default auto.", "--scores-are")
+]
 StudyOut = Annotated[Path | None, option("Write a study with its report.html here.", "--out")]

@@ -35,6 +35,7 @@ def gate(
     ] = None,
     split: Annotated[str, _option(SOURCE, "Split of a study or data set.")] = "test",
     classes: Annotated[Path | None, _option(SOURCE, "Class names in order: one a line, or a JSON list.")] = None,
+    scores_are: Annotated[str, _option(SOURCE, "auto, probabilities or logits.", "--scores-are")] = "auto",
     data: Annotated[str | None, _option(MODELS, "Data set, folder of images per class, or .npz.")] = None,
     image_size: Annotated[
         int | None, _option(MODELS, "Scale the shorter side to this number of pixels, crop to the centre.")
@@ -75,10 +76,12 @@ def gate(
     elif not baseline or not compressed:
         raise InputError("baseline, compressed", "no files", "both options where there is no study")
     elif labels is not None:
-        candidates = from_files(labels, baseline, compressed, classes=classes, id_name=id_column, paired=paired)
+        files: dict[str, Any] = {"classes": classes, "id_name": id_column, "scores_are": scores_are}
+        candidates = from_files(labels, baseline, compressed, paired=paired, **files)
     else:
-        images = {"split": split, "image_size": image_size, "crop": crop, "preprocess": preprocess, "limit": limit}
-        candidates = from_models(baseline, compressed, str(data), classes=classes, batch_size=batch_size, **images)
+        images: dict[str, Any] = {"split": split, "image_size": image_size, "crop": crop, "preprocess": preprocess}
+        images |= {"limit": limit, "classes": classes, "batch_size": batch_size, "scores_are": scores_are}
+        candidates = from_models(baseline, compressed, str(data), **images)
     verdicts = {
         name: judge(pair.baseline, pair.compressed, limits, alpha=alpha, sizes=pair.sizes, paired=pair.paired)
         for name, pair in candidates.items()

@@ -58,16 +58,18 @@ def from_files(
     baseline: Sequence[str],
     compressed: Sequence[str],
     *,
-    classes: Path | None,
-    id_name: str | None,
     paired: bool,
+    **options: Any,
 ) -> dict[str, Candidate]:
-    """Return populations from files, as `tfaudit audit` reads them, paired in their order; may raise `InputError`."""
+    """Return populations from files, as `tfaudit audit` reads them, paired in their order.
+
+    `options` and errors are those of `read_populations`.
+    """
     from tfaudit.cli.audit import files_of, variants_of
     from tfaudit.readers.prediction_files import read_populations
 
     files = {"": files_of(baseline, "baseline"), **variants_of(compressed)}
-    populations = read_populations(labels, files, classes=classes, id_name=id_name)
+    populations = read_populations(labels, files, **options)
     reference = populations.pop("")
     return {name: Candidate(reference, population, None, paired) for name, population in populations.items()}
 

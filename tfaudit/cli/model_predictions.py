@@ -54,6 +54,7 @@ def predict_models(
     classes: Path | None = None,
     batch_size: int = 32,
     limit: int | None = None,
+    scores_are: str = "auto",
     console: Console,
     thumbnails: bool = False,
 ) -> ModelPredictions:
@@ -72,6 +73,7 @@ def predict_models(
             hold only some of the classes or sort them differently.
         batch_size: images per batch.
         limit: at most this many images.
+        scores_are: what the models' outputs are where neither they nor the models show it, as in `predict`.
         console: where progress is shown if it is a terminal.
         thumbnails: whether to make thumbnails.
 
@@ -84,7 +86,7 @@ def predict_models(
     require(preprocess in PREPROCESSING, "preprocess", preprocess, f"one of {', '.join(PREPROCESSING)}")
     require(batch_size >= 1, "batch_size", batch_size, "1 or more")
     require(len(compressed) > 0, "compressed", list(compressed), "one model or more")
-    models = [_ModelFile.read(path) for path in (baseline, *compressed)]
+    models = [_ModelFile.read(path, scores_are) for path in (baseline, *compressed)]
     notes = []
     if Path(data).expanduser().is_dir() and image_size is None and crop is None:
         squares = [model.image_shape[0] for model in models if model.is_square]
@@ -117,13 +119,14 @@ class _ModelFile:
     path: Path  # its `.keras` or `.tflite` file
     model: Any  # the Keras model, or the bytes of the flatbuffer
     image_shape: tuple[int | None, ...]  # `(H, W, channels)` that the model takes; None for an open side
+    scores_are: str  # as in `predict`
 
     @classmethod
-    def read(cls, path: Path) -> _ModelFile:
+    def read(cls, path: Path, scores_are: str) -> _ModelFile:
         """Read the file; a flatbuffer needs no TensorFlow."""
         with _naming(path):
             model = read_model(path)
-            return cls(path, model, image_shape(model))
+            return cls(path, model, image_shape(model), scores_are)
 
     @property
     def is_square(self) -> bool:
@@ -145,7 +148,7 @@ class _ModelFile:
         from tfaudit.compress.litert.inference import predict
 
         with _naming(self.path):
-            return predict(self.model, batches, k=k, threads=os.cpu_count() or 1)
+            return predict(self.model, batches, k=k, threads=os.cpu_count() or 1, scores_are=self.scores_are)
 
 
 @contextlib.contextmanager
@@ -154,7 +157,7 @@ def _naming(path: Path) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        if error.argument in ("model", "images") and str(path) not in str(error):
+        if error.argument in ("model", "images", "scores") and str(path) not in str(error):
             raise InputError(f"{path}: {error.argument}", error.got, error.expected) from None
         raise
 

@@ -22,11 +22,17 @@ from tfaudit.errors import InputError, listed
 from tfaudit.predictions import Predictions
 from tfaudit.readers.classes import class_indices, class_names, column_order
 from tfaudit.readers.sources import Labels, PredictionSource, id_column, open_table, read_labels, read_sources
-from tfaudit.stats.ranking import RankedClasses, rank_scores
+from tfaudit.stats.ranking import RankedClasses, rank_scores, stated_kind
 
 
 def read_predictions(
-    labels: Path, files: Sequence[Path], *, classes: Path | None = None, id_name: str | None = None, k: int = 5
+    labels: Path,
+    files: Sequence[Path],
+    *,
+    classes: Path | None = None,
+    id_name: str | None = None,
+    k: int = 5,
+    scores_are: str = "auto",
 ) -> Predictions:
     r"""Read the predictions of one population.
 
@@ -36,6 +42,8 @@ def read_predictions(
         classes: file of the class names, one per line or a JSON list, in the order of the class numbers.
         id_name: column of example ids in tables; `example`, `example_id` or `id` by default.
         k: number of ranks to read of scores.
+        scores_are: "probabilities", "logits", or "auto", as in `Predictions.from_scores`. An array of an NPZ file that
+            is named probabilities, probs or softmax needs no other word.
 
     Raises:
         InputError: files that cannot be read or do not fit each other; the error names the file.
@@ -50,7 +58,7 @@ def read_predictions(
         >>> predictions.class_names, predictions.top1
         (('cat', 'dog'), array([[0, 0, 1]]))
     """
-    return read_populations(labels, {"": files}, classes=classes, id_name=id_name, k=k)[""]
+    return read_populations(labels, {"": files}, classes=classes, id_name=id_name, k=k, scores_are=scores_are)[""]
 
 
 def read_populations(
@@ -60,11 +68,13 @@ def read_populations(
     classes: Path | None = None,
     id_name: str | None = None,
     k: int = 5,
+    scores_are: str = "auto",
 ) -> dict[str, Predictions]:
     """Read the predictions of several populations on the same examples.
 
     Arguments and errors are those of `read_predictions`, but `populations` holds the files by the population's name.
     """
+    probabilities = stated_kind(scores_are)
     truth = read_labels(labels, id_name)
     if not len(truth.values):
         raise InputError(str(labels), "no labels", "at least one")
@@ -84,7 +94,10 @@ def read_populations(
         names = tuple(map(str, range(num_classes)))
         for where, numbers in {str(labels): true, **top1}.items():
             class_indices(numbers, names, where)  # refuses classes beyond the scores
-    return {name: _population(truth, true, members, top1, names, k) for name, members in by_population.items()}
+    return {
+        name: _population(truth, true, members, top1, names, k, probabilities)
+        for name, members in by_population.items()
+    }
 
 
 def read_groups(path: Path, labels: Path, *, id_name: str | None = None) -> pd.DataFrame:
@@ -124,6 +137,7 @@ def _population(
     top1: Mapping[str, np.ndarray],
     names: tuple[str, ...],
     k: int,
+    probabilities: bool | None,
 ) -> Predictions:
     if not sources:
         raise InputError("files", "none", "at least one file of predictions")
@@ -133,7 +147,10 @@ def _population(
         if (source.top1 is None) != (sources[0].top1 is None):
             kinds = ("scores", "top-1 classes")[:: 1 if source.top1 is None else -1]
             raise InputError(source.where, kinds[0], f"{kinds[1]}, as in {sources[0].where}")
-        classes = _ranked(source, names, k) if source.top1 is None else RankedClasses(top1[source.where][:, None])
+        if source.top1 is None:
+            classes = _ranked(source, names, k, source.probabilities if probabilities is None else probabilities)
+        else:
+            classes = RankedClasses(top1[source.where][:, None])
         for member, rows in _members(source):
             if member is not None and member in members:
                 raise InputError(source.where, f"member {member!r}, as in another file", "each member in one file")
@@ -144,9 +161,9 @@ def _population(
     )
 
 
-def _ranked(source: PredictionSource, names: tuple[str, ...], k: int) -> RankedClasses:
+def _ranked(source: PredictionSource, names: tuple[str, ...], k: int, probabilities: bool | None) -> RankedClasses:
     try:
-        ranked = rank_scores(source.scores(column_order(source, names)), k=k)
+        ranked = rank_scores(source.scores(column_order(source, names)), k=k, probabilities=probabilities)
     except InputError as problem:
         if problem.argument != "scores":  # the error names the file already
             raise

@@ -14,7 +14,8 @@ from tfaudit.readers.tables import TableFile
 _IDS = ("example", "example_id", "id", "ids", "example_ids")
 _LABELS = ("label", "labels", "target", "targets")
 _TOP1 = ("class", "classes", "prediction", "predictions", "predicted", "top1", "answer", "answers")
-_SCORES = ("scores", "logits", "probabilities", "probs", "softmax")
+_PROBABILITIES = ("probabilities", "probs", "softmax")
+_SCORES = ("scores", "logits", *_PROBABILITIES)
 _MEMBERS = ("member", "members")
 _BLOCK_VALUES = 2**22
 
@@ -41,6 +42,7 @@ class PredictionSource:
     top1: np.ndarray | None = None  # (rows,) integers, or text as the file has it
     columns: tuple[str, ...] | None = None  # class names of the scores' columns; None where the file has none
     width: int | None = None  # number of classes of the scores; None for top-1 classes
+    probabilities: bool | None = None  # whether the file calls its scores so; None where it does not say
     # takes the order of the columns, and yields the scores in blocks (n, width)
     scores: Callable[[Columns], Iterable[np.ndarray]] = lambda order: ()
 
@@ -152,16 +154,17 @@ def _array_sources(arrays: ArrayFile) -> list[PredictionSource]:
     # Each pass reads the array again: the arrays of many files are never in memory together.
     read: Callable[[], np.ndarray] = functools.partial(arrays.read, name)
     if len(shape) == (1 if top1 else 2):
-        return [_array_source(path, read, shape, dtype, ids, top1)]
+        return [_array_source(path, name, read, shape, dtype, ids, top1)]
     cached = functools.cache(read)
     return [
-        _array_source(f"{path}, member {k}", lambda k=k: cached()[k], shape, dtype, ids, top1)  # type: ignore[misc]
+        _array_source(f"{path}, member {k}", name, lambda k=k: cached()[k], shape, dtype, ids, top1)  # type: ignore[misc]
         for k in range(shape[0])
     ]
 
 
 def _array_source(
     where: str,
+    name: str,
     read: Callable[[], np.ndarray],
     shape: tuple[int, ...],
     dtype: np.dtype,
@@ -180,7 +183,8 @@ def _array_source(
         return PredictionSource(where, len(classes), ids, top1=classes)
     if dtype.kind != "f":
         raise InputError(where, f"scores of dtype {dtype}", "floats")
-    return PredictionSource(where, shape[-2], ids, width=shape[-1], scores=scores)
+    probabilities = True if name.lower() in _PROBABILITIES else None
+    return PredictionSource(where, shape[-2], ids, width=shape[-1], probabilities=probabilities, scores=scores)
 
 
 def _classes(values: np.ndarray, where: str) -> np.ndarray:

@@ -7,7 +7,7 @@ Modal labels  `modal_labels`, `count_changed_modes`
 Permutations  `assign`, `count_significant`, `permuted_welch`
 Power         `mcnemar_power`, `detectable_drop`, `detectable_shift`, `examples_needed`
 Lines         `line`, `slope` and `uncentred_r2` (through the origin), `mark_slopes`
-Scores        `rank_scores`, `are_probabilities`, `ratio`, `relative_change`, `normalised_balance`, `pareto_set`
+Scores        `rank_scores`, `ratio`, `relative_change`, `normalised_balance`, `pareto_set`
 Images        `tilt`, `mean_activation`, `pixel_entropy`, `class_means`, `distance_to_class_mean`
 """
 
@@ -24,7 +24,7 @@ _MODULES = {
     "permutation": ("Assignments", "CountNull", "assign", "count_significant", "permuted_welch"),
     "power": ("detectable_drop", "detectable_shift", "examples_needed", "mcnemar_power"),
     "proportions": ("Proportions", "compare_proportions"),
-    "ranking": ("RankedClasses", "are_probabilities", "rank_scores"),
+    "ranking": ("RankedClasses", "rank_scores"),
     "ratios": ("normalised_balance", "ratio", "relative_change"),
     "t_tests": ("MeanTest", "TTests", "compare_means", "paired_test", "smallest_p", "welch", "welch_from_moments"),
 }

@@ -7,10 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tfaudit.errors import InputError
+from tfaudit.errors import InputError, require
 
-TOLERANCE = 0.01
-"""How far probabilities may sum to more or less than 1: rounded and quantized ones do."""
+TOLERANCE = 0.001
+"""How far the probabilities of an example may sum to more or less than 1, in float16 too."""
+
+SCORE_KINDS = {"auto": None, "probabilities": True, "logits": False}
+"""What scores may be said to be, and whether they are probabilities: None is decided by their values."""
 
 
 class RankedClasses(NamedTuple):
@@ -24,15 +27,15 @@ class RankedClasses(NamedTuple):
         return RankedClasses(self.classes[rows], None if self.probabilities is None else self.probabilities[rows])
 
 
-def are_probabilities(scores: np.ndarray) -> bool:
-    """Return whether all rows lie in [0, 1] and sum to 1 within 0.01.
+def stated_kind(scores_are: str) -> bool | None:
+    """Return whether scores are probabilities, of `SCORE_KINDS`; other words raise `InputError`.
 
     Example:
-        >>> are_probabilities(np.array([[0.2, 0.8]])), are_probabilities(np.array([[0.2, 0.9]]))
-        (True, False)
+        >>> stated_kind("logits")
+        False
     """
-    within = scores.min() >= 0 and scores.max() <= 1 + TOLERANCE
-    return bool(within and np.abs(scores.sum(axis=1) - 1).max() < TOLERANCE)
+    require(scores_are in SCORE_KINDS, "scores_are", scores_are, ", ".join(SCORE_KINDS))
+    return SCORE_KINDS[scores_are]
 
 
 def rank_scores(
@@ -43,7 +46,8 @@ def rank_scores(
     Args:
         blocks: `(rows, C)` numbers, one block of examples after the other; only one is in memory.
         k: number of ranks; at most C are returned.
-        probabilities: whether scores are probabilities, not logits; by default, if `are_probabilities` of all blocks.
+        probabilities: whether scores are probabilities, not logits. By default they are if all lie in [0, 1] and all
+            rows sum to 1 within 0.001, and logits if any lies outside [0, 1].
         classes: the only classes to rank, in rising order; their probabilities are renormalized to sum to 1, and are
             equal where all of them are 0. All classes by default.
 
@@ -51,7 +55,8 @@ def rank_scores(
         Classes in the smallest integer type, and probabilities in the type of the scores, float32 or wider.
 
     Raises:
-        InputError: no examples, a score that is not finite, or an unknown class.
+        InputError: no examples, a score that is not finite, an unknown class, probabilities outside [0, 1], or scores
+            that may be either: all in [0, 1], but rows do not sum to 1.
 
     Example:
         >>> ranked = rank_scores([np.array([[0.25, 0.5, 0.25]]), np.array([[0.0, 0.0, 1.0]])], k=2)
@@ -59,7 +64,7 @@ def rank_scores(
         ([[1, 0], [2, 0]], [[0.5, 0.25], [1.0, 0.0]])
     """
     ranked, best, exponentials, sums = [], [], [], []
-    rows, within = 0, True
+    rows, in_range, least, most = 0, True, np.inf, -np.inf
     for block in blocks:
         scores = np.array(block, np.result_type(block, np.float32))
         if not scores.size:
@@ -68,7 +73,12 @@ def rank_scores(
             place = f"row {rows + row}, class {column}"
             raise InputError("scores", f"{scores[row, column]} in {place}", "finite numbers")
         rows += len(scores)
-        within = within and probabilities is None and are_probabilities(scores)
+        in_range = in_range and scores.min() >= 0 and scores.max() <= 1 + TOLERANCE
+        if probabilities and not in_range:
+            raise InputError("scores", f"{scores.min():.4g} to {scores.max():.4g}", "probabilities in [0, 1]")
+        if probabilities is None and in_range:
+            totals = scores.sum(1)
+            least, most = min(least, float(totals.min())), max(most, float(totals.max()))
         if classes is not None:
             if classes[-1] >= scores.shape[1]:
                 raise InputError("classes", str(classes[-1]), f"classes from 0 to {scores.shape[1] - 1}")
@@ -82,8 +92,11 @@ def rank_scores(
         best.append(values)
     if not rows:
         raise InputError("scores", "no examples", "at least one")
+    if probabilities is None and in_range and max(1 - least, most - 1) > TOLERANCE:
+        got = f"scores in [0, 1] with row sums of {least:.4g} to {most:.4g}"
+        raise InputError("scores", got, "sums of 1, or scores_are (--scores-are) set to probabilities or logits")
     top = np.concatenate(best)
-    if not (within if probabilities is None else probabilities):
+    if not (in_range if probabilities is None else probabilities):
         with np.errstate(over="ignore", under="ignore"):
             top = np.exp(top - top[:, :1]) / np.concatenate(exponentials)
     elif classes is None:

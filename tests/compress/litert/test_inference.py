@@ -95,6 +95,17 @@ def test_logits_that_look_like_probabilities_get_their_softmax():
 
 
 @pytest.mark.slow
+def test_scores_of_which_neither_model_nor_values_show_what_they_are():
+    """Halves of a softmax: in [0, 1], and no row sums to 1. They were once put through a second softmax."""
+    inputs = keras.Input((6,))
+    model = keras.Model(inputs, 0.5 * keras.ops.softmax(inputs))
+    images = np.eye(6)
+    with pytest.raises(InputError, match=r"scores in \[0, 1\] with row sums of 0.5 to 0.5"):
+        predict(model, images)
+    _, probabilities = predict(model, images, k=1, scores_are="probabilities")
+    np.testing.assert_allclose(probabilities[:, 0], 0.5 * softmax(images, axis=1).max(1), rtol=1e-6)
+
+
 def test_int8_softmax_over_many_classes_keeps_its_probabilities():
     # 300 classes: nearly all of them round to 0 in int8, and the rows do not sum to 1.
     model = net(layers.Softmax(), classes=300)
@@ -199,7 +210,7 @@ def test_a_changed_architecture_is_seen():
     predict(model, IMAGES)
     model.pop()
     model.layers[-1].activation = keras.activations.relu
-    classes, _ = predict(model, IMAGES)
+    classes, _ = predict(model, IMAGES, scores_are="logits")
     np.testing.assert_array_equal(classes, np.argsort(-model(IMAGES).numpy(), axis=1, kind="stable")[:, :5])
 
 

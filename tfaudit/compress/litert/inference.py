@@ -12,7 +12,7 @@ import numpy as np
 from tfaudit.compress.input_images import image_batches
 from tfaudit.compress.model_files import open_model
 from tfaudit.errors import InputError, require
-from tfaudit.stats.ranking import RankedClasses, are_probabilities, rank_scores
+from tfaudit.stats.ranking import RankedClasses, rank_scores, stated_kind
 
 if TYPE_CHECKING:
     import keras
@@ -35,12 +35,13 @@ def predict(
     k: int = 5,
     threads: int = 1,
     classes: Sequence[int] | np.ndarray | None = None,
+    scores_are: str = "auto",
 ) -> RankedClasses:
     """Predict the k best classes of every image, best first, and their probabilities.
 
     Equal scores rank the lower class first. Logits are converted by softmax; the outputs of softmax or sigmoid are
-    probabilities already. If the last operation of the model does not show which, its scores are probabilities if those
-    of the first batch lie in [0, 1] and each row sums to 1 within 0.01. A single output unit is a two-class model: its
+    probabilities already; they need not sum to 1, as quantized ones do not. If the last operation of the model does not
+    show which, the scores decide, as in `tfaudit.stats.rank_scores`. A single output unit is a two-class model: its
     sigmoid is the probability of class 1. On one machine the same call gives the same bits. A flatbuffer runs in LiteRT
     and imports no TensorFlow. A Keras model runs in inference mode, traced once.
 
@@ -53,6 +54,7 @@ def predict(
         threads: number of threads of LiteRT. Keras uses TensorFlow's settings.
         classes: the only classes to choose from, for images of a subset of the model's classes, such as the 200 of
             ImageNet-A; probabilities are normalised over them. All classes by default.
+        scores_are: "probabilities" or "logits" where neither the model nor its scores show it.
 
     Returns:
         The pair (classes, probabilities): int32 and float32 `(N, min(k, C))`, where C is the number of classes.
@@ -72,9 +74,11 @@ def predict(
     first = next(blocks, None)
     if first is None:
         raise InputError("images", "no images", "one image or more")
-    probabilities = forward.gives_probabilities
+    probabilities = stated_kind(scores_are)
     if probabilities is None:
-        probabilities = bool(first.min() >= 0 and first.max() <= 1) if first.shape[1] == 1 else are_probabilities(first)
+        probabilities = forward.gives_probabilities
+    if probabilities is None and first.shape[1] == 1:
+        probabilities = bool(first.min() >= 0 and first.max() <= 1)
     blocks = (_two_classes(scores, probabilities) for scores in itertools.chain([first], blocks))
     ranked = rank_scores(blocks, k=k, probabilities=probabilities, classes=allowed)
     return RankedClasses(ranked.classes.astype(np.int32), ranked.probabilities)
@@ -93,7 +97,7 @@ def _scores(forward: _Forward, images: Any, batch_size: int) -> Iterator[np.ndar
         yield scores
 
 
-def _two_classes(scores: np.ndarray, probabilities: bool) -> np.ndarray:
+def _two_classes(scores: np.ndarray, probabilities: bool | None) -> np.ndarray:
     """Return the scores of two classes for a model of one unit, whose sigmoid is the softmax of (0, logit)."""
     if scores.shape[1] > 1:
         return scores
