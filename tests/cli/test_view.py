@@ -4,6 +4,7 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,10 @@ def test_only_this_machine_is_served_unless_told_otherwise(monkeypatch, commands
         "--server.address=localhost",
         "--server.address=0.0.0.0",
     ]
+    hosts = [[word.split("=")[1] for word in command if "allowedHosts" in word] for command in commands]
+    assert hosts[0] == ["localhost", "127.0.0.1", "::1"]
+    assert socket.gethostname() in hosts[1]
+    assert "*" not in hosts[1]
     assert all(Path(command[5]).name == "viewer.py" for command in commands)
 
 
@@ -96,3 +101,43 @@ def test_an_address_that_is_not_ours_is_one_line(tmp_path, address):
     assert done.returncode == 2
     assert done.stderr.startswith(f"tfaudit: address: got {address!r}, expected localhost, 0.0.0.0 or")
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+def answer(port, path, headers):
+    """The first line that the server answers to a request."""
+    lines = [f"GET {path} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items()), "", ""]
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+        connection.sendall("\r\n".join(lines).encode())
+        return connection.recv(4096).decode().splitlines()[0]
+
+
+@pytest.mark.slow
+def test_a_foreign_page_gets_nothing_whatever_the_working_directory_says(tmp_path):
+    """DNS rebinding: a foreign name points at this machine, so that Host and Origin agree and are both foreign."""
+    make_study(tmp_path / "study")
+    (tmp_path / ".streamlit").mkdir()
+    (tmp_path / ".streamlit/config.toml").write_text(
+        '[server]\nenableCORS = false\nenableXsrfProtection = false\nallowedHosts = ["*"]\n'
+        'enableAgentApi = true\ncorsAllowedOrigins = ["http://evil.example"]\n'
+    )
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "tfaudit.cli", "view", "study", "--port", str(port)]
+    upgrade = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13"}
+    upgrade |= {"Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==", "Sec-WebSocket-Protocol": "streamlit"}
+    server = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        for _ in range(200):
+            try:
+                if "200" in answer(port, "/_stcore/health", {"Host": f"localhost:{port}", "Connection": "close"}):
+                    break
+            except OSError:
+                time.sleep(0.2)
+        own, foreign = f"localhost:{port}", f"evil.example:{port}"
+        for host, origin, allowed in ((own, own, True), (foreign, foreign, False), (own, foreign, False)):
+            line = answer(port, "/_stcore/stream", upgrade | {"Host": host, "Origin": f"http://{origin}"})
+            assert ("101" in line) == allowed, (host, origin, line)
+    finally:
+        server.terminate()
+        server.wait(20)
