@@ -19,5 +19,5 @@ def main() -> None:
     try:
         app()
     except InputError as error:
-        err.print(f"tfaudit: {error}", markup=False, soft_wrap=True)
+        err.print(f"tfaudit: {error}", soft_wrap=True)
         sys.exit(2)

@@ -1,10 +1,34 @@
 """The Typer application, its two output streams, and the arguments that several subcommands share."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+
+
+class PlainConsole(Console):
+    """A console that prints names and paths as they are: no markup, and no character that would control a terminal.
+
+    Example:
+        >>> PlainConsole(width=60).print("study [/x]" + chr(27) + "[31m")
+        study [/x]?[31m
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(markup=False, highlight=False, emoji=False, **options)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        """Yield the segments of what is printed, with "?" for characters that are not printable."""
+        for segment in super().render(renderable, options):
+            if segment.control or segment.text.replace("\n", "").isprintable():
+                yield segment
+            else:
+                text = "".join(letter if letter.isprintable() or letter == "\n" else "?" for letter in segment.text)
+                yield Segment(text, segment.style)
+
 
 app = typer.Typer(
     help="Compress Keras 3 models and audit, class by class and image by image, what they forget.",
@@ -12,8 +36,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-out = Console(highlight=False)
-err = Console(stderr=True, highlight=False)
+out = PlainConsole()
+err = PlainConsole(stderr=True)
 
 
 def option(text: str, *names: str, panel: str | None = None) -> Any:

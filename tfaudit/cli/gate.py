@@ -144,7 +144,7 @@ def _report(verdicts: dict[str, Verdict], junit: Path | None, json: Path | None)
         out.print(verdict_table(name, verdict))
         out.print()
     for note in dict.fromkeys(note for _, verdict in ordered for note in verdict.notes):
-        out.print(printable(note), markup=False)
+        out.print(printable(note))
     for option, path, content in (("junit", junit, junit_verdicts), ("json", json, json_verdicts)):
         if path is not None:
             try:

@@ -86,7 +86,7 @@ def from_models(baseline: Sequence[str], compressed: Sequence[str], data: str, *
         err.print("tfaudit: interrupted")
         raise typer.Exit(130) from None
     for note in models.notes:
-        out.print(note, markup=False)
+        out.print(note)
     size = models.bytes["baseline"]
     return {
         name: Candidate(models.baseline, predictions, (size, models.bytes[name]))

@@ -51,7 +51,7 @@ def run(
     if "dense" in store.variants:
         show(StudyAudit.read(store))
     for job, traceback in failures.items():
-        err.print(f"{job} failed: {traceback.strip().splitlines()[-1]}", markup=False, style="red", soft_wrap=True)
+        err.print(f"{job} failed: {traceback.strip().splitlines()[-1]}", style="red", soft_wrap=True)
     if failures:
         kinds = Counter(job.partition(" ")[0] for job in failures)
         counted = " and ".join(f"{count} {kind}{'s' * (count > 1)}" for kind, count in kinds.items())

@@ -56,7 +56,6 @@ def view(
     if address not in LOCAL:
         err.print(
             f"tfaudit: the images and predictions of {directory} are open to everyone who reaches {address}:{port}",
-            markup=False,
         )
     # Everything that guards the study is set here: a `.streamlit/config.toml` in the working directory decides nothing.
     options = {

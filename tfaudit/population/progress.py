@@ -92,7 +92,11 @@ class LiveProgress(_CountingProgress):
 
     def __init__(self, console: Console) -> None:
         super().__init__(console)
-        what, state, bar = TextColumn("{task.description}"), TextColumn("{task.fields[state]}"), BarColumn(bar_width=20)
+        what, state, bar = (
+            TextColumn("{task.description}"),
+            TextColumn("{task.fields[state]}", markup=False),
+            BarColumn(bar_width=20),
+        )
         columns = (SpinnerColumn(), what, bar, MofNCompleteColumn(), state, TimeElapsedColumn())
         self._bar = rich.progress.Progress(*columns, console=console)
         self._task = self._bar.add_task("members", total=None, state="starting")

@@ -1,0 +1,36 @@
+"""Names and paths are printed as they are, whatever they contain."""
+
+import io
+
+import pytest
+from rich.table import Table
+from rich.text import Text
+
+from tests.builders.studies import make_study
+from tfaudit.cli import main
+from tfaudit.cli.console import PlainConsole
+
+
+@pytest.mark.parametrize("name", ["[x]", "a[/y]", "[red]b", ":cat:", "\x1b]0;title\x1b", "\x1b[31mred"])
+def test_what_looks_like_markup_or_controls_a_terminal_is_text(name):
+    shown = "".join(letter if letter.isprintable() else "?" for letter in name)
+    console = PlainConsole(file=io.StringIO(), width=60, force_terminal=True)
+    table = Table(title=name)
+    table.add_column(name)
+    table.add_row(Text(name))
+    for thing in (name, Text(name, "bold"), table):
+        console.print(thing)
+    printed = console.file.getvalue()
+    assert printed.count(shown) >= 4  # a title may be wrapped
+    assert name not in printed or name == shown
+
+
+@pytest.mark.slow
+def test_a_report_can_be_written_to_a_path_that_looks_like_markup(tmp_path, monkeypatch, capsys):
+    make_study(tmp_path / "study")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["tfaudit", "report", "study", "--charts", "x[/y]"])
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert not left.value.code
+    assert list((tmp_path / "x[/y]").glob("*.svg"))
