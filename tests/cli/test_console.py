@@ -16,7 +16,7 @@ def test_what_looks_like_markup_or_controls_a_terminal_is_text(name):
     shown = "".join(letter if letter.isprintable() else "?" for letter in name)
     console = PlainConsole(file=io.StringIO(), width=60, force_terminal=True)
     table = Table(title=name)
-    table.add_column(name)
+    table.add_column(name, min_width=30)
     table.add_row(Text(name))
     for thing in (name, Text(name, "bold"), table):
         console.print(thing)
