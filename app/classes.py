@@ -1,4 +1,4 @@
-"""What a variant does to every class: [F] figure 2, sorted and corrected as in [A]; a click opens one class."""
+"""What a variant does to every class: lost recall, and more than the average; a click opens one class."""
 
 import pandas as pd
 import streamlit as st
@@ -8,25 +8,24 @@ from tfaudit.app.class_details import show_class
 from tfaudit.app.controls import change_count, choose_class, choose_option, choose_variant, has_variants, new_selection
 from tfaudit.app.display import link_to, show_chart, show_notes, show_table
 from tfaudit.app.markdown import escape, unique_labels
-from tfaudit.audit.classes import CENTERINGS, CORRECTIONS, ClassImpact
+from tfaudit.audit.classes import CENTERINGS, ClassImpact
 from tfaudit.charts.class_selection import CLASS, RANGE, class_choice_chart, range_choice_chart
-from tfaudit.charts.classes import ALL_NAMED, ranked_classes
+from tfaudit.charts.classes import ALL_NAMED, CANNOT_TELL, QUESTIONS, ranked_classes
+from tfaudit.errors import listed
 
-CORRECTION_LABELS = {"none": "uncorrected", "holm": "Holm", "bh": "Benjamini-Hochberg"}
+CORRECTION_LABELS = {"holm": "Holm", "bh": "Benjamini-Hochberg", "none": "uncorrected"}
 CENTERING_LABELS = {"member": "member", "population": "population", "none": "nothing"}
+QUESTION_LABELS = {"change": "lost recall", "relative": "more than the average"}
 
-ORDERS = {
-    "normalised difference": ("normalised_pp", True),
-    "absolute difference": ("difference_pp", True),
-    "p": ("p", True),
-    "name": ("class", True),
-    "examples": ("examples", False),
-}
-"""Orders of the classes: a column, and whether its lowest values come first."""
+ORDERS = {"change": ("{}_pp", True), "p": ("{}_p", True), "name": ("class", True), "examples": ("examples", False)}
+"""Orders of the classes: a column, by question, and whether its lowest values come first."""
 
-RECALLS = ("recall_before", "recall_after", "difference_pp")
-NORMALISED = ("normalised_pp", "normalised_low_pp", "normalised_high_pp")
-COLUMNS = ("class", "examples", *RECALLS, *NORMALISED, "p", "p_holm", "p_bh", "direction")
+RECALLS = ("recall_before", "recall_after", "lowest_recall")
+CHANGE = ("change_pp", "change_low_pp", "change_high_pp", "change_p", "change_p_holm", "verdict")
+RELATIVE = ("relative_pp", "relative_low_pp", "relative_high_pp", "relative_p", "relative_p_holm", "relative_verdict")
+COLUMNS = ("class", "examples", *RECALLS, *CHANGE, *RELATIVE)
+TEST = ("published_t", "published_df", "published_p", "published_p_holm", "published_p_bh", "published_direction")
+PUBLISHED = ("class", "published_pp", "published_low_pp", "published_high_pp", *TEST)
 
 
 def page(study_audit: StudyAudit) -> None:
@@ -43,22 +42,26 @@ def page(study_audit: StudyAudit) -> None:
         _one_class(study_audit, variant)
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        correction = choose_option("Significance", CORRECTIONS, "correction", CORRECTION_LABELS.__getitem__)
-        label = "Centred on the accuracy of the"
-        centering = choose_option(label, CENTERINGS, "centering", CENTERING_LABELS.__getitem__)
-        order = st.selectbox("Sort by", list(ORDERS), key="sort", bind="query-params", width=220)
-        search = st.text_input("Search", placeholder="Part of a name", key="search", bind="query-params", width=220)
-    impact = study_audit.class_impact(variant, centering)
-    st.markdown(escape(_count_sentence(impact, correction)))
+        question = choose_option("Question", list(QUESTION_LABELS), "question", QUESTION_LABELS.__getitem__)
+        correction = choose_option(
+            "Correction for the number of classes", list(CORRECTION_LABELS), "correction", CORRECTION_LABELS.__getitem__
+        )
+        order = st.selectbox("Sort by", list(ORDERS), key="sort", bind="query-params", width=150)
+        search = st.text_input("Search", placeholder="Part of a name", key="search", bind="query-params", width=180)
+    impact = study_audit.class_impact(variant)
+    frame = impact.frame(correction)
+    st.markdown(escape(_count_sentence(frame, impact, question, correction)))
+    if impact.collapsed.any():
+        st.warning(escape(_collapse_sentence(frame)), icon=":material/warning:")
     column, ascending = ORDERS[order]
-    ranked = ranked_classes(impact.frame(correction), column, ascending=ascending)
-    shown = _in_range(ranked, order, study_audit, variant) if len(ranked) > ALL_NAMED else ranked
+    ranked = ranked_classes(frame, column.format(question), ascending=ascending, question=question)
+    shown = _in_range(ranked, order, question, study_audit, variant) if len(ranked) > ALL_NAMED else ranked
     shown = shown[shown["class"].str.contains(search, case=False, regex=False)]
     if shown.empty:
-        st.info("No class that was tested has such a name in this range.")
+        st.info("No class with images has such a name in this range.")
     # Rows are selected by position: a table of other rows, or in another order, has a state of its own.
     state = f"{study_audit.data.store.directory} {variant} {change_count('class')}"
-    table = f"table {state} {correction} {centering} {order} {search} {st.query_params.get('range', '')}"
+    table = f"table {state} {question} {correction} {order} {search} {st.query_params.get('range', '')}"
     lines = f"lines {state}"
     names = unique_labels(study_audit.counts(variant).class_names)
     if clicked := new_selection(lines, CLASS):
@@ -69,7 +72,8 @@ def page(study_audit: StudyAudit) -> None:
     with details:
         chosen = _one_class(study_audit, variant)
     with classes:
-        _draw(shown, variant, chosen, table, lines)
+        _draw(shown, question, variant, chosen, table, lines)
+        _published(study_audit, variant, correction)
         show_notes(impact.notes)
 
 
@@ -84,19 +88,40 @@ def _one_class(study_audit: StudyAudit, variant: str) -> int | None:
     return chosen
 
 
-def _count_sentence(impact: ClassImpact, correction: str) -> str:
-    """Return how many classes are significant after the correction, and in which direction."""
-    counts = impact.summary()
-    directions = pd.Series(impact.frame(correction)["direction"])
-    harmed, favoured = ((directions == name).sum() for name in ("harmed", "favoured"))
-    chance = f", {counts['expected_by_chance']:.3g} expected by chance" if correction == "none" else ""
-    return (
-        f"{harmed + favoured:,} of {counts['tested']:,} classes change significantly "
-        f"({CORRECTION_LABELS[correction]}, p ≤ {impact.alpha:g}{chance}): {harmed:,} harmed, {favoured:,} favoured."
-    )
+def _count_sentence(frame: pd.DataFrame, impact: ClassImpact, question: str, correction: str) -> str:
+    """Return how many classes have each verdict after the correction."""
+    counts = frame.loc[frame["examples"] > 0, QUESTIONS[question].verdict].value_counts()
+    names = (*QUESTIONS[question].colours, CANNOT_TELL)
+    verdicts = ", ".join(f"{counts.get(name, 0):,} {name}" for name in names)
+    corrected = f"{CORRECTION_LABELS[correction]}, p ≤ {impact.alpha:g}"
+    within = f"{names[2]}: the interval lies within ±{impact.margin_pp:g} points"
+    return f"Of {counts.sum():,} classes: {verdicts} ({corrected}; {within})."
 
 
-def _in_range(ranked: pd.DataFrame, order: str, study_audit: StudyAudit, variant: str) -> pd.DataFrame:
+def _collapse_sentence(frame: pd.DataFrame) -> str:
+    """Return which classes collapsed, those that lost most first."""
+    rows = frame[frame["collapsed"]].sort_values("change_pp").to_dict("records")
+    text = "{class} (mean recall {recall_before:.1%} → {recall_after:.1%}, lowest {lowest_recall:.1%})"
+    return f"Collapsed: {listed([text.format_map(row) for row in rows])}."
+
+
+def _published(study_audit: StudyAudit, variant: str, correction: str) -> None:
+    """Draw the test of [F], which takes the test images as fixed."""
+    with st.expander("As published: Welch's test of the centred recall, [F] 2.2"):
+        label = "Centred on the accuracy of the"
+        centering = choose_option(label, CENTERINGS, "centering", CENTERING_LABELS.__getitem__)
+        impact = study_audit.class_impact(variant, centering)
+        counts = impact.summary()
+        st.caption(
+            f"{counts['significant']} of {counts['tested']} classes are significant uncorrected, p ≤ {impact.alpha:g}; "
+            f"{counts['expected_by_chance']:.3g} expected by chance. The test takes the images as fixed and the "
+            "members as independent; harmed and favoured are relative to the overall accuracy."
+        )
+        frame = impact.frame(correction).dropna(subset=["published_p"]).sort_values("published_pp", kind="stable")
+        show_table(frame, f"published-{variant}", PUBLISHED, table="classes")
+
+
+def _in_range(ranked: pd.DataFrame, order: str, question: str, study_audit: StudyAudit, variant: str) -> pd.DataFrame:
     """Draw all classes and return those in the brushed range; the URL parameter is `range`."""
     key = f"overview {study_audit.data.store.directory}"
     brushed = new_selection(key, RANGE)
@@ -107,8 +132,8 @@ def _in_range(ranked: pd.DataFrame, order: str, study_audit: StudyAudit, variant
             st.query_params["range"] = f"{low}-{high}"
     low, high = _parse_range(st.query_params.get("range", ""), len(ranked))
     whole = (low, high) == (1, len(ranked))
-    chart = range_choice_chart(ranked, order, None if whole else (low, high))
-    text = "All classes: absolute and normalised change of recall. The table below holds the same values."
+    chart = range_choice_chart(ranked, order, None if whole else (low, high), question)
+    text = "All classes: the change of each with its interval. The table below holds the same values."
     show_chart(chart, f"all-classes-{variant}", text, on_select=True, selection=RANGE, key=key)
     if whole:
         st.caption("Drag over the chart to choose a range of classes.")
@@ -130,14 +155,14 @@ def _parse_range(text: str, count: int) -> tuple[int, int]:
     return (int(low), int(high)) if valid else (1, count)
 
 
-def _draw(shown: pd.DataFrame, variant: str, chosen: int | None, table: str, lines: str) -> None:
+def _draw(shown: pd.DataFrame, question: str, variant: str, chosen: int | None, table: str, lines: str) -> None:
     if shown.empty:
         return
     charted = shown
     if len(shown) > ALL_NAMED:
         charted = pd.concat([shown.head(ALL_NAMED // 2), shown.tail(ALL_NAMED // 2)])
         st.caption(f"The first and the last {ALL_NAMED // 2} of {len(shown):,} classes; the table holds all.")
-    chart = class_choice_chart(charted, chosen)
-    text = "One line per class: a bar for the change of recall, plum if significant; a point for the normalised change."
+    chart = class_choice_chart(charted, chosen, question)
+    text = "One line per class: a bar for the change, faint where it may be chance, and its interval."
     show_chart(chart, f"classes-{variant}", text, on_select=True, selection=CLASS, key=lines)
     show_table(shown, f"classes-{variant}", COLUMNS, table="classes", key=table, select=True)

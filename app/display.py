@@ -67,7 +67,7 @@ def _theme() -> alt.Config:
     """Return colours for text and for symbols of legends, which Streamlit leaves black in its dark theme."""
     ink = "#fafafa" if st.context.theme.type == "dark" else "#31333f"  # Streamlit's own
     symbols = alt.LegendConfig(symbolBaseFillColor=ink, symbolBaseStrokeColor=ink)
-    return alt.Config(text=alt.MarkConfig(color=ink), legend=symbols)
+    return alt.Config(text=alt.MarkConfig(color=ink), rule=alt.MarkConfig(color=ink), legend=symbols)
 
 
 def _picture(panel: Any, properties: Mapping[str, Any], form: str) -> bytes:

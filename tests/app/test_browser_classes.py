@@ -42,7 +42,7 @@ def names(page):
 def test_a_click_on_a_class_shows_its_exemplars(viewer, visit, study_audit):
     page = visit(f"{viewer.url}/classes?{HARMED}")
     found = study_audit.exemplars("magnitude-0.9")
-    order = study_audit.class_impact("magnitude-0.9").frame().sort_values("normalised_pp", kind="stable").index
+    order = study_audit.class_impact("magnitude-0.9").frame().sort_values("change_pp", kind="stable").index
     line = next(i for i, c in enumerate(order) if (found.labels[found.index] == c).any())
     lines = page.locator("[class*='st-key-lines'] path[aria-roledescription=bar]")
     chart(page, "lines")
@@ -73,10 +73,10 @@ def test_brushing_narrows_the_classes_and_the_link_shows_the_same(many, visit):
     settled(page)
     low, high = map(int, re.search(r"range=(\d+)-(\d+)", page.url).groups())
     assert 10 < low < high < 35
-    told = page.get_by_text(f"Classes {low} to {high} by normalised difference")
+    told = page.get_by_text(f"Classes {low} to {high} by change")
     assert told.count() == 1
     shared = visit(page.url)
-    assert shared.get_by_text(f"Classes {low} to {high} by normalised difference").count() == 1
+    assert shared.get_by_text(f"Classes {low} to {high} by change").count() == 1
     box = chart(page, "overview")
     page.mouse.dblclick(box["x"] + 0.9 * box["width"], box["y"] + 0.5 * box["height"])
     page.get_by_text("Drag over the chart").wait_for()

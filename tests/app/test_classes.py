@@ -35,26 +35,45 @@ def said(app):
     return "\n".join(each.value for each in [*app.markdown, *app.caption, *app.info])
 
 
+def read(app):
+    """What a person reads of texts that were escaped."""
+    return said(app).replace("\\", "").replace("\N{WORD JOINER}", "")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("shown", "correction"), [("uncorrected", "none"), ("Holm", "holm"), ("Benjamini-Hochberg", "bh")]
 )
-def test_significance_is_that_of_the_correction(open_page, small, shown, correction):
+def test_verdicts_are_those_of_the_correction(open_page, small, shown, correction):
     app = open_page(small.directory, "classes", correction=shown, **HARMED)
     expected = impact(small).frame(correction)
     table = app.dataframe[0].value.set_index("class")
-    assert dict(table["direction"]) == dict(zip(expected["class"], expected["direction"], strict=True))
-    count = (expected["direction"] != "no evidence").sum()
-    assert f"{count} of 5 classes change significantly ({shown}".replace("-", "\\-") in said(app).replace("-", "\\-")
+    for column in ("verdict", "relative_verdict"):
+        assert dict(table[column]) == dict(zip(expected["class"], expected[column], strict=True))
+    count = (expected["verdict"] == "lost recall").sum()
+    assert f"Of 5 classes: {count} lost recall" in read(app)
+    assert shown in read(app)
+    relative = open_page(small.directory, "classes", correction=shown, question="more than the average", **HARMED)
+    count = (expected["relative_verdict"] == "worse than average").sum()
+    assert f"Of 5 classes: {count} worse than average" in read(relative)
+
+
+def test_a_collapsed_class_is_named_whatever_the_test_says(open_page, tmp_path):
+    store = make_study(tmp_path, members=2)
+    app = open_page(store.directory, "classes", **HARMED)
+    frame = impact(store).frame()
+    (row,) = frame[frame["collapsed"]].to_dict("records")
+    named = app.warning[0].value.replace("\\", "").replace("\N{WORD JOINER}", "")
+    assert f"Collapsed: {row['class']} (mean recall {row['recall_before']:.1%} → {row['recall_after']:.1%}" in named
 
 
 @pytest.mark.parametrize("centering", ["member", "population", "none"])
 def test_differences_are_centred_as_chosen(open_page, small, centering):
     app = open_page(small.directory, "classes", centering={"none": "nothing"}.get(centering, centering), **HARMED)
-    table = app.dataframe[0].value.set_index("class").loc[list(impact(small).class_names)]
-    expected = impact(small, centering=centering)
-    np.testing.assert_allclose(table["p"], expected.test.p)
-    np.testing.assert_allclose(table["normalised_pp"], 100 * expected.test.difference)
+    table = app.dataframe[1].value.set_index("class").loc[list(impact(small).class_names)]
+    expected = impact(small, centering=centering).published
+    np.testing.assert_allclose(table["published_p"], expected.p)
+    np.testing.assert_allclose(table["published_pp"], 100 * expected.difference)
 
 
 @pytest.mark.slow
@@ -63,12 +82,12 @@ def test_sorting_and_searching(open_page, many):
     shown = list(app.dataframe[0].value["class"])
     assert shown == sorted(name for name in NAMES if "species 1" in name)
     app = open_page(many.directory, "classes", sort="p", **HARMED)
-    assert app.dataframe[0].value["p"].is_monotonic_increasing
+    assert app.dataframe[0].value["change_p"].is_monotonic_increasing
     app.text_input[0].set_value("[").run()
     assert list(app.dataframe[0].value["class"]) == [HOSTILE[1]]
     app.text_input[0].set_value("nowhere").run()
     assert not app.exception
-    assert "No class that was tested has such a name" in said(app)
+    assert "No class with images has such a name" in said(app)
 
 
 @pytest.mark.slow
@@ -77,7 +96,7 @@ def test_a_range_in_the_url_narrows_chart_and_table(open_page, many):
     assert len(whole) == 50
     app = open_page(many.directory, "classes", range="11-14", **HARMED)
     assert list(app.dataframe[0].value["class"]) == list(whole["class"][10:14])
-    assert "Classes 11 to 14 by normalised difference" in said(app)
+    assert "Classes 11 to 14 by change" in said(app)
 
 
 @pytest.mark.parametrize("text", ["", "4", "9-3", "0-3", "3-51", "a-b", "1-2-3", "-1-3", "²-3", "1.5-3"])
@@ -88,7 +107,7 @@ def test_a_range_that_cannot_be_meant_is_the_whole(text):
 def test_one_class(open_page, small):
     app = open_page(small.directory, "classes", **{"class": "dog & co"}, **HARMED)
     before, after = (count_predictions(small.predictions(key)).confusion(1) for key in ("dense", "magnitude-0.9"))
-    table = app.dataframe[1].value.set_index("name")
+    table = app.dataframe[2].value.set_index("name")
     assert dict(table["before"]) == pytest.approx(
         dict.fromkeys(table.index, 0) | dict(zip(before["class"], before["share"], strict=True))
     )
@@ -128,7 +147,7 @@ def test_corruptions_of_a_class(open_page, tmp_path):
         for key in ("dense", "magnitude-0.9")
     ]
     expected = robustness(*read).classes.query("`class` == 'élan'").set_index("corruption")
-    shown = app.dataframe[2].value.set_index("corruption")
+    shown = app.dataframe[3].value.set_index("corruption")
     assert list(shown.index) == ["fog", "gaussian_noise"]
     np.testing.assert_allclose(shown["difference_pp"], expected["difference_pp"])
     np.testing.assert_allclose(shown["p"], expected["p"])

@@ -5,7 +5,9 @@ import re
 
 import numpy as np
 import pandas as pd
+import pytest
 
+from tests.builders.colour_vision import VISIONS, colour_difference, contrast
 from tests.builders.drawings import texts
 from tests.builders.populations import population
 from tfaudit.audit.classes import class_impact
@@ -13,6 +15,7 @@ from tfaudit.audit.exemplars import exemplars
 from tfaudit.charts.accuracy import accuracy_chart
 from tfaudit.charts.classes import class_impact_chart
 from tfaudit.charts.rendering import inline_svg
+from tfaudit.charts.style import BETTER, GAIN, LOSS, SLATE, WORSE
 from tfaudit.predictions import Predictions
 
 BEFORE, AFTER = population(1), population(2, hurt=[3])
@@ -22,16 +25,38 @@ def colours(chart):
     return re.findall(r'fill="(#[0-9a-f]{6})"', inline_svg(chart, ""))
 
 
-def test_significant_classes_are_plum():
+def test_a_loss_has_the_full_colour_only_where_it_is_claimed():
+    frame = class_impact(BEFORE, AFTER).frame()
+    lost = (frame["verdict"] == "lost recall").sum()
+    assert colours(class_impact_chart(frame)).count(LOSS) == lost + 1 == 2  # and the legend
+    assert LOSS not in colours(class_impact(BEFORE, BEFORE).chart())
+    worse = (frame["relative_verdict"] == "worse than average").sum()
+    relative = colours(class_impact_chart(frame, "relative"))
+    assert relative.count(WORSE) == worse + 1
+    assert LOSS not in relative
+
+
+def test_collapsed_classes_are_marked():
     impact = class_impact(BEFORE, AFTER)
-    plum = colours(impact.chart()).count("#8e4585")
-    assert plum == impact.significant.sum() + 1  # and the legend
-    assert colours(class_impact(BEFORE, BEFORE).chart()).count("#8e4585") == 1
+    assert not impact.collapsed.any()
+    assert "◀ collapsed" not in texts(impact.chart())
+    marked = dataclasses.replace(impact, collapsed=np.arange(5) == 2)
+    assert texts(marked.chart()).count("◀ collapsed") == 1
+    assert "◀ collapsed" not in texts(class_impact_chart(marked.frame(), "relative"))
+
+
+@pytest.mark.parametrize("pair", [(LOSS, GAIN), (WORSE, BETTER)])
+def test_colours_of_a_pair_are_readable_with_any_colour_vision_on_any_page(pair):
+    for colour in (*pair, SLATE):
+        assert all(contrast(colour, page) >= 3 for page in ("#ffffff", "#0e1117", "#16181c"))
+    for vision in VISIONS.values():
+        assert colour_difference(*pair, vision) > 40
+        assert all(colour_difference(colour, SLATE, vision) > 10 for colour in pair)
 
 
 def test_classes_stand_in_order():
     impact = class_impact(BEFORE, AFTER)
-    order = [str(c) for c in np.argsort(impact.test.difference, kind="stable")]
+    order = [str(c) for c in np.argsort(impact.changes.absolute.value, kind="stable")]
     assert [text for text in texts(impact.chart()) if text in order and text != "0"] == [c for c in order if c != "0"]
 
 
@@ -45,7 +70,7 @@ def test_a_thousand_classes_stay_readable():
     ]
     impact = class_impact(*both)
     shown = [text for text in texts(impact.chart()) if text and text.startswith("species")]
-    frame = impact.frame().sort_values("normalised_pp", kind="stable")["class"]
+    frame = impact.frame().sort_values("change_pp", kind="stable")["class"]
     assert shown == [*frame.head(12), *frame.tail(12)]
 
 

@@ -97,18 +97,21 @@ def test_dragging_chooses_ranks():
 
 
 def test_classes_rank_by_any_column_and_keep_their_positions():
-    ranked = ranked_classes(IMPACT.frame(), "p", ascending=False)
-    assert list(ranked["p"]) == sorted(IMPACT.test.p, reverse=True)
+    ranked = ranked_classes(IMPACT.frame(), "change_p", ascending=False)
+    assert list(ranked["change_p"]) == sorted(IMPACT.changes.absolute.p(), reverse=True)
     assert list(ranked["rank"]) == [1, 2, 3, 4, 5]
     for row in ranked.to_dict("records"):
-        assert row["p"] == IMPACT.test.p[row["position"]]
+        assert row["change_p"] == IMPACT.changes.absolute.p()[row["position"]]
 
 
-def test_significance_is_that_of_the_frame():
-    strict = class_impact(population(1), population(2, hurt=[3])).frame("holm")
-    kinds = ranked_classes(strict).set_index("position")["kind"]
-    for position, row in strict.iterrows():
-        assert (kinds[position] == "significant change") == (row["p_holm"] <= 0.05)
+@pytest.mark.parametrize(("question", "verdict"), [("change", "verdict"), ("relative", "relative_verdict")])
+def test_kinds_are_the_verdicts_of_one_question(question, verdict):
+    frame = IMPACT.frame("none")
+    kinds = ranked_classes(frame, question=question).set_index("position")["kind"]
+    for position, row in frame.iterrows():
+        side = "lower" if row[f"{question}_pp"] < 0 else "higher"
+        told = row[verdict]
+        assert kinds[position] == (f"cannot tell, {side}" if told == "cannot tell" else told)
 
 
 def test_recall_has_a_dot_per_member_and_a_bar_per_variant():

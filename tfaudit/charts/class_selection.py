@@ -15,26 +15,30 @@ COLUMNS = 2  # of the legend, so that it fits a phone
 HEIGHT, STEP = 280, 18  # pixels: of the overview with legend and title, and of a line
 
 
-def range_choice_chart(ranked: pd.DataFrame, order: str, chosen: tuple[float, float] | None = None) -> Drawing:
+def range_choice_chart(
+    ranked: pd.DataFrame, order: str, chosen: tuple[float, float] | None = None, question: str = "change"
+) -> Drawing:
     """Draw all classes side by side; dragging selects a range of ranks, in the parameter `RANGE`.
 
     Args:
         ranked: of `ranked_classes`.
         order: what they are sorted by, for the title of the axis.
         chosen: the initial range.
+        question: of `QUESTIONS`.
     """
     mark = alt.BrushConfig(fill=AMBER, fillOpacity=0.18, stroke=AMBER, strokeOpacity=0.8)
     initial: dict[str, Any] = {"value": {"x": chosen}} if chosen else {}
     brush = alt.selection_interval(name=RANGE, encodings=["x"], mark=mark, **initial)
-    return all_classes(ranked, order, columns=COLUMNS).add_params(brush).properties(height=HEIGHT)
+    return all_classes(ranked, order, columns=COLUMNS, question=question).add_params(brush).properties(height=HEIGHT)
 
 
-def class_choice_chart(ranked: pd.DataFrame, chosen: int | None = None) -> Drawing:
+def class_choice_chart(ranked: pd.DataFrame, chosen: int | None = None, question: str = "change") -> Drawing:
     """Draw a line per class; a click on it selects the class: its `position`, in the parameter `CLASS`.
 
     Args:
         ranked: rows of `ranked_classes`.
         chosen: position of the highlighted class.
+        question: of `QUESTIONS`.
     """
     click = alt.selection_point(name=CLASS, fields=["position"], on="click", clear=False)
     colour = alt.when(alt.datum.position == (-1 if chosen is None else chosen)).then(alt.value(AMBER))
@@ -44,6 +48,6 @@ def class_choice_chart(ranked: pd.DataFrame, chosen: int | None = None) -> Drawi
         x=alt.value(0),
         x2=alt.value("width"),
         color=colour.otherwise(alt.value("transparent")),
-        tooltip=class_tooltip(),
+        tooltip=class_tooltip(ranked, question),
     )
-    return alt.layer(lines.add_params(click), named_classes(ranked, columns=COLUMNS))
+    return alt.layer(lines.add_params(click), named_classes(ranked, columns=COLUMNS, question=question))

@@ -1,31 +1,85 @@
 """Change of recall per class."""
 
-from collections.abc import Callable, Sequence
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 import altair as alt
 import pandas as pd
 
-from tfaudit.charts.style import GREEN, GREY, PLUM, WIDTH, Drawing, categories, distinct_names, numbers, row_axis
+from tfaudit.charts.style import (
+    BETTER,
+    GAIN,
+    LOSS,
+    SLATE,
+    WIDTH,
+    WORSE,
+    Drawing,
+    categories,
+    distinct_names,
+    light,
+    numbers,
+    row_axis,
+)
 
 Layers: TypeAlias = alt.LayerChart | alt.FacetChart
 
-SIGNIFICANT, UNDECIDED, NORMALISED = "significant change", "no evidence", "normalised change"
 ALL_NAMED = 40
 """Classes at most of which each has a line and a name."""
 
 EXTREMES = 12  # named classes at each end if there are more
 
+CANNOT_TELL = "cannot tell"
 
-def class_impact_chart(frame: pd.DataFrame) -> Drawing:
-    """Draw [F] figure 2 with horizontal bars: bars are absolute differences, points normalised ones.
 
-    More than 40 classes have an overview of all above the 12 lowest and the 12 highest normalised differences.
+@dataclasses.dataclass(frozen=True)
+class Question:
+    """One of the two questions about a class, which a chart never mixes.
+
+    Attributes:
+        title: of the axis.
+        verdict: column of the verdicts.
+        colours: by verdict, those that claim something: a loss, a gain, no change.
+    """
+
+    title: str
+    verdict: str
+    colours: Mapping[str, str]
+
+    def kinds(self) -> dict[str, str]:
+        """Return the colours of all kinds of bars: what is not established has the faint colour of its direction."""
+        loss, gain, _ = self.colours.values()
+        return {**self.colours, f"{CANNOT_TELL}, lower": light(loss), f"{CANNOT_TELL}, higher": light(gain)}
+
+
+QUESTIONS: Mapping[str, Question] = {
+    "change": Question(
+        "change of recall, percentage points",
+        "verdict",
+        {"lost recall": LOSS, "gained recall": GAIN, "no change": SLATE},
+    ),
+    "relative": Question(
+        "change of recall less that of accuracy, points",
+        "relative_verdict",
+        {"worse than average": WORSE, "better than average": BETTER, "as average": SLATE},
+    ),
+}
+"""By the prefix of their columns: has a class lost recall, and is it disproportionately affected?"""
+
+
+def class_impact_chart(frame: pd.DataFrame, question: str = "change") -> Drawing:
+    """Draw the change of every class with its interval, the largest loss first.
+
+    More than 40 classes have an overview of all above the 12 that lost most and the 12 that lost least.
 
     Args:
         frame: of a `ClassImpact`.
+        question: of `QUESTIONS`.
     """
-    return with_overview(ranked_classes(frame), all_classes, named_classes)
+    ranked = ranked_classes(frame, question=question)
+    return with_overview(
+        ranked, lambda rows: all_classes(rows, question=question), lambda rows: named_classes(rows, question=question)
+    )
 
 
 def with_overview(
@@ -45,41 +99,54 @@ def with_overview(
     return alt.vconcat(overview(ranked), ends.properties(title=title), spacing=24)
 
 
-def ranked_classes(frame: pd.DataFrame, by: str = "normalised_pp", *, ascending: bool = True) -> pd.DataFrame:
-    """Sort the tested classes for the charts of classes.
+def ranked_classes(
+    frame: pd.DataFrame, by: str = "", *, ascending: bool = True, question: str = "change"
+) -> pd.DataFrame:
+    """Sort the classes that have images for the charts of classes.
 
-    Adds `kind` (whether the change is significant), `name` (distinct), `position` (of the class) and `rank` (from 1).
+    Adds `kind` (of the bar), `name` (distinct), `position` (of the class) and `rank` (from 1).
 
     Args:
         frame: of a `ClassImpact`.
-        by: its column to sort by.
+        by: its column to sort by; by default the change.
         ascending: whether the lowest come first.
+        question: of `QUESTIONS`.
 
     Example:
-        >>> frame = pd.DataFrame({"class": ["cat", "owl", "owl"], "p": [.2, .01, None], "normalised_pp": [1, -2, None],
-        ...                       "direction": ["no evidence", "harmed", "no evidence"]})
+        >>> frame = pd.DataFrame({"class": ["cat", "owl", "owl"], "change_pp": [1, -2, None],
+        ...                       "verdict": ["cannot tell", "lost recall", "cannot tell"]})
         >>> ranked_classes(frame)[["name", "kind", "position", "rank"]]
-              name                kind  position  rank
-        0      owl  significant change         1     1
-        1      cat         no evidence         0     2
+              name                 kind  position  rank
+        0      owl          lost recall         1     1
+        1      cat  cannot tell, higher         0     2
     """
-    shown = frame.dropna(subset=["p"]).copy()
-    shown["kind"] = shown["direction"].map(lambda direction: UNDECIDED if direction == "no evidence" else SIGNIFICANT)
+    value = f"{question}_pp"
+    shown = frame.dropna(subset=[value]).copy()
+    direction = shown[value].lt(0).map({True: "lower", False: "higher"})
+    verdict = shown[QUESTIONS[question].verdict]
+    shown["kind"] = verdict.where(verdict != CANNOT_TELL, f"{CANNOT_TELL}, " + direction)
     shown = shown.assign(name=distinct_names(shown["class"]), position=shown.index)
-    shown = shown.sort_values(by, ascending=ascending, kind="stable").reset_index(drop=True)
+    shown = shown.sort_values(by or value, ascending=ascending, kind="stable").reset_index(drop=True)
     return shown.assign(rank=shown.index + 1)
 
 
-def _colours(columns: int) -> alt.Color:
-    kinds, squares = [SIGNIFICANT, UNDECIDED, NORMALISED], {"symbolType": "square", "symbolStrokeWidth": 0}
-    return categories("kind", kinds, [PLUM, GREY, GREEN], labelLimit=200, columns=columns, **squares)
+def _colours(ranked: pd.DataFrame, question: str, columns: int) -> alt.Color:
+    """Return the colours of the kinds that occur, with a legend of them."""
+    kinds = {kind: colour for kind, colour in QUESTIONS[question].kinds().items() if kind in set(ranked["kind"])}
+    squares = {"symbolType": "square", "symbolStrokeWidth": 0}
+    return categories("kind", list(kinds), list(kinds.values()), labelLimit=200, columns=columns, **squares)
 
 
-def class_tooltip() -> list[alt.Tooltip]:
-    """Return the tooltip of a class."""
-    points = ("difference_pp", "normalised_pp", "normalised_low_pp", "normalised_high_pp")
-    figures = numbers(**dict.fromkeys(points, "+.2f"), p=".2g", p_holm=".2g")
-    return [alt.Tooltip("class:N"), alt.Tooltip("examples:Q"), *figures]
+def class_tooltip(ranked: pd.DataFrame, question: str = "change") -> list[alt.Tooltip]:
+    """Return the tooltip of a class, of the columns that the rows have."""
+    points = [f"{question}{end}_pp" for end in ("", "_low", "_high")]
+    figures = numbers(
+        **dict.fromkeys(("recall_before", "recall_after", "lowest_recall"), ".1%"),
+        **dict.fromkeys(points, "+.2f"),
+        **dict.fromkeys((f"{question}_p", f"{question}_p_holm"), ".2g"),
+    )
+    texts = [alt.Tooltip(name) for name in ("class:N", "examples:Q", f"{QUESTIONS[question].verdict}:N")]
+    return tooltips_of([*texts, *figures], list(map(str, ranked)))
 
 
 def tooltips_of(tooltips: Sequence[alt.Tooltip], columns: Sequence[str]) -> list[alt.Tooltip]:
@@ -92,44 +159,50 @@ def tooltips_of(tooltips: Sequence[alt.Tooltip], columns: Sequence[str]) -> list
     return [tooltip for tooltip in tooltips if tooltip.shorthand.split(":")[0] in columns]
 
 
-def named_classes(ranked: pd.DataFrame, *, columns: int = 3) -> Layers:
-    """Draw a line per class with its name, in the order of the rows.
+def named_classes(ranked: pd.DataFrame, *, columns: int = 3, question: str = "change") -> Layers:
+    """Draw a line per class with its name, in the order of the rows: a bar, its interval, a mark where it collapsed.
 
     Args:
         ranked: rows of `ranked_classes`.
         columns: of the legend.
+        question: of `QUESTIONS`.
     """
     base = alt.Chart(ranked, width=WIDTH, height=alt.Step(18))
     y = row_axis(ranked["name"], limit=130)
-    x = alt.X("difference_pp:Q", title="change of recall, percentage points", axis=alt.Axis(tickCount=6))
-    bars = base.mark_bar(height=11).encode(x=x, y=y, color=_colours(columns), tooltip=class_tooltip())
-    intervals = base.mark_rule(color=GREEN, strokeWidth=1.5)
-    intervals = intervals.encode(x="normalised_low_pp:Q", x2="normalised_high_pp:Q", y=y)
-    points = base.mark_circle(size=55, opacity=1, stroke="white", strokeWidth=1).encode(
-        x="normalised_pp:Q", y=y, color=alt.ColorDatum(NORMALISED), tooltip=class_tooltip()
-    )
-    return alt.layer(bars, intervals, points)
+    x = alt.X(f"{question}_pp:Q", title=QUESTIONS[question].title, axis=alt.Axis(tickCount=6))
+    bars = base.mark_bar(height=11)
+    bars = bars.encode(x=x, y=y, color=_colours(ranked, question, columns), tooltip=class_tooltip(ranked, question))
+    intervals = base.mark_rule(strokeWidth=1.4, opacity=0.75)
+    intervals = intervals.encode(x=f"{question}_low_pp:Q", x2=f"{question}_high_pp:Q", y=y)
+    layers = [bars, intervals]
+    if question == "change" and "collapsed" in ranked and ranked["collapsed"].any():
+        collapsed = base.transform_filter("datum.collapsed").mark_text(align="left", dx=5, fontSize=11)
+        layers.append(collapsed.encode(x=alt.datum(0), y=y, text=alt.value("◀ collapsed")))
+    return alt.layer(*layers)
 
 
-def all_classes(ranked: pd.DataFrame, order: str = "normalised difference", *, columns: int = 3) -> Layers:
+def all_classes(ranked: pd.DataFrame, order: str = "", *, columns: int = 3, question: str = "change") -> Layers:
     """Draw all classes side by side, without names.
 
     The data hold only what the chart shows: with a thousand classes each column costs the browser time.
 
     Args:
         ranked: of `ranked_classes`.
-        order: what they are sorted by, for the title of the axis.
+        order: what they are sorted by, for the title of the axis; by default the change.
         columns: of the legend.
+        question: of `QUESTIONS`.
     """
-    pointed_at = ["class", "difference_pp", "normalised_pp", "p"]
-    base = alt.Chart(ranked[["rank", "kind", *pointed_at]], width=WIDTH + 100, height=150)
-    x = alt.X("rank:Q", title=f"classes, by {order}", scale=alt.Scale(nice=False), axis=alt.Axis(grid=False))
-    bars = base.mark_rule(strokeWidth=max(0.6, 0.7 * WIDTH / len(ranked))).encode(
+    value, low, high = (f"{question}{end}_pp" for end in ("", "_low", "_high"))
+    base = alt.Chart(ranked[["rank", "kind", "class", value, low, high]], width=WIDTH + 100, height=150)
+    title = f"classes, by {order or ('change of recall' if question == 'change' else 'relative change')}"
+    x = alt.X("rank:Q", title=title, scale=alt.Scale(nice=False), axis=alt.Axis(grid=False))
+    width = max(0.6, 0.7 * WIDTH / len(ranked))
+    bars = base.mark_rule(strokeWidth=width).encode(
         x=x,
-        y=alt.Y("difference_pp:Q", title="change of recall, points"),
+        y=alt.Y(f"{value}:Q", title="points"),
         y2=alt.datum(0),
-        color=_colours(columns),
-        tooltip=tooltips_of(class_tooltip(), pointed_at),
+        color=_colours(ranked, question, columns),
+        tooltip=class_tooltip(ranked[["class", value, low, high]], question),
     )
-    points = base.mark_circle(size=6, opacity=0.9).encode(x=x, y="normalised_pp:Q", color=alt.ColorDatum(NORMALISED))
-    return alt.layer(bars, points)
+    intervals = base.mark_rule(strokeWidth=min(width, 1.2), opacity=0.35).encode(x=x, y=f"{low}:Q", y2=f"{high}:Q")
+    return alt.layer(bars, intervals)

@@ -61,6 +61,7 @@ def _specification(chart: Drawing, ink: str, background: str) -> dict[str, Any]:
         "legend": faint,
         "header": faint,
         "text": {"color": ink},
+        "rule": {"color": ink},
         "title": {"color": ink, "fontSize": 12, "fontWeight": "normal", "anchor": "start"},
     }
     return chart.to_dict() | {"config": config}

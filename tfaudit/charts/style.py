@@ -8,17 +8,30 @@ import pandas as pd
 
 Drawing: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart | alt.VConcatChart | alt.HConcatChart
 
-PLUM, GREY, GREEN, BLUE, AMBER = "#8e4585", "#a9aeb8", "#1aa37c", "#4a7fc1", "#d07c00"
-"""Plum marks harm and significance, grey no evidence; readers with any colour vision can distinguish them."""
+LOSS, GAIN = "#c8452f", "#1a7fb5"
+"""What is lost or wrong, and what is gained or right, in charts, report and viewer.
 
-WRONG = (PLUM, BLUE, AMBER, "#c76b8f", "#2f9fb3")
+Like the colours below they contrast by 3 to 1 or more with white and with dark pages; readers with any colour vision
+can tell the two of a pair apart.
+"""
+
+WORSE, BETTER = "#b8740a", "#7a63c4"
+"""What loses more, and less, than the average: another question than lost or gained, and other hues."""
+
+SLATE, PALE, INK = "#7d8492", "#e8e8ea", "#26282e"
+"""No change, and the baseline among variants; no change on a diverging scale; marks on such a scale."""
+
+PLUM, GREY, GREEN, BLUE, AMBER = "#8e4585", "#a9aeb8", "#1aa37c", "#4a7fc1", "#d07c00"
+"""Colours without a judgement: plum is the accent of the pages and the compressed population."""
+
+LIGHT = 0.32
+"""Opacity of a loss or gain that the data do not establish."""
+
+WRONG = (LOSS, AMBER, PLUM, "#c76b8f", "#8a8f2c")
 """The wrong predictions, those with most votes first."""
 
 HUES = (BLUE, AMBER, GREEN, PLUM, "#c2604f", "#2f9bb3", "#8a8f2c", "#7a6bd1", "#b0764a", "#d1679f")
 """Variants side by side, in this order."""
-
-SLATE, PALE, INK = "#7d8492", "#e8e8ea", "#26282e"
-"""The baseline among variants; no change on a diverging scale; marks on such a scale."""
 
 WIDTH = 340
 """Pixels of a chart in half a page."""
@@ -41,13 +54,13 @@ def row_axis(names: pd.Series, *, limit: int) -> alt.Y:
 
 
 def before_after(field: str) -> alt.Color:
-    """Return green for "before" and plum for "after" in a field, with a legend above the chart.
+    """Return grey for "before" and plum for "after" in a field, with a legend above the chart.
 
     Example:
         >>> before_after("when").to_dict()["scale"]["domain"]
         ['before', 'after']
     """
-    return categories(field, ["before", "after"], [GREEN, PLUM], symbolOpacity=1)
+    return categories(field, ["before", "after"], [SLATE, PLUM], symbolOpacity=1)
 
 
 def categories(field: str, names: Sequence[str], colours: Sequence[str], **legend: Any) -> alt.Color:
@@ -60,11 +73,22 @@ def categories(field: str, names: Sequence[str], colours: Sequence[str], **legen
         **legend: further settings of `alt.Legend`.
 
     Example:
-        >>> categories("kind", ["lost", "won"], [PLUM, GREEN]).to_dict()["legend"]
+        >>> categories("kind", ["lost", "won"], [LOSS, GAIN]).to_dict()["legend"]
         {'orient': 'top'}
     """
     scale = alt.Scale(domain=list(names), range=list(colours))
     return alt.Color(f"{field}:N", title=None, scale=scale, legend=alt.Legend(orient="top", **legend))
+
+
+def light(colour: str) -> str:
+    """Return a colour as faint as what the data do not establish.
+
+    Example:
+        >>> light("#c8452f")
+        'rgba(200,69,47,0.32)'
+    """
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{LIGHT})"
 
 
 def numbers(**formats: str) -> list[alt.Tooltip]:

@@ -170,6 +170,19 @@ _count = functools.partial(_number, form=",.0f")
 _p = functools.partial(_number, form=".2g")
 _HOLM, _BH = "Holm's correction", "Benjamini and Hochberg's correction"
 
+
+def _change(name: str, heading: str, help: str) -> dict[str, Column]:
+    """Return the columns of a change, its interval and its p-values, all of one prefix."""
+    interval = f"confidence interval of the {heading} change" if heading != "change" else "confidence interval"
+    return {
+        f"{name}_pp": _points(heading, help),
+        **_interval(f"{name}_low_pp", f"{name}_high_pp", f"{interval} over images and members"),
+        f"{name}_p": _p("p", help=f"Of no {heading}, uncorrected"),
+        f"{name}_p_holm": _p("p, Holm", help=f"p after {_HOLM}"),
+        f"{name}_p_bh": _p("p, BH", help=f"p after {_BH}"),
+    }
+
+
 COLUMNS: Mapping[str, Column] = {
     # Columns whose heading is their name.
     **{name: _text(name) for name in ("member", "class", "group", "individual", "attribute", "value", "corruption")},
@@ -222,8 +235,17 @@ COLUMNS: Mapping[str, Column] = {
     "pies": _count("PIEs", help="Images whose modal label changes"),
     "pies_by_chance": _count("PIEs by chance", help="Such images expected if compression did nothing"),
     "pies_p": _number("p of PIEs", ".3f", "Probability of as many PIEs by chance; permutation test over members"),
-    # Classes under compression (Welch's test).
-    "classes.p": _p("p", help="Welch's test"),
+    # Classes under compression: what they lost, and whether that is more than the average.
+    "lowest_recall": _share("lowest", "Recall of the compressed member that knows the class least"),
+    "collapsed": _text("collapsed", "Recall is halved in the mean, or near 0 in a member"),
+    **_change("change", "change", "Recall after minus before, percentage points"),
+    "verdict": _text("verdict", "Whether recall was lost or gained, after the correction for the number of classes"),
+    **_change("relative", "relative", "Change of recall minus the change of the overall accuracy, percentage points"),
+    "relative_verdict": _text("against average", "Whether the class loses more than all images do"),
+    **_change("published", "normalised", "Change of the centred recall as published, [F] 2.2, percentage points"),
+    **_interval("published_low_pp", "published_high_pp", "published interval, which takes the images as fixed"),
+    **{f"published_{name}": _number(name, ".3g", "Welch's test as published, [F] 2.2") for name in ("t", "df")},
+    "published_direction": _text("direction", "Harmed or favoured by the published test, [F] 2.2"),
     # One model against one.
     "pairs.title": _text("model"),
     "pairs.accuracy_before": _share("top-1 before", form=".2f"),

@@ -3,7 +3,7 @@
 import dataclasses
 
 from tfaudit.audit.chance import Chance
-from tfaudit.audit.classes import ClassImpact
+from tfaudit.audit.classes import GAINED, LOST, worst_class
 from tfaudit.audit.exemplars import Exemplars
 from tfaudit.audit.summary import Summary
 
@@ -16,7 +16,7 @@ class Headline:
         variant: key.
         title: of the variant.
         accuracy: the change of mean top-1 accuracy.
-        classes: the classes that are harmed or favoured; empty if no class was tested.
+        classes: the classes that lost or gained recall, or the worst one; empty where there is no population.
         images: how many images change their modal label, compared with the number expected by chance.
     """
 
@@ -54,29 +54,24 @@ def _accuracy(now: float, before: float) -> str:
 def _classes(audit: Summary, key: str) -> str:
     if key not in audit.impacts:
         return ""
-    counts = audit.impacts[key].summary()
-    if not counts["significant"]:
-        return f"There is no evidence that any of {counts['tested']} classes changes differently from the rest."
-    chance = f"{counts['expected_by_chance']:.2g} of {counts['tested']} would differ by chance alone"
-    if counts["significant"] <= counts["expected_by_chance"] and not counts["significant_holm"]:
-        count = f"{counts['significant']} of {counts['tested']} classes"
-        return f"{count} test as significant, no more than by chance: {chance}."
-    directions = " and ".join(
-        f"{counts[name]} {'is' if counts[name] == 1 else 'are'} {name} ({_most_affected(audit.impacts[key], name)})"
-        for name in ("harmed", "favoured")
-        if counts[name]
+    impact = audit.impacts[key]
+    frame, counts = impact.frame(), impact.summary()
+    parts = []
+    for verdict in (LOST, GAINED):
+        names = frame[frame["verdict"] == verdict].sort_values("change_pp", ascending=verdict == LOST)["class"]
+        if len(names):
+            parts.append(f"{len(names)} {verdict} ({', '.join(names[:3])}{', …' * (len(names) > 3)})")
+    worst = worst_class(frame)
+    if parts or worst is None:
+        return f"Of {counts['classes']:,} classes, {' and '.join(parts)}." if parts else ""
+    row = frame.loc[worst]
+    if counts["no_change"] == len(frame):
+        return f"The recall of none of {counts['classes']:,} classes changes by {impact.margin_pp:g} points or more."
+    figures = "{change_pp:+.1f} points ({change_low_pp:+.1f} to {change_high_pp:+.1f})".format(**row).replace("-", "−")
+    return (
+        f"No loss of recall is established in any of {counts['classes']:,} classes; "
+        f"{row['class']} changes most, by {figures}."
     )
-    holm = counts["significant_holm"]
-    remains = "none remains" if not holm else f"{holm} {'remains' if holm == 1 else 'remain'}"
-    return f"Of {counts['tested']} classes, {directions} ({chance}; {remains} after Holm's correction)."
-
-
-def _most_affected(impact: ClassImpact, direction: str, at_most: int = 3) -> str:
-    """Return the classes of one direction, the most affected first."""
-    frame = impact.frame().query("direction == @direction")
-    order = frame["normalised_pp"].abs().sort_values(ascending=False, kind="stable").index
-    names = list(frame.loc[order, "class"])
-    return ", ".join(names[:at_most]) + (", …" if len(names) > at_most else "")
 
 
 def _images(exemplars: Exemplars, chance: Chance | None) -> str:

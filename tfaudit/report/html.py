@@ -8,6 +8,7 @@ import jinja2
 from markupsafe import Markup
 
 from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.audit.classes import GAINED, LOST
 from tfaudit.audit.summary import Summary
 from tfaudit.charts.rendering import inline_svg
 from tfaudit.errors import InputError
@@ -19,8 +20,13 @@ from tfaudit.report.sections.order import study_sections
 from tfaudit.report.sections.section import ReportTable
 from tfaudit.report.summary_table import html_table
 
-CLASS_LIMIT = 100  # classes in the table of a variant; a study with more shows at most this many significant ones
+CLASS_LIMIT = 100  # classes in the table of a variant; a study with more shows at most this many that changed
 GALLERY = 24  # cards of a variant
+
+CHANGE = ("change_pp", "change_low_pp", "change_high_pp", "verdict")
+RELATIVE = ("relative_pp", "relative_low_pp", "relative_high_pp", "relative_verdict")
+CLASS_COLUMNS = ("class", "examples", "recall_before", "recall_after", "lowest_recall", *CHANGE, *RELATIVE)
+PUBLISHED = ("class", "published_pp", "published_t", "published_p", "published_p_holm", "published_direction")
 
 _LOADER = jinja2.PackageLoader("tfaudit.report", "")
 PAGES = jinja2.Environment(
@@ -33,7 +39,7 @@ _ALWAYS_CITED = "[F] [W] [H] [BH]"
 _DESCRIPTIONS = {
     "accuracy": "One line per variant: a dot for the top-1 accuracy of every member, a bar at the mean.",
     "difficulty": "Accuracy on PIEs, on the other images and on all, for baseline and compressed models.",
-    "class": "Classes ordered by normalised difference of recall; the table of classes has the same figures.",
+    "class": "Classes by change of recall, with intervals; the table of classes has the same figures.",
 }
 """Alternative text of the charts of the main table, by the first word of their names."""
 
@@ -79,7 +85,7 @@ def _page(study_audit: StudyAudit) -> str:
         sections=sections,
         sources=cited([_ALWAYS_CITED, *(f"{section.question} {section.source}" for section in sections)]),
         drawings={figure.name: Markup(inline_svg(figure.chart, figure.description)) for figure in figures},
-        class_tables={key: _class_table(audit, key) for key in audit.impacts},
+        class_tables={key: _class_tables(audit, key) for key in audit.impacts},
         galleries=_galleries(study_audit),
     )
 
@@ -94,14 +100,18 @@ def _galleries(study_audit: StudyAudit) -> dict[str, list[Card]]:
     return {key: cards(rows, [images[position] for position in rows["index"]]) for key, rows in shown.items()}
 
 
-def _class_table(audit: Summary, key: str) -> ReportTable | None:
-    """Return the classes that were tested; of many classes the most significant ones; None without any."""
-    frame, classes = audit.impacts[key].frame().dropna(subset=["p"]), len(audit.impacts[key].class_names)
+def _class_tables(audit: Summary, key: str) -> list[ReportTable]:
+    """Return the classes by change of recall, and the published test; of many classes those with a claim."""
+    frame, classes = audit.impacts[key].frame().dropna(subset=["change_pp"]), len(audit.impacts[key].class_names)
     title = "Table of classes"
     if classes > CLASS_LIMIT:
-        significant = frame[frame["direction"] != "no evidence"]
-        frame = significant.sort_values("p", kind="stable").head(CLASS_LIMIT)
-        title = f"The {len(frame)} {'most ' * (len(frame) == CLASS_LIMIT)}significant of {classes:,} classes"
-    names = ("class", "examples", "recall_before", "recall_after", "normalised_pp", "p", "p_holm", "direction")
-    rows = frame.sort_values("normalised_pp", kind="stable")
-    return ReportTable.of(title, rows, names, "classes", folded=True) if len(rows) else None
+        claimed = frame["verdict"].isin([LOST, GAINED]) | frame["collapsed"]
+        frame = frame[claimed].sort_values("change_p", kind="stable").head(CLASS_LIMIT)
+        title = f"The {len(frame)} of {classes:,} classes with most evidence of a loss or gain"
+    if frame.empty:
+        return []
+    rows = frame.sort_values("change_pp", kind="stable")
+    return [
+        ReportTable.of(title, rows, CLASS_COLUMNS, "classes", folded=True),
+        ReportTable.of("As published: Welch's test of the centred recall", rows, PUBLISHED, "classes", folded=True),
+    ]
