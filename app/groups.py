@@ -12,9 +12,12 @@ from tfaudit.app.display import show_chart, show_notes, show_table
 from tfaudit.app.markdown import escape_name, unique_labels
 from tfaudit.charts.groups import groups_chart, individuals_chart
 
-ACCURACIES = ("examples", "accuracy_before", "accuracy_after", "difference_pp")
+ACCURACIES = ("examples", "accuracy_before", "accuracy_after", "change_pp")
 TEST = ("low_pp", "high_pp", "test", "p", "p_holm")
-GROUPS = ("group", *ACCURACIES, "normalised_pp", *TEST, "p_bh", "direction")
+LOSS = ("change_low_pp", "change_high_pp", "change_p", "change_p_holm", "change_p_bh", "verdict")
+DISPROPORTION = tuple(f"relative_{name}" for name in ("pp", "low_pp", "high_pp", "p", "p_holm", "p_bh", "verdict"))
+PUBLISHED = ("published_pp", "published_p", "published_direction")
+GROUPS = ("group", *ACCURACIES, *LOSS, *DISPROPORTION, *PUBLISHED)
 INDIVIDUALS = ("individual", "group", *ACCURACIES)
 FITS = ("group", "individuals", "slope", "slope_low", "slope_high", "intercept", "r")
 ATTRIBUTES = ("attribute", "value", "examples", "share_pie", "share_non_pie", "ratio", "difference_pp", *TEST)
@@ -46,8 +49,10 @@ def page(study_audit: StudyAudit) -> None:
 def _groups(study_audit: StudyAudit, key: str, column: str | None) -> None:
     result = study_audit.groups(key, column)
     chart = groups_chart(result.table, result.individuals.head(0), result.fits, result.name)
-    show_chart(chart, f"groups-{key}", "Accuracy of every group before and after, with intervals over members.")
-    show_table(result.frame().sort_values("difference_pp", kind="stable"), f"groups-{key}", GROUPS)
+    show_chart(
+        chart, f"groups-{key}", "Accuracy of every group before and after, with intervals over images and members."
+    )
+    show_table(result.frame().sort_values("change_pp", kind="stable"), f"groups-{key}", GROUPS)
     show_notes(result.notes)
 
 
@@ -64,7 +69,7 @@ def _individuals(study_audit: StudyAudit, key: str, column: str | None) -> None:
         show_chart(chart, f"individuals-{key}", text)
     with right:
         st.markdown(f"**Individuals ({escape_name(str(individuals.name))}), the largest losses first**")
-        losses = result.individuals_frame().sort_values(["difference_pp", "examples"], kind="stable")
+        losses = result.individuals_frame().sort_values(["change_pp", "examples"], kind="stable")
         show_table(losses, f"individuals-{key}", INDIVIDUALS, table="individuals")
         st.markdown("**Fitted lines of accuracy after on accuracy before, one per group**")
         show_table(result.fits, f"fits-{key}", FITS, table="fits")

@@ -24,10 +24,10 @@ def test_a_column_is_chosen_and_kept_in_the_url(open_page, store):
     app = open_page(store.directory, "groups")
     assert app.selectbox(key="by").options == ["series", "light"]
     app.selectbox(key="by").set_value("light").run()
-    expected = groups(*sides(store), store.examples()["light"]).frame().sort_values("difference_pp", kind="stable")
+    expected = groups(*sides(store), store.examples()["light"]).frame().sort_values("change_pp", kind="stable")
     shown = app.dataframe[0].value
     assert list(shown["group"]) == list(expected["group"])
-    np.testing.assert_allclose(shown["p"], expected["p"])
+    np.testing.assert_allclose(shown["change_p"], expected["change_p"])
     assert list(open_page(store.directory, "groups", by="light").dataframe[0].value["group"]) == list(shown["group"])
 
 
@@ -36,8 +36,8 @@ def test_individuals_stand_by_their_loss(open_page, store):
     people, fits = app.dataframe[0].value, app.dataframe[1].value
     found = groups(*sides(store), WRITERS["series"], individuals=WRITERS["writer"])
     assert len(people) == len(found.individuals)
-    assert people["difference_pp"].is_monotonic_increasing
-    assert people["difference_pp"].iloc[0] == found.individuals["difference_pp"].min()
+    assert people["change_pp"].is_monotonic_increasing
+    assert people["change_pp"].iloc[0] == found.individuals["change_pp"].min()
     np.testing.assert_allclose(fits["slope"], found.fits["slope"])
 
 

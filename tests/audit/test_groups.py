@@ -36,22 +36,42 @@ def test_accuracy_equals_that_of_fairlearn():
         pd.testing.assert_series_equal(frame[column], expected.mean(axis=1), check_names=False)
         half = stats.sem(expected, axis=1) * stats.t.ppf(0.975, 5)
         when = column.removeprefix("accuracy_")
-        np.testing.assert_allclose(frame[f"{when}_high"] - frame[column], half)
-        np.testing.assert_allclose(frame[column] - frame[f"{when}_low"], half)
+        assert (frame[f"{when}_high"] - frame[column] > half).all()  # the images count, too
+        np.testing.assert_allclose(frame[column] - frame[f"{when}_low"], frame[f"{when}_high"] - frame[column])
 
 
-def test_classes_are_groups():
-    """Where the column is the label, accuracy is recall and the test is that of [F] 2.2."""
-    frame, impact = groups(BEFORE, AFTER, BEFORE.labels).frame(), class_impact(BEFORE, AFTER).frame()
-    same = {
-        "group": "class",
-        "accuracy_before": "recall_before",
-        "normalised_pp": "normalised_pp",
-        "low_pp": "normalised_low_pp",
-        "high_pp": "normalised_high_pp",
-    }
-    same |= {name: name for name in ("examples", "difference_pp", "p", "p_holm", "p_bh", "direction")}
+@pytest.mark.parametrize("paired", [False, True])
+def test_classes_are_groups(paired):
+    """Where the column is the label, accuracy is recall, and all figures are those of `class_impact`."""
+    frame = groups(BEFORE, AFTER, BEFORE.labels, paired=paired).frame()
+    impact = class_impact(BEFORE, AFTER, paired).frame()
+    same = {"group": "class", "accuracy_before": "recall_before"}
+    same |= {name: name for name in impact if name.startswith(("change_", "relative_")) and name in frame}
+    same |= {f"published_{name}": f"published_{name}" for name in ("pp", "low_pp", "high_pp", "p", "p_holm", "p_bh")}
+    assert len(same) == 2 + 6 + 7 + 6
     pd.testing.assert_frame_equal(frame[list(same)].rename(columns=same), impact[list(same.values())])
+    assert list(frame["verdict"].str.replace("accuracy", "recall")) == list(impact["verdict"])
+
+
+def test_every_figure_lies_in_its_own_interval():
+    """The relative change used to stand beside the interval of the absolute one."""
+    for sides in ((BEFORE, AFTER), (one(BEFORE), one(AFTER))):
+        frame = groups(*sides, np.where(BEFORE.labels == 3, "far", "near")).frame()
+        for name in ("change", "relative"):
+            assert frame[f"{name}_pp"].between(frame[f"{name}_low_pp"], frame[f"{name}_high_pp"]).all()
+        np.testing.assert_allclose(frame["relative_p"], frame["relative_p_holm"])  # of two groups: one test
+        assert frame["relative_pp"].to_numpy() @ frame["examples"] == pytest.approx(0)
+
+
+def test_members_that_share_parents_are_compared_in_pairs():
+    derived = Predictions(AFTER.labels, AFTER.ranked, parents=BEFORE.members)
+    by_parents = groups(BEFORE, derived, SERIES).frame()
+    pd.testing.assert_frame_equal(by_parents, groups(BEFORE, AFTER, SERIES, paired=True).frame())
+    assert not by_parents["change_p"].equals(groups(BEFORE, AFTER, SERIES).frame()["change_p"])
+    alone = Predictions(AFTER.labels, AFTER.ranked, parents=[0, *"abcde"])
+    found = groups(BEFORE, alone, SERIES)
+    assert found.notes == ("A single pair of members: the populations are compared as if they were independent.",)
+    pd.testing.assert_frame_equal(found.frame(), groups(BEFORE, AFTER, SERIES).frame())
 
 
 def test_individuals_equal_a_groupby():
@@ -92,18 +112,23 @@ def test_one_against_one_is_mcnemar():
         inside = row["group"] == SERIES
         b, a = before.correct()[0, inside], after.correct()[0, inside]
         cells = [[(b & a).sum(), (b & ~a).sum()], [(~b & a).sum(), (~b & ~a).sum()]]
-        assert row["p"] == pytest.approx(mcnemar(cells, exact=True).pvalue)
-        assert row["low_pp"] < row["difference_pp"] < row["high_pp"]
-    assert frame[["before_low", "after_high"]].isna().all(axis=None)
-    assert set(frame["test"]) == {"McNemar, difference"}
+        assert row["change_p"] == pytest.approx(mcnemar(cells, exact=True).pvalue)
+        # Tango's interval holds the differences that his score test does not reject: statsmodels has Newcombe's only.
+        difference = a.astype(float) - b
+        span = stats.t.interval(0.95, len(difference) - 1, difference.mean(), stats.sem(difference))
+        np.testing.assert_allclose([row["change_low_pp"], row["change_high_pp"]], 100 * np.array(span), atol=1.5)
+        whole = (after.correct()[0].astype(float) - before.correct()[0]).mean()
+        assert row["relative_pp"] == pytest.approx(100 * (difference.mean() - whole))
+    assert frame.filter(like="published").drop(columns="published_direction").isna().all(axis=None)
     assert "One model against one" in found.notes[0]
 
 
 def test_one_against_many_is_not_tested():
     found = groups(one(BEFORE), AFTER, SERIES)
-    assert found.frame()[["p", "low_pp", "p_bh"]].isna().all(axis=None)
-    assert set(found.frame()["direction"]) == {"no evidence"}
-    assert found.notes == ("No test: 1 against 6 members; Welch's test needs two or more on both sides.",)
+    assert found.frame()[["change_p", "relative_low_pp", "change_p_bh", "published_p"]].isna().all(axis=None)
+    assert found.frame()["change_pp"].notna().all()
+    assert set(found.frame()["verdict"]) | set(found.frame()["relative_verdict"]) == {"cannot tell"}
+    assert found.notes == ("No test: 1 against 6 members; it needs two or more on both sides.",)
     assert found.summary()["tested"] == 0
 
 
@@ -112,8 +137,9 @@ def test_finds_the_harmed_group():
     counts = found.summary()
     assert counts["column"] == "distance"
     assert counts["worst_group"] == "far"
-    assert counts["harmed"] == counts["favoured"] == 1
-    assert counts["worst_difference_pp"] < 0
+    assert counts["worse_than_average"] == counts["better_than_average"] == 1
+    assert counts["lost_accuracy"] == 1
+    assert counts["worst_change_pp"] < 0
     assert counts["gap_after_pp"] > counts["gap_before_pp"]
     assert counts["worst_individual"] is None
 
@@ -149,8 +175,8 @@ def test_columns_of_any_kind(column, names):
 
 def test_one_group_is_the_whole():
     frame = groups(BEFORE, AFTER, np.zeros(200)).frame()
-    assert frame["normalised_pp"].abs().max() < 1e-9
-    assert frame["p"].item() == 1
+    assert frame["relative_pp"].abs().max() < 1e-9
+    assert frame["relative_p"].item() == frame["published_p"].item() == 1
     assert frame["accuracy_after"].item() == pytest.approx(AFTER.accuracy().mean())
 
 
@@ -171,6 +197,7 @@ def test_order_of_examples_plays_no_part(order):
         ({"column": SERIES[:9]}, r"column: got shape \(9,\), expected one value for each of the 200 examples"),
         ({"column": SERIES, "individuals": [1]}, r"individuals: got shape \(1,\)"),
         ({"column": SERIES, "alpha": 1}, "alpha: got 1"),
+        ({"column": SERIES, "margin_pp": 0}, "margin_pp: got 0"),
         ({"column": SERIES, "compressed": population(2, examples=100)}, "compressed: got 100 examples, expected 200"),
     ],
 )

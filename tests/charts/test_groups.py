@@ -72,8 +72,8 @@ def test_many_groups_show_their_ends():
     found = groups(BEFORE, AFTER, WRITERS)
     names = set(found.frame()["group"])
     svg = texts(inline_svg(found.chart(), ""))
-    assert any(f"10 least harmed of {len(names)}" in (text or "") for text in svg)
-    ordered = found.frame().sort_values("difference_pp", kind="stable")["group"]
+    assert any(f"10 that lose least of {len(names)}" in (text or "") for text in svg)
+    ordered = found.frame().sort_values("change_pp", kind="stable")["group"]
     assert set(ordered.head(10)) | set(ordered.tail(10)) <= set(svg)
 
 
@@ -118,7 +118,7 @@ def test_of_many_individuals_a_sample_is_drawn_and_the_title_says_so():
     people = pd.DataFrame({"group": "a", "individual": [f"w{i}" for i in range(count)], "examples": 1})
     shares = np.random.default_rng(0).random((2, count))
     people["accuracy_before"], people["accuracy_after"] = shares
-    people["difference_pp"] = 100 * (shares[1] - shares[0])
+    people["change_pp"] = 100 * (shares[1] - shares[0])
     chart = individuals_chart(people, individual_fits(people), "series")
     assert chart.title.startswith("4,500 of 5,000 individuals by series")
     drawn = [rows for rows in chart.to_dict()["datasets"].values() if "individual" in rows[0]]

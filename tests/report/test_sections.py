@@ -61,7 +61,7 @@ def test_groups_and_individuals(tmp_path):
     expected = groups(store.predictions("dense"), store.predictions("magnitude-0.9"), WRITERS["series"]).frame()
     assert table["series"] == ("employee", "student")
     assert table["images"] == ("100", "100")
-    assert table["p"] == tuple(f"{p:.2g}" for p in expected["p"])
+    assert table["verdict"] == tuple(expected["verdict"])
     assert "the 10 individuals who lose most, of 100" in found["groups"].tables[2].title
     assert cells(found["attributes"].tables[0])["attribute"] == ("series: employee", "series: student")
 

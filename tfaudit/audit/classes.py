@@ -221,7 +221,12 @@ def _changes(
 
 
 def change_columns(
-    changes: GroupChanges, alpha: float, margin_pp: float = MARGIN_PP, correction: str = "holm", noun: str = "recall"
+    changes: GroupChanges,
+    alpha: float,
+    margin_pp: float = MARGIN_PP,
+    correction: str = "holm",
+    noun: str = "recall",
+    parts: int = 1,
 ) -> dict[str, np.ndarray]:
     """Return the columns of two questions, `change_...` and `relative_...`, as `ClassImpact.frame` names them.
 
@@ -231,23 +236,68 @@ def change_columns(
         margin_pp: the largest change that counts as none, percentage points.
         correction: of the verdicts for the number of groups.
         noun: what is lost, such as accuracy for groups.
+        parts: how many comparisons of G / parts groups each these are, such as one per corruption.
     """
     columns: dict[str, np.ndarray] = {}
-    words = (f"lost {noun}", f"gained {noun}", NO_CHANGE), (WORSE, BETTER, AS_AVERAGE)
-    for name, change, (loss, gain, none) in zip(
-        ("change", "relative"), (changes.absolute, changes.relative), words, strict=True
-    ):
-        low, high = (100 * end for end in change.interval(1 - alpha))
-        # The changes of two groups relative to both are one figure with two signs: one test.
-        mirrored = name == "relative" and np.count_nonzero(changes.examples) == 2
-        p = {"none": change.p()}
-        p |= {method: p["none"] if mirrored else adjust(p["none"], method) for method in CORRECTIONS[1:]}
-        claimed, within = p[correction] <= alpha, (low > -margin_pp) & (high < margin_pp)
-        claims = np.where(claimed, np.where(change.value < 0, loss, gain), np.where(within, none, CANNOT_TELL))
-        columns |= {f"{name}_pp": 100 * change.value, f"{name}_low_pp": low, f"{name}_high_pp": high}
-        columns |= {f"{name}_p": p["none"]} | {f"{name}_p_{method}": p[method] for method in CORRECTIONS[1:]}
-        columns["verdict" if name == "change" else "relative_verdict"] = claims
+    own = np.arange(len(changes.examples))
+    # The changes of two groups relative to both are one figure with two signs: one test.
+    known = changes.examples.reshape(parts, -1) > 0
+    mirrored = np.where(
+        known & (known.sum(1, keepdims=True) == 2), -1 - np.arange(parts)[:, None], own.reshape(parts, -1)
+    )
+    for name, change, tests in (("change", changes.absolute, own), ("relative", changes.relative, mirrored.ravel())):
+        figures = change.value, *change.interval(1 - alpha), change.p()
+        columns |= question_columns(
+            name, *figures, alpha=alpha, margin_pp=margin_pp, correction=correction, noun=noun, tests=tests
+        )
     return columns
+
+
+def question_columns(
+    name: str,
+    value: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+    p: np.ndarray,
+    *,
+    alpha: float,
+    margin_pp: float = MARGIN_PP,
+    correction: str = "holm",
+    noun: str = "recall",
+    tests: np.ndarray | None = None,
+) -> dict[str, np.ndarray]:
+    """Return the columns of one question, from `NAME_pp` to its verdict.
+
+    Args:
+        name: of the question, "change" or "relative".
+        value: `(G,)` changes, shares.
+        low: lower ends of their intervals.
+        high: upper ends.
+        p: p-values.
+        alpha: level of the tests.
+        margin_pp: the largest change that counts as none, percentage points.
+        correction: of the verdict for the number of groups.
+        noun: what is lost, such as accuracy for groups.
+        tests: `(G,)` integers, equal where p-values are of one test; by default all are different tests.
+
+    Example:
+        >>> figures = (np.array([number]) for number in (-0.2, -0.3, -0.1, 0.001))
+        >>> question_columns("change", *figures, alpha=0.05, noun="accuracy")["verdict"]
+        array(['lost accuracy'], dtype='<U15')
+    """
+    absolute, relative = (f"lost {noun}", f"gained {noun}", NO_CHANGE), (WORSE, BETTER, AS_AVERAGE)
+    lost, gained, none = relative if name == "relative" else absolute
+    _, first, place = np.unique(np.arange(len(p)) if tests is None else tests, return_index=True, return_inverse=True)
+    all_p = {"none": p} | {method: adjust(p[first], method)[place] for method in CORRECTIONS[1:]}
+    within = (100 * low > -margin_pp) & (100 * high < margin_pp)
+    claims = np.where(value < 0, lost, gained)
+    return {
+        **{f"{name}_pp": 100 * value, f"{name}_low_pp": 100 * low, f"{name}_high_pp": 100 * high, f"{name}_p": p},
+        **{f"{name}_p_{method}": all_p[method] for method in CORRECTIONS[1:]},
+        "verdict" if name == "change" else f"{name}_verdict": np.where(
+            all_p[correction] <= alpha, claims, np.where(within, none, CANNOT_TELL)
+        ),
+    }
 
 
 def collapsed_classes(

@@ -9,23 +9,32 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from tfaudit.audit.classes import directions
+from tfaudit.audit.classes import (
+    BETTER,
+    CANNOT_TELL,
+    MARGIN_PP,
+    NO_CHANGE,
+    WORSE,
+    change_columns,
+    directions,
+    question_columns,
+)
 from tfaudit.audit.group_codes import MISSING, column_name, group_codes, group_means
 from tfaudit.errors import require
-from tfaudit.predictions import Predictions, require_same_examples
+from tfaudit.predictions import Predictions, member_pairs, require_same_examples
 from tfaudit.stats.contingency import mcnemar, paired_interval
-from tfaudit.stats.intervals import mean_interval
 from tfaudit.stats.least_squares import line
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.t_tests import welch
+from tfaudit.stats.two_way import accuracy_interval, group_changes, group_values
 
 if TYPE_CHECKING:
     from tfaudit.charts.style import Drawing
 
 _INDIVIDUAL_COLUMNS = {"group": "str", "individual": "str", "examples": "int64"}
-_INDIVIDUAL_COLUMNS |= dict.fromkeys(("accuracy_before", "accuracy_after", "difference_pp"), "float64")
+_INDIVIDUAL_COLUMNS |= dict.fromkeys(("accuracy_before", "accuracy_after", "change_pp"), "float64")
 
-WELCH, MCNEMAR, NONE = "Welch, normalised", "McNemar, difference", "none"
+LOST, GAINED = "lost accuracy", "gained accuracy"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,10 +60,14 @@ class Groups:
         """Return one row per group.
 
         Columns: `group`; `examples`; `accuracy_before` and `accuracy_after`, means over the members, with the ends
-        `before_low`, `before_high`, `after_low`, `after_high` of intervals over the members (NaN for a single member);
-        `difference_pp`, after minus before; `normalised_pp`, the difference less the change of the overall accuracy;
-        `low_pp` and `high_pp`, an interval of the one of the two that `test` names; `test`; `p`, `p_holm`, `p_bh`;
-        `direction`: harmed, favoured or no evidence, by the uncorrected p.
+        `before_low`, `before_high`, `after_low`, `after_high` of intervals over images and members; what the group
+        lost: `change_pp` with `change_low_pp`, `change_high_pp`, `change_p`, `change_p_holm`, `change_p_bh` and
+        `verdict` (lost accuracy, gained accuracy, no change, cannot tell); how that differs from the change of the
+        overall accuracy: the same with `relative_`, and `relative_verdict` (worse than average, better than average, as
+        average, cannot tell); as in [F] 2.2 for classes, Welch's test over the members alone of the accuracy minus the
+        member's overall accuracy: `published_pp`, `published_low_pp`, `published_high_pp`, `published_p`,
+        `published_p_holm`, `published_p_bh`, `published_direction` (harmed, favoured, no evidence, uncorrected), NaN
+        for single models. Verdicts are corrected after Holm for the number of groups.
         """
         return self.table.copy()
 
@@ -63,23 +76,27 @@ class Groups:
         return self.individuals.copy()
 
     def summary(self) -> dict[str, Any]:
-        """Return counts of groups and individuals, and the most harmed of both (None where there is none)."""
+        """Return counts of groups by verdict and of individuals, and those that lose most, or None."""
         table, people = self.table, self.individuals
-        worst = table.iloc[int(table["difference_pp"].argmin())]
-        hit = people.iloc[int(people["difference_pp"].argmin())] if len(people) else None
+        worst = table.iloc[int(table["change_pp"].argmin())]
+        hit = people.iloc[int(people["change_pp"].argmin())] if len(people) else None
         sides = ("before", "after")
+        verdicts = {"verdict": (LOST, GAINED, NO_CHANGE, CANNOT_TELL), "relative_verdict": (WORSE, BETTER)}
         return {
             "column": self.name,
             "groups": len(table),
-            "tested": int(table["p"].notna().sum()),
-            **{name: int((table["direction"] == name).sum()) for name in ("harmed", "favoured")},
-            **{f"significant_{method}": int((table[f"p_{method}"] <= self.alpha).sum()) for method in ("holm", "bh")},
+            "tested": int(table["change_p"].notna().sum()),
+            **{
+                verdict.replace(" ", "_"): int((table[name] == verdict).sum())
+                for name, words in verdicts.items()
+                for verdict in words
+            },
             "worst_group": worst["group"],
-            "worst_difference_pp": float(worst["difference_pp"]),
+            "worst_change_pp": float(worst["change_pp"]),
             **{f"gap_{side}_pp": float(100 * np.ptp(table[f"accuracy_{side}"].to_numpy())) for side in sides},
             "individuals": len(people),
             "worst_individual": None if hit is None else hit["individual"],
-            "worst_individual_difference_pp": None if hit is None else float(hit["difference_pp"]),
+            "worst_individual_change_pp": None if hit is None else float(hit["change_pp"]),
         }
 
     def chart(self) -> Drawing:
@@ -95,20 +112,26 @@ def groups(
     column: ArrayLike | pd.Series,
     *,
     individuals: ArrayLike | pd.Series | None = None,
+    paired: bool | None = None,
     alpha: float = 0.05,
+    margin_pp: float = MARGIN_PP,
 ) -> Groups:
     """Compare the accuracy of every group of examples before and after compression.
 
-    Populations of two members or more are compared by Welch's test of the group's accuracy minus the member's overall
-    accuracy, as `class_impact` does for classes; one model with one by McNemar's exact test of the difference, with
-    Tango's interval. Missing values of the column form a group of their own; numbers are not binned.
+    As `class_impact` does for classes, two questions are kept apart: has a group lost accuracy, and has it lost more
+    than the model as a whole? The intervals are over images and members; those of one model against one are over the
+    images, with McNemar's exact test and Tango's interval for the first question. Missing values of the column form a
+    group of their own; numbers are not binned.
 
     Args:
         baseline: the uncompressed population.
         compressed: the compressed population, on the same examples.
         column: `(N,)` the group of each example, of any type, in the order of the examples.
         individuals: `(N,)` who made each example (a writer, a patient), or None. Examples of unknown ones are left out.
+        paired: whether each compressed member is made from the baseline's member of the same name; None to take it from
+            `compressed.parents`.
         alpha: level of the tests, in (0, 1).
+        margin_pp: a change counts as none where its interval lies within this margin, percentage points.
 
     Raises:
         InputError: other examples, a column of another length, or a level outside (0, 1).
@@ -117,22 +140,27 @@ def groups(
         >>> before = Predictions.from_top1([0, 0, 1, 1], [[0, 0, 1, 1], [0, 0, 1, 0]])
         >>> after = Predictions.from_top1([0, 0, 1, 1], [[0, 0, 0, 1], [0, 0, 0, 0]])
         >>> by_side = groups(before, after, ["left", "right", "left", "right"])
-        >>> by_side.frame()[["group", "examples", "accuracy_before", "accuracy_after", "difference_pp"]]
-           group  examples  accuracy_before  accuracy_after  difference_pp
-        0   left         2             1.00            0.50          -50.0
-        1  right         2             0.75            0.75            0.0
+        >>> by_side.frame()[["group", "examples", "accuracy_before", "accuracy_after", "change_pp"]]
+           group  examples  accuracy_before  accuracy_after  change_pp
+        0   left         2             1.00            0.50      -50.0
+        1  right         2             0.75            0.75        0.0
     """
     require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
     require_same_examples(baseline, compressed)
     codes, names = group_codes(column, baseline.num_examples, "column")
-    sizes = baseline.num_members, compressed.num_members
-    test = WELCH if min(sizes) > 1 else MCNEMAR if sizes == (1, 1) else NONE
-    notes = {
-        WELCH: [],
-        MCNEMAR: ["One model against one: the tests are about these two models, not about other trainings."],
-        NONE: [f"No test: {sizes[0]} against {sizes[1]} members; Welch's test needs two or more on both sides."],
-    }[test]
-    table = _table(baseline, compressed, codes, names, test, alpha)
+    require(0 < margin_pp <= 100, "margin_pp", margin_pp, "percentage points in (0, 100]")
+    notes = []
+    match baseline.num_members, compressed.num_members:
+        case 1, 1:
+            notes.append("One model against one: the tests are about these two models, not about other trainings.")
+        case (1, _) | (_, 1) as sizes:
+            notes.append(f"No test: {sizes[0]} against {sizes[1]} members; it needs two or more on both sides.")
+    pairs = member_pairs(baseline, compressed, paired)
+    if pairs is not None and len(pairs[0]) < 2:
+        pairs = None
+        if baseline.num_members > 1:
+            notes.append("A single pair of members: the populations are compared as if they were independent.")
+    table = _table(baseline, compressed, codes, names, pairs, alpha, margin_pp)
     if individuals is None:
         people = pd.DataFrame(columns=list(_INDIVIDUAL_COLUMNS)).astype(_INDIVIDUAL_COLUMNS)
     else:
@@ -152,15 +180,15 @@ def individual_accuracy(
     """Return one row per group and individual, in the order of both; unknown individuals are one, `(missing)`.
 
     Columns: `group`, `individual`, `examples`, `accuracy_before` and `accuracy_after` (means over members and examples)
-    and `difference_pp`. `group` is the column of `groups`, whose other arguments these are.
+    and `change_pp`. `group` is the column of `groups`, whose other arguments these are.
 
     Example:
         >>> before = Predictions.from_top1([0, 1, 1], [0, 1, 1])
         >>> after = Predictions.from_top1([0, 1, 1], [0, 0, 1])
         >>> individual_accuracy(before, after, ["a", "a", "a"], [7, 8, 8])
-          group individual  examples  accuracy_before  accuracy_after  difference_pp
-        0     a          7         1              1.0             1.0            0.0
-        1     a          8         2              1.0             0.5          -50.0
+          group individual  examples  accuracy_before  accuracy_after  change_pp
+        0     a          7         1              1.0             1.0        0.0
+        1     a          8         2              1.0             0.5      -50.0
     """
     groups, group_names = group_codes(group, baseline.num_examples, "column")
     people, people_names = group_codes(individuals, baseline.num_examples, "individuals")
@@ -172,7 +200,7 @@ def individual_accuracy(
     }
     by = pd.DataFrame(columns).groupby(["group", "individual"], observed=True)
     table = by.mean().assign(examples=by.size()).reset_index()
-    table["difference_pp"] = 100 * (table["accuracy_after"] - table["accuracy_before"])
+    table["change_pp"] = 100 * (table["accuracy_after"] - table["accuracy_before"])
     return table[list(_INDIVIDUAL_COLUMNS)].astype(_INDIVIDUAL_COLUMNS)
 
 
@@ -201,36 +229,69 @@ def individual_fits(people: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataFram
 
 
 def _table(
-    baseline: Predictions, compressed: Predictions, codes: np.ndarray, names: tuple[str, ...], test: str, alpha: float
+    baseline: Predictions,
+    compressed: Predictions,
+    codes: np.ndarray,
+    names: tuple[str, ...],
+    pairs: tuple[np.ndarray, np.ndarray] | None,
+    alpha: float,
+    margin_pp: float,
 ) -> pd.DataFrame:
-    right = baseline.correct(), compressed.correct()
-    before, after = (group_means(correct, codes, len(names)) for correct in right)
-    overall = [correct.mean(1, keepdims=True) for correct in right]
-    examples = np.bincount(codes, minlength=len(names))
-    difference = after.mean(0) - before.mean(0)
-    tested = normalised = difference - (overall[1].mean() - overall[0].mean())
-    low = high = p = np.full(len(names), np.nan)
-    if test == WELCH:
-        # Accuracies are ratios of counts: a difference below 1e-12 is rounding and must not look like variance.
-        welch_test = welch(np.round(after - overall[1], 12), np.round(before - overall[0], 12), confidence=1 - alpha)
-        tested, low, high, p = welch_test.difference, welch_test.low, welch_test.high, welch_test.p
-    elif test == MCNEMAR:
-        flips = right[0][0] & ~right[1][0], right[1][0] & ~right[0][0]
-        lost, won = (np.bincount(codes[flip], minlength=len(names)) for flip in flips)
-        (low, high), p = paired_interval(lost, won, examples, confidence=1 - alpha), mcnemar(lost, won)
-        tested = difference
-    table = pd.DataFrame({"group": names, "examples": examples})
-    for side, accuracy in (("before", before), ("after", after)):
-        span = mean_interval(accuracy, confidence=1 - alpha)
-        table = table.assign(**{f"accuracy_{side}": span.mean, f"{side}_low": span.low, f"{side}_high": span.high})
-    return table.assign(
-        difference_pp=100 * difference,
-        normalised_pp=100 * normalised,
-        low_pp=100 * low,
-        high_pp=100 * high,
-        test=test,
-        p=p,
-        p_holm=adjust(p, "holm"),
-        p_bh=adjust(p, "bh"),
-        direction=directions(tested, p, alpha),
+    right, count = (baseline.correct(), compressed.correct()), len(names)
+    columns: dict[str, object] = {"group": names, "examples": np.bincount(codes, minlength=count)}
+    for side, correct in zip(("before", "after"), right, strict=True):
+        low, high = accuracy_interval(correct, codes, count, confidence=1 - alpha)
+        accuracy = {f"accuracy_{side}": group_means(correct, codes, count).mean(0)}
+        columns |= accuracy | {f"{side}_low": low, f"{side}_high": high}
+    return pd.DataFrame(
+        columns | _questions(*right, codes, count, pairs, alpha, margin_pp) | _published(*right, codes, count, alpha)
     )
+
+
+def _questions(
+    before: np.ndarray,
+    after: np.ndarray,
+    codes: np.ndarray,
+    count: int,
+    pairs: tuple[np.ndarray, np.ndarray] | None,
+    alpha: float,
+    margin_pp: float,
+) -> dict[str, np.ndarray]:
+    """Return the columns of both questions; `before` and `after` are `(K, N)` booleans, of correct predictions."""
+    sizes, noun = (len(before), len(after)), "accuracy"
+    if pairs is not None:
+        changes = group_changes(before[pairs[0]], after[pairs[1]], codes, count, paired=True)
+    elif sizes == (1, 1) or min(sizes) > 1:
+        changes = group_changes(before, after, codes, count, paired=False)
+    else:
+        changes = group_values(before, after, codes, count)
+    columns = change_columns(changes, alpha, margin_pp, noun=noun)
+    if sizes == (1, 1):
+        flips = before[0] & ~after[0], after[0] & ~before[0]
+        lost, won = (np.bincount(codes[flip], minlength=count) for flip in flips)
+        ends = paired_interval(lost, won, changes.examples, confidence=1 - alpha)
+        figures = changes.absolute.value, *ends, mcnemar(lost, won)
+        columns |= question_columns("change", *figures, alpha=alpha, margin_pp=margin_pp, noun=noun)
+    return columns
+
+
+def _published(
+    before: np.ndarray, after: np.ndarray, codes: np.ndarray, count: int, alpha: float
+) -> dict[str, np.ndarray]:
+    """Return the columns of Welch's test, which takes the images as fixed and members as independent."""
+    difference = low = high = p = np.full(count, np.nan)
+    if min(len(before), len(after)) > 1:
+        # Accuracies are ratios of counts: a difference below 1e-12 is rounding and must not look like variance.
+        sides = [
+            np.round(group_means(right, codes, count) - right.mean(1, keepdims=True), 12) for right in (after, before)
+        ]
+        test = welch(*sides, confidence=1 - alpha)
+        difference, low, high, p = test.difference, test.low, test.high, test.p
+    return {
+        "published_pp": 100 * difference,
+        "published_low_pp": 100 * low,
+        "published_high_pp": 100 * high,
+        "published_p": p,
+        **{f"published_p_{method}": adjust(p, method) for method in ("holm", "bh")},
+        "published_direction": directions(difference, p, alpha),
+    }

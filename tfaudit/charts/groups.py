@@ -9,11 +9,12 @@ ALL_NAMED = 30  # groups at most of which each has a line and a name
 EXTREMES = 10  # named groups at each end if there are more
 DRAWN = 4500  # individuals at most; Altair accepts 5,000 rows
 SIDE = WIDTH - 80  # pixels of the square of individuals
+CHANGE = ("change_pp", "change_low_pp", "change_high_pp", "change_p_holm")
 COLOURED = 4  # groups at most that have colours among individuals; more are all grey
 
 
 def groups_chart(table: pd.DataFrame, individuals: pd.DataFrame, fits: pd.DataFrame, name: str) -> Drawing:
-    """Draw the accuracy of every group before and after, with intervals over members; below it any individuals.
+    """Draw the accuracy of every group before and after, with intervals, and below it that of any individuals.
 
     Args:
         table: of a `Groups`.
@@ -28,17 +29,17 @@ def groups_chart(table: pd.DataFrame, individuals: pd.DataFrame, fits: pd.DataFr
 
 
 def _dumbbells(table: pd.DataFrame, name: str) -> Drawing:
-    ordered = table.sort_values("difference_pp", kind="stable")
-    shown, title = ordered, f"{name}, the most harmed first"
+    ordered = table.sort_values("change_pp", kind="stable")
+    shown, title = ordered, f"{name}, the largest loss first"
     if len(table) > ALL_NAMED:
         shown = pd.concat([ordered.head(EXTREMES), ordered.tail(EXTREMES)])
-        title = f"{name}: the {EXTREMES} most harmed and the {EXTREMES} least harmed of {len(table)}"
+        title = f"{name}: the {EXTREMES} that lose most and the {EXTREMES} that lose least of {len(table)}"
     sides = [
-        shown[["group", "examples", "difference_pp", "p", "p_holm"]].assign(
+        shown[["group", "examples", *CHANGE, "verdict"]].assign(
             when=when,
             accuracy=100 * shown[f"accuracy_{when}"],
-            low=100 * shown[f"{when}_low"].clip(lower=0),  # an interval of Student's t has no bounds
-            high=100 * shown[f"{when}_high"].clip(upper=1),
+            low=100 * shown[f"{when}_low"],
+            high=100 * shown[f"{when}_high"],
         )
         for when in ("before", "after")
     ]
@@ -50,7 +51,8 @@ def _dumbbells(table: pd.DataFrame, name: str) -> Drawing:
     links = links.encode(x=alt.X("before:Q", title="accuracy, %"), x2="after:Q", y=y)
     base = alt.Chart(pd.concat(sides, ignore_index=True))
     intervals = base.mark_rule(strokeWidth=4, opacity=0.35).encode(x="low:Q", x2="high:Q", y=y, color=colour)
-    tooltip = ["group", "when", "examples", *numbers(accuracy=".2f", difference_pp="+.2f", p=".2g", p_holm=".2g")]
+    figures = numbers(accuracy=".2f", **dict.fromkeys(CHANGE[:3], "+.2f"), change_p_holm=".2g")
+    tooltip = ["group", "when", "examples", *figures, "verdict"]
     points = base.mark_circle(size=60, opacity=1).encode(x=x, y=y, color=colour, tooltip=tooltip)
     return alt.layer(links, intervals, points).properties(title=title)
 

@@ -302,7 +302,7 @@ COLUMNS: Mapping[str, Column] = {
     "intensification": _number("intensification", ".2f", "Normalised after / before; unstable near 0 before"),
     # Groups, individuals, attributes.
     **_pair("individuals.accuracy_before", "individuals.accuracy_after", _share("accuracy before")),
-    "individuals.difference_pp": _points("change", form="+.1f"),
+    "individuals.change_pp": _points("change", form="+.1f"),
     "fits.slope": _number("slope", ".3f", "Slope of accuracy after on accuracy before"),
     "intercept": _number("intercept", "+.3f"),
     "r": _number("r", ".3f", "Correlation"),

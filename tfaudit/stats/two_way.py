@@ -34,6 +34,16 @@ class Change:
     of_members: np.ndarray
     overlap: np.ndarray
 
+    @classmethod
+    def without_error(cls, value: np.ndarray) -> "Change":
+        """Return changes whose errors are unknown, NaN.
+
+        Example:
+            >>> Change.without_error(np.array([0.5])).p()
+            array([nan])
+        """
+        return cls(value, *np.full((5, *np.shape(value)), np.nan))
+
     def interval(self, confidence: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
         """Return both ends of the interval at a confidence level, `(G,)` each."""
         margin = special.stdtrit(self.df, (1 + confidence) / 2) * self.error
@@ -104,6 +114,72 @@ def group_changes(
     absolute = _change(change, sizes, spread, samples, relative=False)
     relative = _change(change - images.mean(), sizes, spread, samples, relative=True)
     return GroupChanges(sizes.astype(int), absolute, relative)
+
+
+def group_values(before: np.ndarray, after: np.ndarray, groups: np.ndarray, count: int) -> GroupChanges:
+    """Return the changes of group accuracies with unknown errors, as of one model against several.
+
+    The arguments are those of `group_changes`.
+
+    Example:
+        >>> one, several = np.array([[True, True]]), np.array([[True, False], [False, False]])
+        >>> group_values(one, several, np.array([0, 1]), 2).absolute.value
+        array([-0.5, -1. ])
+    """
+    sizes, images = np.bincount(groups, minlength=count), after.mean(0) - before.mean(0)
+    with np.errstate(invalid="ignore"):  # groups without images
+        change = np.bincount(groups, images, count) / sizes
+    return GroupChanges(sizes, Change.without_error(change), Change.without_error(change - images.mean()))
+
+
+def accuracy_interval(
+    correct: np.ndarray, groups: np.ndarray, count: int, *, confidence: float = 0.95
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return both ends, `(G,)`, of the interval over images and members of the accuracy of every group, in [0, 1].
+
+    Args:
+        correct: `(K, N)` whether member k is right on image i.
+        groups: `(N,)` integers, the group of each image from 0 to G - 1.
+        count: G.
+        confidence: level of the intervals.
+
+    Example:
+        >>> right = np.array([[True] * 8 + [False] * 2] * 2)
+        >>> [end.round(2).tolist() for end in accuracy_interval(right, np.zeros(10, int), 1)]
+        [[0.5], [1.0]]
+    """
+    level = group_changes(np.zeros_like(correct), correct, groups, count, paired=True).absolute
+    low, high = level.interval(confidence)
+    return np.clip(low, 0, 1), np.clip(high, 0, 1)
+
+
+def total_change(before: np.ndarray, after: np.ndarray, groups: np.ndarray, count: int, *, paired: bool) -> Change:
+    """Compute the change of the sum over groups of their means, such as the means of sets of other images: `(1,)`.
+
+    The members are the same in all groups, the images others. The arguments are those of `group_changes`; every group
+    has images.
+
+    Example:
+        >>> before, after = np.array([[1, 1, 1, 0], [1, 1, 1, 1]]), np.array([[0, 1, 1, 0], [0, 1, 0, 0]])
+        >>> total_change(before, after, np.array([0, 0, 1, 1]), 2, paired=True).value
+        array([-1.])
+    """
+    changes = group_changes(before, after, groups, count, paired=paired)
+    parts = changes.absolute
+    if count == 1:
+        return parts
+    samples = [_numbers(after) - _numbers(before)] if paired else [after, before]
+    totals = [sum(sample[:, groups == group].mean(1) for group in range(count)) for sample in samples]
+    # Accuracies are ratios of counts: a difference below 1e-12 is rounding and must not look like variance.
+    members = [(np.round(total, 12).var(ddof=1) / len(total), len(total) - 1) for total in totals if len(total) > 1]
+    of_images, of_members, overlap = parts.of_images.sum(), sum(part for part, _ in members), parts.overlap.sum()
+    variance = max(of_images + of_members - overlap, of_images, of_members)
+    unevenness = np.sum(parts.of_images**2 / np.maximum(changes.examples - 1, 1))
+    unevenness += sum(part**2 / freedom for part, freedom in members)
+    df = (of_images + of_members) ** 2 / unevenness if unevenness > 0 else 1.0
+    error = np.sqrt(variance) if (changes.examples > 1).all() else np.nan
+    figures = (parts.value.sum(), error, df, of_images, of_members, overlap)
+    return Change(*(np.array([figure]) for figure in figures))
 
 
 def _numbers(values: np.ndarray) -> np.ndarray:

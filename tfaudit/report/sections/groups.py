@@ -7,7 +7,8 @@ from tfaudit.report.sections.section import ReportTable, Section, chart_per_vari
 HARDEST_HIT = 10  # individuals in the table of those who lose most
 LONG = 12  # longer tables are folded
 
-CHANGE = ("examples", "accuracy_before", "accuracy_after", "difference_pp")
+CHANGE = ("examples", "accuracy_before", "accuracy_after", "change_pp")
+RELATIVE = ("relative_pp", "relative_verdict")
 
 
 def groups_section(study_audit: StudyAudit) -> Section | None:
@@ -31,13 +32,13 @@ def groups_section(study_audit: StudyAudit) -> Section | None:
 
 def _group_table(result: Groups, title: str) -> ReportTable:
     frame = result.frame()
-    names = ("group", *CHANGE, "normalised_pp", "p", "p_holm", "direction")
+    names = ("group", *CHANGE, "change_low_pp", "change_high_pp", "change_p_holm", "verdict", *RELATIVE)
     headings = {"group": result.name}
     return ReportTable.of(f"{title}: by {result.name}", frame, names, headings=headings, folded=len(frame) > LONG)
 
 
 def _individuals_table(result: Groups, title: str) -> ReportTable:
-    frame = result.individuals_frame().sort_values(["difference_pp", "examples"], kind="stable").head(HARDEST_HIT)
+    frame = result.individuals_frame().sort_values(["change_pp", "examples"], kind="stable").head(HARDEST_HIT)
     title = f"{title}: the {len(frame)} individuals who lose most, of {len(result.individuals):,}"
     names, headings = ("individual", "group", *CHANGE), {"group": result.name}
     return ReportTable.of(title, frame, names, "individuals", headings=headings, folded=True)
