@@ -4,11 +4,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from tfaudit.datasets.image_files import SUFFIXES, open_image
 from tfaudit.datasets.local_files import LocalFiles
 from tfaudit.errors import InputError, listed, one_line
 
-SUFFIXES = (".jpg", ".jpeg", ".png")
-FORMATS = ("JPEG", "MPO", "PNG")
+STORED_AS_THEY_ARE = ("JPEG", "MPO", "PNG")
+GREY = {"1", "L", "LA"}
 TEST_SHARE = 0.2
 SPLIT_SEED = 0
 
@@ -17,8 +20,9 @@ def image_folder_files(root: Path, builder: None = None) -> LocalFiles:
     """Read the images under `ROOT/SPLIT/CLASS/`, or under `ROOT/CLASS/` with a fifth of every class as `test`.
 
     The first layout applies where `ROOT/train` holds folders; every other folder in `ROOT` is then a split. Classes are
-    the folder names in sorted order. Hidden files and files without a suffix of JPEG or PNG are ignored. The images are
-    stored as the files are; the id of each is its path under `root`. TFDS has no builder for the data set.
+    the folder names in sorted order. Hidden files and files without the suffix of an image are ignored. JPEG and PNG
+    files are stored as they are, others as PNG; the id of each is its path under `root`.
+    TFDS has no builder for the data set.
 
     Raises:
         InputError: no images, an image that cannot be decoded, a class that `train` lacks, or too few images to split.
@@ -37,7 +41,7 @@ def image_folder_files(root: Path, builder: None = None) -> LocalFiles:
     shape = _common_shape([path for paths in files.values() for path in paths])
     image, label = tfds.features.Image(shape=shape), tfds.features.ClassLabel(names=classes)
     features = tfds.features.FeaturesDict({"id": tfds.features.Text(), "image": image, "label": label})
-    splits = {split: _examples(root, paths) for split, paths in files.items()}
+    splits = {split: _examples(root, paths, shape[2]) for split, paths in files.items()}
     return LocalFiles(features, splits, sum(map(len, files.values())))
 
 
@@ -57,7 +61,7 @@ def class_files(folder: Path) -> list[Path]:
 def _folders(folder: Path) -> list[Path]:
     if not folder.is_dir():
         return []
-    return sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
+    return sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith((".", "__MACOSX")))
 
 
 def _split(root: Path) -> dict[str, list[Path]]:
@@ -75,24 +79,21 @@ def _split(root: Path) -> dict[str, list[Path]]:
 
 def _common_shape(paths: list[Path]) -> tuple[int | None, int | None, int]:
     """Return `(H, W, channels)`, None where sizes differ, one channel if every image is grey. Decodes every image."""
-    from PIL import Image
-
     sizes, modes = set(), set()
     for path in paths:
-        try:
-            with Image.open(path) as image:
-                image.load()
-                if image.format not in FORMATS:
-                    raise ValueError(f"its format is {image.format}")
-                sizes.add(image.size)
-                modes.add(image.mode)
-        except (OSError, ValueError, SyntaxError) as error:
-            raise InputError(str(path), f"an undecodable image ({one_line(error)})", "a JPEG or PNG image") from None
+        with open_image(path) as image:
+            image.load()
+            sizes.add(image.size)
+            modes.add(image.mode)
     width, height = sizes.pop() if len(sizes) == 1 else (None, None)
-    return height, width, 1 if modes <= {"1", "L", "LA"} else 3
+    return height, width, 1 if modes <= GREY else 3
 
 
-def _examples(root: Path, paths: list[Path]) -> Iterator[tuple[int | str, dict[str, Any]]]:
+def _examples(root: Path, paths: list[Path], channels: int) -> Iterator[tuple[int | str, dict[str, Any]]]:
     for path in paths:
         name = path.relative_to(root).as_posix()
-        yield name, {"id": name, "image": str(path), "label": path.parent.name}
+        stored: str | np.ndarray = str(path)
+        with open_image(path) as image:  # the name need not tell the format
+            if image.format not in STORED_AS_THEY_ARE:
+                stored = np.asarray(image.convert("L" if channels == 1 else "RGB")).reshape(*image.size[::-1], channels)
+        yield name, {"id": name, "image": stored, "label": path.parent.name}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import warnings
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 from PIL import Image
 
 from tfaudit.datasets.cropping import centre_crop
+from tfaudit.datasets.image_files import open_image
 from tfaudit.datasets.image_folder import class_files
 from tfaudit.datasets.loading import load_dataset
 from tfaudit.errors import InputError, listed, one_line, require
@@ -117,15 +117,8 @@ def _from_folder(
 
 def _decoded(path: Path, channels: int, image_size: int | None, crop: int | None) -> np.ndarray:
     """Return one image, scaled and cropped, uint8 `(H, W, channels)`."""
-    try:
-        with Image.open(path) as file, warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # Pillow's advice on palettes with transparency
-            if file.mode.startswith(("I", "F")):
-                raise ValueError(f"its mode is {file.mode}")
-            image = file.convert("RGB" if channels == 3 else "L")
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        expected = "an image of 8 bits per channel"
-        raise InputError(str(path), f"an undecodable image ({one_line(error)})", expected) from None
+    with open_image(path) as file:
+        image = file.convert("RGB" if channels == 3 else "L")
     if image_size is not None and min(image.size) != image_size:
         scale = image_size / min(image.size)
         image = image.resize((round(image.width * scale), round(image.height * scale)), Image.Resampling.BILINEAR)
