@@ -22,8 +22,9 @@ METRIC_WIDTH = 172  # pixels of a figure: two fit in a row of a narrow window
 
 KINDS = ("all", "lost", "won", "other wrong")
 
-RECALLS = ("recall_before", "recall_after", "difference_pp", "low_pp", "high_pp")
-CLASSES = ("class", "examples", *RECALLS, "lost", "won", "p", "p_holm", "p_bh", "direction")
+RECALLS = ("recall_before", "recall_after", "change_pp", "change_low_pp", "change_high_pp")
+RELATIVE = ("relative_pp", "relative_low_pp", "relative_high_pp", "relative_verdict")
+CLASSES = ("class", "verdict", "examples", *RECALLS, "lost", "won", "change_p", "change_p_holm", *RELATIVE)
 FLIPS = ("example", "kind", "label", "before", "after", "probability_before", "probability_after")
 
 
@@ -43,7 +44,7 @@ def page(study_audit: StudyAudit) -> None:
     st.subheader("Classes")
     text = "Share of each class's images lost and won, with the change of recall and its interval."
     show_chart(pair.chart(), name, text)
-    frame = pair.frame().sort_values(["p", "difference_pp"], kind="stable")
+    frame = pair.frame().sort_values(["change_p", "change_pp"], kind="stable")
     table = f"classes of {study_audit.data.store.directory} {name} {change_count('class')}"
     if rows := new_selection(table, "rows"):  # the class of a selected row filters the images below
         st.session_state["class"] = unique_labels(pair.class_names)[frame.index[rows[0]]]
@@ -65,8 +66,9 @@ def _choose_member(study_audit: StudyAudit, key: str, name: str) -> int:
 def _metrics(pair: PairComparison) -> None:
     summary = pair.summary()
     change = (
-        f"{summary['accuracy_before']:.2%} before; confidence interval of the change: {summary['low_pp']:+.2f} to "
-        f"{summary['high_pp']:+.2f} points; p = {summary['p']:.2g} (McNemar's exact test)."
+        f"{summary['accuracy_before']:.2%} before; confidence interval of the change: "
+        f"{summary['change_low_pp']:+.2f} to {summary['change_high_pp']:+.2f} points; "
+        f"p = {summary['change_p']:.2g} (McNemar's exact test)."
     )
     metrics = (
         ("lost", f"{summary['negative_flips']:,}", "Negative flips: images right before, wrong after"),
@@ -78,7 +80,7 @@ def _metrics(pair: PairComparison) -> None:
         ("kappa", f"{summary['kappa']:.3f}", "Cohen's kappa: agreement beyond chance"),
     )
     with st.container(horizontal=True):
-        after, points = f"{summary['accuracy_after']:.2%}", f"{summary['difference_pp']:+.2f} points"
+        after, points = f"{summary['accuracy_after']:.2%}", f"{summary['change_pp']:+.2f} points"
         st.metric("top-1 after", after, points, border=True, help=escape(change), width=METRIC_WIDTH)
         for label, value, meaning in metrics:
             st.metric(label, value, border=True, help=meaning, width=METRIC_WIDTH)

@@ -39,10 +39,10 @@ def test_members_of_populations_are_chosen(open_page, many):
     app.selectbox(key="before").set_value(1)
     app.selectbox(key="after").set_value(3).run()
     sides = many.predictions("dense", members=[1]), many.predictions("int8", members=[3])
-    expected = compare(*sides).frame().sort_values(["p", "difference_pp"], kind="stable")
+    expected = compare(*sides).frame().sort_values(["change_p", "change_pp"], kind="stable")
     shown = app.dataframe[0].value
     assert list(shown["class"]) == list(expected["class"])
-    np.testing.assert_allclose(shown["p"], expected["p"])
+    np.testing.assert_allclose(shown["change_p"], expected["change_p"])
     again = open_page(many.directory, "compare", variant="fixed-point int8", before="1", after="3")
     assert again.dataframe[0].value.equals(shown)
 

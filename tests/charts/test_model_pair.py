@@ -25,7 +25,7 @@ def test_bars_show_the_lost_and_won_shares_and_points_the_change():
     assert lost == pytest.approx(
         {name: -100 * n / count for name, n, count in zip("01234", found.lost, found.examples, strict=True)}
     )
-    changes = {row["class"]: row["difference_pp"] for row in drawn if "kind" not in row}
+    changes = {row["class"]: row["change_pp"] for row in drawn if "kind" not in row}
     assert changes == pytest.approx(dict(zip("01234", 100 * found.difference, strict=True)))
 
 

@@ -88,9 +88,9 @@ def test_the_tables_say_what_the_audit_finds_in_keras_own_answers(run, place):
     row = next(line for line in text.splitlines() if line.startswith("noisy ")).split()
     assert row[1] == f"{100 * summary['accuracy_after']:.2f}"
     assert row[2:5] == [
-        f"{summary['difference_pp']:+.2f}",
-        f"({summary['low_pp']:+.2f},",
-        f"{summary['high_pp']:+.2f})",
+        f"{summary['change_pp']:+.2f}",
+        f"({summary['change_low_pp']:+.2f},",
+        f"{summary['change_high_pp']:+.2f})",
     ]
     counts = [summary[key] for key in ("negative_flips", "positive_flips", "wrong_to_other_wrong")]
     assert list(map(int, row[5:8])) == counts

@@ -8,12 +8,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from tfaudit.audit.classes import directions, empty_class_notes
+from tfaudit.audit.classes import (
+    CANNOT_TELL,
+    CORRECTIONS,
+    GAINED,
+    LOST,
+    MARGIN_PP,
+    NO_CHANGE,
+    change_columns,
+    collapsed_classes,
+    empty_class_notes,
+    question_columns,
+    worst_class,
+)
 from tfaudit.errors import InputError, require
 from tfaudit.predictions import Predictions, require_same_examples
-from tfaudit.stats.contingency import cohen_kappa, mcnemar, paired_interval
+from tfaudit.stats.contingency import cohen_kappa, mcnemar, mcnemar_false_alarms, paired_interval
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.ratios import ratio
+from tfaudit.stats.two_way import GroupChanges, group_changes
 
 if TYPE_CHECKING:
     from tfaudit.charts.style import Drawing
@@ -29,7 +42,7 @@ class Overall:
         examples: N.
         accuracy_before, accuracy_after: top-1 accuracy of the two models.
         low, high: ends of the interval of the difference, at level 1 - alpha.
-        p: p-value of McNemar's exact test.
+        p, p_mid: p-value of McNemar's exact test, and its mid-p value.
         lost, won: negative flips (right before, wrong after) and positive flips (wrong before, right after).
         other_wrong: wrong before, wrong after with another class.
         btc: backward trust compatibility: of the baseline's right predictions, the share that stays right.
@@ -45,6 +58,7 @@ class Overall:
     low: float
     high: float
     p: float
+    p_mid: float
     lost: int
     won: int
     other_wrong: int
@@ -62,13 +76,17 @@ class PairComparison:
     Attributes:
         class_names, examples: the classes, and the number of test examples of each.
         recall_before, recall_after: recall of the two models; NaN for a class without examples.
+        collapsed: whether recall is halved or near 0, as in `ClassImpact`.
         lost, won: numbers of negative and of positive flips.
-        p: p-values of McNemar's exact test; 1 where nothing was lost or won, NaN for a class without examples.
-        low, high: ends of Tango's interval of recall_after - recall_before, at level 1 - alpha.
+        p, p_mid: p-values of McNemar's exact test, and its mid-p values; 1 where nothing was lost or won, NaN for a
+            class without examples.
+        low, high: ends of the interval of recall_after - recall_before, at level 1 - alpha; see `paired_interval`.
+        changes: change of recall over the images, absolute and relative to the change of the overall accuracy.
         p_holm, p_bh: p-values adjusted after Holm, and after Benjamini and Hochberg.
         overall: the same over all examples, and how far the two models agree.
         flips: one row per flipped example; see `flips_frame`.
         alpha: level of the tests.
+        margin_pp: a change whose interval lies within this margin counts as none, percentage points.
         notes: caveats for the reader, one sentence each.
     """
 
@@ -76,16 +94,20 @@ class PairComparison:
     examples: np.ndarray
     recall_before: np.ndarray
     recall_after: np.ndarray
+    collapsed: np.ndarray
     lost: np.ndarray
     won: np.ndarray
     p: np.ndarray
+    p_mid: np.ndarray
     low: np.ndarray
     high: np.ndarray
+    changes: GroupChanges
     p_holm: np.ndarray
     p_bh: np.ndarray
     overall: Overall
     flips: pd.DataFrame
     alpha: float
+    margin_pp: float
     notes: tuple[str, ...]
 
     @property
@@ -93,20 +115,31 @@ class PairComparison:
         """Recall after minus recall before."""
         return self.recall_after - self.recall_before
 
-    @property
-    def direction(self) -> np.ndarray:
-        """Direction of each class: harmed, favoured or no evidence (p > alpha, uncorrected)."""
-        return directions(self.difference, self.p, self.alpha)
+    def frame(self, correction: str = "holm") -> pd.DataFrame:
+        """Return one row per class. Columns ending in `_pp` are percentage points; recalls are shares in [0, 1].
 
-    def frame(self) -> pd.DataFrame:
-        """Return one row per class. Columns ending in `_pp` are percentage points; recalls are shares in [0, 1]."""
+        Columns: `class`, `examples`, `recall_before`, `recall_after`, `lowest_recall` (that after), `collapsed`, `lost`
+        and `won` (images); what the recall lost: `change_pp` with `change_low_pp`, `change_high_pp`, `change_p`
+        (McNemar's exact test), `change_p_holm`, `change_p_bh`, `verdict` (lost recall, gained recall, no change, cannot
+        tell) and `p_mid` (the mid-p value of that test); how that differs from the change of the overall accuracy: the same with
+        `relative_`, over the images, and `relative_verdict`.
+
+        Args:
+            correction: of the verdicts for the number of classes: "none", "holm" or "bh".
+        """
+        require(correction in CORRECTIONS, "correction", correction, ", ".join(CORRECTIONS))
+        options: dict[str, Any] = {"alpha": self.alpha, "margin_pp": self.margin_pp}
+        figures = self.difference, self.low, self.high, self.p
+        absolute = question_columns("change", *figures, **options, correction=correction)
+        relative = change_columns(self.changes, **options, correction=correction)
         columns = {
             "class": self.class_names,
             **{name: getattr(self, name) for name in ("examples", "recall_before", "recall_after")},
-            "difference_pp": 100 * self.difference,
-            "low_pp": 100 * self.low,
-            "high_pp": 100 * self.high,
-            **{name: getattr(self, name) for name in ("lost", "won", "p", "p_holm", "p_bh", "direction")},
+            "lowest_recall": self.recall_after,
+            **{name: getattr(self, name) for name in ("collapsed", "lost", "won")},
+            **absolute,
+            "p_mid": self.p_mid,
+            **{name: values for name, values in relative.items() if name.startswith("relative_")},
         }
         return pd.DataFrame(columns)
 
@@ -119,14 +152,20 @@ class PairComparison:
         return self.flips.copy()
 
     def summary(self) -> dict[str, Any]:
-        """Return the overall figures, counts of classes, and the class that lost most (the first of equals)."""
-        whole, worst = self.overall, int(np.nanargmin(self.difference))
+        """Return the overall figures, counts of classes by verdict after Holm's correction, and the worst class.
+
+        `significant` counts the classes with p <= alpha, uncorrected; `expected_by_chance` is what McNemar's exact test
+        gives on average for as many changed images where nothing but chance changes them.
+        """
+        whole, frame = self.overall, self.frame()
+        worst = worst_class(frame)
         return {
             **{name: getattr(whole, name) for name in ("examples", "accuracy_before", "accuracy_after")},
-            "difference_pp": 100 * (whole.won - whole.lost) / whole.examples,
-            "low_pp": 100 * whole.low,
-            "high_pp": 100 * whole.high,
-            "p": whole.p,
+            "change_pp": 100 * (whole.won - whole.lost) / whole.examples,
+            "change_low_pp": 100 * whole.low,
+            "change_high_pp": 100 * whole.high,
+            "change_p": whole.p,
+            "p_mid": whole.p_mid,
             "flips": whole.lost + whole.won + whole.other_wrong,
             "negative_flips": whole.lost,
             "positive_flips": whole.won,
@@ -135,11 +174,16 @@ class PairComparison:
             "classes": len(self.class_names),
             "tested": int(np.isfinite(self.p).sum()),
             "significant": int((self.p <= self.alpha).sum()),
+            "expected_by_chance": float(mcnemar_false_alarms(self.lost + self.won, self.alpha).sum()),
             "significant_holm": int((self.p_holm <= self.alpha).sum()),
             "significant_bh": int((self.p_bh <= self.alpha).sum()),
-            **{name: int((self.direction == name).sum()) for name in ("harmed", "favoured")},
-            "worst_class": self.class_names[worst],
-            "worst_difference_pp": float(100 * self.difference[worst]),
+            **{
+                name.replace(" ", "_"): int((frame["verdict"] == name).sum())
+                for name in (LOST, GAINED, NO_CHANGE, CANNOT_TELL)
+            },
+            "collapsed": int(self.collapsed.sum()),
+            "worst_class": None if worst is None else self.class_names[worst],
+            "worst_change_pp": float("nan") if worst is None else float(frame["change_pp"][worst]),
         }
 
     def chart(self) -> Drawing:
@@ -149,15 +193,19 @@ class PairComparison:
         return pair_chart(self.frame())
 
 
-def compare(baseline: Predictions, compressed: Predictions, *, alpha: float = 0.05) -> PairComparison:
+def compare(
+    baseline: Predictions, compressed: Predictions, *, alpha: float = 0.05, margin_pp: float = MARGIN_PP
+) -> PairComparison:
     """Compare one model with one compressed model on the same examples, by McNemar's exact test per class and overall.
 
-    Intervals of the differences are Tango's (1998). Both models see the same images, so only flips count.
+    Intervals of the changes are Tango's (1998), widened where the exact test does not reject. Both models see the same
+    images, so only flips count. What holds of two models need not hold of others trained alike: that takes members.
 
     Args:
         baseline: predictions of the uncompressed model, one member.
         compressed: predictions of the compressed model, one member, on the same examples.
         alpha: a class is significant where p <= alpha; intervals are at level 1 - alpha.
+        margin_pp: a change counts as none where its interval lies within this margin, percentage points.
 
     Raises:
         InputError: more than one member, other examples, or a level outside (0, 1).
@@ -166,12 +214,13 @@ def compare(baseline: Predictions, compressed: Predictions, *, alpha: float = 0.
         >>> labels = [0] * 8 + [1] * 2
         >>> before = Predictions.from_top1(labels, [0] * 8 + [1, 0])
         >>> after = Predictions.from_top1(labels, [0, 0] + [1] * 6 + [1, 1])
-        >>> compare(before, after).frame()[["class", "difference_pp", "lost", "won", "p", "direction"]].round(3)
-          class  difference_pp  lost  won      p    direction
-        0     0          -75.0     6    0  0.031       harmed
-        1     1           50.0     0    1  1.000  no evidence
+        >>> compare(before, after).frame("none")[["class", "change_pp", "lost", "won", "change_p", "verdict"]].round(3)
+          class  change_pp  lost  won  change_p      verdict
+        0     0      -75.0     6    0     0.031  lost recall
+        1     1       50.0     0    1     1.000  cannot tell
     """
     require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
+    require(0 < margin_pp <= 100, "margin_pp", margin_pp, "percentage points in (0, 100]")
     for name, model in (("baseline", baseline), ("compressed", compressed)):
         if model.num_members != 1:
             expected = "one; `tfaudit.class_impact` and `tfaudit.exemplars` compare populations"
@@ -181,23 +230,28 @@ def compare(baseline: Predictions, compressed: Predictions, *, alpha: float = 0.
     before, after = baseline.correct()[0], compressed.correct()[0]
     examples = np.bincount(labels, minlength=classes)
     lost, won = (np.bincount(labels[flip], minlength=classes) for flip in (before & ~after, ~before & after))
-    p = np.where(examples > 0, mcnemar(lost, won), np.nan)
+    p, p_mid = (np.where(examples > 0, mcnemar(lost, won, mid=mid), np.nan) for mid in (False, True))
     low, high = paired_interval(lost, won, examples, confidence=1 - alpha)
+    recalls = baseline.recall(), compressed.recall()
     return PairComparison(
         class_names=baseline.class_names,
         examples=examples,
-        recall_before=baseline.recall()[0],
-        recall_after=compressed.recall()[0],
+        recall_before=recalls[0][0],
+        recall_after=recalls[1][0],
+        collapsed=collapsed_classes(*recalls, examples, alpha=alpha),
         lost=lost,
         won=won,
         p=p,
+        p_mid=p_mid,
         low=low,
         high=high,
+        changes=group_changes(before[None], after[None], labels, classes, paired=True),
         p_holm=adjust(p, "holm"),
         p_bh=adjust(p, "bh"),
         overall=_overall(baseline, compressed, int(lost.sum()), int(won.sum()), alpha),
         flips=_flips(baseline, compressed),
         alpha=alpha,
+        margin_pp=margin_pp,
         notes=(*empty_class_notes(baseline.class_names, examples), *_small_class_notes(examples, alpha)),
     )
 
@@ -215,6 +269,7 @@ def _overall(baseline: Predictions, compressed: Predictions, lost: int, won: int
         low=float(low[0]),
         high=float(high[0]),
         p=float(mcnemar(lost, won)),
+        p_mid=float(mcnemar(lost, won, mid=True)),
         lost=lost,
         won=won,
         other_wrong=int(np.sum(~before & ~after & ~same)),

@@ -8,21 +8,22 @@ from tfaudit.charts.style import AMBER, GREEN, PLUM, WIDTH, Drawing, categories,
 
 LOST, WON, CHANGE = "became wrong", "became right", "change of recall"
 
-STRENGTH = alt.condition("datum.direction == 'no evidence'", alt.value(0.45), alt.value(1))
+STRENGTH = alt.condition("datum.claimed", alt.value(1), alt.value(0.45))
 
 
 def pair_chart(frame: pd.DataFrame) -> Drawing:
     """Draw [F] figure 2 for one model: bars are the images lost and won, points the change with its interval.
 
-    Bars are opaque where p <= alpha, faint otherwise. More than 40 classes have an overview of all above the 12 that
-    lost most and the 12 that won most.
+    Bars are opaque for classes that are shown to lose or gain recall, faint otherwise. More than 40 classes have an
+    overview of all above the 12 that lost most and the 12 that won most.
 
     Args:
         frame: of a `PairComparison`.
     """
-    shown = frame.dropna(subset=["p"]).copy()
+    shown = frame.dropna(subset=["change_p"]).copy()
+    shown["claimed"] = shown["verdict"].isin(["lost recall", "gained recall"])
     shown["name"] = distinct_names(shown["class"])
-    shown = shown.sort_values(["difference_pp", "p", "lost"], ascending=[True, True, False], kind="stable")
+    shown = shown.sort_values(["change_pp", "change_p", "lost"], ascending=[True, True, False], kind="stable")
     shown = shown.reset_index(drop=True).assign(rank=lambda rows: rows.index + 1)
     return with_overview(shown, _all_classes, _named_classes)
 
@@ -41,8 +42,9 @@ def _colour() -> alt.Color:
 
 
 def _tooltip() -> list[alt.Tooltip]:
-    figures = numbers(difference_pp="+.2f", low_pp="+.2f", high_pp="+.2f", p=".2g", p_bh=".2g")
-    return [alt.Tooltip("class:N"), *(alt.Tooltip(f"{name}:Q") for name in ("examples", "lost", "won")), *figures]
+    counts = (alt.Tooltip(f"{name}:Q") for name in ("examples", "lost", "won"))
+    interval = numbers(change_pp="+.2f", change_low_pp="+.2f", change_high_pp="+.2f")
+    return [alt.Tooltip("class:N"), alt.Tooltip("verdict:N"), *counts, *interval, *numbers(change_p=".2g")]
 
 
 def _named_classes(shown: pd.DataFrame) -> Layers:
@@ -51,21 +53,21 @@ def _named_classes(shown: pd.DataFrame) -> Layers:
     bars = alt.Chart(_bars(shown), width=WIDTH, height=alt.Step(18)).mark_bar(height=11)
     bars = bars.encode(x=x, y=y, color=_colour(), opacity=STRENGTH, tooltip=_tooltip())
     base = alt.Chart(shown).encode(y=y, tooltip=_tooltip())
-    intervals = base.mark_rule(color=AMBER, strokeWidth=1.5).encode(x="low_pp:Q", x2="high_pp:Q")
+    intervals = base.mark_rule(color=AMBER, strokeWidth=1.5).encode(x="change_low_pp:Q", x2="change_high_pp:Q")
     points = base.mark_circle(size=55, opacity=1, stroke="white", strokeWidth=1)
-    points = points.encode(x="difference_pp:Q", color=alt.ColorDatum(CHANGE))
+    points = points.encode(x="change_pp:Q", color=alt.ColorDatum(CHANGE))
     return alt.layer(bars, intervals, points)
 
 
 def _all_classes(shown: pd.DataFrame) -> Layers:
     """Draw all classes side by side, without names; only the points have tooltips."""
-    pointed_at = ["class", "lost", "won", "difference_pp", "p"]
+    pointed_at = ["class", "verdict", "lost", "won", "change_pp", "change_p"]
     tooltip = tooltips_of(_tooltip(), pointed_at)
     x = alt.X("rank:Q", title="classes, by change of recall", scale=alt.Scale(nice=False), axis=alt.Axis(grid=False))
     y = alt.Y("share_pp:Q", title="% of the class's images")
-    bars = alt.Chart(_bars(shown)[["rank", "kind", "share_pp", "direction"]], width=WIDTH + 100, height=150)
+    bars = alt.Chart(_bars(shown)[["rank", "kind", "share_pp", "claimed"]], width=WIDTH + 100, height=150)
     bars = bars.mark_rule(strokeWidth=max(0.6, 0.7 * WIDTH / len(shown)))
     bars = bars.encode(x=x, y=y, y2=alt.datum(0), color=_colour(), opacity=STRENGTH)
     points = alt.Chart(shown[["rank", *pointed_at]]).mark_circle(size=6, opacity=0.9)
-    points = points.encode(x=x, y="difference_pp:Q", color=alt.ColorDatum(CHANGE), tooltip=tooltip)
+    points = points.encode(x=x, y="change_pp:Q", color=alt.ColorDatum(CHANGE), tooltip=tooltip)
     return alt.layer(bars, points)

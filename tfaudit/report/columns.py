@@ -250,7 +250,7 @@ COLUMNS: Mapping[str, Column] = {
     "pairs.title": _text("model"),
     "pairs.accuracy_before": _share("top-1 before", form=".2f"),
     **_pair("pairs.recall_before", "pairs.recall_after", _share("recall before")),
-    "pairs.p": _p("p", help="McNemar's exact test"),
+    "pairs.change_p": _p("p", help="McNemar's exact test"),
     **dict.fromkeys(("negative_flips", "lost"), _count("lost", help="Negative flips: right before, wrong after")),
     **dict.fromkeys(("positive_flips", "won"), _count("won", help="Positive flips: wrong before, right after")),
     "wrong_to_other_wrong": _count("other", help="Wrong before, wrong in another way after"),

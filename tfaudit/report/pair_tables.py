@@ -11,6 +11,7 @@ from rich.text import Text
 
 from tfaudit.audit.model_pair import PairComparison
 from tfaudit.report.columns import column
+from tfaudit.report.pair_headlines import accuracy_sentence, classes_sentence, predictions_sentence
 
 SHOWN = 8  # classes printed per model
 
@@ -18,7 +19,7 @@ FLIPS = ("negative_flips", "positive_flips", "wrong_to_other_wrong", "btc", "agr
 
 LEGEND = """
 BTC: % of right predictions that stay right; same: % of images with the same prediction;
-p: McNemar's exact test; BH: after the correction of Benjamini and Hochberg"""
+p: McNemar's exact test; Holm: after Holm's correction for the number of classes"""
 
 
 def pair_tables(
@@ -45,9 +46,10 @@ def pair_tables(
     ]
     for name, pair in pairs.items():
         summary = summaries[name]
-        significant = f"p <= {alpha:g} in {summary['significant']:,} of {summary['tested']:,} classes"
-        overall = f"p overall {_p(summary['p'])}; {significant} (BH: {summary['significant_bh']:,})"
-        parts.append(Text(f"\n{name}: {overall}"))
+        expected = f"{summary['expected_by_chance']:.2g} expected by chance"
+        significant = f"p <= {alpha:g} in {summary['significant']:,} of {summary['tested']:,} classes, {expected}"
+        sentences = (accuracy_sentence(pair), predictions_sentence(pair), classes_sentence(pair))
+        parts.append(Text(f"\n{name}: {' '.join(sentences)} Uncorrected: {significant}.".replace("\u00a0", " ")))
         rows = _changed_most(pair)
         if len(rows):
             parts += [Text(), _class_table(rows)]
@@ -74,15 +76,16 @@ def _overall_table(summaries: Mapping[str, Mapping[str, Any]], alpha: float, siz
 
 def _changed_most(pair: PairComparison) -> pd.DataFrame:
     """Return the classes with p < 1 that changed most: of smallest p, then of largest change."""
-    rows = pair.frame().query("p < 1").assign(size=lambda changed: -changed["difference_pp"].abs())
-    return rows.sort_values(["p", "size"], kind="stable").head(SHOWN)
+    rows = pair.frame().query("change_p < 1").assign(size=lambda changed: -changed["change_pp"].abs())
+    return rows.sort_values(["change_p", "size"], kind="stable").head(SHOWN)
 
 
 def _class_table(rows: pd.DataFrame) -> Table:
-    table = _table("class", "images", "recall", "change, pp", "lost", "won", "p", "BH")
+    table = _table("class", "images", "recall", "change, pp", "lost", "won", "p", "Holm")
     for row in rows.to_dict("records"):
         examples, recall, *flips = (_text(name, row) for name in ("examples", "recall_before", "lost", "won"))
-        table.add_row(Text(row["class"]), examples, recall, _change(row, 1), *flips, _p(row["p"]), _p(row["p_bh"]))
+        p = (_p(row[name]) for name in ("change_p", "change_p_holm"))
+        table.add_row(Text(row["class"]), examples, recall, _change(row, 1), *flips, *p)
     return table
 
 
@@ -100,7 +103,7 @@ def _text(name: str, row: Mapping[Any, Any]) -> str:
 
 def _change(row: Mapping[Any, Any], digits: int) -> str:
     """Return the change with its confidence interval."""
-    change, low, high = (f"{row[name]:+.{digits}f}" for name in ("difference_pp", "low_pp", "high_pp"))
+    change, low, high = (f"{row[name]:+.{digits}f}" for name in ("change_pp", "change_low_pp", "change_high_pp"))
     return f"{change} ({low}, {high})"
 
 

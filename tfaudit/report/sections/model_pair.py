@@ -8,8 +8,9 @@ from tfaudit.report.sections.section import ReportTable, Section, chart_per_vari
 
 CLASS_LIMIT = 40  # rows of a variant's table: the changed classes of smallest p
 
-CLASS = ("class", "examples", "recall_before", "recall_after", "difference_pp", "low_pp", "high_pp", "lost", "won")
-OVERALL = ("title", "accuracy_before", "accuracy_after", "difference_pp", "low_pp", "high_pp", "p")
+CHANGE = ("change_pp", "change_low_pp", "change_high_pp")
+CLASS = ("class", "examples", "recall_before", "recall_after", "verdict", *CHANGE, "lost", "won")
+OVERALL = ("title", "accuracy_before", "accuracy_after", *CHANGE, "change_p")
 FLIPS = ("negative_flips", "positive_flips", "wrong_to_other_wrong", "btc", "bec", "kappa")
 
 
@@ -36,10 +37,10 @@ def model_pair_section(study_audit: StudyAudit) -> Section | None:
 
 def _class_table(pair: PairComparison, title: str) -> ReportTable | None:
     frame = pair.frame()
-    changed = frame[frame["lost"] + frame["won"] > 0].sort_values(["p", "difference_pp"], kind="stable")
+    changed = frame[frame["lost"] + frame["won"] > 0].sort_values(["change_p", "change_pp"], kind="stable")
     if changed.empty:
         return None
     shown = changed.head(CLASS_LIMIT)
     some = f"the {len(shown)} of smallest p" if len(shown) < len(changed) else f"{len(changed)}"
     title = f"{title}: classes that changed, {some} of {len(pair.class_names)}"
-    return ReportTable.of(title, shown, (*CLASS, "p", "p_bh"), "pairs", folded=True)
+    return ReportTable.of(title, shown, (*CLASS, "change_p", "change_p_holm"), "pairs", folded=True)

@@ -1,0 +1,79 @@
+"""One model against one in sentences: what happens to accuracy, predictions and classes."""
+
+import pandas as pd
+
+from tfaudit.audit.classes import GAINED, LOST
+from tfaudit.audit.model_pair import PairComparison
+
+NAMED = 5  # classes named in a sentence
+
+
+def accuracy_sentence(pair: PairComparison) -> str:
+    """Return how far top-1 accuracy moves, with its interval and McNemar's exact test."""
+    summary = pair.summary()
+    before, after = 100 * summary["accuracy_before"], 100 * summary["accuracy_after"]
+    change = f"{_points(summary['change_pp'])} points ({_range(summary)}; p {_p(summary['change_p'])})"
+    return f"Top-1 accuracy {before:.2f}\u00a0% → {after:.2f}\u00a0%: {change}."
+
+
+def predictions_sentence(pair: PairComparison) -> str:
+    """Return how many predictions change, and how."""
+    summary = pair.summary()
+    if not summary["flips"]:
+        return "No prediction changes."
+    subject = "1 prediction changes" if summary["flips"] == 1 else f"{summary['flips']:,} predictions change"
+    lost, won, other = (summary[name] for name in ("negative_flips", "positive_flips", "wrong_to_other_wrong"))
+    kinds = f"{lost:,} from right to wrong, {won:,} from wrong to right, {other:,} from wrong to another wrong"
+    return f"{subject} ({100 * (1 - summary['agreement']):.1f}\u00a0%): {kinds}."
+
+
+def classes_sentence(pair: PairComparison) -> str:
+    """Return the classes that are shown to lose or gain recall, or the one that loses most and what it may lose."""
+    frame, tested = pair.frame(), pair.summary()["tested"]
+    collapsed = frame[frame["collapsed"]]
+    sentences = []
+    if len(collapsed):
+        recalls = [
+            f"{name} ({100 * before:.1f}\u00a0% → {100 * after:.1f}\u00a0%)"
+            for name, before, after in collapsed[["class", "recall_before", "recall_after"]].itertuples(index=False)
+        ]
+        sentences.append(f"Collapsed: {_listed(recalls)}.")
+    correction = f"McNemar's test, Holm's correction for {tested:,} classes"
+    for verdict, verb in ((LOST, "lose"), (GAINED, "gain")):
+        claimed = frame[frame["verdict"] == verdict]
+        claimed = claimed.loc[claimed["change_pp"].abs().sort_values(ascending=False, kind="stable").index]
+        if len(claimed):
+            names = [f"{row['class']} ({_points(row['change_pp'])} points)" for row in claimed.to_dict("records")]
+            one = "s" if len(claimed) == 1 else ""
+            sentences.append(f"{_listed(names)} {verb}{one} recall ({correction}).")
+    if not (frame["verdict"] == LOST).any():
+        sentences.append(_largest_loss(frame, tested))
+    return " ".join(sentences)
+
+
+def _largest_loss(frame: pd.DataFrame, tested: int) -> str:
+    losing = frame[frame["change_pp"] < 0].sort_values(["change_pp", "change_p"], kind="stable")
+    none = f"None of {tested:,} classes is shown to lose recall"
+    if losing.empty:
+        return f"{none}."
+    worst = losing.iloc[0]
+    return f"{none}; the largest loss is that of {worst['class']}: {_points(worst['change_pp'])} ({_range(worst)})."
+
+
+def _listed(names: list[str]) -> str:
+    shown = names[:NAMED]
+    if len(names) > NAMED:
+        return f"{', '.join(shown)} and {len(names) - NAMED} more"
+    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+
+
+def _points(value: float) -> str:
+    return f"{value:+.1f}".replace("-", "−")
+
+
+def _range(row) -> str:
+    return f"{_points(row['change_low_pp'])} to {_points(row['change_high_pp'])}"
+
+
+def _p(p: float) -> str:
+    return f"=\u00a0{p:.2g}" if p >= 0.001 else "<\u00a0.001"
