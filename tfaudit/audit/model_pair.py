@@ -121,8 +121,8 @@ class PairComparison:
         Columns: `class`, `examples`, `recall_before`, `recall_after`, `lowest_recall` (that after), `collapsed`, `lost`
         and `won` (images); what the recall lost: `change_pp` with `change_low_pp`, `change_high_pp`, `change_p`
         (McNemar's exact test), `change_p_holm`, `change_p_bh`, `verdict` (lost recall, gained recall, no change, cannot
-        tell) and `p_mid` (the mid-p value of that test); how that differs from the change of the overall accuracy: the same with
-        `relative_`, over the images, and `relative_verdict`.
+        tell) and `p_mid` (the mid-p value of that test); how that differs from the change of the overall accuracy: the
+        same with `relative_`, over the images, and `relative_verdict`.
 
         Args:
             correction: of the verdicts for the number of classes: "none", "holm" or "bh".
