@@ -31,7 +31,7 @@ LOST, GAINED, NO_CHANGE, CANNOT_TELL = "lost recall", "gained recall", "no chang
 WORSE, BETTER, AS_AVERAGE = "worse than average", "better than average", "as average"
 
 MARGIN_PP = 5.0
-"""A change whose interval lies within this many percentage points counts as none."""
+"""A change whose interval holds 0 and lies within this many percentage points counts as none."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,7 +49,7 @@ class ClassImpact:
         relative_recall: mean over members of recall after / before, [F] eq. 3; NaN where a recall before is 0.
         zero_denominators: number of members with a recall of 0 before.
         alpha: level of the tests; intervals are at level 1 - alpha.
-        margin_pp: a change whose interval lies within this margin counts as none, percentage points.
+        margin_pp: a change whose interval holds 0 and lies within this margin counts as none, percentage points.
         centering: what the published test subtracts from each recall, of `CENTERINGS`.
         notes: caveats for the reader, one sentence each.
     """
@@ -159,7 +159,7 @@ def class_impact(
         paired: whether each compressed member is made from the baseline's member of the same name; None to take it from
             `compressed.parents`. Members without a partner are then left out of the intervals.
         alpha: level of the tests; intervals are at level 1 - alpha.
-        margin_pp: a change counts as none where its interval lies within this margin, percentage points.
+        margin_pp: a change counts as none where its interval holds 0 and lies within this margin, percentage points.
         centering: what the published test subtracts from each member's recalls: "member" (its own accuracy, [F]),
             "population" (the mean accuracy of its population, as the released code does) or "none".
 
@@ -289,7 +289,7 @@ def question_columns(
     lost, gained, none = relative if name == "relative" else absolute
     _, first, place = np.unique(np.arange(len(p)) if tests is None else tests, return_index=True, return_inverse=True)
     all_p = {"none": p} | {method: adjust(p[first], method)[place] for method in CORRECTIONS[1:]}
-    within = (100 * low > -margin_pp) & (100 * high < margin_pp)
+    within = (100 * low > -margin_pp) & (low <= 0) & (high >= 0) & (100 * high < margin_pp)
     claims = np.where(value < 0, lost, gained)
     return {
         **{f"{name}_pp": 100 * value, f"{name}_low_pp": 100 * low, f"{name}_high_pp": 100 * high, f"{name}_p": p},

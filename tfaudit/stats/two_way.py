@@ -13,6 +13,8 @@ from scipy import special
 
 from tfaudit.errors import InputError, require
 
+_SMALLEST_P, _BISECTIONS = 1e-300, 32
+
 
 @dataclasses.dataclass(frozen=True)
 class Change:
@@ -21,18 +23,20 @@ class Change:
     Attributes:
         value: mean accuracy after minus before, or relative to all images; NaN for a group without images.
         error: standard error over images and members; NaN for a group with fewer than two images.
-        df: its degrees of freedom, Satterthwaite's.
         of_images: the part of the variance that falls with the number of images.
         of_members: the part that falls with the number of members; 0 for one model against one.
         overlap: the part that both contain, which falls with either.
+        df_images: degrees of freedom of `of_images`.
+        df_members: degrees of freedom of `of_members`, Welch's for two populations.
     """
 
     value: np.ndarray
     error: np.ndarray
-    df: np.ndarray
     of_images: np.ndarray
     of_members: np.ndarray
     overlap: np.ndarray
+    df_images: np.ndarray
+    df_members: np.ndarray
 
     @classmethod
     def without_error(cls, value: np.ndarray) -> "Change":
@@ -42,19 +46,59 @@ class Change:
             >>> Change.without_error(np.array([0.5])).p()
             array([nan])
         """
-        return cls(value, *np.full((5, *np.shape(value)), np.nan))
+        return cls(value, *np.full((6, *np.shape(value)), np.nan))
 
     def interval(self, confidence: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
         """Return both ends of the interval at a confidence level, `(G,)` each."""
-        margin = special.stdtrit(self.df, (1 + confidence) / 2) * self.error
+        margin = self._critical((1 + confidence) / 2) * self.error
         return self.value - margin, self.value + margin
 
     def p(self) -> np.ndarray:
-        """Return the two-sided p-values of no change, `(G,)`; 1 where nothing varies and nothing changes."""
+        """Return the two-sided p-values of no change, `(G,)`; 1 where nothing varies and nothing changes.
+
+        It is the level at which the interval's end is 0, found by bisection.
+        """
         with np.errstate(divide="ignore", invalid="ignore"):
             t = np.abs(self.value) / self.error
-        p = 2 * special.stdtr(self.df, -t)
-        return np.where((self.error == 0) & (self.value == 0), 1.0, p)
+        few, many = (choose(self.df_images, self.df_members) for choose in (np.minimum, np.maximum))
+        least, most = (np.log(np.maximum(special.stdtr(df, -t), _SMALLEST_P)) for df in (many, few))
+        for _ in range(_BISECTIONS):
+            middle = (least + most) / 2
+            wide = -self._critical(np.exp(middle)) > t
+            least, most = np.where(wide, middle, least), np.where(wide, most, middle)
+        return np.where((self.error == 0) & (self.value == 0), 1.0, 2 * np.exp(most))
+
+    def _critical(self, probability: np.ndarray | float) -> np.ndarray:
+        return critical_value(probability, self.of_images, self.of_members, self.df_images, self.df_members)
+
+
+def critical_value(
+    probability: np.ndarray | float,
+    of_images: np.ndarray | float,
+    of_members: np.ndarray | float,
+    df_images: np.ndarray | float,
+    df_members: np.ndarray | float,
+) -> np.ndarray:
+    """Return the quantile of a change over its standard error: each source's t quantile by its share of the variance.
+
+    Cochran's approximation [Co]. Satterthwaite's degrees of freedom are many where two members happen to agree: then
+    5 % of corrected claims were 23 % for two members of ten classes with 500 images each.
+
+    Args:
+        probability: of the quantile, such as .975.
+        of_images: the images' part of the variance.
+        of_members: the members' part.
+        df_images: degrees of freedom of the images' part.
+        df_members: degrees of freedom of the members' part.
+
+    Example:
+        >>> critical_value(0.975, 1.0, [0.0, 0.1, 1.0], 99, 1).round(2)
+        array([1.98, 2.96, 7.35])
+    """
+    total = np.add(of_images, of_members)
+    share = np.divide(of_members, total, out=np.zeros_like(total), where=total > 0)
+    by_images, by_members = (special.stdtrit(df, probability) for df in (df_images, df_members))
+    return by_images + share * (by_members - by_images)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -172,14 +216,15 @@ def total_change(before: np.ndarray, after: np.ndarray, groups: np.ndarray, coun
     totals = [sum(sample[:, groups == group].mean(1) for group in range(count)) for sample in samples]
     # Accuracies are ratios of counts: a difference below 1e-12 is rounding and must not look like variance.
     members = [(np.round(total, 12).var(ddof=1) / len(total), len(total) - 1) for total in totals if len(total) > 1]
-    of_images, of_members, overlap = parts.of_images.sum(), sum(part for part, _ in members), parts.overlap.sum()
-    variance = max(of_images + of_members - overlap, of_images, of_members)
-    unevenness = np.sum(parts.of_images**2 / np.maximum(changes.examples - 1, 1))
-    unevenness += sum(part**2 / freedom for part, freedom in members)
-    df = (of_images + of_members) ** 2 / unevenness if unevenness > 0 else 1.0
-    error = np.sqrt(variance) if (changes.examples > 1).all() else np.nan
-    figures = (parts.value.sum(), error, df, of_images, of_members, overlap)
-    return Change(*(np.array([figure]) for figure in figures))
+    of_images, of_members, overlap = (
+        np.array([sum(part)]) for part in (parts.of_images, [variance for variance, _ in members], parts.overlap)
+    )
+    variance = np.maximum(of_images + of_members - overlap, np.maximum(of_images, of_members))
+    by_images = _degrees(of_images, np.array([np.sum(parts.of_images**2 / parts.df_images)]))
+    by_members = _degrees(of_members, np.array([sum(part**2 / freedom for part, freedom in members)], float))
+    error = np.where((changes.examples > 1).all(), np.sqrt(variance), np.nan)
+    value = np.array([parts.value.sum()])
+    return Change(value, error, of_images, of_members, overlap, by_images, by_members)
 
 
 def _numbers(values: np.ndarray) -> np.ndarray:
@@ -234,19 +279,24 @@ def _change(
     freedom = np.maximum(sizes - 1, 1)
     of_images, unevenness = _weighted(spread, sizes, relative), _weighted(spread, sizes, relative, freedom)
     overlap = _weighted(residual, sizes, relative)
-    of_members = np.zeros(len(sizes))
+    of_members, of_members_squared = np.zeros(len(sizes)), np.zeros(len(sizes))
     for sample in samples:
         if sample.members > 1:
             variance = sample.variances(relative)
             of_members = of_members + variance
-            unevenness = unevenness + variance**2 / (sample.members - 1)
+            of_members_squared = of_members_squared + variance**2 / (sample.members - 1)
     variance = np.maximum(of_images + of_members - overlap, np.maximum(of_images, of_members))
-    total = of_images + of_members
-    with np.errstate(divide="ignore", invalid="ignore"):
-        df = total**2 / unevenness
-    df = np.where(total > 0, df, 1.0)
+    df_images, df_members = _degrees(of_images, unevenness), _degrees(of_members, of_members_squared)
     error = np.where(sizes > 1, np.sqrt(variance), np.nan)
-    return Change(value, error, df, of_images, of_members, overlap)
+    return Change(value, error, of_images, of_members, overlap, df_images, df_members)
+
+
+def _degrees(variance: np.ndarray, squared: np.ndarray) -> np.ndarray:
+    """Return Satterthwaite's degrees of freedom of a sum of variances; 1 where nothing varies.
+
+    `squared` is the sum of the squared parts by their degrees of freedom.
+    """
+    return np.divide(variance**2, squared, out=np.ones(len(variance)), where=squared > 0)
 
 
 def _weighted(variance: np.ndarray, sizes: np.ndarray, relative: bool, freedom: np.ndarray | None = None) -> np.ndarray:
