@@ -32,10 +32,12 @@ from tfaudit.audit.exemplars import exemplars
 from tfaudit.audit.factors.regression import factors, factors_glm
 from tfaudit.audit.gate.gate import gate
 from tfaudit.audit.gate.limits import Limits
+from tfaudit.audit.gate.measurements import measure
 from tfaudit.audit.groups import groups
 from tfaudit.audit.model_pair import compare
 from tfaudit.audit.operating_points import operating_points, trade_offs
 from tfaudit.audit.prediction_counts import count_predictions
+from tfaudit.audit.study_verdict import study_verdict
 from tfaudit.audit.summary import audit_variant, summary
 from tfaudit.audit.survey.questions import QUESTIONS
 from tfaudit.audit.survey.sample import survey_sample
@@ -94,6 +96,9 @@ RESULTS = {
     "pairs": lambda: compare(ONE, OTHER),
     "survey": lambda: survey(answers()),
     "survey sample": lambda: survey_sample(exemplars(BEFORE, AFTER), 10, seed=0),
+    "measurements": lambda: measure(BEFORE, AFTER),
+    "measurements, single": lambda: measure(ONE, OTHER),
+    "study verdict": lambda: study_verdict({"a": measure(BEFORE, AFTER), "b": measure(ONE, OTHER), "c": None}),
     "gate": lambda: gate(BEFORE, AFTER, Limits(worst_class_drop_pp=2, flips=0.1)),
 }
 

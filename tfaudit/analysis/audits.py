@@ -17,6 +17,7 @@ from tfaudit.audit.classes import CENTERINGS, ClassImpact, class_impact
 from tfaudit.audit.corruption.robustness import Robustness, robustness
 from tfaudit.audit.distortion.recall_distortion import Distortion, distortion
 from tfaudit.audit.factors.class_table import class_table
+from tfaudit.audit.gate.measurements import Measurements, measure
 from tfaudit.audit.groups import Groups, groups
 from tfaudit.audit.model_pair import PairComparison, compare
 from tfaudit.audit.operating_points import trade_offs
@@ -117,6 +118,12 @@ AUDITS: Mapping[str, Audit] = {
             compute=_variant,
             applies=lambda data, key: True,
             options=_variant_options,
+        ),
+        Audit(
+            name="measurements",
+            result=Measurements,
+            compute=lambda data, key, **options: measure(data.baseline, data.populations[key], **options),
+            applies=lambda data, key: key != BASELINE and (data.is_single(key) or _populations(data, key)),
         ),
         Audit(
             name="class_impact",

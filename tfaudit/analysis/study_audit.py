@@ -20,9 +20,12 @@ from tfaudit.audit.classes import CENTERINGS, ClassImpact
 from tfaudit.audit.corruption.robustness import Robustness
 from tfaudit.audit.distortion.recall_distortion import Distortion
 from tfaudit.audit.exemplars import Exemplars
+from tfaudit.audit.gate.limits import Limits
+from tfaudit.audit.gate.measurements import Measurements
 from tfaudit.audit.groups import Groups
 from tfaudit.audit.model_pair import PairComparison, compare
 from tfaudit.audit.prediction_counts import PredictionCounts, count_predictions
+from tfaudit.audit.study_verdict import DEFAULT_LIMITS, StudyVerdict, study_verdict
 from tfaudit.audit.summary import Summary, VariantAudit, summarise
 from tfaudit.audit.trends import Trends
 from tfaudit.errors import InputError, listed, require
@@ -111,6 +114,16 @@ class StudyAudit:
                 notes = (*before, *summary.notes, *_tied_votes(summary))
                 self._results["summary"] = dataclasses.replace(summary, notes=notes)
             return self._results["summary"]
+
+    def verdict(self, limits: Limits = DEFAULT_LIMITS) -> StudyVerdict:
+        """Judge every compressed variant: the first screen. Other limits read no predictions again."""
+        applies, keys = AUDITS["measurements"].applies, self.data.compressed_keys
+        measured = {key: self.measurements(key) if applies(self.data, key) else None for key in keys}
+        return study_verdict(measured, self._descriptions(), limits, baseline=BASELINE)
+
+    def measurements(self, key: str) -> Measurements:
+        """Return what a gate measures of a variant; an error where one model is compared with several."""
+        return self.result("measurements", key)
 
     def variant(self, key: str) -> VariantAudit:
         """Return the audit of one variant, from which its row of the table is made."""

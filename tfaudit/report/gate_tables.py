@@ -19,8 +19,7 @@ _MARKS = {FAIL: "FAIL", CANNOT_JUDGE: "CANNOT JUDGE", PASS: "pass"}
 def verdict_table(name: str, verdict: Verdict) -> RenderableType:
     """Return the checks of one variant, the sentences of those that do not pass, and the ten worst classes.
 
-    In the table of classes, `p` is after Holm's correction; `detectable` is the smallest drop that the test would
-    probably detect in a class of this size.
+    In the table of classes, `at least` is the lower end of the interval that holds for all classes at once.
 
     Args:
         name: of the variant.
@@ -59,7 +58,7 @@ def _classes(verdict: Verdict) -> Table:
     rows = verdict.classes[verdict.classes["outcome"] != PASS]
     gravity = rows["outcome"].map(OUTCOMES.index)
     order = rows.assign(gravity=gravity, rise=-rows["drop_pp"]).sort_values(["gravity", "rise"], kind="stable")
-    table = _table("", "class", "examples", "drop, pp", "interval", "p", "detectable")
+    table = _table("", "class", "examples", "loss, pp", "interval", "at least")
     for row in order.head(SHOWN).to_dict("records"):
         unknown = math.isnan(row["drop_pp"])
         table.add_row(
@@ -68,8 +67,7 @@ def _classes(verdict: Verdict) -> Table:
             f"{row['examples']:,}",
             "unknown" if unknown else f"{row['drop_pp']:.2f}",
             "" if unknown else f"{row['low_pp']:.1f} to {row['high_pp']:.1f}",
-            "" if unknown else f"{row['p_holm']:.2g}",
-            "never" if math.isnan(row["detectable_pp"]) else f"{row['detectable_pp']:.1f}",
+            "" if unknown else f"{row['sure_low_pp']:.1f}",
         )
     if len(order) > SHOWN:
         table.caption = f"and {len(order) - SHOWN} more"

@@ -1,20 +1,23 @@
 """Checks of measured quantities against their limits: pass, fail, or too little data to judge."""
 
+from __future__ import annotations
+
 import dataclasses
-from functools import cached_property
 
 import numpy as np
 import pandas as pd
 
-from tfaudit.audit.gate.limits import Limits
-from tfaudit.audit.gate.measurements import Drops, Measurements
+from tfaudit.audit.gate.limits import QUANTITIES, Limits
+from tfaudit.audit.gate.measurements import Estimate, Losses, Measurements
 from tfaudit.errors import InputError, listed
+from tfaudit.stats.multiplicity import adjust
+from tfaudit.stats.precision import Design
 
 FAIL, CANNOT_JUDGE, PASS = OUTCOMES = ("fail", "cannot judge", "pass")
 """The gravest first."""
 
 HARM_PP = 10.0
-"""Drop of a class that must be detectable if `Limits.worst_class_drop_pp` is not set."""
+"""Loss of a class that must be excluded if `Limits.worst_class_drop_pp` is not set."""
 
 LISTED = 10
 """Most classes that a sentence names."""
@@ -22,20 +25,30 @@ LISTED = 10
 
 @dataclasses.dataclass(frozen=True)
 class Check:
-    """One quantity against its limit, the largest value that passes; the numbers are in the unit of the limit.
+    """One quantity against its limit; the numbers are in the unit of the limit.
 
-    `low` and `high` are the ends of its interval, `detectable` is the smallest value that a test detects with power
-    80 %; they are NaN for exact quantities, and any number is where it is undefined. `sentence` is the `outcome`
-    ("pass", "fail" or "cannot judge") in words.
+    Attributes:
+        name: of the limit.
+        subject: the class that is meant, or "".
+        limit: the value that the quantity must lie below.
+        value: what was measured; NaN where it is undefined.
+        low, high: ends of its interval at level 1 - alpha; NaN for exact quantities.
+        images, members: the smallest numbers that would decide if the value is what was measured; 0 where unknown.
+        outcome: "pass", "fail" or "cannot judge".
+        reason: the value and the limit in few words.
+        sentence: the outcome in words.
     """
 
     name: str
+    subject: str
     limit: float
     value: float
     low: float
     high: float
-    detectable: float
+    images: int
+    members: int
     outcome: str
+    reason: str
     sentence: str
 
 
@@ -43,14 +56,12 @@ class Check:
 class Checks:
     """Checks of one compressed model or population; see `tfaudit.gate` for the rules.
 
-    Every field of `Limits` has a method of its name, which takes the limit and returns a `Check`. `alpha` is the level
-    of the tests; `sizes` are the bytes of the baseline's and of the compressed model's file.
+    Every field of `Limits` has a method of its name, which takes the limit and returns a `Check`. `sizes` are the bytes
+    of the baseline's and of the compressed model's file.
     """
 
     measurements: Measurements
     limits: Limits
-    class_names: tuple[str, ...]
-    alpha: float
     sizes: tuple[float, float] | None = None
 
     def all(self) -> tuple[Check, ...]:
@@ -58,74 +69,72 @@ class Checks:
         return tuple(getattr(self, name)(limit) for name, limit in self.limits.as_dict().items())
 
     def overall_drop_pp(self, limit: float) -> Check:
-        """Check the drop of accuracy."""
-        drops = self.measurements.overall()
-        return self._drop("overall_drop_pp", "accuracy", drops, 0, limit, str(self._outcomes(drops, limit)[0]))
+        """Check the loss of accuracy."""
+        losses = self.measurements.overall
+        return self._loss("overall_drop_pp", "accuracy", losses, 0, limit, str(_outcomes(losses, limit)[0]))
 
     def worst_class_drop_pp(self, limit: float) -> Check:
-        """Check the drop of the worst class: the largest among the classes of the gravest outcome."""
-        drops, outcomes = self._class_drops, self._outcomes(self._class_drops, limit)
+        """Check the loss of the worst class: the largest among the classes of the gravest outcome."""
+        losses, outcomes = self.measurements.classes, _outcomes(self.measurements.classes, limit)
         gravity = np.array([OUTCOMES.index(outcome) for outcome in outcomes])
-        order = np.lexsort((-drops.drop, gravity))  # NaN, a class without examples, comes last among its equals
+        order = np.lexsort((-losses.loss, gravity))  # NaN, a class without images, comes last among its equals
         row, outcome = int(order[0]), str(outcomes[order[0]])
-        check = self._drop("worst_class_drop_pp", f"recall of {drops.names[row]}", drops, row, limit, outcome)
-        alike = [drops.names[i] for i in order if outcomes[i] == outcome]
+        name = losses.names[row]
+        check = self._loss("worst_class_drop_pp", f"recall of {name}", losses, row, limit, outcome, name)
+        alike = [losses.names[i] for i in order if outcomes[i] == outcome]
         verb = {FAIL: "fail", CANNOT_JUDGE: "cannot be judged", PASS: "pass"}[outcome]
         names = f": {listed(alike, LISTED)}." if outcome != PASS else "."
-        sentence = f"{check.sentence} {len(alike)} of {len(drops.names)} classes {verb}{names}"
+        sentence = f"{check.sentence} {len(alike)} of {len(losses.names)} classes {verb}{names}"
         return dataclasses.replace(check, sentence=sentence)
 
     def class_frame(self) -> pd.DataFrame:
-        """Return the check of every class's drop; no rows if `worst_class_drop_pp` is not limited.
+        """Return the check of every class's loss; no rows if `worst_class_drop_pp` is not limited.
 
-        Columns: `class`, `examples`, `drop_pp`, `low_pp`, `high_pp`, `p_holm`, `detectable_pp`, `outcome`.
+        Columns: `class`, `examples`, `drop_pp`, `low_pp`, `high_pp`, `sure_low_pp` (lower end of the interval that
+        holds for all classes at once), `p_holm` (of no change), `outcome`.
         """
+        columns = ["class", "examples", "drop_pp", "low_pp", "high_pp", "sure_low_pp", "p_holm", "outcome"]
         limit = self.limits.worst_class_drop_pp
-        columns = ["class", "examples", "drop_pp", "low_pp", "high_pp", "p_holm", "detectable_pp", "outcome"]
         if limit is None:
             return pd.DataFrame(columns=columns)
-        drops = self._class_drops
-        values = (drops.names, drops.examples, drops.drop, drops.low, drops.high, drops.p, drops.detectable)
-        return pd.DataFrame(dict(zip(columns, (*values, self._outcomes(drops, limit)), strict=True)))
+        losses = self.measurements.classes
+        intervals = losses.loss, losses.low, losses.high, losses.sure_low
+        values = (losses.names, losses.examples, *intervals, adjust(losses.p, "holm"), _outcomes(losses, limit))
+        return pd.DataFrame(dict(zip(columns, values, strict=True)))
 
     def harmed_share(self, limit: float) -> Check:
-        """Check the share of harmed classes; those in which harm is not detectable count against a pass."""
+        """Check the share of classes that lost recall; those that may have count against a pass."""
         harm = HARM_PP if self.limits.worst_class_drop_pp is None else self.limits.worst_class_drop_pp
-        harmed, detectable = self.measurements.harmed(limit)
-        blind = ~(detectable <= harm)  # NaN is blind
-        share = harmed.mean()
-        outcome = FAIL if share > limit else PASS if (harmed | blind).mean() <= limit else CANNOT_JUDGE
-        names = [name for name, is_harmed in zip(self.class_names, harmed, strict=True) if is_harmed]
-        sentence = f"{len(names)} of {len(harmed)} classes are significantly harmed, limit {100 * limit:g} %"
+        losses = self.measurements.classes
+        lost = (adjust(losses.p, "holm") <= self.measurements.alpha) & (losses.loss > 0)
+        unknown = ~lost & ~(losses.high < harm)  # NaN is unknown
+        share, most = lost.mean(), (lost | unknown).mean()
+        outcome = FAIL if share > limit else PASS if most <= limit else CANNOT_JUDGE
+        names = [name for name, is_lost in zip(losses.names, lost, strict=True) if is_lost]
+        sentence = f"{len(names)} of {len(lost)} classes lost recall, limit {100 * limit:g} %"
         sentence += f": {listed(names, LISTED)}." if names else "."
         if outcome == CANNOT_JUDGE:
-            sentence += f" In {np.sum(blind & ~harmed)} more a drop of {harm:g} points is not reliably detectable."
-        return Check("harmed_share", limit, float(share), np.nan, np.nan, np.nan, outcome, sentence)
+            sentence += f" In {unknown.sum()} more a loss of {harm:g} points cannot be excluded."
+        return _check("harmed_share", limit, Estimate(float(share)), outcome, sentence)
 
     def intensification(self, limit: float) -> Check:
-        """Check intensification by the rule for drops, with 1 as no change."""
-        slope = self.measurements.slope()
+        """Check the slope of recall distortion."""
+        slope = self.measurements.intensification
         if np.isnan(slope.value):
             outcome, sentence = CANNOT_JUDGE, "Intensification is undefined."
         else:
-            if slope.value > limit:
-                outcome = FAIL if slope.low > 1 else CANNOT_JUDGE
-            else:
-                outcome = PASS if slope.high < limit or slope.detectable <= limit else CANNOT_JUDGE
-            interval = f"{100 * (1 - self.alpha):g} % interval {slope.low:.2f} to {slope.high:.2f}"
+            outcome = _outcome(slope, limit)
+            interval = f"{self._level} interval {slope.low:.2f} to {slope.high:.2f}"
             sentence = f"Recall distortion has the slope {slope.value:.3f} ({interval}), limit {limit:g}."
-            if outcome == CANNOT_JUDGE:
-                sentence += f" These data detect slopes of {slope.detectable:.2f} or more."
-        sentence = f"{sentence} {slope.remark}".strip()
-        return Check("intensification", limit, slope.value, slope.low, slope.high, slope.detectable, outcome, sentence)
+        return _check("intensification", limit, slope, outcome, f"{sentence} {slope.remark}".strip())
 
     def flips(self, limit: float) -> Check:
         """Check the share of predictions that change."""
-        return self._flip_share("flips", self._flips[0], "change", limit)
+        return self._share("flips", self.measurements.flips, "change", limit)
 
     def negative_flips(self, limit: float) -> Check:
         """Check the share of predictions that turn from right to wrong."""
-        return self._flip_share("negative_flips", self._flips[1], "turn from right to wrong", limit)
+        return self._share("negative_flips", self.measurements.negative_flips, "turn from right to wrong", limit)
 
     def size_bytes(self, limit: float) -> Check:
         """Check the size of the compressed model's file."""
@@ -139,42 +148,61 @@ class Checks:
         sentence = f"The model takes {ratio:.3f} of the baseline's bytes, limit {limit:g}."
         return _exact("size_ratio", ratio, limit, sentence)
 
-    @cached_property
-    def _class_drops(self) -> Drops:
-        return self.measurements.classes()
+    @property
+    def _level(self) -> str:
+        return f"{100 * (1 - self.measurements.alpha):g} %"
 
-    @cached_property
-    def _flips(self) -> tuple[float, float]:
-        return self.measurements.flips()
-
-    def _outcomes(self, drops: Drops, limit: float) -> np.ndarray:
-        """Return the `(C,)` outcomes of the rule for drops."""
-        sharp = ((drops.high < limit) | (drops.detectable <= limit)) & (drops.grain <= limit)
-        beyond = np.where(drops.p <= self.alpha, FAIL, CANNOT_JUDGE)
-        return np.where(drops.drop > limit, beyond, np.where(sharp, PASS, CANNOT_JUDGE))
-
-    def _drop(self, name: str, subject: str, drops: Drops, row: int, limit: float, outcome: str) -> Check:
-        drop, low, high, p = (float(values[row]) for values in (drops.drop, drops.low, drops.high, drops.p))
-        moves = f"falls by {drop:.2f}" if drop >= 0 else f"rises by {-drop:.2f}"
-        interval = f"{100 * (1 - self.alpha):g} % interval of the drop {low:.2f} to {high:.2f}"
-        change = f"The {subject} {moves} points ({interval})"
-        if np.isnan(drop):
-            sentence = f"The {subject} is unknown: no test examples."
-        elif outcome == FAIL:
-            sentence = f"{change}: above the limit of {limit:g}, and chance does not explain it (p = {p:.2g})."
-        elif outcome == PASS:
-            sentence = f"{change}, within the limit of {limit:g}."
-        elif drop > limit:
-            sentence = f"{change}: above the limit of {limit:g}, but chance may explain it (p = {p:.2g})."
+    def _loss(
+        self, name: str, subject: str, losses: Losses, row: int, limit: float, outcome: str, short: str = ""
+    ) -> Check:
+        loss, low, high = (float(values[row]) for values in (losses.loss, losses.low, losses.high))
+        moves = f"falls by {loss:.2f}" if loss >= 0 else f"rises by {-loss:.2f}"
+        change = f"The {subject} {moves} points ({self._level} interval of the loss {low:.2f} to {high:.2f})"
+        reason = f"{short or subject.capitalize()} {_moves(loss, low, high)}, limit {limit:g}"
+        design = self.measurements.decides(losses, row, limit) if outcome == CANNOT_JUDGE else None
+        if not losses.examples[row]:
+            reason = sentence = f"The {subject} is unknown: no test images."
+        elif outcome == CANNOT_JUDGE:
+            remedy = self._remedy(design, int(losses.examples[row]))
+            reason += f"; {remedy}."
+            sentence = f"{change}: {self._data(losses, row)} do not decide on the limit of {limit:g}; {remedy}."
         else:
-            sentence = f"{change}, but the data are too few to confirm the limit of {limit:g}."
-        if outcome == CANNOT_JUDGE:
-            sentence += f" {self.measurements.remedy(drops, row, limit)}"
-        return Check(name, limit, drop, low, high, float(drops.detectable[row]), outcome, sentence)
+            reason, side = f"{reason}.", "above" if outcome == FAIL else "below"
+            sentence = f"{change}: {side} the limit of {limit:g}."
+        check = _check(name, limit, Estimate(loss, low, high), outcome, sentence, reason)
+        if design is None:
+            return dataclasses.replace(check, subject=short)
+        return dataclasses.replace(check, subject=short, images=design.images, members=design.members)
 
-    def _flip_share(self, name: str, share: float, verb: str, limit: float) -> Check:
-        sentence = f"{100 * share:.2f} % of the predictions {verb}, limit {100 * limit:g} %; exact on these data."
-        return _exact(name, share, limit, sentence)
+    def _data(self, losses: Losses, row: int) -> str:
+        count = int(losses.examples[row])
+        images = f"{count:,} image{'s' * (count != 1)}"
+        before, after = self.measurements.members
+        if self.measurements.single:
+            return images
+        members = f"{self.measurements.pairs} pairs of" if self.measurements.pairs else f"{before} and {after}"
+        return f"{images} and {members} members"
+
+    def _remedy(self, design: Design | None, images: int) -> str:
+        """Return which images or members would decide, as the end of a sentence."""
+        if design is None:
+            return "no number of images would, if this is the loss"
+        more = [f"{design.images:,} images"] * (design.images > images)
+        more += [f"{design.members:,} members on each side"] * (design.images == images or self._more_members(design))
+        return f"about {' and '.join(more)} would, if this is the loss"
+
+    def _more_members(self, design: Design) -> bool:
+        return design.members > max(self.measurements.members)
+
+    def _share(self, name: str, share: Estimate, verb: str, limit: float) -> Check:
+        if np.isnan(share.low):
+            sentence = (
+                f"{100 * share.value:.2f} % of the modal labels {verb}, limit {100 * limit:g} %; exact on these data."
+            )
+            return _exact(name, share.value, limit, sentence)
+        interval = f"{self._level} interval {100 * share.low:.2f} to {100 * share.high:.2f}"
+        sentence = f"{100 * share.value:.2f} % of the predictions {verb} ({interval}), limit {100 * limit:g} %."
+        return _check(name, limit, share, _outcome(share, limit), sentence)
 
     def _known_sizes(self, name: str) -> tuple[float, float]:
         if self.sizes is None or min(self.sizes) <= 0:
@@ -182,5 +210,29 @@ class Checks:
         return self.sizes
 
 
+def _moves(loss: float, low: float, high: float) -> str:
+    if loss >= 0:
+        return f"loses {loss:.1f} points ({low:.1f} to {high:.1f})"
+    return f"gains {-loss:.1f} points (loss at most {high:.1f})"
+
+
+def _outcomes(losses: Losses, limit: float) -> np.ndarray:
+    """Return the `(C,)` outcomes: a loss passes below the limit by its interval, fails above it by that for all."""
+    return np.where(losses.sure_low > limit, FAIL, np.where(losses.high < limit, PASS, CANNOT_JUDGE))
+
+
+def _outcome(estimate: Estimate, limit: float) -> str:
+    return FAIL if estimate.low > limit else PASS if estimate.high < limit else CANNOT_JUDGE
+
+
 def _exact(name: str, value: float, limit: float, sentence: str) -> Check:
-    return Check(name, limit, value, np.nan, np.nan, np.nan, FAIL if value > limit else PASS, sentence)
+    if np.isnan(value):
+        return _check(name, limit, Estimate(), CANNOT_JUDGE, f"The {QUANTITIES[name].title} is unknown.")
+    return _check(name, limit, Estimate(value), FAIL if value > limit else PASS, sentence)
+
+
+def _check(name: str, limit: float, estimate: Estimate, outcome: str, sentence: str, reason: str = "") -> Check:
+    quantity = QUANTITIES[name]
+    title = quantity.title[0].upper() + quantity.title[1:]
+    reason = reason or f"{title}: {quantity.text(estimate.value)}, limit {quantity.text(limit)}."
+    return Check(name, "", limit, estimate.value, estimate.low, estimate.high, 0, 0, outcome, reason, sentence)

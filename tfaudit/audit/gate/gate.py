@@ -10,9 +10,8 @@ import pandas as pd
 
 from tfaudit.audit.gate.checks import CANNOT_JUDGE, FAIL, OUTCOMES, PASS, Check, Checks
 from tfaudit.audit.gate.limits import QUANTITIES, Limits
-from tfaudit.audit.gate.measurements import Measurements, PairMeasurements, PopulationMeasurements
-from tfaudit.errors import InputError, require
-from tfaudit.predictions import Predictions, require_same_examples
+from tfaudit.audit.gate.measurements import Measurements, measure
+from tfaudit.predictions import Predictions
 
 if TYPE_CHECKING:
     from tfaudit.charts.style import Drawing
@@ -48,10 +47,12 @@ class Verdict:
     def frame(self) -> pd.DataFrame:
         """Return one row per check, the gravest first.
 
-        Columns: `check`, `outcome`, `value`, `limit`, `low`, `high`, `detectable` (in the unit of the limit: names
-        that end in `_pp` are percentage points, shares are in [0, 1]) and `sentence`.
+        Columns: `check`, `subject` (the class that is meant), `outcome`, `value`, `limit`, `low`, `high` (in the unit
+        of the limit: names that end in `_pp` are percentage points, shares are in [0, 1]), `images` and `members` that
+        would decide (0 where unknown), `reason` and `sentence`.
         """
-        columns = ["check", "outcome", "value", "limit", "low", "high", "detectable", "sentence"]
+        columns = ["check", "subject", "outcome", "value", "limit", "low", "high"]
+        columns += ["images", "members", "reason", "sentence"]
         rows = [dataclasses.asdict(check) for check in self.checks]
         frame = pd.DataFrame(rows).rename(columns={"name": "check"})[columns]
         gravity = frame["outcome"].map(OUTCOMES.index)
@@ -97,26 +98,24 @@ def gate(
     *,
     alpha: float = 0.05,
     sizes: tuple[float, float] | None = None,
-    paired: bool = False,
+    paired: bool | None = None,
 ) -> Verdict:
     """Check a compressed model, or a population of them, against limits.
 
-    A drop **fails** if it is larger than the limit *and* chance does not explain it: p <= alpha for no change at all,
-    after Holm's correction over the classes. A model that loses nothing therefore fails with a probability of at most
-    alpha. A drop **passes** if it is within the limit *and* the data could have shown otherwise: the interval ends
-    below the limit, or a drop as large as the limit would be detected with power 80 %. Otherwise the gate **cannot
-    judge**, and says which drop it could detect and how much data the limit takes. A true drop of exactly the limit
-    passes about as often as not: set the limit below what would hurt.
+    Every loss has an interval at level 1 - alpha, here 95 %. A loss **passes** where the whole interval lies below its
+    limit (non-inferiority), and **fails** where the whole interval lies above it; for classes the one that holds for
+    all classes at once (Bonferroni). Otherwise the gate **cannot judge**, and says how many images or members would
+    decide if the loss is what was measured. So at a true loss of exactly the limit both a pass and a failure have a
+    probability of at most alpha, and a model that loses less than the limit fails still more seldom.
 
-    - Single models: McNemar's exact test and Tango's interval, over examples.
-    - Populations (two members or more each): Welch's test over members. The test images are taken as fixed, so a class
-      passes only if one example weighs no more than the limit.
-    - Share of harmed classes: those significant after Benjamini and Hochberg. A class is blind if a drop of
-      `worst_class_drop_pp` (10 points if that is not limited) is not detectable; the gate cannot judge if harmed and
-      blind classes together exceed the limit. Without this rule, fewer examples would make a pass easier.
-    - Intensification: the rule for drops with 1 as no change; the interval is a seeded bootstrap over the examples of
-      each class, or Student's over members.
-    - Flips and sizes are exact: the value decides.
+    - Single models: Tango's interval, over images.
+    - Populations (two members or more each): intervals over images and members [C].
+    - Share of harmed classes: those that lost recall after Holm's correction. The gate cannot judge if they and the
+      classes in which a loss of `worst_class_drop_pp` (10 points if that is not limited) cannot be excluded together
+      exceed the limit. Without this rule, fewer images would make a pass easier.
+    - Flips of single models: the exact interval of Clopper and Pearson. Those of populations are of modal labels, and
+      exact, as sizes are: the value decides.
+    - Intensification: the interval is a seeded bootstrap over the images of each class, or Student's over members.
 
     Args:
         baseline: the uncompressed model or population.
@@ -124,8 +123,8 @@ def gate(
         limits: what to check.
         alpha: level of the tests; intervals are at level 1 - alpha.
         sizes: bytes of the baseline's and of the compressed model's file, or means over the members.
-        paired: for populations: a compressed member is made from the baseline's member of the same name, as quantized
-            members are. Student's paired test then takes the place of Welch's test.
+        paired: for populations: whether a compressed member is made from the baseline's member of the same name, as
+            quantized members are; None to take it from `compressed.parents`.
 
     Raises:
         InputError: other examples, one model against a population, a limit of size without sizes, or a level outside
@@ -134,26 +133,30 @@ def gate(
     Example:
         >>> labels = [0] * 200 + [1] * 200
         >>> before = Predictions.from_top1(labels, labels)
-        >>> after = Predictions.from_top1(labels, [1] * 30 + labels[30:])
-        >>> verdict = gate(before, after, Limits(overall_drop_pp=10, worst_class_drop_pp=10))
+        >>> after = Predictions.from_top1(labels, [1] * 40 + labels[40:])
+        >>> verdict = gate(before, after, Limits(overall_drop_pp=15, worst_class_drop_pp=10))
         >>> verdict.frame()[["check", "outcome", "value", "limit"]]
                          check outcome  value  limit
-        0  worst_class_drop_pp    fail   15.0   10.0
-        1      overall_drop_pp    pass    7.5   10.0
+        0  worst_class_drop_pp    fail   20.0   10.0
+        1      overall_drop_pp    pass   10.0   15.0
     """
-    require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
-    require_same_examples(baseline, compressed)
-    members = baseline.num_members, compressed.num_members
-    measurements: Measurements
-    if members == (1, 1):
-        measurements = PairMeasurements(baseline, compressed, alpha)
-    elif min(members) > 1:
-        measurements = PopulationMeasurements(baseline, compressed, alpha, paired)
-    else:
-        got = f"{members[1]} members against a baseline of {members[0]}"
-        raise InputError("compressed", got, "one model against one, or populations of 2 or more")
-    checks = Checks(measurements, limits, baseline.class_names, alpha, sizes)
-    return Verdict(checks.all(), checks.class_frame(), alpha, baseline.num_examples, members, measurements.notes)
+    return judge(measure(baseline, compressed, paired=paired, alpha=alpha), limits, sizes)
+
+
+def judge(measurements: Measurements, limits: Limits, sizes: tuple[float, float] | None = None) -> Verdict:
+    """Return the verdict on what was measured; see `gate`.
+
+    Args:
+        measurements: of `measure`.
+        limits: what to check.
+        sizes: bytes of the baseline's and of the compressed model's file, or means over the members.
+
+    Raises:
+        InputError: a limit of size without sizes.
+    """
+    checks = Checks(measurements, limits, sizes)
+    images, classes = int(measurements.overall.examples[0]), checks.class_frame()
+    return Verdict(checks.all(), classes, measurements.alpha, images, measurements.members, measurements.notes)
 
 
 def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:

@@ -1,301 +1,338 @@
-"""Measurements of a gate on a pair of models and on two populations; shares are in [0, 1]."""
+"""What a gate measures of a compressed model, once; limits may change without reading predictions again."""
+
+from __future__ import annotations
 
 import dataclasses
-from functools import cached_property
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import special
 
+from tfaudit.audit.classes import collapsed_classes, empty_class_notes
 from tfaudit.audit.distortion.recall_distortion import distortion
 from tfaudit.audit.epoch_metrics import intensification
 from tfaudit.audit.exemplars import exemplars
-from tfaudit.audit.model_pair import Overall, PairComparison, compare
-from tfaudit.errors import InputError
-from tfaudit.predictions import Predictions
+from tfaudit.audit.model_pair import PairComparison, compare
+from tfaudit.errors import InputError, require
+from tfaudit.predictions import Predictions, member_pairs, require_same_examples
+from tfaudit.stats.contingency import mcnemar, paired_interval
 from tfaudit.stats.intervals import mean_interval
 from tfaudit.stats.least_squares import slope
-from tfaudit.stats.multiplicity import adjust
-from tfaudit.stats.power import detectable_drop, detectable_shift, examples_needed
+from tfaudit.stats.precision import MOST_IMAGES, Design, Spread
 from tfaudit.stats.ratios import normalised_balance, ratio
-from tfaudit.stats.t_tests import TTests, paired_test, welch
+from tfaudit.stats.two_way import group_changes
 
 RESAMPLES = 1000
 """Bootstrap samples of the slope of a pair."""
 
-MOST_MEMBERS = 10_000
-"""Populations larger than this are no remedy."""
+NEAR_ZERO = 0.05
+"""A model of this recall or less almost never finds a class."""
 
 
 @dataclasses.dataclass(frozen=True)
-class Drops:
-    """Drops of accuracy or recall: `(C,)` arrays, one entry per class or one for all examples, percentage points.
+class Losses:
+    """Losses of accuracy or recall: `(C,)` arrays, one entry per class or one for all images, percentage points.
 
     Attributes:
         names: names of the classes.
-        examples: number of test examples.
-        drop: before minus after; NaN without examples.
-        low, high: ends of its interval at level 1 - alpha, without correction for the number of classes.
-        p: p-value of no change, after Holm's correction over the classes.
-        detectable: smallest drop that a test detects with power 80 % at the strictest of Holm's levels; else NaN.
-        grain: weight of one example, if the interval does not cover the sampling of examples; else 0.
+        examples: number of test images.
+        before, after: mean accuracy or recall, shares; NaN without images.
+        loss: before minus after.
+        low, high: ends of its interval at level 1 - alpha.
+        sure_low: lower end of the interval at level 1 - alpha / C, which holds for all classes at once.
+        p: p-value of no change, without correction.
+        of_images, of_members, overlap: components of the variance of a population's loss; see `two_way.Change`.
+        lost, won: predictions that became wrong and right, of one model against one; 0 for populations.
     """
 
     names: tuple[str, ...]
     examples: np.ndarray
-    drop: np.ndarray
+    before: np.ndarray
+    after: np.ndarray
+    loss: np.ndarray
     low: np.ndarray
     high: np.ndarray
+    sure_low: np.ndarray
     p: np.ndarray
-    detectable: np.ndarray
-    grain: np.ndarray
-
-    def detects(self, row: int) -> str:
-        """Return the smallest detectable drop as the end of a sentence: "detect a drop of 31.25 points or more"."""
-        smallest = self.detectable[row]
-        return "detect no drop reliably" if np.isnan(smallest) else f"detect a drop of {smallest:.2f} points or more"
-
-
-def _strictest_level(examples: np.ndarray, alpha: float) -> float:
-    """Return the strictest of the levels at which Holm's correction tests the classes with examples."""
-    return alpha / max(1, int(np.count_nonzero(examples)))
+    of_images: np.ndarray
+    of_members: np.ndarray
+    overlap: np.ndarray
+    lost: np.ndarray
+    won: np.ndarray
 
 
 @dataclasses.dataclass(frozen=True)
-class Slope:
-    """Intensification, [R] 5; NaN if it is undefined.
+class Estimate:
+    """A quantity and the ends of its interval at level 1 - alpha; they are NaN where it is exact on these data.
 
-    `low` and `high` are the ends of its interval at level 1 - alpha; a test detects a slope of `detectable` or more
-    above 1 with power 80 %; `remark` is a sentence that helps to interpret the value, or "".
+    `remark` is a sentence that helps to interpret the value, or "".
     """
 
     value: float = np.nan
     low: float = np.nan
     high: float = np.nan
-    detectable: float = np.nan
     remark: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
-class PairMeasurements:
-    """Measurements on one model against one model: exact McNemar tests, intervals over examples.
+class Measurements:
+    """All that is measured of a compressed model or population against its baseline, for any limits.
 
-    Tests are at level `alpha`; `seed` is that of the bootstrap.
+    Attributes:
+        members: numbers of members of the baseline and of the compressed population.
+        pairs: number of pairs of members; 0 where the populations are independent, 1 for one model against one.
+        alpha: level of the tests; intervals are at level 1 - alpha.
+        overall: loss of accuracy.
+        classes: loss of recall of every class.
+        collapsed: `(C,)` booleans, classes that the compressed models no longer know; see `collapsed_classes`.
+        blind_members: `(C,)` number of compressed members that almost never find the class: of recall .05 or less.
+        flips: share of the predictions that change; for populations of modal labels (PIEs).
+        negative_flips: share that turn from right to wrong.
+        intensification: slope of recall distortion, [R] 5.
+        notes: caveats for the reader, one sentence each.
     """
 
-    baseline: Predictions
-    compressed: Predictions
+    members: tuple[int, int]
+    pairs: int
     alpha: float
-    seed: int = 0
-
-    @cached_property
-    def comparison(self) -> PairComparison:
-        """Return the comparison that every measurement is read from."""
-        return compare(self.baseline, self.compressed, alpha=self.alpha)
+    overall: Losses
+    classes: Losses
+    collapsed: np.ndarray
+    blind_members: np.ndarray
+    flips: Estimate
+    negative_flips: Estimate
+    intensification: Estimate
+    notes: tuple[str, ...]
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        """Return the notes of the comparison."""
-        return self.comparison.notes
+    def single(self) -> bool:
+        """Whether one model is measured against one."""
+        return self.members == (1, 1)
 
-    def overall(self) -> Drops:
-        """Return the drop of accuracy, tested by McNemar's test over all examples."""
-        overall = self.comparison.overall
-        return self._drops(("all examples",), overall, overall.p, self.alpha)
+    def decides(self, losses: Losses, row: int, limit: float) -> Design | None:
+        """Return the design that would decide whether a loss is above or below the limit, if it is what was measured.
 
-    def classes(self) -> Drops:
-        """Return the drop of each class's recall, tested by McNemar's test."""
-        level = _strictest_level(self.comparison.examples, self.alpha)
-        return self._drops(self.comparison.class_names, self.comparison, self.comparison.p_holm, level)
+        It is the smallest number of images at these members, else of members at these images, else of both; None where
+        the loss equals the limit, or no design of any size decides.
 
-    def _drops(self, names: tuple[str, ...], counts: PairComparison | Overall, p: ArrayLike, level: float) -> Drops:
-        examples, lost, won = (np.atleast_1d(count) for count in (counts.examples, counts.lost, counts.won))
-        return Drops(
-            names=names,
-            examples=examples,
-            drop=ratio(100 * (lost - won), examples),
-            low=np.atleast_1d(-100 * counts.high),
-            high=np.atleast_1d(-100 * counts.low),
-            p=np.atleast_1d(p),
-            detectable=100 * detectable_drop(examples, won, alpha=level),
-            grain=np.zeros(len(examples)),
-        )
-
-    def harmed(self, share: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return `(C,)` booleans, the classes with a lower recall and adjusted p <= alpha; and the detectable drops.
-
-        The drops are `(C,)` percentage points, NaN if none is detectable. Their level is that of Benjamini and
-        Hochberg's procedure when `share` of the classes, as many as may be harmed, is harmed.
+        Args:
+            losses: `overall` or `classes`.
+            row: of the loss.
+            limit: in percentage points.
         """
-        harmed = (self.comparison.p_bh <= self.alpha) & (self.comparison.difference < 0)
-        level = max(self.alpha * share, _strictest_level(self.comparison.examples, self.alpha))
-        return harmed, 100 * detectable_drop(self.comparison.examples, self.comparison.won, alpha=level)
-
-    def flips(self) -> tuple[float, float]:
-        """Return the shares of the examples with another top-1 class, and of those that turn from right to wrong."""
-        whole = self.comparison.overall
-        return (whole.lost + whole.won + whole.other_wrong) / whole.examples, whole.lost / whole.examples
-
-    def slope(self) -> Slope:
-        """Return intensification with the percentile interval of a seeded bootstrap of each class's examples."""
-        before, after = self.baseline, self.compressed
-        value = intensification(before.labels, after.top1[0], before.top1[0])
-        slopes = self._resampled_slopes()
-        if not np.isfinite(value) or not np.isfinite(slopes).all():
-            return Slope(value)
-        low, high = np.quantile(slopes, [self.alpha / 2, 1 - self.alpha / 2])
-        shift = detectable_shift(slopes.std(ddof=1), np.inf, alpha=self.alpha)
-        return Slope(value, float(low), float(high), 1 + float(shift))
-
-    def _resampled_slopes(self) -> np.ndarray:
-        """Return the slopes of `RESAMPLES` bootstrap samples, drawn from each class's counts.
-
-        The examples of a class are of four kinds: right in both models, lost, won, wrong in both. One lost and one won
-        example are spread over all classes: without them a pair that does not differ would show no uncertainty.
-        """
-        pair = self.comparison
-        examples, lost, won, recall = (
-            values[pair.examples > 0] for values in (pair.examples, pair.lost, pair.won, pair.recall_before)
+        gap, images = abs(float(losses.loss[row]) - limit), int(losses.examples[row])
+        if not gap > 1e-9 or images == 0:
+            return None
+        share = self.alpha / (len(losses.names) if losses.loss[row] > limit else 1)
+        if self.single:
+            return _images_of_a_pair(losses, row, limit, 1 - share)
+        of_images, of_members, overlap = (
+            float(part[row]) for part in (losses.of_images, losses.of_members, losses.overlap)
         )
-        both = np.rint(recall * examples).astype(int) - lost
-        kinds = np.stack([both, lost, won, examples - both - lost - won], -1).astype(float)
-        kinds[:, 1:3] += (examples / examples.sum())[:, None]
-        kinds /= kinds.sum(1, keepdims=True)
-        drawn = np.random.default_rng(self.seed).multinomial(examples, kinds, size=(RESAMPLES, len(examples)))
-        right = drawn[..., 0] + drawn[..., 1], drawn[..., 0] + drawn[..., 2]
-        balances = [normalised_balance(hits / examples, hits.sum(-1) / examples.sum()) for hits in right]
-        return slope(*balances)
-
-    def remedy(self, drops: Drops, row: int, limit: float) -> str:
-        """Return the detectable drop and the examples a limit takes, at the larger gains of the class and of all."""
-        gains = self.comparison.overall.won / self.comparison.overall.examples
-        if len(drops.names) > 1 and drops.examples[row]:
-            gains = max(gains, self.comparison.won[row] / drops.examples[row])
-        detected = f"{drops.examples[row]:,} examples {drops.detects(row)}"
-        if limit <= 0 or 2 * gains + limit / 100 > 1:
-            return f"{detected}."
-        needed = examples_needed(limit / 100, gains, alpha=_strictest_level(drops.examples, self.alpha))
-        return f"{detected}; one of {limit:g} takes about {needed:,} examples."
+        members = self.pairs or round(2 / (1 / self.members[0] + 1 / self.members[1]))
+        design = Design(images, members)
+        spread = Spread.measured(of_images, of_members, overlap, design, paired=bool(self.pairs), unit=100)
+        return spread.decides(gap, design, 1 - share)
 
 
-@dataclasses.dataclass(frozen=True)
-class PopulationMeasurements:
-    """Measurements on two populations, of 2 or more members each, with the test images taken as fixed.
+def _images_of_a_pair(losses: Losses, row: int, limit: float, confidence: float) -> Design | None:
+    """Return the images at which Tango's interval, with the shares lost and won of now, excludes the limit."""
+    images, lost, won = (int(counts[row]) for counts in (losses.examples, losses.lost, losses.won))
 
-    Tests at level `alpha` and intervals are over members. If compressed members are made from the baseline's members of
-    the same names (`paired`), Student's paired test takes the place of Welch's.
+    def enough(factor: float) -> bool:
+        scaled = [[round(factor * count)] for count in (lost, won, images)]
+        low, high = (-100 * float(end[0]) for end in reversed(paired_interval(*scaled, confidence=confidence)))
+        return low > limit if losses.loss[row] > limit else high < limit
+
+    under, over = 0.0, 2.0
+    while not enough(over):
+        under, over = over, 2 * over
+        if over * images > MOST_IMAGES:
+            return None
+    while over - under > 0.01 * over:
+        middle = (under + over) / 2
+        under, over = (under, middle) if enough(middle) else (middle, over)
+    return Design(int(np.ceil(over * images)), 1)
+
+
+def measure(
+    baseline: Predictions, compressed: Predictions, *, paired: bool | None = None, alpha: float = 0.05, seed: int = 0
+) -> Measurements:
+    """Measure the losses of a compressed model or population against its baseline.
+
+    Losses of populations have intervals over images and members [C]; those of one model against one Tango's interval
+    over images, and p-values of McNemar's exact test. The shares of changed predictions have the exact interval of
+    Clopper and Pearson for one model against one. Of populations they are those of modal labels, and exact.
+
+    Args:
+        baseline: the uncompressed model or population.
+        compressed: the compressed one, on the same examples.
+        paired: for populations: whether each compressed member is made from the baseline's member of the same name;
+            None to take it from `compressed.parents`.
+        alpha: level of the tests; intervals are at level 1 - alpha.
+        seed: of the bootstrap of a pair's slope.
+
+    Raises:
+        InputError: other examples, one model against a population, no pairs, or a level outside (0, 1).
+
+    Example:
+        >>> labels = [0] * 100 + [1] * 100
+        >>> before, after = Predictions.from_top1(labels, labels), Predictions.from_top1(labels, [1] * 30 + labels[30:])
+        >>> measure(before, after).classes.loss
+        array([30.,  0.])
     """
-
-    baseline: Predictions
-    compressed: Predictions
-    alpha: float
-    paired: bool = False
-
-    def __post_init__(self) -> None:
-        shared = len(self._shared)
-        if self.paired and shared < 2:
-            raise InputError("paired", f"{shared} members of the same name in both populations", "2 or more")
-
-    @cached_property
-    def _shared(self) -> list[object]:
-        return [member for member in self.baseline.members if member in set(self.compressed.members)]
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Return what the intervals cover."""
-        return ("Intervals and tests are over the members of the populations, with these test images fixed.",)
-
-    def _test(self, compressed: np.ndarray, baseline: np.ndarray) -> TTests:
-        """Test `(K, C)` accuracies or recalls of the members, by the paired test or by Welch's."""
-        if self.paired:
-            sides = (self.compressed, compressed), (self.baseline, baseline)
-            pairs = (rates[[side.members.index(member) for member in self._shared]] for side, rates in sides)
-            return paired_test(*pairs, confidence=1 - self.alpha)
-        # Recalls are ratios of counts: rounding must not look like variance.
-        return welch(np.round(compressed, 12), np.round(baseline, 12), confidence=1 - self.alpha)
-
-    def overall(self) -> Drops:
-        """Return the drop of the mean accuracy."""
-        test = self._test(self.compressed.accuracy()[:, None], self.baseline.accuracy()[:, None])
-        return self._drops(("all examples",), np.array([self.baseline.num_examples]), test)
-
-    def classes(self) -> Drops:
-        """Return the drop of each class's mean recall."""
-        examples = np.bincount(self.baseline.labels, minlength=self.baseline.num_classes)
-        return self._drops(self.baseline.class_names, examples, self._test(*self._recalls))
-
-    @cached_property
-    def _recalls(self) -> tuple[np.ndarray, np.ndarray]:
-        return self.compressed.recall(), self.baseline.recall()
-
-    def _drops(self, names: tuple[str, ...], examples: np.ndarray, test: TTests) -> Drops:
-        return Drops(
-            names=names,
-            examples=examples,
-            drop=np.round(-100 * test.difference, 9),  # a drop of exactly the limit is not beyond it
-            low=-100 * test.high,
-            high=-100 * test.low,
-            p=adjust(test.p, "holm"),
-            detectable=100 * self._detectable(test),
-            grain=ratio(100, examples),
-        )
-
-    def _detectable(self, test: TTests, share: float = 0.0) -> np.ndarray:
-        level = self.alpha * max(share, 1 / max(1, int(np.isfinite(test.p).sum())))
-        quantile = special.stdtrit(test.df, 1 - self.alpha / 2)
-        width = test.high - test.low
-        error = np.divide(width / 2, quantile, out=np.zeros(width.shape), where=width != 0)
-        shift = detectable_shift(error, test.df, alpha=level)
-        return np.where(np.isfinite(test.p) & (shift <= 1), shift, np.nan)
-
-    def harmed(self, share: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return the same for centred recall, [F] 2.2."""
-        after, before = self._recalls
-        test = self._test(after - self.compressed.accuracy()[:, None], before - self.baseline.accuracy()[:, None])
-        harmed = (adjust(test.p, "bh") <= self.alpha) & (test.difference < 0)
-        return harmed, 100 * self._detectable(test, share)
-
-    def flips(self) -> tuple[float, float]:
-        """Return the shares of PIEs, and of PIEs whose baseline mode is right."""
-        pies, examples = exemplars(self.baseline, self.compressed), self.baseline.num_examples
-        return len(pies.index) / examples, pies.summary()["baseline_mode_right"] / examples
-
-    def slope(self) -> Slope:
-        """Return the mean slope of the members that both populations have, with Student's interval."""
-        if len(self._shared) < 2:
-            return Slope()
-        result = distortion(self.baseline, self.compressed)
-        slopes, mean = result.alpha, mean_interval(result.alpha, confidence=1 - self.alpha)
-        shift = detectable_shift(slopes.std(ddof=1) / np.sqrt(len(slopes)), len(slopes) - 1, alpha=self.alpha)
-        chance = f"Independently trained members have the slope {result.slope_between_dense:.2f} without compression."
-        remark = "" if self.paired else chance
-        return Slope(float(mean.mean), float(mean.low), float(mean.high), 1 + float(shift), remark)
-
-    def remedy(self, drops: Drops, row: int, limit: float) -> str:
-        """Return how many examples the limit takes if one weighs more than it, else how many members."""
-        if not drops.grain[row] <= limit:
-            weight = f", each of which weighs {drops.grain[row]:.2f} points" if drops.examples[row] else ""
-            enough = f"; a limit of {limit:g} takes {int(np.ceil(100 / limit)):,} or more" if limit > 0 else ""
-            return f"There are {drops.examples[row]:,} examples{weight}{enough}."
-        members = f"{self.baseline.num_members} and {self.compressed.num_members} members"
-        detected = f"{f'{len(self._shared)} pairs of members' if self.paired else members} {drops.detects(row)}"
-        needed = self._members_needed(drops, row, limit)
-        return f"{detected}; one of {limit:g} takes about {needed:,} members each." if needed else f"{detected}."
-
-    def _members_needed(self, drops: Drops, row: int, limit: float) -> int:
-        """Return the members that a population takes, 0 if more than `MOST_MEMBERS`.
-
-        The standard error falls with the square root of the members, the quantile of t with their degrees of freedom.
-        """
-        level = _strictest_level(drops.examples, self.alpha)
-        freedom = 1 if self.paired else 2
-        now = len(self._shared) if self.paired else (self.baseline.num_members + self.compressed.num_members) / 2
-        members = np.arange(2, MOST_MEMBERS + 1)
-        shrink = np.sqrt(now / members) / detectable_shift(1, freedom * (now - 1), alpha=level)
-        shifts = drops.detectable[row] * shrink * detectable_shift(1, freedom * (members - 1), alpha=level)
-        return next(iter(members[shifts <= limit].tolist()), 0)
+    require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
+    require_same_examples(baseline, compressed)
+    members = baseline.num_members, compressed.num_members
+    if members == (1, 1):
+        return _measure_pair(baseline, compressed, alpha, seed)
+    if min(members) > 1:
+        return _measure_populations(baseline, compressed, paired, alpha)
+    got = f"{members[1]} members against a baseline of {members[0]}"
+    raise InputError("compressed", got, "one model against one, or populations of 2 or more")
 
 
-Measurements: TypeAlias = PairMeasurements | PopulationMeasurements
-"""What the checks measure on; both classes have the same methods."""
+def _measure_pair(baseline: Predictions, compressed: Predictions, alpha: float, seed: int) -> Measurements:
+    pair = compare(baseline, compressed, alpha=alpha)
+    whole, recalls = pair.overall, (baseline.recall(), compressed.recall())
+    return Measurements(
+        members=(1, 1),
+        pairs=1,
+        alpha=alpha,
+        overall=_pair_losses(("all images",), [whole.examples], [whole.lost], [whole.won], baseline.accuracy(), alpha),
+        classes=_pair_losses(pair.class_names, pair.examples, pair.lost, pair.won, recalls[0][0], alpha),
+        collapsed=collapsed_classes(*recalls, pair.examples, alpha=alpha),
+        blind_members=(recalls[1] <= NEAR_ZERO).sum(0),
+        flips=_share(whole.lost + whole.won + whole.other_wrong, whole.examples, alpha),
+        negative_flips=_share(whole.lost, whole.examples, alpha),
+        intensification=_pair_slope(baseline, compressed, pair, alpha, seed),
+        notes=pair.notes,
+    )
+
+
+def _pair_losses(names, examples, lost, won, before, alpha) -> Losses:  # type: ignore[no-untyped-def]
+    examples, lost, won = (np.asarray(counts) for counts in (examples, lost, won))
+    low, high = paired_interval(lost, won, examples, confidence=1 - alpha)
+    tested = max(1, int(np.count_nonzero(examples)))
+    surely = paired_interval(lost, won, examples, confidence=1 - alpha / tested)
+    change, none = ratio(won - lost, examples), np.zeros(len(examples))
+    return Losses(
+        names=names,
+        examples=examples,
+        before=before,
+        after=before + change,
+        loss=0.0 - 100 * change,
+        low=-100 * high,
+        high=-100 * low,
+        sure_low=-100 * surely[1],
+        p=np.where(examples > 0, mcnemar(lost, won), np.nan),
+        of_images=100**2 * ratio(ratio(lost + won, examples) - change**2, examples),
+        of_members=none,
+        overlap=none,
+        lost=lost,
+        won=won,
+    )
+
+
+def _share(count: int, total: int, alpha: float) -> Estimate:
+    """Return a share with the exact interval of Clopper and Pearson (1934)."""
+    low = special.betaincinv(count, total - count + 1, alpha / 2) if count else 0.0
+    high = special.betaincinv(count + 1, total - count, 1 - alpha / 2) if count < total else 1.0
+    return Estimate(count / total, float(low), float(high))
+
+
+def _pair_slope(
+    baseline: Predictions, compressed: Predictions, pair: PairComparison, alpha: float, seed: int
+) -> Estimate:
+    """Return intensification with the percentile interval of a seeded bootstrap of each class's images."""
+    value = intensification(baseline.labels, compressed.top1[0], baseline.top1[0])
+    slopes = _resampled_slopes(pair, seed) if np.isfinite(value) else np.array([np.nan])
+    if not np.isfinite(slopes).all():
+        return Estimate(value)
+    low, high = np.quantile(slopes, [alpha / 2, 1 - alpha / 2])
+    return Estimate(value, float(low), float(high))
+
+
+def _resampled_slopes(pair: PairComparison, seed: int) -> np.ndarray:
+    """Return the slopes of `RESAMPLES` bootstrap samples, drawn from each class's counts.
+
+    The images of a class are of four kinds: right in both models, lost, won, wrong in both. One lost and one won image
+    are spread over all classes: without them a pair that does not differ would show no uncertainty.
+    """
+    examples, lost, won, recall = (
+        values[pair.examples > 0] for values in (pair.examples, pair.lost, pair.won, pair.recall_before)
+    )
+    both = np.rint(recall * examples).astype(int) - lost
+    kinds = np.stack([both, lost, won, examples - both - lost - won], -1).astype(float)
+    kinds[:, 1:3] += (examples / examples.sum())[:, None]
+    kinds /= kinds.sum(1, keepdims=True)
+    drawn = np.random.default_rng(seed).multinomial(examples, kinds, size=(RESAMPLES, len(examples)))
+    right = drawn[..., 0] + drawn[..., 1], drawn[..., 0] + drawn[..., 2]
+    balances = [normalised_balance(hits / examples, hits.sum(-1) / examples.sum()) for hits in right]
+    return slope(*balances)
+
+
+def _measure_populations(
+    baseline: Predictions, compressed: Predictions, paired: bool | None, alpha: float
+) -> Measurements:
+    pairs, notes = member_pairs(baseline, compressed, paired), []
+    if pairs is not None and len(pairs[0]) < 2:
+        notes.append("A single pair of members: the populations are compared as if they were independent.")
+        pairs = None
+    before, after = baseline.correct(), compressed.correct()
+    if pairs is not None:
+        before, after = before[pairs[0]], after[pairs[1]]
+    labels, names = baseline.labels, baseline.class_names
+    classes = _losses(before, after, labels, names, pairs is not None, alpha)
+    recalls, count = (baseline.recall(), compressed.recall()), baseline.num_examples
+    changed = exemplars(baseline, compressed)
+    notes += empty_class_notes(names, classes.examples)
+    return Measurements(
+        members=(baseline.num_members, compressed.num_members),
+        pairs=0 if pairs is None else len(pairs[0]),
+        alpha=alpha,
+        overall=_losses(before, after, np.zeros_like(labels), ("all images",), pairs is not None, alpha),
+        classes=classes,
+        collapsed=collapsed_classes(*recalls, classes.examples, alpha=alpha),
+        blind_members=(recalls[1] <= NEAR_ZERO).sum(0),
+        flips=Estimate(len(changed.index) / count),
+        negative_flips=Estimate(changed.summary()["baseline_mode_right"] / count),
+        intensification=_mean_slope(baseline, compressed, pairs is not None, alpha),
+        notes=tuple(notes),
+    )
+
+
+def _losses(
+    before: np.ndarray, after: np.ndarray, groups: np.ndarray, names: tuple[str, ...], paired: bool, alpha: float
+) -> Losses:
+    changes = group_changes(before, after, groups, len(names), paired=paired)
+    change, examples = changes.absolute, changes.examples
+    low, high = change.interval(1 - alpha)
+    tested = max(1, int(np.count_nonzero(examples)))
+    none = np.zeros(len(names), int)
+    rate = ratio(np.bincount(groups, before.mean(0), len(names)), examples)
+    return Losses(
+        names=names,
+        examples=examples,
+        before=rate,
+        after=rate + change.value,
+        loss=0.0 - 100 * change.value,
+        low=-100 * high,
+        high=-100 * low,
+        sure_low=-100 * change.interval(1 - alpha / tested)[1],
+        p=change.p(),
+        of_images=100**2 * change.of_images,
+        of_members=100**2 * change.of_members,
+        overlap=100**2 * change.overlap,
+        lost=none,
+        won=none,
+    )
+
+
+def _mean_slope(baseline: Predictions, compressed: Predictions, paired: bool, alpha: float) -> Estimate:
+    """Return the mean slope of the members that both populations have, with Student's interval over members."""
+    if len(set(baseline.members) & set(compressed.members)) < 2:
+        return Estimate()
+    result = distortion(baseline, compressed)
+    mean = mean_interval(result.alpha, confidence=1 - alpha)
+    chance = f"Independently trained members have the slope {result.slope_between_dense:.2f} without compression."
+    return Estimate(float(mean.mean), float(mean.low), float(mean.high), "" if paired else chance)

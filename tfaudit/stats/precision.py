@@ -1,0 +1,127 @@
+"""Precision of an estimated change: how its interval shrinks with the number of images and of members."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+from scipy import special
+
+MOST_IMAGES, MOST_MEMBERS = 10_000_000, 10_000
+"""Larger designs are no remedy."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Design:
+    """Numbers of images of a class or group, and of members of each population."""
+
+    images: int
+    members: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Spread:
+    """Variance of one image, of one member, and of what a member does on an image beyond both.
+
+    The variance of a change of N images and K members on each side is `image / N + member / K + residual / (N K)`.
+    Units are those of the change, squared.
+
+    Attributes:
+        image: variance between images.
+        member: variance between members, of both sides together.
+        residual: variance of images by members.
+        paired: whether each compressed member has a parent among the baseline's.
+        unit: the unit of the change: 1 for shares, 100 for percentage points.
+
+    Example:
+        >>> round(Spread(image=0.04, member=0.0002, residual=0.1).half_width(images=200, members=5), 3)
+        0.037
+    """
+
+    image: float
+    member: float
+    residual: float
+    paired: bool = False
+    unit: float = 1.0
+
+    @classmethod
+    def measured(
+        cls,
+        of_images: float,
+        of_members: float,
+        overlap: float,
+        design: Design,
+        *,
+        paired: bool = False,
+        unit: float = 1.0,
+    ) -> Spread:
+        """Return the spread of a measured change from the components of its variance, as in `two_way.Change`.
+
+        A component of images as small as the least that is assumed of any change, even where no prediction changed,
+        shrinks with the square of the number of images and does not count here: `half_width` assumes as much again.
+        """
+        images, members = design.images, design.members
+        if of_images <= _least(images, members, unit) * (1 + 1e-9):
+            of_images = min(overlap, of_images) if members > 1 else 0.0
+        shared = min(overlap, max(of_images, of_members))
+        image, member = max(of_images - shared, 0.0) * images, max(of_members - shared, 0.0) * members
+        return cls(image, member, shared * images * members, paired, unit)
+
+    def half_width(self, images: int, members: int, confidence: float = 0.95) -> float:
+        """Return half the width of the interval of a change; of one member on each side, over images only."""
+        cross = self.residual / (images * members)
+        of_images = max(self.image / images + cross, _least(images, members, self.unit))
+        of_members = self.member / members + cross if members > 1 else 0.0
+        shared = cross if members > 1 else 0.0
+        variance = max(of_images + of_members - shared, of_images, of_members)
+        unevenness = of_images**2 / max(images - 1, 1)
+        if members > 1:
+            unevenness += of_members**2 / ((members - 1) * (1 if self.paired else 2))
+        df = (of_images + of_members) ** 2 / unevenness
+        return float(special.stdtrit(df, (1 + confidence) / 2) * math.sqrt(variance))
+
+    def decides(self, gap: float, design: Design, confidence: float) -> Design | None:
+        """Return the smallest design whose interval is narrower than `gap` on each side; None where there is none.
+
+        It has more images if that suffices, else more members, else more of both in proportion.
+
+        Args:
+            gap: distance between the change and the limit.
+            design: the present one.
+            confidence: level of the interval.
+        """
+        if not gap > 0:
+            return None
+        images, members = design.images, design.members
+        more = _smallest(images, MOST_IMAGES, lambda n: self.half_width(n, members, confidence) < gap)
+        if more:
+            return Design(more, members)
+        if members == 1:
+            return None  # nothing is known of how members differ
+        more = _smallest(members, MOST_MEMBERS, lambda k: self.half_width(images, k, confidence) < gap)
+        if more:
+            return Design(images, more)
+
+        def scaled(k: int) -> Design:
+            return Design(math.ceil(images * k / members), k)
+
+        more = _smallest(members, MOST_MEMBERS, lambda k: self.half_width(scaled(k).images, k, confidence) < gap)
+        return scaled(more) if more else None
+
+
+def _least(images: int, members: int, unit: float) -> float:
+    """Return the variance if one prediction of one member had been lost and another won, as in `two_way`."""
+    return unit**2 * 2 / (images * members + 2) ** 2
+
+
+def _smallest(start: int, most: int, enough) -> int:  # type: ignore[no-untyped-def]
+    """Return the smallest number from `start` to `most` that is enough, found by bisection; 0 where none is."""
+    low, high = start - 1, max(start, 2)
+    while not enough(high):
+        low, high = high, high * 2
+        if high > most:
+            return 0
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if middle > 1 and enough(middle) else (middle, high)
+    return high
