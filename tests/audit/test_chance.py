@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from tests.builders.populations import population
-from tfaudit.audit.chance import chance
+from tfaudit.audit.chance import chance, count_verdict
 from tfaudit.audit.classes import class_impact
 from tfaudit.audit.exemplars import exemplars
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
 from tfaudit.stats.modes import TIES
-from tfaudit.stats.permutation import assign
+from tfaudit.stats.permutation import CountNull, assign
 
 BEFORE, AFTER = population(1), population(2, hurt=[3])
 
@@ -43,7 +43,7 @@ def naive(before, after, assignments, *, ties="lowest", centering="member"):
     for first in assignments.first:
         groups = [some(everyone, np.flatnonzero(group)) for group in (first, ~first)]
         pies.append(len(exemplars(*groups, ties=ties).index))
-        classes.append(int(class_impact(*groups, centering=centering).significant.sum()))
+        classes.append(int((class_impact(*groups, centering=centering).published.p <= 0.05).sum()))
     return np.array(pies), np.array(classes)
 
 
@@ -99,6 +99,49 @@ def test_pairs_swap_within_themselves():
     assert null.permutations == 8
     assert sorted(null.counts) == sorted(counts)
     assert null.observed == counts[0]
+
+
+def test_pairs_are_taken_from_the_parents_unless_told_otherwise():
+    names = {"members": "defabc", "parents": (3, 4, 5, 0, 1, 2)}
+    after = Predictions(BEFORE.labels, AFTER.ranked[[3, 4, 5, 0, 1, 2]], **names)
+    by_parents, by_name = chance(BEFORE, after), chance(BEFORE, AFTER, paired=True)
+    assert by_parents.paired
+    assert by_parents.pies.permutations == 64
+    np.testing.assert_array_equal(np.sort(by_parents.pies.counts), np.sort(by_name.pies.counts))
+    assert not chance(BEFORE, after, paired=False).paired
+    twice = Predictions(BEFORE.labels, AFTER.ranked, parents=(0, 0, 1, 2, 3, 4))
+    with pytest.raises(InputError, match="paired: got members made from 0, 0, 1"):
+        chance(BEFORE, twice)
+
+
+def null(observed, others, smallest_p=0.01):
+    """A null distribution over other counts, in which the observed one ranks as it does."""
+    counts = np.array(others)
+    p = (1 + (counts >= observed).sum()) / (1 + len(counts))
+    low, high = np.quantile(counts, (0.025, 0.975), method="inverted_cdf")
+    return CountNull(observed, counts.mean(), low, high, p, len(counts), False, smallest_p, counts)
+
+
+@pytest.mark.parametrize(
+    ("count", "verdict"),
+    [
+        (null(200, range(50, 150)), "more than expected by chance"),
+        (null(144, range(50, 150)), "cannot tell"),  # p = .07, 45 % more than expected
+        (null(99, range(50, 150)), "cannot tell"),  # as expected, but an excess of 47 is not ruled out
+        (null(40, range(50, 150)), "consistent with chance"),
+        (null(40, range(50, 150), smallest_p=0.1), "cannot tell"),
+        (null(7, [7] * 99), "consistent with chance"),
+    ],
+)
+def test_what_may_be_said_of_a_count(count, verdict):
+    assert count_verdict(count, 0.05) == verdict
+
+
+def test_no_verdict_of_chance_claims_what_so_few_members_cannot_show():
+    """Two members a side: p is at least 1/3. Whatever the counts, nothing can be told."""
+    for seed in range(5):
+        before, after = population(seed, members=2), population(seed + 10, members=2, hurt=[3] * (seed % 2))
+        assert set(chance(before, after).frame()["verdict"]) == {"cannot tell"}
 
 
 def test_members_made_from_one_parent_need_pairs():
@@ -165,7 +208,7 @@ def test_single_members():
 
 def test_a_class_without_examples_is_not_counted():
     before, after = population(1, members=3, empty=[2]), population(2, members=3, empty=[2], hurt=[3])
-    assert chance(before, after).classes.observed == class_impact(before, after).significant.sum()
+    assert chance(before, after).classes.observed == (class_impact(before, after).published.p <= 0.05).sum()
 
 
 def test_no_disagreement_at_all():
@@ -208,7 +251,7 @@ def test_frames_and_chart():
         (
             population(2, members=3),
             {"paired": True},
-            "paired: got members 0, 1, 2, expected the names",
+            "paired: got members made from 0, 1, 2, expected one made from each of the baseline's, 0, 1, 2, 3, 4 and 1",
         ),
         (
             Predictions(AFTER.labels, AFTER.ranked),

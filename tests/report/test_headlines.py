@@ -42,15 +42,18 @@ def test_one_image():
 def test_images_beyond_chance():
     before = population(1)
     assert said(before, population(2, hurt=[0, 1, 2, 3], noise=2)).images.endswith(
-        " by chance (p\u00a0= 0.0022)."  # 2 of 924 assignments
+        " expected by chance (p\u00a0= 0.0022)."  # 2 of 924 assignments
     )
     null = chance(before, population(3)).pies
     assert said(before, population(3)).images == (
-        f"{null.observed} images change their modal label ({null.observed / 2:.1f}\u00a0%), no more than "
-        f"expected by chance: {null.mean:.3g} would if compression did nothing (p\u00a0= {null.p:.2g})."
+        f"{null.observed} images change their modal label ({null.observed / 2:.1f}\u00a0%); {null.mean:.3g} by chance. "
+        f"Cannot tell the two apart (p\u00a0= {null.p:.2g}): up to {null.observed - null.low:.0f} more than by chance "
+        "cannot be ruled out."
     )
     few = [population(i, members=2, hurt=[3] * i) for i in range(2)]
-    assert said(*few).images.endswith("would by chance, and there are too few members to tell the two apart.")
+    assert said(*few).images.endswith(
+        " by chance. Cannot tell the two apart: with so few members p cannot be below 0.33."
+    )
     assert headlines(summary({"dense": before, "int8": population(3)}, permutations=0))[0].images == (
         f"{null.observed} images change their modal label ({null.observed / 2:.1f}\u00a0%)."
     )

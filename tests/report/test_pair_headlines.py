@@ -47,8 +47,9 @@ def test_a_collapse_comes_first():
 
 
 def test_predictions_not_modal_labels():
+    kinds = "3 from right to wrong, 2 from wrong to right, 1 from wrong to another wrong"
     assert predictions_sentence(pair(lost=(3, 0, 0), won=(0, 2, 0), other=1)) == (
-        "6 predictions change (1.0\u00a0%): 3 from right to wrong, 2 from wrong to right, 1 from wrong to another wrong."
+        f"6 predictions change (1.0\u00a0%): {kinds}."
     )
     assert predictions_sentence(pair(lost=(1, 0, 0))).startswith("1 prediction changes (0.2\u00a0%)")
     assert predictions_sentence(pair()) == "No prediction changes."

@@ -31,7 +31,7 @@ def test_terminal_table_fits_80_columns(store):
         " 4.5 ",
         f"{100 * figures['top1']:.2f}",
         "100.00",
-        f"{figures['significant']} (0.25)",
+        f"{figures['significant']} ({figures['expected_by_chance']:.2g})",
         f"{figures['pies']} ({figures['pies_by_chance']:.0f})",
         f"{figures['pies_p']:.3f}",
     ):

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.audit.classes import CENTERINGS
-from tfaudit.errors import InputError, require
-from tfaudit.predictions import Predictions, require_same_examples
+from tfaudit.errors import InputError, listed, require
+from tfaudit.predictions import Predictions, member_pairs, require_same_examples
 from tfaudit.stats.modes import TIES, count_changed_modes
 from tfaudit.stats.permutation import CountNull, assign, count_significant
 from tfaudit.stats.ranking import RankedClasses
@@ -20,14 +20,17 @@ if TYPE_CHECKING:
 
 PIES, CLASSES = "PIEs", "significant classes"
 
+MORE, CANNOT_TELL, CONSISTENT = "more than expected by chance", "cannot tell", "consistent with chance"
+
 
 @dataclasses.dataclass(frozen=True)
 class Chance:
-    """The two counts of an audit and their null distributions, under which compression does nothing.
+    """The two counts of an audit and their null distributions, under which members could be exchanged.
 
     Attributes:
         pies: null distribution of the number of PIEs.
-        classes: that of the number of significant classes, uncorrected; None where a population has a single member.
+        classes: that of the number of significant classes of the published test, uncorrected; None where a population
+            has a single member.
         paired: whether members were reassigned within pairs only.
         alpha: level of the tests per class.
         notes: caveats for the reader, one sentence each.
@@ -43,11 +46,12 @@ class Chance:
         """Return one row per `count` (PIEs, significant classes).
 
         Other columns are the fields of `CountNull`: `observed`, `expected` (the mean by chance), `low` and `high` (the
-        central 95 % by chance), `p`, `permutations` and `exact`.
+        central 95 % by chance), `p`, `permutations` and `exact`; and the `verdict`, see `count_verdict`.
         """
         fields = ("observed", "mean", "low", "high", "p", "permutations", "exact")
         rows = [(name, *(getattr(null, field) for field in fields)) for name, null in self._nulls().items()]
-        return pd.DataFrame(rows, columns=["count", *fields]).rename(columns={"mean": "expected"})
+        frame = pd.DataFrame(rows, columns=["count", *fields]).rename(columns={"mean": "expected"})
+        return frame.assign(verdict=[count_verdict(null, self.alpha) for null in self._nulls().values()])
 
     def distribution(self) -> pd.DataFrame:
         """Return how often each value occurred: `count` (as in `frame`), `value` and `share` of the permutations."""
@@ -82,38 +86,57 @@ class Chance:
         return {PIES: self.pies} | ({} if self.classes is None else {CLASSES: self.classes})
 
 
+def count_verdict(null: CountNull, alpha: float) -> str:
+    """Return what may be said of a count: "more than expected by chance", "cannot tell", or "consistent with chance".
+
+    A p-value above alpha alone proves nothing: few members cannot give a small one. A count is consistent with chance
+    only where it is no larger than the central 95 % of what chance gives: then no excess is left to be ruled out.
+
+    Example:
+        >>> null = assign(4, 4).null(np.arange(70))
+        >>> count_verdict(null, alpha=0.05), count_verdict(assign(1, 1).null(np.array([3, 3])), alpha=0.05)
+        ('consistent with chance', 'cannot tell')
+    """
+    if null.p <= alpha:
+        return MORE
+    return CONSISTENT if null.smallest_p <= alpha and null.observed <= null.low else CANNOT_TELL
+
+
 def chance(
     baseline: Predictions,
     compressed: Predictions,
     *,
     permutations: int = 1000,
     seed: int = 0,
-    paired: bool = False,
+    paired: bool | None = None,
     alpha: float = 0.05,
     centering: str = "member",
     ties: str = "lowest",
 ) -> Chance:
     """Test whether there are more PIEs, and more significant classes, than between two equal populations.
 
-    Even two halves of one population disagree on some modal labels. If compression does nothing, the K1 + K2 members
-    are exchangeable: they are reassigned to groups of K1 and K2 and everything is counted again. All assignments are
-    counted if there are at most `permutations`, else random ones; p is the share that reaches the observed count.
+    Even two halves of one population disagree on some modal labels. If compressed members differed from others no more
+    than these from each other, the K1 + K2 members could be exchanged: they are reassigned to groups of K1 and K2 and
+    everything is counted again. All assignments are counted if there are at most `permutations`, else random ones; p is
+    the share that reaches the observed count.
 
-    Members made from one parent are more alike than others: free reassignment would often put both into one group, and
-    the null distribution would be too wide. `paired=True` swaps members within their pairs only.
+    A member and its parent are more alike than others: free reassignment would often put both into one group, and the
+    null distribution would be too wide. Pairs are exchanged within themselves only. Then the null says that it makes no
+    difference which of the two is compressed, not that both are equal.
 
     Args:
         baseline: the uncompressed population.
         compressed: the compressed population, on the same examples.
         permutations: maximum number of assignments to count.
         seed: seed of the random assignments.
-        paired: whether members of the same name are pairs: the compressed one is made from the other.
+        paired: whether members of the same name are pairs: the compressed one is made from the other; None to take it
+            from `compressed.parents`.
         alpha: a class is significant where p <= alpha.
         centering: as in `class_impact`.
         ties: as in `exemplars`.
 
     Raises:
-        InputError: other examples, an invalid option, or pairs whose members' names differ.
+        InputError: other examples, an invalid option, or pairs that do not hold every member once.
 
     Example:
         >>> labels = [0, 0, 1, 1]
@@ -129,9 +152,10 @@ def chance(
     require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
     require(ties in TIES, "ties", ties, ", ".join(TIES))
     populations = (baseline, compressed)
-    order = _order(*populations, paired=paired)
+    pairs = member_pairs(baseline, compressed, paired)
+    order = _order(*populations, pairs)
     first, second = baseline.num_members, compressed.num_members
-    assignments = assign(first, second, permutations=permutations, seed=seed, paired=paired)
+    assignments = assign(first, second, permutations=permutations, seed=seed, paired=pairs is not None)
     members = _all_members(populations, ties).take(order)
     pies = assignments.null(count_changed_modes(assignments.first, *members, ties=ties))
     classes = None
@@ -148,18 +172,18 @@ def chance(
         notes.append(f"{few}: p cannot be below {pies.smallest_p:.3g}, whatever compression does.")
     if classes is None:
         notes.append("Significant classes need two members or more in both populations.")
-    return Chance(pies, classes, paired, alpha, tuple(notes))
+    return Chance(pies, classes, pairs is not None, alpha, tuple(notes))
 
 
-def _order(baseline: Predictions, compressed: Predictions, *, paired: bool) -> np.ndarray:
+def _order(baseline: Predictions, compressed: Predictions, pairs: tuple[np.ndarray, np.ndarray] | None) -> np.ndarray:
     """Return positions of all members, the baseline's first; in pairs the compressed ones are in the same order."""
-    first, second = baseline.members, compressed.members
-    if not paired:
-        return np.arange(len(first) + len(second))
-    if set(first) != set(second) or len(first) != len(second):
-        expected = f"the names of the baseline's, {', '.join(map(str, first))}"
-        raise InputError("paired", f"members {', '.join(map(str, second))}", expected)
-    return np.array([*range(len(first)), *(len(first) + second.index(member) for member in first)])
+    members = baseline.num_members, compressed.num_members
+    if pairs is None:
+        return np.arange(sum(members))
+    if not len(np.unique(pairs[0])) == members[0] == members[1]:
+        got = f"members made from {listed([baseline.members[i] for i in pairs[0]])}"
+        raise InputError("paired", got, f"one made from each of the baseline's, {listed(baseline.members)}")
+    return np.concatenate([pairs[0], members[0] + pairs[1]])
 
 
 def _all_members(populations: tuple[Predictions, Predictions], ties: str) -> RankedClasses:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from tfaudit.audit.chance import Chance, chance
+from tfaudit.audit.chance import CANNOT_TELL, CONSISTENT, Chance, chance, count_verdict
 from tfaudit.audit.classes import ClassImpact, class_impact
 from tfaudit.audit.exemplars import Exemplars, exemplars
 from tfaudit.errors import listed, require
@@ -69,6 +69,9 @@ class VariantAudit:
             if audit:
                 facts = audit.summary()
                 row |= {name: facts[name] for name in names}
+        if self.chance and self.chance.classes:
+            # The exact null of coarse recalls and of pairs; alpha times the classes is its bound.
+            row["expected_by_chance"] = self.chance.classes.mean
         return row
 
 
@@ -100,10 +103,10 @@ class Summary:
 
         Columns: `variant` (key), `title`, `family`, `sparsity` (share of zeros), `members`, `bytes` and `gzipped_bytes`
         (of the model file, means over members), `top1`, `top5` (mean accuracies, shares), `top1_change` (share of the
-        baseline's, [F] table 3), `significant`, `expected_by_chance` (alpha times the classes tested), `significant_p`
-        (of their number, by permutation), `significant_holm`, `significant_bh`, `harmed`, `favoured` (classes), `pies`,
-        `pie_share`, `pies_by_chance` and `pies_p` (by permutation). NA where a figure does not exist: tests of the
-        baseline or of single members, unknown sizes, no permutations.
+        baseline's, [F] table 3), `significant`, `expected_by_chance` (by permutation, else alpha times the classes
+        tested), `significant_p` (of their number, by permutation), `significant_holm`, `significant_bh`, `harmed`,
+        `favoured` (classes), `pies`, `pie_share`, `pies_by_chance` and `pies_p` (by permutation). NA where a figure
+        does not exist: tests of the baseline or of single members, unknown sizes, no permutations.
         """
         return self.table.copy()
 
@@ -214,9 +217,14 @@ def summarise(audits: Mapping[str, VariantAudit], descriptions: pd.DataFrame | N
     if parentless:
         notes.append(f"No counts expected by chance where a member's parent is missing: {listed(parentless)}.")
     few = {titles[key]: null.pies.smallest_p for key, null in chances.items() if null.pies.smallest_p > alpha}
-    usual = [titles[key] for key, null in chances.items() if titles[key] not in few and null.pies.p > alpha]
+    said = {titles[key]: count_verdict(null.pies, alpha) for key, null in chances.items() if titles[key] not in few}
+    unclear, usual = ([title for title, words in said.items() if words == v] for v in (CANNOT_TELL, CONSISTENT))
+    if unclear:
+        notes.append(
+            f"Cannot tell whether there are more PIEs than expected by chance (p > {alpha:g}): {listed(unclear)}."
+        )
     if usual:
-        notes.append(f"No more PIEs than expected by chance (p > {alpha:g}): {listed(usual)}.")
+        notes.append(f"Numbers of PIEs that are consistent with chance: {listed(usual)}.")
     if few:
         least = listed([f"{title} ({p:.3g})" for title, p in few.items()])
         notes.append(f"Too few members to test the number of PIEs; p cannot be below: {least}.")

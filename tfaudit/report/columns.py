@@ -228,12 +228,12 @@ COLUMNS: Mapping[str, Column] = {
     "p_bh": _p("p, BH", help=f"p after {_BH}"),
     # The table of a study, [F] table 2.
     "significant": _count("signif.", help="Classes with p ≤ alpha, uncorrected as in [F]"),
-    "expected_by_chance": _number("chance", ".3g", "Such classes expected if nothing had changed"),
+    "expected_by_chance": _number("chance", ".2g", "Mean number when members are reassigned at random"),
     "significant_holm": _count("Holm", help=f"Classes significant after {_HOLM}"),
     "significant_bh": _count("BH", help=f"Classes significant after {_BH}"),
     "harmed": _count("harmed", help="Significant classes that lose more than the model as a whole"),
     "pies": _count("PIEs", help="Images whose modal label changes"),
-    "pies_by_chance": _count("PIEs by chance", help="Such images expected if compression did nothing"),
+    "pies_by_chance": _count("PIEs by chance", help="Mean number when members are reassigned at random"),
     "pies_p": _number("p of PIEs", ".3f", "Probability of as many PIEs by chance; permutation test over members"),
     # Classes under compression: what they lost, and whether that is more than the average.
     "lowest_recall": _share("lowest", "Recall of the compressed member that knows the class least"),
@@ -264,6 +264,7 @@ COLUMNS: Mapping[str, Column] = {
     **_pair("probability_before", "probability_after", _share("probability before", "Of the model's own prediction")),
     # Expected by chance.
     "count": _text("count of"),
+    "chance.verdict": _text("verdict", "More than expected by chance, cannot tell, or consistent with chance"),
     "expected": _number("by chance", ",.1f", "Mean count expected by chance"),
     **_interval("chance.low", "chance.high", "central 95 % expected by chance", ",.0f"),
     "chance.p": _p("p", help="Probability of a count at least as large by chance"),

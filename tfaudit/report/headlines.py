@@ -2,10 +2,11 @@
 
 import dataclasses
 
-from tfaudit.audit.chance import Chance
+from tfaudit.audit.chance import CONSISTENT, MORE, Chance, count_verdict
 from tfaudit.audit.classes import GAINED, LOST, worst_class
 from tfaudit.audit.exemplars import Exemplars
 from tfaudit.audit.summary import Summary
+from tfaudit.stats.permutation import CountNull
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,13 +81,29 @@ def _images(exemplars: Exemplars, chance: Chance | None) -> str:
         return "No image changes its modal label."
     subject = "1 image changes its" if counts["pies"] == 1 else f"{counts['pies']:,} images change their"
     changes = f"{subject} modal label ({100 * counts['share']:.1f}\u00a0%)"
-    if chance is None:
-        return f"{changes}."
-    null = chance.pies
+    return f"{changes}." if chance is None else f"{changes}{against_chance(chance.pies, chance.alpha)}"
+
+
+def against_chance(null: CountNull, alpha: float) -> str:
+    """Return the end of a sentence on a count: what chance gives, and whether the count is more than that.
+
+    Args:
+        null: the count and its null distribution.
+        alpha: level of the test.
+
+    Example:
+        >>> against_chance(CountNull(104, 75.0, 54, 104, 0.057, 1000, False, 0.001, ()), 0.05).replace("\u00a0", " ")
+        '; 75 by chance. Cannot tell the two apart (p = 0.057): up to 50 more than by chance cannot be ruled out.'
+    """
     expected = f"{null.mean:,.3g}" if null.mean < 100 else f"{null.mean:,.0f}"
     p = f"p\u00a0= {null.p:.2g}" if null.p >= 0.001 else "p\u00a0< .001"
-    if null.smallest_p > chance.alpha:
-        return f"{changes}; {expected} would by chance, and there are too few members to tell the two apart."
-    if null.p > chance.alpha:
-        return f"{changes}, no more than expected by chance: {expected} would if compression did nothing ({p})."
-    return f"{changes}; {expected} would by chance ({p})."
+    verdict = count_verdict(null, alpha)
+    if verdict == MORE:
+        return f", more than the {expected} expected by chance ({p})."
+    if verdict == CONSISTENT:
+        return f", consistent with chance, which gives {expected} ({p})."
+    if null.smallest_p > alpha:
+        few = f"with so few members p cannot be below {null.smallest_p:.2g}"
+        return f"; {expected} by chance. Cannot tell the two apart: {few}."
+    excess = f"up to {null.observed - null.low:,.0f} more than by chance cannot be ruled out"
+    return f"; {expected} by chance. Cannot tell the two apart ({p}): {excess}."

@@ -13,15 +13,14 @@ def chance_section(study_audit: StudyAudit) -> Section | None:
         return None
     rows = pd.concat([chance.frame().assign(title=titles[key]) for key, chance in chances.items()])
     rows["kind"] = rows["exact"].map({True: "all", False: "random"})
-    names = ("title", "count", "observed", "expected", "low", "high", "p", "permutations", "kind")
+    names = ("title", "count", "verdict", "observed", "expected", "low", "high", "p", "permutations", "kind")
     # Where each count has a single value, a histogram shows nothing.
     varied = {key: chance for key, chance in chances.items() if len(chance.distribution()) > len(chance.frame())}
     return Section(
         "chance",
         "Expected by chance",
-        "How many PIEs and significant classes would two populations show if compression did nothing: how many "
-        "appear when the members are reassigned to two groups at random (within pairs, where one is made from the "
-        "other)?",
+        "How many PIEs and significant classes appear when the members are reassigned to two groups at random (within "
+        "pairs, where one is made from the other), and are there more between baseline and variant?",
         "[PS]",
         chart_per_variant("chance", varied, titles, "Histogram of the counts by chance, with the observed count."),
         (ReportTable.of("Counts by chance", rows, names, "chance", folded=True),),
