@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -27,6 +28,7 @@ if __name__ == "__main__":
             os.kill(os.getpid(), signal.SIGKILL)
         elif variant == "fatal":
             answer = {"error": "Traceback\nOSError", "fatal": ["directory", "a full disk", "space"]}
+        Path(tempfile.gettempdir(), f"__autograph_generated_file{os.getpid()}.py").touch()  # as TensorFlow does
         with (directory / "made").open("a") as made:
             made.write(f"{variant} {member}\n")
         print(json.dumps(answer), flush=True)

@@ -1,7 +1,9 @@
 """The engine's plan, retries and deaths, with workers that need no TensorFlow."""
 
 import contextlib
+import errno
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -9,7 +11,7 @@ import psutil
 import pytest
 
 from tfaudit import InputError
-from tfaudit.population import local
+from tfaudit.population import local, worker
 from tfaudit.population.local import run_jobs
 from tfaudit.population.plan import ConditionJob
 from tfaudit.population.plan import MemberJob as Job
@@ -99,3 +101,30 @@ def test_no_more_workers_than_members(tmp_path):
     with contextlib.closing(run_jobs(tmp_path, [Job("dense", 0)], 8)) as running:
         next(running)
         assert len(psutil.Process().children()) == 1
+
+
+def test_temporary_files_of_workers_are_removed_at_the_end_and_after_a_kill_by_the_next_run(tmp_path, monkeypatch):
+    place = tmp_path / "temporary"
+    place.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
+    running = run_jobs(tmp_path, [Job("dense", m) for m in range(3)], 1)
+    while next(running).kind != "done":
+        pass
+    (scratch,) = place.iterdir()
+    assert list(scratch.glob("__autograph*"))
+    (scratch / "left by a run that was killed").touch()
+    with contextlib.closing(run_jobs(tmp_path, [Job("dense", 9)], 1)) as again:
+        next(again)
+        assert not (scratch / "left by a run that was killed").exists()
+    running.close()
+    assert not list(place.iterdir())
+
+
+def test_a_full_temporary_folder_is_not_blamed_on_the_study(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "scratch"))
+    problem = OSError(errno.ENOSPC, "No space left on device", str(tmp_path / "scratch/__autograph.py"))
+    argument, got, _ = worker._disk_problem(problem, "/study")
+    assert argument == "temporary folder"
+    assert got == f"{tmp_path}/scratch, which cannot be written (No space left on device)"
+    problem.filename = "/study/members/x"
+    assert worker._disk_problem(problem, "/study")[0] == "directory"

@@ -1,8 +1,10 @@
 """The store: what counts, what does not, and damaged or full disks."""
 
 import dataclasses
+import errno
 import json
 
+import filelock
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
@@ -348,10 +350,12 @@ def test_records_of_earlier_versions_have_no_checksum(store):
 
 
 def test_unfinished_files_of_a_killed_writer_are_removed(store):
-    left = store.directory / "members/dense/000/.member.json.4242.part"
-    left.write_text("{")
+    places = [store.directory / name for name in ("members/dense/000/.member.json", ".study.json", ".report.html")]
+    left = [place.with_name(f"{place.name}.4242.part") for place in places]
+    for part in left:
+        part.write_text("{")
     Store.create(store.directory, STUDY, {})
-    assert not left.exists()
+    assert not any(part.exists() for part in left)
     assert store.is_complete("dense", 0)
 
 
@@ -369,3 +373,24 @@ def test_a_full_disk_leaves_nothing_half_written(small_disk):
         store.write("a", bytes(10**6))
     assert (small_disk / "a").read_bytes() == b"old"
     assert sorted(p.name for p in small_disk.iterdir()) == ["a", "study.json"]
+
+
+def test_a_directory_that_was_moved_is_not_made_again(store):
+    place = store.directory
+    place.rename(place.with_name("elsewhere"))
+    with pytest.raises(FileNotFoundError, match="moved or deleted"):
+        store.write("members/dense/000/x", b"x")
+    assert not place.exists()
+
+
+@pytest.mark.parametrize("problem", [OSError(errno.ENOLCK, "No locks available"), NotImplementedError()])
+def test_a_file_system_without_locks_is_one_line(tmp_path, monkeypatch, problem):
+    def acquire(*_, **__):
+        raise problem
+
+    monkeypatch.setattr(filelock.FileLock, "acquire", acquire)
+    with (
+        pytest.raises(InputError, match=r"directory: got .*, on a file system without locks, expected"),
+        lock(tmp_path),
+    ):
+        pass

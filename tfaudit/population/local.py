@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import selectors
+import shutil
 import subprocess
 import sys
-from collections.abc import Generator, Sequence
+import tempfile
+from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -39,7 +42,8 @@ def run_jobs(directory: Path, jobs: Sequence[Job], workers: int) -> Generator[Ev
     failures: dict[Order, int] = {}
     failed: dict[Order, Job] = {}
     with contextlib.ExitStack() as stack, selectors.DefaultSelector() as selector:
-        idle = [_Worker(directory, number) for number in range(min(workers, len(jobs)))]
+        scratch = stack.enter_context(_scratch_folder(directory))
+        idle = [_Worker(directory, number, scratch) for number in range(min(workers, len(jobs)))]
         for worker in idle:
             stack.callback(worker.end)
             selector.register(worker.answers, selectors.EVENT_READ, worker)
@@ -87,10 +91,27 @@ def run_jobs(directory: Path, jobs: Sequence[Job], workers: int) -> Generator[Ev
                     yield Event("failed", finished, answer["error"])
 
 
-class _Worker:
-    """A worker process and its two pipes."""
+@contextlib.contextmanager
+def _scratch_folder(directory: Path) -> Iterator[Path]:
+    """Make a temporary folder for the workers of a store, which leave files there, and remove it at the end.
 
-    def __init__(self, directory: Path, number: int) -> None:
+    Its name depends on the directory alone, so that the next run removes what a killed one left.
+    """
+    name = hashlib.sha256(str(directory.resolve()).encode()).hexdigest()[:16]
+    folder = Path(tempfile.gettempdir()) / f"tfaudit-{os.getuid() if hasattr(os, 'getuid') else ''}-{name}"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(mode=0o700, exist_ok=True)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+class _Worker:
+    """A worker process and its two pipes; `scratch` is its folder for temporary files."""
+
+    def __init__(self, directory: Path, number: int, scratch: Path) -> None:
+        self._scratch = scratch
         self.log = directory / "logs" / f"worker-{number}.log"
         self._command = [*COMMAND, str(directory)]
         self._launch()
@@ -99,7 +120,7 @@ class _Worker:
         self.log.parent.mkdir(exist_ok=True)
         # Workers share a GPU, so each allocates the memory that it needs instead of all of it.
         settings = {"TF_CPP_MIN_LOG_LEVEL": "2", "OMP_NUM_THREADS": "1", "TF_FORCE_GPU_ALLOW_GROWTH": "true"}
-        environment = {**os.environ, **settings, "PYTHONUNBUFFERED": "1"}
+        environment = {**os.environ, **settings, "PYTHONUNBUFFERED": "1", "TMPDIR": str(self._scratch)}
         with self.log.open("ab") as log:
             # The pipes are unbuffered: the selector would not see answers that a buffer holds.
             self._process = subprocess.Popen(

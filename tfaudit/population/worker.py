@@ -19,6 +19,7 @@ import os
 import queue
 import signal
 import sys
+import tempfile
 import threading
 import traceback
 from collections.abc import Callable, Iterator
@@ -73,9 +74,8 @@ class _JobRunner:
             answer: dict[str, object] = {"error": traceback.format_exc()}
             if isinstance(problem, InputError) and not prepared:
                 answer["fatal"] = [problem.argument, problem.got, problem.expected]
-            elif isinstance(problem, OSError) and problem.errno in _DISK:
-                got = f"{self._directory}, which cannot be written ({problem.strerror}: {problem.filename})"
-                answer["fatal"] = ["directory", got, "a writable directory with free space; then run again"]
+            elif isinstance(problem, OSError) and (problem.errno in _DISK or not Path(self._directory).is_dir()):
+                answer["fatal"] = _disk_problem(problem, self._directory)
             return answer
         return {"error": None}
 
@@ -107,6 +107,17 @@ class _JobRunner:
         from tfaudit.population.evaluation import Evaluator
 
         return Evaluator(store)
+
+
+def _disk_problem(problem: OSError, directory: str) -> list[str]:
+    """Return the parts of the error about a file that cannot be written: in the study, or in the temporary folder."""
+    file = str(problem.filename or directory)
+    scratch = tempfile.gettempdir()
+    if file.startswith(scratch + os.sep):
+        got = f"{scratch}, which cannot be written ({problem.strerror})"
+        return ["temporary folder", got, "free space there, or TMPDIR set to another folder; then run again"]
+    got = f"{directory}, which cannot be written ({problem.strerror}: {file})"
+    return ["directory", got, "a writable directory with free space; then run again"]
 
 
 def _read_orders() -> Iterator[Order]:

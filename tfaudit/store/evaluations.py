@@ -33,7 +33,8 @@ class Evaluations:
 
     def save(self, variant: str, member: int, split: str, ranked: RankedClasses) -> None:
         """Write a complete member's predictions under a condition's split, whole or not at all; may raise `OSError`."""
-        write_whole(self._path(variant, member, split), parquet.prediction_bytes(ranked, self._origin(variant, member)))
+        content = parquet.prediction_bytes(ranked, self._origin(variant, member))
+        write_whole(self._path(variant, member, split), content, within=self._directory)
 
     def exists(self, variant: str, member: int, split: str) -> bool:
         """Return whether there is a file, valid or not."""
@@ -64,7 +65,7 @@ class Evaluations:
 
     def save_failure(self, split: str, traceback: str) -> None:
         """Record why a condition could not be evaluated for every member; a later run tries it again."""
-        write_whole(self._failure_path(split), traceback.encode())
+        write_whole(self._failure_path(split), traceback.encode(), within=self._directory)
 
     def delete_failure(self, split: str) -> None:
         """Delete the record of a failure, if there is one."""

@@ -1,6 +1,7 @@
 """Files that are written whole or not at all, and a lock that gives one run a directory."""
 
 import contextlib
+import errno
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,14 +23,21 @@ def file_error(argument: str, got: str) -> InputError:
     return InputError(argument, got, expected)
 
 
-def write_whole(path: Path, content: bytes) -> None:
+def write_whole(path: Path, content: bytes, within: Path | None = None) -> None:
     """Write a temporary file in the same folder, then rename it: readers see the whole old file or the whole new one.
+
+    Args:
+        path: of the file; its folder is made if it is missing.
+        content: all of it.
+        within: a folder above the file that must exist: one that was moved away is not made again.
 
     Raises:
         OSError: the file cannot be written (no space, no permission); no part of it remains.
     """
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
+        if within is not None and not within.is_dir():
+            raise FileNotFoundError(errno.ENOENT, "moved or deleted", str(within))
         path.parent.mkdir(parents=True, exist_ok=True)
         with part.open("wb") as file:
             file.write(content)
@@ -55,7 +63,7 @@ def lock(directory: str | Path) -> Iterator[None]:
     The operating system releases the lock when the process ends, however it ends.
 
     Raises:
-        InputError: another run holds the directory.
+        InputError: another run holds the directory, or its file system has no locks.
         OSError: the directory cannot be written.
     """
     Path(directory).mkdir(parents=True, exist_ok=True)
@@ -65,10 +73,21 @@ def lock(directory: str | Path) -> Iterator[None]:
     except filelock.Timeout:
         got = f"{directory}, in use by another `tfaudit run`"
         raise InputError("directory", got, "a directory that is not in use; wait until that run ends") from None
+    except NotImplementedError:
+        raise _no_locks(directory) from None
+    except OSError as problem:
+        if problem.errno in (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS):
+            raise _no_locks(directory) from None
+        raise
     try:
         yield
     finally:
         file_lock.release()
+
+
+def _no_locks(directory: str | Path) -> InputError:
+    got = f"{directory}, on a file system without locks"
+    return InputError("directory", got, "a directory on a file system with locks, such as a local disk")
 
 
 def path_outside(folder: Path, directory: Path) -> Path | None:

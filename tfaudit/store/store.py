@@ -142,8 +142,8 @@ class Store:
             expected = f"{existing.study.population} or more, which {directory} already holds per variant"
             require(grows, "population", study.population, expected)
         store = cls(directory, study, imported)
-        for folder in ("members", "predictions", "examples"):
-            remove_unfinished(directory / folder)
+        remove_unfinished(directory)
+        directory.mkdir(parents=True, exist_ok=True)
         content = {"format": FORMAT, "study": study.to_json(), "versions": dict(versions)}
         if imported is not None:
             content["members"] = imported
@@ -269,7 +269,7 @@ class Store:
 
     def write(self, path: str, content: bytes) -> None:
         """Write a file by its path relative to the study's directory, whole or not at all; may raise `OSError`."""
-        write_whole(self.directory / path, content)
+        write_whole(self.directory / path, content, within=self.directory)
 
     def read(self, path: str) -> bytes:
         """Return the content of a file by its path relative to the study's directory; may raise `InputError`."""
