@@ -18,8 +18,12 @@ from tests.builders.pages import draw, settled
 
 @pytest.fixture
 def app_test(monkeypatch):
-    """Streamlit's AppTest, which leaves a main module behind that processes of later tests could not import."""
+    """Streamlit's AppTest, which leaves a main module behind that processes of later tests could not import.
+
+    It would read the metadata of all installed packages for each app, for components, which tfaudit has none of.
+    """
     monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
+    monkeypatch.setattr("streamlit.components.v2.manifest_scanner.scan_component_manifests", list)
     return pytest.importorskip("streamlit.testing.v1").AppTest
 
 
