@@ -59,6 +59,14 @@ def test_other_inputs_supersede_it_and_nothing_else(store):
     assert len(files(store)) == len(before)
 
 
+def test_a_result_copied_over_another_is_not_believed(store):
+    assert cached(store, "a", [1], Number, Counted(1)) == Number(1)
+    assert cached(store, "b", [1], Number, Counted(2)) == Number(2)
+    first, second = (store.directory / "audit" / name for name in files(store))
+    second.write_bytes(first.read_bytes())
+    assert cached(store, "b", [1], Number, Counted(3)) == Number(3)
+
+
 def test_other_code_supersedes_it(store, monkeypatch):
     cached(store, "a", [1], Number, Counted())
     monkeypatch.setattr(cache, "_sources", lambda: ["other code"])

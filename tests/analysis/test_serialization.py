@@ -1,5 +1,6 @@
 """Results come back from bytes as they were; damage is one line; nothing in the bytes names a class."""
 
+import contextlib
 import dataclasses
 import hashlib
 import importlib
@@ -22,7 +23,7 @@ import tfaudit.audit
 from tests.builders.equality import require_equal
 from tests.builders.factor_tables import SPARSE, TABLE
 from tests.builders.populations import population
-from tfaudit.analysis.serialization import pack, unpack
+from tfaudit.analysis.serialization import _MISFITS, _table, _table_bytes, pack, unpack
 from tfaudit.audit.attributes import attributes
 from tfaudit.audit.chance import chance
 from tfaudit.audit.classes import class_impact
@@ -252,9 +253,10 @@ def sealed(files):
         {},
         {"result.json": b"[]"},
         {"result.json": b"{"},
-        {"result.json": b'{"value": "1", "label": null}'},
-        {"result.json": b'{"value": 1.0}'},
-        {"result.json": b'{"value": 1.0, "label": null, "more": 1}'},
+        {"result.json": b'["", {"value": "1", "label": null}]'},
+        {"result.json": b'["", {"value": 1.0}]'},
+        {"result.json": b'["", {"value": 1.0, "label": null, "more": 1}]'},
+        {"result.json": b'["other", {"value": 1.0, "label": null}]'},
     ],
 )
 def test_something_else_is_one_line(files):
@@ -264,11 +266,36 @@ def test_something_else_is_one_line(files):
         unpack(sealed(files), Inner)
 
 
+def test_a_result_under_another_label_and_a_bomb_are_refused():
+    content = pack(Inner(1.0, None), label="classes.1")
+    assert unpack(content, Inner, "classes.1") == Inner(1.0, None)
+    with pytest.raises(InputError, match="of another type or version"):
+        unpack(content, Inner, "classes.2")
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("result.json", b'["", {"value": 1.0, "label": null}]' + b" " * 10**6)
+        archive.comment = bytes(64)
+    body = buffer.getvalue()[:-64]
+    with pytest.raises(InputError, match="of another type or version"):
+        unpack(body + hashlib.sha256(body).hexdigest().encode(), Inner)
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_forged_tables_never_crash(seed):
+    """One of 150 such tables, whose text pointed beyond its buffer, ended the process."""
+    rng = np.random.default_rng(seed)
+    content = bytearray(_table_bytes(pd.DataFrame({"name": ["ab", "c", "déf"], "value": [1.0, 2.0, np.nan]})))
+    for place in rng.integers(0, len(content), rng.integers(1, 6)):
+        content[place] = rng.integers(256)
+    with contextlib.suppress(*_MISFITS, MemoryError):
+        _table(bytes(content)).to_dict("records")
+
+
 def test_pickled_objects_are_refused():
     buffer = io.BytesIO()
     np.save(buffer, np.array([print], object), allow_pickle=True)
     with pytest.raises(InputError, match="expected the type ndarray"):
-        unpack(sealed({"result.json": b'"0.npy"', "0.npy": buffer.getvalue()}), np.ndarray)
+        unpack(sealed({"result.json": b'["", "0.npy"]', "0.npy": buffer.getvalue()}), np.ndarray)
     with pytest.raises(ValueError, match="allow_pickle"):
         pack(np.array([print], object))
 

@@ -31,12 +31,13 @@ def cached(store: Store, name: str, inputs: object, kind: type[T], compute: Call
     `name` must be fit for a file name. `inputs` are all that the result depends on, plain JSON values; the code that
     computes it is added here. `kind` is the type of the result.
     """
-    path = f"{FOLDER}/{name}.{digest([inputs, _sources()])}.zip"
+    label = f"{name}.{digest([inputs, _sources()])}"
+    path = f"{FOLDER}/{label}.zip"
     with contextlib.suppress(OSError, InputError):
-        return unpack((store.directory / path).read_bytes(), kind)
+        return unpack((store.directory / path).read_bytes(), kind, label)
     result = compute()
     with contextlib.suppress(OSError):
-        store.write(path, pack(result, kind))
+        store.write(path, pack(result, kind, label))
         # Results of this name for other inputs, and the unfinished files of writers that were killed.
         own = re.compile(rf"\.?{re.escape(name)}\.[0-9a-f]{{32}}\.zip(\.\d+\.part)?")
         for place in (store.directory / FOLDER).iterdir():

@@ -38,8 +38,8 @@ _SEAL = 64
 """Characters of a SHA-256, the comment of the archive."""
 
 
-def pack(result: object, kind: Any = None) -> bytes:
-    """Return a result as bytes.
+def pack(result: object, kind: Any = None, label: str = "") -> bytes:
+    """Return a result as bytes, which hold a label: a copy of them under another name is not believed.
 
     The result is a dataclass, or what its fields may be: arrays, tables, text, numbers, booleans, None, tuples and
     mappings of these (keys are text, numbers or tuples). Give the `kind`, its type, for types such as
@@ -56,7 +56,7 @@ def pack(result: object, kind: Any = None) -> bytes:
     """
     files: Files = {}
     tree = _to_json(result, kind or type(result), files)
-    files[_TREE] = json.dumps(tree).encode()
+    files[_TREE] = json.dumps([label, tree]).encode()
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
         for name, content in files.items():
@@ -66,18 +66,23 @@ def pack(result: object, kind: Any = None) -> bytes:
     return body + hashlib.sha256(body).hexdigest().encode()
 
 
-def unpack(content: bytes, kind: type[T]) -> T:
+def unpack(content: bytes, kind: type[T], label: str = "") -> T:
     """Return the result that `pack` wrote; `kind`, its type, alone decides what is constructed.
 
     Raises:
-        InputError: the bytes are damaged, or hold another type of result.
+        InputError: the bytes are damaged, or hold another type of result or one of another label.
     """
     if hashlib.sha256(content[:-_SEAL]).hexdigest().encode() != content[-_SEAL:]:
         raise InputError("content", f"{len(content)} bytes, damaged or no result", "the bytes of a result")
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            if any(file.compress_type != zipfile.ZIP_STORED for file in archive.infolist()):
+                raise ValueError("compressed, which `pack` never does: it could be a bomb")
             files = {name: archive.read(name) for name in archive.namelist()}
-        return _from_json(json.loads(files[_TREE]), kind, files)
+        written_for, tree = json.loads(files[_TREE])
+        if written_for != label:
+            raise ValueError(f"the result of {written_for}")
+        return _from_json(tree, kind, files)
     except _MISFITS:
         name = getattr(kind, "__name__", kind)
         raise InputError("content", "a result of another type or version", f"the type {name} of this version") from None
@@ -186,6 +191,7 @@ def _table_bytes(table: pd.DataFrame) -> bytes:
 
 def _table(content: bytes) -> pd.DataFrame:
     written = pa.ipc.open_file(pa.BufferReader(content)).get_batch(0)
+    written.validate(full=True)  # offsets beyond a buffer would crash the process
     table = written.to_pandas()
     for i in json.loads(written.schema.metadata[b"mixed"]):
         cells = [json.loads(cell) for cell in table.iloc[:, i]]
