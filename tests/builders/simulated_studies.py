@@ -1,0 +1,135 @@
+"""Simulated studies whose truth is known: what compression does to the recall of every class, in closed form.
+
+A member recognises an image where its own class + the image's ease + the member's strength + the member's knack for the
+class + noise of member and image > 0. All are normal, so the expected recall is a value of their distribution function,
+over new images and new members. Wrong predictions go to two rivals of the image, the first of which takes four in five.
+
+The compressed members see every image a little differently, but no class better or worse unless the truth says so:
+every normal is turned a little towards a fresh one, which leaves its distribution as it was. Paired members keep nearly
+all of their parent's strength, knack and noise.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy import special
+
+from tfaudit.predictions import Predictions
+from tfaudit.store.external import import_predictions
+from tfaudit.store.store import Store
+
+CLASSES = ("T-shirt", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot")
+RECALLS = np.array([0.85, 0.97, 0.84, 0.90, 0.688, 0.96, 0.65, 0.94, 0.97, 0.95])
+EASE, STRENGTH, KNACK, NOISE = 1.0, 0.05, 0.15, 0.5
+TOTAL = float(np.sqrt(EASE**2 + STRENGTH**2 + KNACK**2 + NOISE**2))
+
+
+@dataclasses.dataclass(frozen=True)
+class Truth:
+    """What compression does.
+
+    Attributes:
+        paired: whether the compressed members are made from the baseline's.
+        recalls: expected recall after compression by class, one figure or one per member in turn; other classes are
+            `everywhere` below what they were.
+        everywhere: loss of all other classes, a share.
+        image_shift: how much the ease of an image changes, 0 to 1; 0 treats every image as before.
+        member_shift: how much of strength, knack and noise is a paired member's own, 0 to 1.
+    """
+
+    paired: bool = False
+    recalls: Mapping[str, tuple[float, ...]] = dataclasses.field(default_factory=dict)
+    everywhere: float = 0.0
+    image_shift: float = 0.15
+    member_shift: float = 0.2
+
+
+TRUTHS = {
+    "nothing changes": Truth(),
+    "nothing changes, pairs": Truth(paired=True),
+    "Coat collapses": Truth(recalls={"Coat": (0.012, 0.45)}, everywhere=0.02),
+    "every class loses 1 point": Truth(everywhere=0.01),
+    "every class loses 1 point, pairs": Truth(everywhere=0.01, paired=True, image_shift=0.05, member_shift=0.1),
+    "Shirt loses 2 points, pairs": Truth(recalls={"Shirt": (0.63,)}, paired=True, image_shift=0.05, member_shift=0.1),
+}
+
+
+def simulate(
+    truth: Truth, seed: int, *, members: int, images: int = 500, classes: int = 10
+) -> tuple[Predictions, Predictions]:
+    """Draw the predictions of a baseline and a compressed population, K members each.
+
+    Args:
+        truth: what compression does.
+        seed: the same seed gives the same predictions.
+        members: K.
+        images: number of images of each class.
+        classes: C; names and recalls repeat after ten.
+    """
+    rng = np.random.default_rng(seed)
+    labels = np.arange(images * classes) % classes
+    names = tuple(name if c < 10 else f"{name} {c // 10 + 1}" for c, name in enumerate((CLASSES * classes)[:classes]))
+    before = np.tile(np.resize(RECALLS, classes), (members, 1))
+    after = before - truth.everywhere
+    for name, recalls in truth.recalls.items():
+        after[:, names.index(name)] = np.resize(recalls, members)
+
+    ease = rng.standard_normal(labels.size, np.float32)
+    own = [rng.standard_normal((members, size), np.float32) for size in (1, classes, labels.size)]
+    shift = truth.member_shift if truth.paired else 1.0
+    right = [
+        _right(before, labels, ease, own),
+        _right(after, labels, _turned(ease, truth.image_shift, rng), [_turned(part, shift, rng) for part in own]),
+    ]
+    offsets = 1 + rng.integers(classes - 1, size=labels.size) if classes > 2 else np.ones(labels.size, int)
+    second = rng.random((members, labels.size), np.float32) < 0.2
+    sides = [second, second if truth.paired else rng.random(second.shape, np.float32) < 0.2]
+    predictions = []
+    for correct, other in zip(right, sides, strict=True):
+        rival = (labels + offsets) % classes
+        runner_up = (labels + offsets % (classes - 1) + 1) % classes
+        top1 = np.where(correct, labels, np.where(other, runner_up, rival))
+        predictions.append(Predictions.from_top1(labels, top1, class_names=names))
+    if truth.paired:
+        predictions[1] = Predictions(labels, predictions[1].ranked, class_names=names, parents=predictions[0].members)
+    return predictions[0], predictions[1]
+
+
+def expected_changes(truth: Truth, members: int, classes: int = 10) -> np.ndarray:
+    """Return the `(C,)` expected changes of recall, shares, over new images and members."""
+    changes = np.full(classes, -truth.everywhere)
+    for name, recalls in truth.recalls.items():
+        changes[CLASSES.index(name)] = np.resize(recalls, members).mean() - RECALLS[CLASSES.index(name)]
+    return changes
+
+
+def simulated_store(directory: Path, truth: Truth, seed: int, *, members: int, images: int = 500) -> Store:
+    """Write one simulated study of ten classes, without images, whose one variant is called small."""
+    before, after = simulate(truth, seed, members=members, images=images)
+    facts = pd.DataFrame({"bytes": [4.0e6, 1.0e6], "gzipped_bytes": [3.6e6, 0.9e6]}, index=["baseline", "small"])
+    return import_predictions(
+        directory,
+        before,
+        {"small": after},
+        name="simulated",
+        model="simulated members",
+        dataset="simulated garments",
+        paired=["small"] if truth.paired else [],
+        facts=facts,
+    )
+
+
+def _right(recalls: np.ndarray, labels: np.ndarray, ease: np.ndarray, own: list[np.ndarray]) -> np.ndarray:
+    """Return `(K, N)` booleans, whether members of these expected recalls `(K, C)` recognise the images."""
+    strength, knack, noise = own
+    place = (TOTAL * special.ndtri(recalls) + STRENGTH * strength + KNACK * knack).astype(np.float32)
+    return place[:, labels] + EASE * ease + NOISE * noise > 0
+
+
+def _turned(values: np.ndarray, share: float, rng: np.random.Generator) -> np.ndarray:
+    """Return normals of which a share is fresh: their distribution does not change."""
+    fresh = rng.standard_normal(values.shape, np.float32)
+    return np.float32(np.sqrt(1 - share**2)) * values + np.float32(share) * fresh
