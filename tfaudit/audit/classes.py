@@ -246,7 +246,8 @@ def change_columns(
         known & (known.sum(1, keepdims=True) == 2), -1 - np.arange(parts)[:, None], own.reshape(parts, -1)
     )
     for name, change, tests in (("change", changes.absolute, own), ("relative", changes.relative, mirrored.ravel())):
-        figures = change.value, *change.interval(1 - alpha), change.p()
+        most = 1 if name == "change" else 2  # no change of a share can be larger
+        figures = change.value, *np.clip(change.interval(1 - alpha), -most, most), change.p()
         columns |= question_columns(
             name, *figures, alpha=alpha, margin_pp=margin_pp, correction=correction, noun=noun, tests=tests
         )

@@ -189,7 +189,11 @@ class _Variant:
         """Return the reason as the end of a sentence, where it is not the worst class that is named beside it."""
         worst = "" if self.worst is None or self.measurements is None else self.measurements.classes.names[self.worst]
         reason = self.reason()
-        return "." if worst and reason.startswith(f"{worst} ") else f": {reason[0].lower()}{reason[1:]}"
+        if worst and reason.startswith(f"{worst} "):
+            return "."
+        names = () if self.measurements is None else self.measurements.classes.names
+        named = any(reason.startswith(f"{name} ") for name in names)
+        return f": {reason if named else reason[0].lower() + reason[1:]}"
 
     def row(self) -> dict[str, Any]:
         """Return the columns of `StudyVerdict.frame` that measurements give."""
@@ -233,24 +237,30 @@ class _Variant:
         )
         if losses.names[worst] in self.lost or failed:
             return "more than chance explains"
+        if self.measurements.collapsed[worst]:
+            return f"a collapse{self.blindness(worst)}"
         if losses.low[worst] > -MARGIN_PP and losses.high[worst] < MARGIN_PP:
             return f"a change of less than {MARGIN_PP:g} points"
         few = "models" if losses.of_members[worst] > losses.of_images[worst] else "images"
         return f"but there are too few {few} to tell that from chance"
 
+    def blindness(self, row: int) -> str:
+        """Return how many models almost never find a class, as the end of a sentence; empty of a single model."""
+        assert self.measurements is not None
+        blind, count = int(self.measurements.blind_members[row]), self.measurements.members[1]
+        return f"; {blind} of {count} models almost never find it" if blind and count > 1 else ""
+
     def alerts(self) -> list[str]:
         """Return a sentence on each collapsed class, and one on those beyond the first `NAMED`."""
         if self.measurements is None:
             return []
-        losses, count = self.measurements.classes, self.measurements.members[1]
+        losses = self.measurements.classes
         collapsed = np.flatnonzero(self.measurements.collapsed)
         collapsed = collapsed[np.argsort(-losses.loss[collapsed], kind="stable")]
         alerts = []
         for row in collapsed[:NAMED]:
             fell = f"recall of {losses.names[row]} collapsed from {100 * losses.before[row]:.1f} to"
-            blind = int(self.measurements.blind_members[row])
-            models = f"; {blind} of {count} models almost never find it" if blind and count > 1 else ""
-            alerts.append(f"{self.title}: {fell} {100 * losses.after[row]:.1f} %{models}.")
+            alerts.append(f"{self.title}: {fell} {100 * losses.after[row]:.1f} %{self.blindness(row)}.")
         more = [losses.names[row] for row in collapsed[NAMED:]]
         if more:
             verb = "class" if len(more) == 1 else "classes"

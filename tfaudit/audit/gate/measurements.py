@@ -306,8 +306,8 @@ def _losses(
 ) -> Losses:
     changes = group_changes(before, after, groups, len(names), paired=paired)
     change, examples = changes.absolute, changes.examples
-    low, high = change.interval(1 - alpha)
     tested = max(1, int(np.count_nonzero(examples)))
+    (low, high), (_, sure_high) = (np.clip(change.interval(1 - level), -1, 1) for level in (alpha, alpha / tested))
     none = np.zeros(len(names), int)
     rate = ratio(np.bincount(groups, before.mean(0), len(names)), examples)
     return Losses(
@@ -318,7 +318,7 @@ def _losses(
         loss=0.0 - 100 * change.value,
         low=-100 * high,
         high=-100 * low,
-        sure_low=-100 * change.interval(1 - alpha / tested)[1],
+        sure_low=-100 * sure_high,
         p=change.p(),
         of_images=100**2 * change.of_images,
         of_members=100**2 * change.of_members,
