@@ -1,6 +1,9 @@
 """NPY and NPZ files. Pickled objects, which could run code, are refused."""
 
 import contextlib
+import io
+import math
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Collection, Iterator
@@ -11,7 +14,15 @@ import numpy as np
 
 from tfaudit.errors import InputError
 
-_DAMAGED = (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile, zlib.error)
+_DAMAGED = (
+    *(OSError, EOFError, ValueError, TypeError, LookupError, ArithmeticError, RuntimeError, MemoryError, SyntaxError),
+    *(zipfile.BadZipFile, zlib.error, tokenize.TokenError),
+)
+"""What NumPy and `zipfile` raise on broken headers, forged sizes, passwords and unknown methods of compression."""
+
+_HEADER_BYTES = 2**16
+_BOMB_BYTES, _BOMB_RATIO = 2**30, 100
+"""An array that is so large and was compressed so far is refused."""
 
 
 class ArrayFile:
@@ -49,10 +60,15 @@ class ArrayFile:
 
     def shape_and_dtype(self, name: str) -> tuple[tuple[int, ...], np.dtype]:
         """Return shape and dtype of an array without reading its values; refuse Python objects."""
-        with self._guarded(), self._stream(name) as file:
+        with self._guarded(), self._stream(name) as (file, size):
             version = np.lib.format.read_magic(file)
+            length = file.read(2 if version == (1, 0) else 4)
+            header = file.read(min(int.from_bytes(length, "little"), _HEADER_BYTES))
             read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-            shape, _, dtype = read(file)
+            shape, _, dtype = read(io.BytesIO(length + header))
+            values = math.prod(shape)
+            if any(type(edge) is not int or edge < 0 for edge in shape) or values * dtype.itemsize > size:
+                raise ValueError(f"shape {shape} in {size} bytes")
         if dtype.hasobject:
             raise InputError(str(self.path), "Python objects, which only running code could read", "numbers or text")
         return shape, dtype
@@ -62,18 +78,23 @@ class ArrayFile:
         shape, _ = self.shape_and_dtype(name)
         with self._guarded():
             if name or 0 in shape:  # an empty array cannot be mapped
-                with self._stream(name) as file:
+                with self._stream(name) as (file, _):
                     return np.lib.format.read_array(file, allow_pickle=False)
             return np.load(self.path, mmap_mode="r", allow_pickle=False)
 
     @contextlib.contextmanager
-    def _stream(self, name: str) -> Iterator[IO[bytes]]:
+    def _stream(self, name: str) -> Iterator[tuple[IO[bytes], int]]:
+        """Open an array; yield the stream and the bytes in it."""
         if not name:
             with self.path.open("rb") as file:
-                yield file
+                yield file, self.path.stat().st_size
             return
-        with zipfile.ZipFile(self.path) as archive, archive.open(f"{name}.npy") as file:
-            yield file
+        with zipfile.ZipFile(self.path) as archive:
+            facts = archive.getinfo(f"{name}.npy")
+            if facts.file_size > max(_BOMB_BYTES, _BOMB_RATIO * facts.compress_size):
+                raise ValueError("a bomb")
+            with archive.open(facts) as file:
+                yield file, facts.file_size
 
     @contextlib.contextmanager
     def _guarded(self) -> Iterator[None]:

@@ -1,5 +1,6 @@
 """Names of classes, and the class numbers that they stand for."""
 
+import collections
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -79,17 +80,19 @@ def class_indices(values: np.ndarray, names: Sequence[str] | None, where: str) -
 def column_order(source: PredictionSource, names: Sequence[str]) -> list[int] | None:
     """Return the column of each class's scores, None for columns in the order of the classes; refuse other columns."""
     columns = source.columns or ()
+    position = {column: i for i, column in enumerate(columns)}
     if not columns or _numbered(columns):
         if source.width != len(names):
             raise InputError(source.where, f"scores of {source.width} classes", f"scores of {len(names)}")
-        return [columns.index(str(i)) for i in range(len(names))] if columns else None
-    unknown = [column for column in columns if column not in names]
+        return [position[str(i)] for i in range(len(names))] if columns else None
+    known = set(names)
+    unknown = [column for column in columns if column not in known]
     if unknown:
         raise InputError(source.where, f"columns {_quoted(unknown)}", f"columns of classes such as {_quoted(names)}")
-    missing = [name for name in names if name not in columns]
+    missing = [name for name in names if name not in position]
     if missing:
         raise InputError(source.where, f"no scores of {_quoted(missing)}", "scores of every class")
-    return [columns.index(name) for name in names]
+    return [position[name] for name in names]
 
 
 def read_class_names(path: Path) -> list[str]:
@@ -98,9 +101,10 @@ def read_class_names(path: Path) -> list[str]:
         text = path.read_text(encoding="utf-8-sig")
         is_json = path.suffix.lower() == ".json"
         names = json.loads(text) if is_json else [line.strip() for line in text.strip().splitlines()]
+        json.dumps(names, ensure_ascii=False).encode()  # half a character, which JSON can spell, is no text
     except OSError as problem:
         raise InputError(str(path), f"an unreadable file ({problem.strerror})", "a readable one") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise InputError(str(path), "neither text nor JSON", "a class name per line, or a JSON list") from None
     if not isinstance(names, list) or not all(isinstance(name, str) and name for name in names) or not names:
         raise InputError(str(path), "no list of class names", "a class name per line, or a JSON list")
@@ -108,16 +112,16 @@ def read_class_names(path: Path) -> list[str]:
 
 
 def _checked(names: Sequence[str], where: str) -> tuple[str, ...]:
-    repeated = [name for name in names if list(names).count(name) > 1] if len(set(names)) < len(names) else []
-    if repeated:
-        raise InputError(where, f"class {repeated[0]!r} twice", "different names")
+    name, times = collections.Counter(names).most_common(1)[0] if names else ("", 0)
+    if times > 1:
+        raise InputError(where, f"class {_quoted([name])} twice", "different names")
     if _are_numbers(np.array(names)) and list(names) != [str(i) for i in range(len(names))]:
         raise InputError(where, f"classes {_quoted(names)}", f"names, or the numbers from 0 to {len(names) - 1}")
     return tuple(names)
 
 
 def _quoted(names: Iterable[str]) -> str:
-    return listed([repr(str(name)) for name in names], 3)
+    return listed([repr(str(name) if len(str(name)) <= 60 else f"{str(name)[:60]}…") for name in names], 3)
 
 
 def _numbered(columns: Sequence[str]) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tfaudit.errors import InputError
+from tfaudit.errors import InputError, listed
 from tfaudit.readers.arrays import ArrayFile
 from tfaudit.readers.tables import TableFile
 
@@ -57,11 +57,11 @@ def read_labels(path: Path, id_name: str | None = None) -> Labels:
     if isinstance(file, TableFile):
         column = file.find(_LABELS)
         if column is None:
-            raise InputError(str(path), f"columns {', '.join(file.columns)}", "a column `label`")
+            raise InputError(str(path), f"columns {listed(file.columns)}", "a column `label`")
         return Labels(path, file.text(column), _table_ids(file, id_name))
     name = file.find(_LABELS) or _only(file)
     if name is None:
-        raise InputError(str(path), f"arrays {', '.join(file.names)}", "an array `labels`")
+        raise InputError(str(path), f"arrays {listed(file.names)}", "an array `labels`")
     values = file.read(name)
     if values.ndim != 1:
         raise InputError(str(path), f"labels {values.shape}", "labels (examples,)")
@@ -77,7 +77,7 @@ def read_sources(path: Path, id_name: str | None = None) -> list[PredictionSourc
 def id_column(table: TableFile, id_name: str | None) -> str | None:
     """Return the column of ids: `id_name`, which must exist, else `example`, `example_id` or `id`, else None."""
     if id_name is not None and id_name not in table.columns:
-        raise InputError(str(table.path), f"columns {', '.join(table.columns)}", f"a column {id_name!r}")
+        raise InputError(str(table.path), f"columns {listed(table.columns)}", f"a column {id_name!r}")
     return id_name or table.find(_IDS)
 
 
@@ -128,7 +128,7 @@ def _table_source(table: TableFile, id_name: str | None) -> PredictionSource:
         unnamed = f"column {table.columns.index('')} without a name"
         raise InputError(path, unnamed, "a name for every column; a column of ids is called `example`")
     if len(columns) < 2:
-        present = f"columns {', '.join(table.columns)}"
+        present = f"columns {listed(table.columns)}"
         raise InputError(path, present, "a column `prediction`, or scores in a column per class")
 
     def scores(order: Columns) -> Iterator[np.ndarray]:
@@ -142,7 +142,7 @@ def _array_sources(arrays: ArrayFile) -> list[PredictionSource]:
     name = arrays.find(_SCORES) if arrays.names != ("",) else None
     name = name or arrays.find(_TOP1) or _only(arrays)
     if name is None:
-        raise InputError(path, f"arrays {', '.join(arrays.names)}", "predictions in an array `scores` or `top1`")
+        raise InputError(path, f"arrays {listed(arrays.names)}", "predictions in an array `scores` or `top1`")
     (shape, dtype), ids = arrays.shape_and_dtype(name), _array_ids(arrays)
     if 0 in shape:
         raise InputError(path, f"an empty array {shape}", "at least one prediction")

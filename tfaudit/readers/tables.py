@@ -1,5 +1,6 @@
 """CSV and Parquet files, read by column and by block."""
 
+import collections
 import contextlib
 import csv
 import re
@@ -14,10 +15,12 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from tfaudit.errors import InputError
+from tfaudit.errors import InputError, one_line
 
 _BLOCK_VALUES = 2**22
 _BLOCK_BYTES = 2**24
+_CELL = 1000
+"""Most characters of an id or a class: an array of text gives every cell the room of the longest."""
 
 
 class TableFile:
@@ -39,13 +42,15 @@ class TableFile:
                 raise InputError(str(path), "an empty file", "a table with a header")
             self.columns = tuple(pq.read_schema(path).names if self._parquet else self._csv_header())
         except OSError as problem:
-            got = f"an unreadable file ({problem.strerror or problem})"
+            got = f"an unreadable file ({problem.strerror or one_line(problem)})"
             raise InputError(str(path), got, "a readable one") from None
-        except (pa.ArrowException, UnicodeDecodeError, csv.Error):
+        except InputError:
+            raise
+        except (pa.ArrowException, ValueError, csv.Error):
             raise self._damaged() from None
-        repeated = [name for name in self.columns if self.columns.count(name) > 1]
-        if repeated:
-            raise InputError(str(path), f"two columns {repeated[0]!r}", "columns with different names")
+        name, times = collections.Counter(self.columns).most_common(1)[0] if self.columns else ("", 0)
+        if times > 1:
+            raise InputError(str(path), f"two columns {name!r}", "columns with different names")
 
     def find(self, names: Collection[str]) -> str | None:
         """Return the column with one of these names, in any case; None where there is none. Refuse several."""
@@ -65,7 +70,14 @@ class TableFile:
     def text(self, column: str) -> np.ndarray:
         """Return a column `(rows,)` as text, without empty cells; numbers of a Parquet file as their digits."""
         if self._parquet:
-            values = self._guarded(lambda: pq.read_table(self.path, columns=[column])[column].to_pandas())
+            stored = self._guarded(lambda: pq.read_table(self.path, columns=[column])[column])
+            if (
+                pa.types.is_nested(stored.type)
+                or pa.types.is_binary(stored.type)
+                or pa.types.is_large_binary(stored.type)
+            ):
+                raise InputError(str(self.path), f"{stored.type} values in column {column!r}", "numbers or text")
+            values = self._guarded(stored.to_pandas)
         else:
             with self._csv([column], pa.string()) as batches:
                 values = self._guarded(lambda: batches.read_all()[column].to_pandas()).str.strip()
@@ -73,7 +85,12 @@ class TableFile:
         if len(missing):
             empty = f"{len(missing)} empty cells in column {column!r}, first in row {missing[0]}"
             raise InputError(str(self.path), empty, "a value in every row")
-        return np.array(values.astype(str), dtype=str)
+        text = values.astype(str)
+        longest = int(text.str.len().max()) if len(text) else 0
+        if longest > _CELL:
+            got = f"a cell of {longest:,} characters in column {column!r}"
+            raise InputError(str(self.path), got, f"at most {_CELL:,}")
+        return np.array(text, dtype=str)
 
     def numbers(self, columns: Sequence[str]) -> Iterator[np.ndarray]:
         """Yield blocks of numbers `(rows, columns)`; an empty cell is NaN, and text is refused."""
@@ -122,7 +139,9 @@ class TableFile:
             if reason := re.search(r"CSV (?:parse|conversion) error.*", str(problem)):
                 raise InputError(str(self.path), f"a {reason[0]}", "a value of the right type in every cell") from None
             raise self._damaged() from None
-        except (pa.ArrowException, OSError, UnicodeDecodeError):
+        except InputError:
+            raise
+        except (pa.ArrowException, OSError, ValueError):
             raise self._damaged() from None
 
     def _damaged(self) -> InputError:
