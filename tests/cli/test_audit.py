@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from tests.builders.populations import population
+from tests.builders.studies import make_study
 from tfaudit import InputError, open_store
 from tfaudit.audit.summary import summary
 from tfaudit.cli.audit import files_of, repeat_options, variants_of
@@ -62,10 +63,34 @@ def test_the_table_is_that_of_the_summary(files):
     before, after = files
     row = summary({"dense": before, "int8": after}).frame().iloc[1]
     shown = run("--labels", "y.npy", "--baseline", "a*.npy", "--compressed", "int 8=b*.npy")
-    line = next(line for line in shown.splitlines() if "int 8" in line)
+    assert shown.startswith("int 8 fails. Recall of 3 falls from")  # the verdict comes first
+    line = [line for line in shown.splitlines() if "int 8" in line][-1]
     assert f"{100 * row.top1:.2f}" in line
     assert f" {row.pies} " in line
     assert "11 members per variant" in shown
+
+
+def test_a_study_prints_the_verdict_by_the_limits_of_a_file(tmp_path):
+    make_study(tmp_path / "study")
+    shown = run("study")
+    assert shown.startswith("No variant passes: 1 fails, 1 cannot be judged. Under magnitude 90 %, recall of")
+    assert shown.index("drop of worst class 5.00 pp") < shown.index("What compression forgets")
+    (tmp_path / "gate.toml").write_text("[gate]\nworst_class_drop_pp = 60\n")
+    shown = run("study", "--gate", "gate.toml")
+    assert shown.startswith("fixed-point int8 is the smallest that passes, at 33.3 % of the size")
+    assert "drop of worst class 60.00 pp" in shown
+    for words, message in (
+        (["study", "--labels", "y.npy"], "study: got study and files, expected a study's directory or files"),
+        ([], "source: got none, expected a study's directory, or --labels, --baseline and --compressed"),
+        (["study", "--gate", "no.toml"], "config: got no.toml, which cannot be read"),
+    ):
+        with pytest.raises(InputError, match=message):
+            run(*words)
+
+
+def test_a_single_model_beside_a_population_is_not_judged():
+    shown = run("--labels", "y.npy", "--baseline", "a*.npy", "--compressed", "one=b0.npy", "many=b*.npy")
+    assert "one: A single model cannot be compared with a population." in shown
 
 
 def test_files_of_a_glob_come_in_natural_order():
@@ -104,7 +129,7 @@ def test_one_model_against_one_is_compared_image_by_image(files):
     shown = run("--labels", "y.npy", "--baseline", "a0.npy", "--compressed", "b0.npy")
     lost = (before.correct()[0] & ~after.correct()[0]).sum()
     assert "200 images of 5 classes" in shown
-    assert next(line for line in shown.splitlines() if line.startswith("compressed")).split()[-5] == str(lost)
+    assert [line for line in shown.splitlines() if line.startswith("compressed ")][-1].split()[-5] == str(lost)
 
 
 def test_a_table_with_ids_and_class_names():

@@ -20,12 +20,12 @@ from tfaudit.audit.classes import CENTERINGS, ClassImpact
 from tfaudit.audit.corruption.robustness import Robustness
 from tfaudit.audit.distortion.recall_distortion import Distortion
 from tfaudit.audit.exemplars import Exemplars
-from tfaudit.audit.gate.limits import Limits
+from tfaudit.audit.gate.limits import DEFAULT_LIMITS, Limits
 from tfaudit.audit.gate.measurements import Measurements
 from tfaudit.audit.groups import Groups
 from tfaudit.audit.model_pair import PairComparison, compare
 from tfaudit.audit.prediction_counts import PredictionCounts, count_predictions
-from tfaudit.audit.study_verdict import DEFAULT_LIMITS, StudyVerdict, study_verdict
+from tfaudit.audit.study_verdict import StudyVerdict, study_verdict
 from tfaudit.audit.summary import Summary, VariantAudit, summarise
 from tfaudit.audit.trends import Trends
 from tfaudit.errors import InputError, listed, require

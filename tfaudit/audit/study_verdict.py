@@ -12,13 +12,10 @@ import pandas as pd
 from tfaudit.audit.classes import MARGIN_PP, worst_class
 from tfaudit.audit.gate.checks import CANNOT_JUDGE, FAIL, OUTCOMES, PASS, Check
 from tfaudit.audit.gate.gate import Verdict, judge
-from tfaudit.audit.gate.limits import Limits
+from tfaudit.audit.gate.limits import DEFAULT_LIMITS, Limits
 from tfaudit.audit.gate.measurements import Measurements
 from tfaudit.errors import listed
 from tfaudit.stats.multiplicity import adjust
-
-DEFAULT_LIMITS = Limits(overall_drop_pp=1, worst_class_drop_pp=5)
-"""Limits where the user sets none."""
 
 NAMED = 3
 """Collapsed classes of a variant that have a sentence of their own."""
@@ -111,6 +108,7 @@ def study_verdict(
     sizes = pd.to_numeric(facts["gzipped_bytes"])
     table["size_ratio"] = (sizes[list(measured)] / sizes[baseline]).to_numpy()
     table = table.astype({"lost": "Int64", "collapsed": "Int64", "worst_class": object})
+    table["worst_class"] = table["worst_class"].where(table["worst_class"].notna(), None)
     passing = [i for i, variant in enumerate(variants) if variant.outcome == PASS]
     order = pd.DataFrame({"size": table["size_ratio"], "sparsity": -pd.to_numeric(facts["sparsity"])[1:].to_numpy()})
     sort = ["sparsity"] if order.loc[passing, "size"].isna().any() else ["size", "sparsity"]
@@ -272,7 +270,7 @@ def _headline(variants: list[_Variant], best: int | None, table: pd.DataFrame) -
     """Return the verdict, then the worst class of all variants."""
     gravest = max(variants, key=_Variant.gravity)
     if best is None:
-        return f"{_none_passes(variants)} {_of_the_worst(gravest, len(variants) > 1)}"
+        return f"{_none_passes(variants)} {_of_the_worst(gravest, len(variants) > 1)}".rstrip()
     chosen, ratio = variants[best], table["size_ratio"][best]
     whole = chosen.measurements.overall if chosen.measurements else None
     size = f", at {100 * ratio:.3g} % of the size" if ratio == ratio else ""
@@ -296,5 +294,7 @@ def _none_passes(variants: list[_Variant]) -> str:
 
 
 def _of_the_worst(variant: _Variant, named: bool) -> str:
+    if variant.worst is None:
+        return ""
     words = variant.worst_in_words()
     return f"Under {variant.title}, {words}." if named else f"{words[0].upper()}{words[1:]}."

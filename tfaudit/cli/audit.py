@@ -6,9 +6,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
+import typer
 from typer.core import TyperCommand
 
 from tfaudit.cli.console import Alpha, IdColumn, Permutations, ScoresAre, StudyOut, app, option, out
+from tfaudit.cli.gate_limits import GateFile, limits_of
 from tfaudit.errors import InputError, require
 
 MULTIWORD_OPTIONS = ("--baseline", "--compressed")  # options that take all words up to the next option
@@ -60,13 +62,19 @@ class MultiwordCommand(TyperCommand):
 
 @app.command(cls=MultiwordCommand, help="\n\n".join(HELP))
 def audit(
-    labels: Annotated[Path, option("True classes: .npy, .npz, or .csv or .parquet with a column `label`.")],
+    study: Annotated[Path | None, typer.Argument(help="Directory of a study; else --labels and so on.")] = None,
+    labels: Annotated[
+        Path | None, option("True classes: .npy, .npz, or .csv or .parquet with a column `label`.")
+    ] = None,
     baseline: Annotated[
-        list[str], option("Predictions of the uncompressed models: files or globs. A file may hold several members.")
-    ],
+        list[str] | None,
+        option("Predictions of the uncompressed models: files or globs. A file may hold several members."),
+    ] = None,
     compressed: Annotated[
-        list[str], option("Predictions of the compressed models: FILES, or NAME=FILES for each of several variants.")
-    ],
+        list[str] | None,
+        option("Predictions of the compressed models: FILES, or NAME=FILES for each of several variants."),
+    ] = None,
+    gate: GateFile = None,
     classes: Annotated[Path | None, option("Class names in order: one per line, or a JSON list.")] = None,
     id_column: IdColumn = None,
     scores_are: ScoresAre = "auto",
@@ -84,12 +92,27 @@ def audit(
     """Audit predictions that any framework has made."""
     import pandas as pd
 
+    from tfaudit.analysis.study_audit import StudyAudit
+    from tfaudit.audit.gate.measurements import measure
     from tfaudit.audit.model_pair import compare
+    from tfaudit.audit.study_verdict import study_verdict
     from tfaudit.audit.summary import summary
+    from tfaudit.cli.report import show, show_tables
     from tfaudit.readers.prediction_files import read_groups, read_populations
+    from tfaudit.report.gate_tables import first_screen
     from tfaudit.report.pair_tables import pair_tables
     from tfaudit.report.summary_table import terminal_table
+    from tfaudit.store.external import import_predictions
+    from tfaudit.store.store import open_store
 
+    limits = limits_of(gate)
+    if study is not None:
+        if labels or baseline or compressed:
+            raise InputError("study", f"{study} and files", "a study's directory or files of predictions")
+        show_tables(StudyAudit.read(open_store(study), alpha=alpha, permutations=permutations), limits)
+        return
+    if labels is None or not baseline or not compressed:
+        raise InputError("source", "none", "a study's directory, or --labels, --baseline and --compressed")
     require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
     require(permutations >= 0, "permutations", permutations, "0 or more")
     if groups and not directory:
@@ -101,19 +124,24 @@ def audit(
     reference = populations.pop("")
     derived = [*populations] if paired else []
     single = all(population.num_members == 1 for population in (reference, *populations.values()))
+    if single or not directory:
+        several = reference.num_members > 1
+        measured = {
+            key: measure(reference, population, paired=paired or None, alpha=alpha)
+            if (population.num_members > 1) == several
+            else None
+            for key, population in populations.items()
+        }
+        out.print(first_screen(study_verdict(measured, limits=limits)))
     if single:
         pairs = {name: compare(reference, population, alpha=alpha) for name, population in populations.items()}
         out.print(pair_tables(pairs, alpha=alpha))
     if directory:
-        from tfaudit.analysis.study_audit import StudyAudit
-        from tfaudit.cli.report import show
-        from tfaudit.store.external import import_predictions
-
         title = name or directory.absolute().name
         store = import_predictions(
             directory, reference, populations, name=title, dataset=labels.name, paired=derived, groups=columns
         )
-        show(StudyAudit.read(store, alpha=alpha, permutations=permutations), table=not single)
+        show(StudyAudit.read(store, alpha=alpha, permutations=permutations), limits, table=not single)
     elif not single:
         everything = {"": reference, **populations}  # no variant can have the name ""
         titles = pd.DataFrame({"title": "baseline"}, index=[""])

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import inspect
-import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tfaudit.audit.gate.limits import QUANTITIES, Limits
+from tfaudit.audit.gate.limits import QUANTITIES
 from tfaudit.cli.audit import MultiwordCommand
 from tfaudit.cli.console import app, out
+from tfaudit.cli.gate_limits import read_limits
 from tfaudit.errors import InputError
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def gate(
     from tfaudit.audit.gate.gate import gate as judge
     from tfaudit.cli.gate_sources import from_files, from_models, from_study
 
-    limits = _read_limits(config, {name: flags[flag] for name, flag in FLAGS.items() if flags[flag] is not None})
+    limits = read_limits(config, {name: flags[flag] for name, flag in FLAGS.items() if flags[flag] is not None})
     sources = [name for name, source in (("DIRECTORY", directory), ("--data", data), ("--labels", labels)) if source]
     if len(sources) != 1:
         options = "--baseline and --compressed"
@@ -107,29 +107,6 @@ def _with_a_flag_per_limit() -> inspect.Signature:
 
 gate.__signature__ = _with_a_flag_per_limit()  # type: ignore[attr-defined]  # typer makes its options from it
 app.command(cls=MultiwordCommand)(gate)
-
-
-def _read_limits(config: Path | None, flags: dict[str, float | None]) -> Limits:
-    """Return the limits of the `[gate]` table of a TOML file, with those that flags override."""
-    settings: dict[str, Any] = {}
-    if config is not None:
-        try:
-            content = tomllib.loads(config.read_text(encoding="utf-8"))
-        except OSError as problem:
-            raise InputError("config", f"{config}, which cannot be read ({problem.strerror})", "a TOML file") from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
-            raise InputError("config", f"{config}, which is not TOML ({problem})", "a TOML file") from None
-        settings = content.get("gate", {})
-        if not isinstance(settings, dict) or "gate" not in content:
-            tables = ", ".join(content) or "nothing"
-            raise InputError("config", f"{config} with {tables}", "a table [gate]")
-        if settings:
-            try:
-                Limits.from_mapping(settings)
-            except InputError as problem:
-                argument = f"config: {config}, {problem.argument}"
-                raise InputError(argument, problem.got, problem.expected) from None
-    return Limits.from_mapping({**settings, **flags})
 
 
 def _report(verdicts: dict[str, Verdict], junit: Path | None, json: Path | None) -> int:

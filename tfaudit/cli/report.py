@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from tfaudit.audit.gate.limits import DEFAULT_LIMITS, Limits
 from tfaudit.cli.console import Alpha, Directory, IdColumn, Permutations, app, err, option, out
+from tfaudit.cli.gate_limits import GateFile, limits_of
 
 if TYPE_CHECKING:
     from tfaudit.analysis.study_audit import StudyAudit
@@ -21,43 +23,54 @@ def report(
     answers: Annotated[
         Path | None, option("Table of a human study: rater, example, is_pie and a column per question.")
     ] = None,
+    gate: GateFile = None,
     id_column: IdColumn = None,
     alpha: Alpha = 0.05,
     permutations: Permutations = 1000,
 ) -> None:
-    """Print the table of a study and write its report.html."""
+    """Print the verdict on a study and its table, and write its report.html."""
     from tfaudit.analysis.study_audit import StudyAudit
     from tfaudit.readers.prediction_files import read_columns
     from tfaudit.readers.sources import open_table
     from tfaudit.report.chart_files import save_charts
     from tfaudit.store.store import open_store
 
-    store = open_store(directory)
+    limits, store = limits_of(gate), open_store(directory)
     added = None
     if groups:
         ids = store.examples(images=False, groups=False)["example"].to_numpy()
         added = read_columns(groups, ids, len(ids), str(directory), id_name=id_column)
     ratings = open_table(answers).frame() if answers else None
     study_audit = StudyAudit.read(store, alpha=alpha, permutations=permutations, groups=added, answers=ratings)
-    show(study_audit)
+    show(study_audit, limits)
     if charts:
         for path in save_charts(study_audit, charts):
             out.print(path, soft_wrap=True)
 
 
-def show(study_audit: StudyAudit, *, table: bool = True) -> None:
-    """Prepare the audits, print the table if `table`, and write the report."""
+def show(study_audit: StudyAudit, limits: Limits = DEFAULT_LIMITS, *, table: bool = True) -> None:
+    """Prepare the audits, print the verdict and the table if `table`, and write the report."""
     from tfaudit.report.html import write_report
-    from tfaudit.report.summary_table import terminal_table
 
     with err.status("Auditing") as status:
         study_audit.prepare(lambda share, message: status.update(message))
-    summary = study_audit.summary
-    if table and summary.table["members"].max() == 1 and summary.exemplars:
-        _show_pairs(study_audit)
-    elif table:
-        out.print(terminal_table(summary))
+    if table:
+        show_tables(study_audit, limits)
     out.print(f"report: {write_report(study_audit)}", soft_wrap=True)
+
+
+def show_tables(study_audit: StudyAudit, limits: Limits) -> None:
+    """Print the verdict on a study and its table."""
+    from tfaudit.report.gate_tables import first_screen
+    from tfaudit.report.summary_table import terminal_table
+
+    if study_audit.data.compressed_keys:
+        out.print(first_screen(study_audit.verdict(limits)))
+    summary = study_audit.summary
+    if summary.table["members"].max() == 1 and summary.exemplars:
+        _show_pairs(study_audit)
+    else:
+        out.print(terminal_table(summary))
 
 
 def _show_pairs(study_audit: StudyAudit) -> None:

@@ -1,6 +1,8 @@
-"""A verdict for the terminal: every check, failures first, and the classes that do not pass."""
+"""Verdicts for the terminal: a study's first screen; and one variant's checks and the classes that do not pass."""
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 from rich import box
 from rich.console import Group, RenderableType
@@ -9,6 +11,8 @@ from rich.text import Text
 
 from tfaudit.audit.gate.checks import CANNOT_JUDGE, FAIL, OUTCOMES, PASS
 from tfaudit.audit.gate.gate import Verdict
+from tfaudit.audit.gate.limits import QUANTITIES
+from tfaudit.audit.study_verdict import StudyVerdict
 
 SHOWN = 10  # classes printed per variant
 
@@ -33,6 +37,50 @@ def verdict_table(name: str, verdict: Verdict) -> RenderableType:
     if any(row["check"] == "worst_class_drop_pp" for row in failing):
         parts += [Text(), _classes(verdict)]
     return Group(*parts)
+
+
+def first_screen(verdict: StudyVerdict) -> RenderableType:
+    """Return the headline, the alerts, one row per variant, and why those that do not pass do not.
+
+    The variant to ship is marked by an asterisk. Changes are after minus before, with their interval.
+    """
+    frame = verdict.frame()
+    sized = bool(frame["size_ratio"].notna().any())
+    parts: list[RenderableType] = [Text(printable(verdict.headline), "bold"), Text()]
+    parts += [Text(printable(alert), "red") for alert in verdict.alerts] + [Text()] * bool(verdict.alerts)
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=0)
+    table.add_column("variant", min_width=10, max_width=24, overflow="fold")
+    table.add_column("verdict", max_width=7)
+    table.add_column("top-1\n%", justify="right", no_wrap=True)
+    table.add_column(f"change, pp\n({100 * (1 - verdict.alpha):g} %)", justify="right", no_wrap=True)
+    table.add_column("worst\nclass", max_width=24, overflow="fold")
+    table.add_column("its recall\n%", no_wrap=True)
+    table.add_column("changed\n%", justify="right", no_wrap=True)
+    if sized:
+        table.add_column("size\n%", justify="right", no_wrap=True)
+    for row in frame.to_dict("records"):
+        mark = Text(_MARKS[row["outcome"]], style=_STYLES[row["outcome"]])
+        size = "" if math.isnan(row["size_ratio"]) else f"{100 * row['size_ratio']:.0f}"
+        cells = [Text(cell) for cell in (*_figures(row), *[size] * sized)]
+        table.add_row(Text(printable(row["title"]) + " *" * row["best"]), mark, *cells)
+    parts.append(table)
+    if verdict.best is not None:
+        parts.append(Text("* the most compressed that passes"))
+    limits = ((QUANTITIES[name], limit) for name, limit in verdict.limits.as_dict().items())
+    parts.append(Text(f"Limits: {', '.join(f'{limited.title} {limited.text(limit)}' for limited, limit in limits)}.\n"))
+    for row in frame[frame["outcome"] != PASS].to_dict("records"):
+        parts.append(Text(f"- {printable(row['title'])}: {printable(row['reason'])}"))
+    return Group(*parts, Text())
+
+
+def _figures(row: Mapping[Any, Any]) -> list[str]:
+    """Return top-1, change, worst class, its recalls, and changed predictions; blank where they are unknown."""
+    if math.isnan(row["top1"]):
+        return [""] * 5
+    change = f"{row['change_pp']:+.1f} ({row['change_low_pp']:+.1f}, {row['change_high_pp']:+.1f})"
+    recalls = f"{100 * row['worst_before']:.1f} → {100 * row['worst_after']:.1f}"
+    figures = [f"{100 * row['top1']:.1f}", change, printable(str(row["worst_class"])), recalls]
+    return [*figures, f"{100 * row['changed_share']:.1f}"]
 
 
 def printable(text: str) -> str:

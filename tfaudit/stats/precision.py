@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Callable
 
-from scipy import special
+from tfaudit.stats.two_way import critical_value
 
 MOST_IMAGES, MOST_MEMBERS = 10_000_000, 10_000
 """Larger designs are no remedy."""
@@ -74,11 +75,9 @@ class Spread:
         of_members = self.member / members + cross if members > 1 else 0.0
         shared = cross if members > 1 else 0.0
         variance = max(of_images + of_members - shared, of_images, of_members)
-        unevenness = of_images**2 / max(images - 1, 1)
-        if members > 1:
-            unevenness += of_members**2 / ((members - 1) * (1 if self.paired else 2))
-        df = (of_images + of_members) ** 2 / unevenness
-        return float(special.stdtrit(df, (1 + confidence) / 2) * math.sqrt(variance))
+        freedom = max(images - 1, 1), max(members - 1, 1) * (1 if self.paired else 2)
+        critical = critical_value((1 + confidence) / 2, of_images, of_members, *freedom)
+        return float(critical) * math.sqrt(variance)
 
     def decides(self, gap: float, design: Design, confidence: float) -> Design | None:
         """Return the smallest design whose interval is narrower than `gap` on each side; None where there is none.
@@ -114,7 +113,7 @@ def _least(images: int, members: int, unit: float) -> float:
     return unit**2 * 2 / (images * members + 2) ** 2
 
 
-def _smallest(start: int, most: int, enough) -> int:  # type: ignore[no-untyped-def]
+def _smallest(start: int, most: int, enough: Callable[[int], bool]) -> int:
     """Return the smallest number from `start` to `most` that is enough, found by bisection; 0 where none is."""
     low, high = start - 1, max(start, 2)
     while not enough(high):

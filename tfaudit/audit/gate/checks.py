@@ -164,6 +164,9 @@ class Checks:
             reason = sentence = f"The {subject} is unknown: no test images."
         elif outcome == CANNOT_JUDGE:
             remedy = self._remedy(design, int(losses.examples[row]))
+            if low > limit:  # by its own interval alone
+                for_all = f"; {losses.sure_low[row]:.1f} or more in an interval for all classes at once"
+                reason, change = f"{reason}{for_all}", f"{change[:-1]}{for_all})"
             reason += f"; {remedy}."
             sentence = f"{change}: {self._data(losses, row)} do not decide on the limit of {limit:g}; {remedy}."
         else:

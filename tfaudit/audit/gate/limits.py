@@ -138,3 +138,6 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
     {field.name: field.metadata["quantity"] for field in dataclasses.fields(Limits)}
 )
 """The quantity of each limit, by name."""
+
+DEFAULT_LIMITS = Limits(overall_drop_pp=1, worst_class_drop_pp=5)
+"""Limits of a study's first screen where the user sets none."""

@@ -1,0 +1,48 @@
+"""Limits of a gate from a TOML file and from flags."""
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated, Any
+
+from tfaudit.audit.gate.limits import DEFAULT_LIMITS, Limits
+from tfaudit.cli.console import option
+from tfaudit.errors import InputError
+
+GateFile = Annotated[
+    Path | None,
+    option(
+        "TOML file whose table gate holds the limits; by default "
+        + ", ".join(f"{name} = {limit:g}" for name, limit in DEFAULT_LIMITS.as_dict().items())
+        + "."
+    ),
+]
+
+
+def limits_of(gate: Path | None) -> Limits:
+    """Return the limits of a TOML file, or `DEFAULT_LIMITS` where there is none."""
+    return DEFAULT_LIMITS if gate is None else read_limits(gate)
+
+
+def read_limits(config: Path | None, flags: Mapping[str, float | None] = MappingProxyType({})) -> Limits:
+    """Return the limits of the `[gate]` table of a TOML file, with those that flags override."""
+    settings: dict[str, Any] = {}
+    if config is not None:
+        try:
+            content = tomllib.loads(config.read_text(encoding="utf-8"))
+        except OSError as problem:
+            raise InputError("config", f"{config}, which cannot be read ({problem.strerror})", "a TOML file") from None
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+            raise InputError("config", f"{config}, which is not TOML ({problem})", "a TOML file") from None
+        settings = content.get("gate", {})
+        if not isinstance(settings, dict) or "gate" not in content:
+            tables = ", ".join(content) or "nothing"
+            raise InputError("config", f"{config} with {tables}", "a table [gate]")
+        if settings:
+            try:
+                Limits.from_mapping(settings)
+            except InputError as problem:
+                argument = f"config: {config}, {problem.argument}"
+                raise InputError(argument, problem.got, problem.expected) from None
+    return Limits.from_mapping({**settings, **flags})
