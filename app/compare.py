@@ -16,6 +16,7 @@ from tfaudit.app.exemplar_cards import show_cards
 from tfaudit.app.markdown import escape, escape_name, unique_labels
 from tfaudit.audit.model_pair import PairComparison
 from tfaudit.report.exemplar_cards import Card
+from tfaudit.report.pair_headlines import accuracy_sentence, classes_sentence, predictions_sentence
 
 PAGE_SIZE = 24  # images on one page of the gallery
 METRIC_WIDTH = 172  # pixels of a figure: two fit in a row of a narrow window
@@ -40,7 +41,10 @@ def page(study_audit: StudyAudit) -> None:
     single = study_audit.data.is_single(key)
     pair = study_audit.model_pair(key) if single else study_audit.member_pair(key, before, after)
     name = f"pair-{key}-{before}-{after}"
+    for sentence in (accuracy_sentence, predictions_sentence, classes_sentence):
+        st.markdown(escape(sentence(pair)))
     _metrics(pair)
+    _retrained_twin(study_audit)
     st.subheader("Classes")
     text = "Share of each class's images lost and won, with the change of recall and its interval."
     show_chart(pair.chart(), name, text)
@@ -84,6 +88,19 @@ def _metrics(pair: PairComparison) -> None:
         st.metric("top-1 after", after, points, border=True, help=escape(change), width=METRIC_WIDTH)
         for label, value, meaning in metrics:
             st.metric(label, value, border=True, help=meaning, width=METRIC_WIDTH)
+
+
+def _retrained_twin(study_audit: StudyAudit) -> None:
+    """Say how many predictions training again changes, the noise floor of those that compression changes."""
+    changed = study_audit.variant(BASELINE).changed
+    if len(changed):
+        share = changed.mean() / len(study_audit.counts(BASELINE).labels)
+        between = f", {changed.min():,} to {changed.max():,} between two" if len(changed) > 1 else ""
+        st.caption(
+            f"A retrained twin of the baseline changes {changed.mean():,.0f} predictions ({share:.1%}{between})."
+        )
+    else:
+        st.caption("How many predictions a retrained twin changes is unknown: the baseline is a single model.")
 
 
 def _flips(study_audit: StudyAudit, pair: PairComparison, name: str) -> None:

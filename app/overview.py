@@ -71,8 +71,8 @@ def _details(study_audit: StudyAudit) -> None:
             third.metric("classes harmed / favoured", f"{facts['harmed']} / {facts['favoured']}")
         share = f"{facts['pie_share']:.1%} of the images"
         fourth.metric("PIEs", f"{facts['pies']:,}", share, delta_color="off", delta_arrow="off")
-        headline = next(headline for headline in headlines(summary) if headline.variant == key)
-        for sentence in filter(None, (headline.accuracy, headline.classes, headline.images)):
+        headline = next(headline for headline in headlines(summary, study_audit.model_pairs) if headline.variant == key)
+        for sentence in filter(None, (headline.accuracy, headline.classes, headline.images, headline.twins)):
             st.markdown(escape(sentence))
         with st.container(horizontal=True):
             link_to("classes", "Its classes", ":material/category:")

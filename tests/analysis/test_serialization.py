@@ -38,6 +38,7 @@ from tfaudit.audit.groups import groups
 from tfaudit.audit.model_pair import compare
 from tfaudit.audit.operating_points import operating_points, trade_offs
 from tfaudit.audit.prediction_counts import count_predictions
+from tfaudit.audit.retrained_twins import retrained_twins
 from tfaudit.audit.study_verdict import study_verdict
 from tfaudit.audit.summary import audit_variant, summary
 from tfaudit.audit.survey.questions import QUESTIONS
@@ -95,6 +96,7 @@ RESULTS = {
         pd.DataFrame({"variant": ["a"], "sparsity": 0.5, "unfairness": 1})
     ),
     "pairs": lambda: compare(ONE, OTHER),
+    "twins": lambda: retrained_twins(BEFORE),
     "survey": lambda: survey(answers()),
     "survey sample": lambda: survey_sample(exemplars(BEFORE, AFTER), 10, seed=0),
     "measurements": lambda: measure(BEFORE, AFTER),

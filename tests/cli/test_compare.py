@@ -111,6 +111,17 @@ def test_flatbuffer_folder_and_arrays_agree_and_equal_stems_stay_apart(run):
     assert "Images are scaled to 8 pixels and cropped to the central square" in by_folder
 
 
+def test_retrained_twins_tell_what_training_alone_changes(run, place):
+    models = {"compressed": ("noisy.tflite",)}
+    alone, with_twin = run(**models)[1], run("--twin", "noisy.keras", **models)[1]
+    assert "--twin MODEL" in alone
+    assert "--twin MODEL" not in with_twin
+    changed = compare(answers(place, "dense.keras"), answers(place, "noisy.keras")).summary()["flips"]
+    assert f"A retrained twin of the baseline changes {changed} predictions." in with_twin
+    rows = [line.split() for line in with_twin.splitlines() if line.startswith(("twin ", "noisy"))]
+    assert rows[0][2:9] == rows[1][1:8]  # the compressed model is the twin's flatbuffer
+
+
 def test_names_of_classes_may_be_a_json_list_as_for_audit(run, place):
     names = (place / "names.txt").read_text()
     (place / "names.json").write_text(json.dumps(names.split("\n")[:-1]))

@@ -5,9 +5,11 @@ import numpy as np
 from tests.builders.populations import population
 from tfaudit.audit.chance import chance
 from tfaudit.audit.classes import class_impact
+from tfaudit.audit.model_pair import compare
 from tfaudit.audit.summary import summary
 from tfaudit.predictions import Predictions
 from tfaudit.report.headlines import headlines
+from tfaudit.report.pair_headlines import classes_sentence, predictions_sentence
 
 
 def said(before, after):
@@ -74,6 +76,27 @@ def test_no_change_is_said_of_what_the_intervals_exclude():
     changed[:, :4] += 1
     line = said(Predictions.from_top1(labels, answers), Predictions.from_top1(labels, changed % 4))
     assert line.classes == "The recall of none of 4 classes changes by 5 points or more."
+
+
+def test_a_retrained_twin_is_the_noise_floor():
+    before, after = population(1, members=2), population(2, members=2)
+    every = np.mean([np.sum(one != other) for one in before.top1 for other in after.top1])
+    floor = np.sum(before.top1[0] != before.top1[1])
+    assert said(before, after).twins == (
+        f"On average {every:,.0f} predictions differ between a compressed and a baseline model, "
+        f"{floor} between two baseline models: what training again changes."
+    )
+    assert said(population(1, members=1), population(2, members=1)).twins == ""
+
+
+def test_one_model_against_one_is_told_by_mcnemars_test():
+    models = {"dense": population(1, members=1, examples=500), "int8": population(2, members=1, examples=500, hurt=[3])}
+    pair = compare(*models.values())
+    (line,) = headlines(summary(models), {"int8": pair})
+    assert line.classes == classes_sentence(pair)
+    assert "3 (−" in line.classes
+    assert line.images == predictions_sentence(pair)
+    assert "modal" not in " ".join([line.accuracy, line.classes, line.images])
 
 
 def test_single_members():

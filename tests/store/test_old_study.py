@@ -54,7 +54,8 @@ def test_an_audit_gives_the_figures_of_the_version_that_ran_it(store):
     for name, frame in frames.items():
         # JSON and back on both sides; ends of intervals may be found by another order of the same operations.
         found = json.loads(json.dumps(frame.astype(object).where(frame.notna(), None).to_dict("list")))
-        pd.testing.assert_frame_equal(pd.DataFrame(found), pd.DataFrame(expected.pop(name)), rtol=1e-9, atol=0)
+        known = pd.DataFrame(expected.pop(name))
+        pd.testing.assert_frame_equal(pd.DataFrame(found)[list(known)], known, rtol=1e-9, atol=0)
     assert not expected
 
 

@@ -160,6 +160,11 @@ class StudyAudit:
         """Compare a variant with the baseline as one model with one; an error where either has several members."""
         return self.result("model_pair", key)
 
+    @property
+    def model_pairs(self) -> dict[str, PairComparison]:
+        """`model_pair` of every variant that is one model, as the baseline is."""
+        return {key: self.model_pair(key) for key in self.data.compressed_keys if self.data.is_single(key)}
+
     def member_pair(self, key: str, before: int, after: int) -> PairComparison:
         """Compare member `before` of the baseline with member `after` of a variant. The result is not cached."""
         store, split = self.data.store, self.data.split

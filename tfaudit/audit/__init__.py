@@ -1,7 +1,7 @@
 """Audits: predictions in, frozen results out, each with `.frame()`, `.summary()` and most with `.chart()`.
 
 Populations   `class_impact`, `exemplars`, `chance`, `distortion`, `robustness`, `summary`
-Two models    `compare`, `gate` with `Limits`
+Two models    `compare`, `gate` with `Limits`; `retrained_twins` for what training again changes
 Groups        `groups`, `attributes`, `trends`
 Choice        `trade_offs`, `operating_points`
 Regression    `class_table`, `factors`, `factors_glm`
@@ -15,6 +15,7 @@ _MODULES = {
     "exemplars": ("exemplars", "Exemplars"),
     "chance": ("chance", "Chance"),
     "model_pair": ("compare", "PairComparison"),
+    "retrained_twins": ("retrained_twins", "RetrainedTwins"),
     "distortion.recall_distortion": ("distortion", "Distortion"),
     "distortion.slopes": ("slope_frame", "slope_intervals", "slope_means"),
     "distortion.slope_tests": ("slope_tests",),

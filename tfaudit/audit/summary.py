@@ -13,6 +13,7 @@ import pandas as pd
 from tfaudit.audit.chance import CANNOT_TELL, CONSISTENT, Chance, chance, count_verdict
 from tfaudit.audit.classes import ClassImpact, class_impact
 from tfaudit.audit.exemplars import Exemplars, exemplars
+from tfaudit.audit.retrained_twins import changed_predictions
 from tfaudit.errors import listed, require
 from tfaudit.predictions import Predictions
 from tfaudit.stats.ratios import relative_change
@@ -25,7 +26,13 @@ _COLUMNS = (
     | {"bytes": "Float64", "gzipped_bytes": "Float64", "top1": "float64", "top5": "Float64", "top1_change": "Float64"}
     | {"significant": "Int64", "expected_by_chance": "Float64", "significant_p": "Float64"}
     | {"significant_holm": "Int64", "significant_bh": "Int64", "harmed": "Int64", "favoured": "Int64"}
-    | {"pies": "Int64", "pie_share": "Float64", "pies_by_chance": "Float64", "pies_p": "Float64"}
+    | {
+        "changed_predictions": "Float64",
+        "pies": "Int64",
+        "pie_share": "Float64",
+        "pies_by_chance": "Float64",
+        "pies_p": "Float64",
+    }
 )
 
 _TESTED = ("significant", "expected_by_chance", "significant_holm", "significant_bh", "harmed", "favoured")
@@ -40,6 +47,8 @@ class VariantAudit:
     Attributes:
         members: names of the members.
         top1, top5: `(K,)` accuracies, shares; `top5` is None where fewer ranks are stored.
+        changed: `(P,)` predictions that differ between two models, over P pairs of members: each with the one that it
+            is made from, else all with all; of the baseline, between two of its members, which is the noise floor.
         impact: effect on the classes; None for the baseline, and where either side has a single member.
         exemplars: PIEs; None for the baseline.
         chance: permutation tests; None where they are impossible or not requested.
@@ -49,6 +58,7 @@ class VariantAudit:
     members: tuple[object, ...]
     top1: np.ndarray
     top5: np.ndarray | None
+    changed: np.ndarray
     impact: ClassImpact | None
     exemplars: Exemplars | None
     chance: Chance | None
@@ -63,6 +73,7 @@ class VariantAudit:
         """Return its figures in the table of a study: the columns of `Summary.frame` that predictions give."""
         row: dict[str, Any] = {"members": len(self.members), "top1": self.top1.mean()}
         row["top5"] = np.nan if self.top5 is None else self.top5.mean()
+        row["changed_predictions"] = self.changed.mean() if len(self.changed) else np.nan
         if self.exemplars:
             row |= {"pies": len(self.exemplars.index), "pie_share": self.exemplars.summary()["share"]}
         for audit, names in ((self.impact, _TESTED), (self.chance, _BY_CHANCE)):
@@ -105,8 +116,9 @@ class Summary:
         (of the model file, means over members), `top1`, `top5` (mean accuracies, shares), `top1_change` (share of the
         baseline's, [F] table 3), `significant`, `expected_by_chance` (by permutation, else alpha times the classes
         tested), `significant_p` (of their number, by permutation), `significant_holm`, `significant_bh`, `harmed`,
-        `favoured` (classes), `pies`, `pie_share`, `pies_by_chance` and `pies_p` (by permutation). NA where a figure
-        does not exist: tests of the baseline or of single members, unknown sizes, no permutations.
+        `favoured` (classes), `changed_predictions` (between two models, mean over pairs of members; the baseline's is
+        what training again changes), `pies`, `pie_share`, `pies_by_chance` and `pies_p` (by permutation). NA where a
+        figure does not exist: tests of the baseline or of single members, unknown sizes, no permutations.
         """
         return self.table.copy()
 
@@ -188,6 +200,7 @@ def audit_variant(
         members=population.members,
         top1=population.accuracy(),
         top5=population.accuracy(5) if population.ranked.shape[2] >= 5 else None,
+        changed=changed_predictions(baseline, compressed, None if parentless else paired or None),
         impact=class_impact(baseline, compressed, paired or None, alpha=alpha) if compressed and several else None,
         exemplars=exemplars(baseline, compressed) if compressed else None,
         chance=chance(baseline, compressed, permutations=permutations, seed=seed, alpha=alpha, paired=paired)

@@ -20,6 +20,10 @@ def compare(
     baseline: Annotated[Path, option("The uncompressed model, .keras or .tflite.")],
     compressed: Annotated[list[Path], option("A compressed model; the option can be repeated.")],
     data: Annotated[str, option("Name of a data set, a folder with one folder of images per class, or an .npz file.")],
+    twin: Annotated[
+        list[Path] | None,
+        option("The baseline trained again with another seed, for what training alone changes; can be repeated."),
+    ] = None,
     split: Annotated[str, option("Split of a data set, or of a folder that has splits.")] = "test",
     image_size: Annotated[
         int | None, option("Scale the shorter side to this many pixels and crop the central square.")
@@ -48,14 +52,18 @@ def compare(
         images: Any = {"split": split, "image_size": image_size, "crop": crop, "preprocess": preprocess, "limit": limit}
         images |= {"classes": classes, "batch_size": batch_size, "scores_are": scores_are}
         images["thumbnails"] = directory is not None
-        models = predict_models(baseline, compressed, data, console=out, **images)
+        models = predict_models(baseline, [*compressed, *(twin or [])], data, console=out, **images)
     except KeyboardInterrupt:
         err.print("tfaudit: interrupted")
         raise typer.Exit(130) from None
-    pairs = {
-        name: compare_pair(models.baseline, predictions, alpha=alpha) for name, predictions in models.compressed.items()
-    }
-    out.print(pair_tables(pairs, alpha=alpha, sizes=models.bytes, notes=models.notes))
+    models, twins = models.without(list(models.compressed)[len(compressed) :])
+    pairs, twin_pairs = (
+        {name: compare_pair(models.baseline, predictions, alpha=alpha) for name, predictions in group.items()}
+        for group in (models.compressed, twins)
+    )
+    unknown = "What training again would change is unknown: --twin MODEL, the baseline trained again, shows it."
+    notes = [*models.notes, *([] if twins else [unknown])]
+    out.print(pair_tables(pairs, alpha=alpha, sizes=models.bytes, notes=notes, twins=twin_pairs))
     if csv:
         _write_csv(csv, pairs)
     if directory:

@@ -41,6 +41,13 @@ class ModelPredictions:
     thumbnails: list[builtins.bytes]  # PNGs of at most 224 pixels, one per example; empty by default
     notes: tuple[str, ...]  # facts that a reader needs to know, one sentence each
 
+    def without(self, names: Sequence[str]) -> tuple[ModelPredictions, dict[str, Predictions]]:
+        """Return these without some of the compressed models, and the predictions of those."""
+        others = {name: predictions for name, predictions in self.compressed.items() if name not in names}
+        sizes = {name: size for name, size in self.bytes.items() if name not in names}
+        models = dataclasses.replace(self, compressed=others, bytes=sizes)
+        return models, {name: self.compressed[name] for name in names}
+
 
 def predict_models(
     baseline: Path,

@@ -232,6 +232,7 @@ COLUMNS: Mapping[str, Column] = {
     "significant_holm": _count("Holm", help=f"Classes significant after {_HOLM}"),
     "significant_bh": _count("BH", help=f"Classes significant after {_BH}"),
     "harmed": _count("harmed", help="Significant classes that lose more than the model as a whole"),
+    "changed_predictions": _number("changed", ",.0f", "Predictions that differ between two models, mean over members"),
     "pies": _count("PIEs", help="Images whose modal label changes"),
     "pies_by_chance": _count("PIEs by chance", help="Mean number when members are reassigned at random"),
     "pies_p": _number("p of PIEs", ".3f", "Probability of as many PIEs by chance; permutation test over members"),
@@ -246,7 +247,8 @@ COLUMNS: Mapping[str, Column] = {
     **_interval("published_low_pp", "published_high_pp", "published interval, which takes the images as fixed"),
     **{f"published_{name}": _number(name, ".3g", "Welch's test as published, [F] 2.2") for name in ("t", "df")},
     "published_direction": _text("direction", "Harmed or favoured by the published test, [F] 2.2"),
-    # One model against one.
+    # One model against one, and what training again changes.
+    "changed": _count("changed", help="Images for which the two models predict different classes"),
     "pairs.title": _text("model"),
     "pairs.accuracy_before": _share("top-1 before", form=".2f"),
     **_pair("pairs.recall_before", "pairs.recall_after", _share("recall before")),

@@ -1,11 +1,18 @@
 """The results of a study in sentences that claim no more than the figures support."""
 
 import dataclasses
+from collections.abc import Hashable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import pandas as pd
 
 from tfaudit.audit.chance import CONSISTENT, MORE, Chance, count_verdict
 from tfaudit.audit.classes import GAINED, LOST, worst_class
 from tfaudit.audit.exemplars import Exemplars
+from tfaudit.audit.model_pair import PairComparison
 from tfaudit.audit.summary import Summary
+from tfaudit.report.pair_headlines import accuracy_sentence, classes_sentence, predictions_sentence
 from tfaudit.stats.permutation import CountNull
 
 
@@ -18,7 +25,10 @@ class Headline:
         title: of the variant.
         accuracy: the change of mean top-1 accuracy.
         classes: the classes that lost or gained recall, or the worst one; empty where there is no population.
-        images: how many images change their modal label, compared with the number expected by chance.
+        images: how many images change their modal label, compared with the number expected by chance, or how many
+            predictions of a single model change.
+        twins: how many predictions differ between two models, and how many training again changes; empty where the
+            baseline has a single member.
     """
 
     variant: str
@@ -26,22 +36,37 @@ class Headline:
     accuracy: str
     classes: str
     images: str
+    twins: str
 
 
-def headlines(audit: Summary) -> list[Headline]:
-    """Return one headline per compressed variant."""
+def headlines(audit: Summary, pairs: Mapping[str, PairComparison] = MappingProxyType({})) -> list[Headline]:
+    """Return one headline per compressed variant.
+
+    Args:
+        audit: of all variants.
+        pairs: by key of the variants that are one model, compared with one baseline model.
+    """
     rows = {row["variant"]: row for row in audit.frame().to_dict("records")}
-    dense = rows[audit.baseline]["top1"]
-    return [
-        Headline(
-            key,
-            rows[key]["title"],
-            _accuracy(100 * rows[key]["top1"], 100 * dense),
-            _classes(audit, key),
-            _images(exemplars, audit.chances.get(key)),
-        )
-        for key, exemplars in audit.exemplars.items()
-    ]
+    baseline = rows[audit.baseline]
+    lines = []
+    for key, exemplars in audit.exemplars.items():
+        row = rows[key]
+        if key in pairs:
+            pair = pairs[key]
+            accuracy, classes, images = accuracy_sentence(pair), classes_sentence(pair), predictions_sentence(pair)
+        else:
+            accuracy = _accuracy(100 * row["top1"], 100 * baseline["top1"])
+            classes, images = _classes(audit, key), _images(exemplars, audit.chances.get(key))
+        lines.append(Headline(key, row["title"], accuracy, classes, images, _twins(row, baseline)))
+    return lines
+
+
+def _twins(row: Mapping[Hashable, Any], baseline: Mapping[Hashable, Any]) -> str:
+    changed, floor = row["changed_predictions"], baseline["changed_predictions"]
+    if pd.isna(changed) or pd.isna(floor):
+        return ""
+    between = f"On average {changed:,.0f} predictions differ between a compressed and a baseline model"
+    return f"{between}, {floor:,.0f} between two baseline models: what training again changes."
 
 
 def _accuracy(now: float, before: float) -> str:

@@ -80,7 +80,7 @@ def _page(study_audit: StudyAudit) -> str:
         audit=audit,
         several=bool(audit.table["members"].max() > 1),
         table=html_table(audit),
-        headlines=headlines(audit),
+        headlines=headlines(audit, study_audit.model_pairs),
         charts={name: Markup(inline_svg(chart, _DESCRIPTIONS[name.split("-")[0]])) for name, chart in charts.items()},
         sections=sections,
         sources=cited([_ALWAYS_CITED, *(f"{section.question} {section.source}" for section in sections)]),

@@ -1,6 +1,7 @@
 """Compressed models against one baseline model, for the terminal."""
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
@@ -28,22 +29,26 @@ def pair_tables(
     alpha: float,
     sizes: Mapping[str, int] | None = None,
     notes: Sequence[str] = (),
+    twins: Mapping[str, PairComparison] = MappingProxyType({}),
 ) -> RenderableType:
-    """Return one table of all models, and for each model its p-values and the classes that changed most.
+    """Return one table of all models, and for each model what it changes and the classes that changed most.
 
     Args:
         pairs: by name of the compressed model, each against the same baseline.
         alpha: level of the tests.
         sizes: bytes of the model files by name, the baseline's as "baseline", if known.
         notes: printed before the notes of the comparisons.
+        twins: the baseline trained again, by name, each against the baseline.
     """
     summaries = {name: pair.summary() for name, pair in pairs.items()}
     first = next(iter(summaries.values()))
     parts: list[RenderableType] = [
         Text(f"{first['examples']:,} images of {first['tested']:,} classes\n"),
-        _overall_table(summaries, alpha, sizes),
+        _overall_table(summaries, {name: twin.summary() for name, twin in twins.items()}, alpha, sizes),
         Text(LEGEND),
     ]
+    if twins:
+        parts.append(Text(_noise_floor(twins)))
     for name, pair in pairs.items():
         summary = summaries[name]
         expected = f"{summary['expected_by_chance']:.2g} expected by chance"
@@ -59,7 +64,19 @@ def pair_tables(
     return Group(*parts)
 
 
-def _overall_table(summaries: Mapping[str, Mapping[str, Any]], alpha: float, sizes: Mapping[str, int] | None) -> Table:
+def _noise_floor(twins: Mapping[str, PairComparison]) -> str:
+    """Return how many predictions training again changes."""
+    changed = [twin.summary()["flips"] for twin in twins.values()]
+    between = f" ({min(changed):,} to {max(changed):,})" if len(changed) > 1 else ""
+    return f"A retrained twin of the baseline changes {sum(changed) / len(changed):,.0f} predictions{between}."
+
+
+def _overall_table(
+    summaries: Mapping[str, Mapping[str, Any]],
+    twins: Mapping[str, Mapping[str, Any]],
+    alpha: float,
+    sizes: Mapping[str, int] | None,
+) -> Table:
     """Return one line per model: accuracy, flips, agreement with the baseline, and size if known."""
     change = f"change, pp ({100 * (1 - alpha):g} %)"
     flips = [column(name).heading for name in FLIPS]
@@ -67,7 +84,8 @@ def _overall_table(summaries: Mapping[str, Mapping[str, Any]], alpha: float, siz
     first = next(iter(summaries.values()))
     blank = [""] * (1 + len(flips))
     table.add_row("baseline", _text("accuracy_before", first), *blank, *_megabytes(sizes, "baseline"))
-    for name, summary in summaries.items():
+    known = {**{f"twin {name}": twin for name, twin in twins.items()}, **summaries}
+    for name, summary in known.items():
         flips = [_text(column_name, summary) for column_name in FLIPS]
         accuracy = _text("accuracy_after", summary)
         table.add_row(Text(name), accuracy, _change(summary, 2), *flips, *_megabytes(sizes, name))
@@ -112,4 +130,4 @@ def _p(p: float) -> str:
 
 
 def _megabytes(sizes: Mapping[str, int] | None, name: str) -> list[str]:
-    return [f"{sizes[name] / 1e6:.3g}"] if sizes else []
+    return [f"{sizes[name] / 1e6:.3g}" if name in sizes else ""] if sizes else []

@@ -16,8 +16,7 @@ FLIPS = ("negative_flips", "positive_flips", "wrong_to_other_wrong", "btc", "bec
 
 def model_pair_section(study_audit: StudyAudit) -> Section | None:
     """Return what was lost and won on the same images, where the baseline and variants are one model each."""
-    data = study_audit.data
-    pairs = {key: study_audit.model_pair(key) for key in data.compressed_keys if data.is_single(key)}
+    data, pairs = study_audit.data, study_audit.model_pairs
     if not pairs:
         return None
     overall = pd.DataFrame([{"title": data.titles[key], **pair.summary()} for key, pair in pairs.items()])
