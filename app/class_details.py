@@ -9,15 +9,16 @@ from tfaudit.app.controls import variant_labels
 from tfaudit.app.display import link_to, show_chart, show_table
 from tfaudit.app.exemplar_cards import show_cards
 from tfaudit.app.markdown import escape_name, unique_labels
-from tfaudit.charts.classes import CANNOT_TELL, named_classes, ranked_classes
+from tfaudit.charts.classes import named_classes, ranked_classes
 from tfaudit.charts.predictions import class_recall_chart, confusion_chart
 from tfaudit.report.exemplar_cards import by_decisiveness, cards
 
 WRONG_PREDICTIONS, CARDS = 8, 6  # wrong predictions in the chart, and exemplars, at most
 
 CONFUSION = ("name", "before", "after", "change_pp")
-CHANGES = ("difference_pp", "normalised_pp", "clean_normalised_pp")
-CORRUPTIONS = ("corruption", "recall_before", "recall_after", *CHANGES, "p", "p_bh")
+LOST = ("change_pp", "change_low_pp", "change_high_pp", "change_p_holm", "verdict")
+RELATIVE = ("relative_pp", "clean_relative_pp", "relative_verdict")
+CORRUPTIONS = ("corruption", "recall_before", "recall_after", *LOST, *RELATIVE)
 
 
 def show_class(study_audit: StudyAudit, variant: str, label: int) -> None:
@@ -85,18 +86,10 @@ def _corruptions(study_audit: StudyAudit, variant: str, label: int) -> None:
     st.markdown("**Under corruption**, means over the severities")
     classes = study_audit.robustness(variant).classes
     rows = classes[classes.groupby("corruption").cumcount() == label].reset_index(drop=True)
-    if rows["p"].notna().any():
-        chart = named_classes(ranked_classes(_relative(rows), question="relative"), columns=2, question="relative")
-        text = "One line per corruption: the change of the class's recall less that of the accuracy, with its interval."
+    if rows["change_p"].notna().any():
+        chart = named_classes(ranked_classes(rows.assign(**{"class": rows["corruption"]})), columns=2)
+        text = "One line per corruption: the change of the class's recall, with its interval."
         show_chart(chart, f"corruptions-{variant}-class-{label}", text)
     else:
         st.caption("Not tested: one population has a single member, or the class has no images there.")
     show_table(rows, f"corruptions-{variant}-class-{label}", CORRUPTIONS, table="cells")
-
-
-def _relative(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the cells of a class with the columns of `ClassImpact.frame`."""
-    verdicts = {"harmed": "worse than average", "favoured": "better than average"}
-    names = {"normalised_pp": "relative_pp", "low_pp": "relative_low_pp", "high_pp": "relative_high_pp"}
-    verdict = rows["direction"].map(verdicts).fillna(CANNOT_TELL)
-    return rows.rename(columns=names).assign(**{"class": rows["corruption"], "relative_verdict": verdict})

@@ -22,12 +22,14 @@ from tfaudit.report.sections.robustness import robustness_levels, robustness_not
 MOST_CLASSES = 40  # classes in the heat map: those that change most, or those that were searched for
 FIRST_PANELS = 6  # corruptions whose severities are drawn by default: those that cost most
 
-TESTED = ("accuracy_before", "accuracy_after", "difference_pp", "low_pp", "high_pp")
-CORRUPTIONS = ("corruption", "title", *TESTED, "relative_change", "p", "p_holm", "excess_pp", "excess_p_holm")
-SEVERITIES = ("corruption", "severity", "title", *TESTED, "relative_change", "p", "p_holm")
-MEANS = ("title", *TESTED, "p", "clean_difference_pp", "excess_pp", "excess_p", "mce", "relative_mce")
-NORMALISED = ("difference_pp", "normalised_pp", "clean_normalised_pp")
-CELLS = ("class", "corruption", "examples", "recall_before", "recall_after", *NORMALISED, "p", "p_holm", "p_bh")
+TESTED = ("accuracy_before", "accuracy_after", "change_pp", "change_low_pp", "change_high_pp", "verdict")
+P = ("relative_change", "change_p", "change_p_holm")
+CORRUPTIONS = ("corruption", "title", *TESTED, *P, "excess_pp", "excess_p_holm", "published_p")
+SEVERITIES = ("corruption", "severity", "title", *TESTED, *P)
+MEANS = ("title", *TESTED, "clean_change_pp", "excess_pp", "excess_p", "mce", "relative_mce")
+LOST = ("change_pp", "change_low_pp", "change_high_pp", "change_p", "change_p_holm", "verdict")
+RELATIVE = ("relative_pp", "clean_relative_pp", "relative_p", "relative_p_holm", "relative_verdict")
+CELLS = ("class", "corruption", "examples", "recall_before", "recall_after", *LOST, *RELATIVE, "published_p")
 SHARES = ("pie_share", "flip_pie_share", "ratio", "pie_flip_share")
 FLIPS = ("corruption", "severity", "title", "flips", "pies", *SHARES, "p", "p_holm")
 
@@ -105,12 +107,14 @@ def _classes(study_audit: StudyAudit, results: Results) -> None:
     if key not in results:
         st.info(f"{escape_name(study_audit.data.titles[key])} was not evaluated under corruption.")
         return
-    cells, change = results[key].class_frame(), results[key].tested_change
+    cells = results[key].class_frame()
     names = distinct_class_names(cells)
     classes = list(dict.fromkeys(names))
     shortened = dict(zip(classes, unique_labels(classes), strict=True))
     default = f"; by default the {MOST_CLASSES} that change most" if len(classes) > MOST_CLASSES else ""
     title, text = shortened.__getitem__, f"Type to search{default}"
+    questions = {"Change of recall": "change", "Relative to accuracy": "relative"}
+    question = questions[choose_option("Question", list(questions), "cells")]
     searched = st.multiselect(
         "Classes",
         classes,
@@ -122,14 +126,13 @@ def _classes(study_audit: StudyAudit, results: Results) -> None:
     )
     shown = cells.assign(**{"class": names})
     shown = shown[names.isin(searched)] if searched else shown
-    if shown["difference_pp"].isna().all():
+    if shown["change_pp"].isna().all():
         st.info("These classes have no images under corruption.")
         return
-    reach, alpha = largest_change(cells, change), study_audit.data.alpha
-    chart = class_corruption_chart(shown, alpha, change=change, reach=reach, most=MOST_CLASSES)
-    text = "Change of recall by class and corruption; a dot where it is significant."
+    chart = class_corruption_chart(shown, question=question, reach=largest_change(cells, question), most=MOST_CLASSES)
+    text = "Change of recall by class and corruption; a dot where the verdict claims one after Holm."
     show_chart(chart, f"class-corruptions-{key}", text)
-    show_table(shown.sort_values("p", kind="stable"), f"class-corruptions-{key}", CELLS, table="cells")
+    show_table(shown.sort_values("change_p", kind="stable"), f"class-corruptions-{key}", CELLS, table="cells")
 
 
 def _exemplars(study_audit: StudyAudit, results: Results) -> None:

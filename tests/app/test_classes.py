@@ -149,8 +149,8 @@ def test_corruptions_of_a_class(open_page, tmp_path):
     expected = robustness(*read).classes.query("`class` == 'élan'").set_index("corruption")
     shown = app.dataframe[3].value.set_index("corruption")
     assert list(shown.index) == ["fog", "gaussian_noise"]
-    np.testing.assert_allclose(shown["difference_pp"], expected["difference_pp"])
-    np.testing.assert_allclose(shown["p"], expected["p"])
+    np.testing.assert_allclose(shown["change_pp"], expected["change_pp"])
+    np.testing.assert_allclose(shown["change_p_holm"], expected["change_p_holm"])
 
 
 def test_single_members_are_told_where_to_go(open_page, tmp_path):

@@ -33,7 +33,7 @@ def test_means_over_severities_and_one_severity(open_page, store, found):
     app.segmented_control(key="rank").set_value(5).run()
     rows = app.dataframe[1].value
     expected = found.severity_frame().query("k == 5 and severity == 3")
-    np.testing.assert_allclose(rows[rows["title"] == "magnitude 90 %"]["difference_pp"], expected["difference_pp"])
+    np.testing.assert_allclose(rows[rows["title"] == "magnitude 90 %"]["change_pp"], expected["change_pp"])
     again = open_page(store.directory, "corruptions", severity="3", rank="top-5")
     assert again.dataframe[1].value.equals(rows)
 
@@ -53,12 +53,14 @@ def test_severities_of_chosen_corruptions_and_variants(open_page, store, found):
 def test_classes_are_found_by_name(open_page, store, found):
     app = open_page(store.directory, "corruptions", corruptions="Classes")
     assert len(app.dataframe[0].value) == len(found.class_frame())
-    assert app.dataframe[0].value["p"].is_monotonic_increasing
+    assert app.dataframe[0].value["change_p"].is_monotonic_increasing
     app.multiselect(key="hit").set_value([NAMES[3]]).run()
     rows = app.dataframe[0].value
     assert set(rows["class"]) == {NAMES[3]}
     expected = found.class_frame()[found.class_frame()["class"] == NAMES[3]]
-    assert sorted(rows["normalised_pp"]) == sorted(expected["normalised_pp"])
+    assert sorted(rows["relative_pp"]) == sorted(expected["relative_pp"])
+    app.segmented_control(key="cells").set_value("Relative to accuracy").run()
+    assert not app.error
 
 
 def test_exemplars_among_flips(open_page, store, found):

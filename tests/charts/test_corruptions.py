@@ -101,7 +101,12 @@ def test_severities_of_the_corruptions_that_were_chosen():
 def test_cells_are_marked_where_they_are_significant():
     found = level(0.5)
     svg = inline_svg(found.class_chart(), "")
-    assert svg.count('fill="#26282e"') == (found.class_frame()["p_bh"] <= 0.05).sum() > 0
+    claimed = found.class_frame()["verdict"].isin(["lost recall", "gained recall"])
+    assert svg.count('fill="#26282e"') == claimed.sum() > 0
+    svg = inline_svg(class_corruption_chart(found.class_frame(), question="relative"), "")
+    claimed = found.class_frame()["relative_verdict"].isin(["worse than average", "better than average"])
+    assert svg.count('fill="#26282e"') == claimed.sum()
+    assert "change of recall less that of accuracy" in svg
 
 
 def test_of_a_thousand_classes_those_of_the_largest_change_are_shown():
@@ -122,21 +127,21 @@ def test_single_models_show_the_change_that_was_tested():
     conditions = {("fog", 1): population(1, members=1)}, {("fog", 1): population(2, members=1, hurt=[3])}
     found = robustness(*conditions)
     cells, chart = found.class_frame(), found.class_chart()
-    assert "change of recall, points" in texts(chart)
-    np.testing.assert_allclose(sorted(rows_of(chart)["value"]), sorted(cells["difference_pp"]))
+    assert "change of recall, percentage points" in texts(chart)
+    np.testing.assert_allclose(sorted(rows_of(chart)["value"]), sorted(cells["change_pp"]))
 
 
 def test_classes_of_one_name_are_rows_of_their_own():
     cells = level(0.5).class_frame()
     cells["class"] = cells["class"].replace({"1": "crane", "4": "crane"})
-    chart = class_corruption_chart(cells, 0.05)
+    chart = class_corruption_chart(cells)
     assert set(rows_of(chart)["class"]) == {"0", "crane (1)", "2", "3", "crane (4)"}
     assert len(rows_of(chart)) == len(cells)
 
 
 def test_as_many_classes_as_asked_for():
     cells = level(0.5).class_frame()
-    worst = cells["normalised_pp"].abs().groupby(cells["class"]).max().nlargest(2).index
-    chart = class_corruption_chart(cells, 0.05, most=2)
+    worst = cells["change_pp"].abs().groupby(cells["class"]).max().nlargest(2).index
+    chart = class_corruption_chart(cells, most=2)
     assert set(rows_of(chart)["class"]) == set(worst)
     assert "the 2 classes of largest change, of 5" in texts(chart)

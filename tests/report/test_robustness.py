@@ -33,7 +33,9 @@ def section_of(store):
 
 def audited(store, variant):
     sides = ({c: store.predictions(key, c.split) for c in store.study.conditions} for key in ("dense", variant))
-    return robustness(*sides, clean=(store.predictions("dense"), store.predictions(variant)), paired=variant == "int8")
+    clean = store.predictions("dense"), store.predictions(variant)
+    assert (clean[1].parents is not None) == (variant == "int8")
+    return robustness(*sides, clean=clean)
 
 
 def pixels(source):
@@ -66,7 +68,7 @@ def test_figures_are_those_of_the_audit(corrupted):
     assert relative["magnitude 90 %, top-1"][:3] == tuple(f"{100 * x:+.2f}".replace("-", "−") for x in ours)
     quantized = audited(store, "int8").summary()
     assert means["p of excess"] == tuple(f"{each['excess_p']:.2g}" for each in (found.summary(), quantized))
-    assert "Members of fixed-point int8 are tested in pairs" in section.notes[0]
+    assert "Members of fixed-point int8 are compared in pairs" in section.notes[0]
     by_severity = cells(section.tables[3])
     assert by_severity["condition"] == ("fog 1", "fog 3", "gaussian_noise 1", "gaussian_noise 3", "imagenet_a")
     assert by_severity["dense"][1] == f"{100 * store.predictions('dense', 'fog-3').accuracy().mean():.2f}"
@@ -158,7 +160,7 @@ def test_a_damaged_evaluation_is_refused(tmp_path):
 def test_single_models_have_pairs_and_no_votes(tmp_path):
     section = section_of(corrupted_study(tmp_path, members=1))
     assert section.notes[0].startswith("One model against one")
-    assert set(cells(section.tables[2])["test"]) == {"paired t, images"}
+    assert set(cells(section.tables[2])["test"]) == {"images"}
     assert section.strip.lanes[0].variants[0].predictions[0].votes == ""
     assert "Below the pictures: predictions." in section.strip.caption
 

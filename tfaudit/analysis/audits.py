@@ -86,9 +86,9 @@ def _trends(data: StudyData, key: str, *, alpha: float) -> tuple[Trends, ...]:
     return tuple(trends(*populations, values, **options) for values in data.image_properties)
 
 
-def _robustness(data: StudyData, key: str, *, paired: bool, alpha: float) -> Robustness:
+def _robustness(data: StudyData, key: str, *, alpha: float) -> Robustness:
     conditions = (data.under_conditions(BASELINE), data.under_conditions(key))
-    return robustness(*conditions, clean=(data.baseline, data.populations[key]), paired=paired, alpha=alpha)
+    return robustness(*conditions, clean=(data.baseline, data.populations[key]), alpha=alpha)
 
 
 _ONE_POPULATION: dict[str, Any] = {
@@ -198,7 +198,6 @@ AUDITS: Mapping[str, Audit] = {
             result=Robustness,
             compute=_robustness,
             applies=lambda data, key: bool(data.conditions) and key in data.corrupted_keys,
-            options=lambda data, key: {"paired": data.is_paired(key), "alpha": data.alpha},
             depends_on=lambda data, key: [
                 data.conditions,
                 *(data.fingerprints.evaluations[k] for k in (BASELINE, key)),

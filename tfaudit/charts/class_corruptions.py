@@ -3,61 +3,68 @@
 import altair as alt
 import pandas as pd
 
-from tfaudit.charts.style import GREEN, INK, PALE, PLUM, Drawing, distinct_names, numbers
+from tfaudit.charts.classes import QUESTIONS
+from tfaudit.charts.style import INK, PALE, Drawing, distinct_names, numbers
 
 SHOWN = 30  # classes at most in half a page
 WIDEST = 300  # pixels of all cells of a row
+FIGURES = {"change_pp": "+.2f", "change_low_pp": "+.2f", "change_high_pp": "+.2f", "relative_pp": "+.2f"}
 
 
 def class_corruption_chart(
-    cells: pd.DataFrame, alpha: float, *, change: str = "normalised_pp", reach: float | None = None, most: int = SHOWN
+    cells: pd.DataFrame, *, question: str = "change", reach: float | None = None, most: int = SHOWN
 ) -> Drawing:
-    """Draw a heat map of the change of recall, plum where a class falls behind; a dot marks significant cells.
+    """Draw a heat map of the answers to one question about recall; a dot marks cells whose verdict is a claim.
 
-    A cell is significant if p <= alpha after Benjamini and Hochberg's correction over all cells, shown or not.
+    Verdicts are corrected after Holm over all cells, shown or not.
 
     Args:
         cells: `class_frame` of a `Robustness`.
-        alpha: level of the tests.
-        change: column of the tested change: "normalised_pp", or "difference_pp" for one model against one.
+        question: "change" or "relative", of `tfaudit.charts.classes.QUESTIONS`.
         reach: change at the ends of the scale, percentage points; by default the largest.
         most: classes at most, those whose recall changes most under any corruption.
     """
-    title = "normalised change of recall, points" if change == "normalised_pp" else "change of recall, points"
+    asked, change = QUESTIONS[question], f"{question}_pp"
+    loss, gain, _ = asked.colours
     measured = cells.assign(value=cells[change], **{"class": distinct_class_names(cells)}).dropna(subset=["value"])
+    columns = ["class", "corruption", "value", *FIGURES, "verdict", "relative_verdict"]
+    measured = measured[columns].assign(claimed=measured[asked.verdict].isin([loss, gain]))
     largest = measured["value"].abs().groupby(measured["class"]).max().sort_values(ascending=False, kind="stable")
     shown = measured[measured["class"].isin(largest.index[:most])]
     order = list(shown.groupby("class")["value"].mean().sort_values(kind="stable").index)
     corruptions = list(dict.fromkeys(shown["corruption"]))
-    reach = largest_change(cells, change) if reach is None else reach
+    reach = largest_change(cells, question) if reach is None else reach
     width = min(44, max(15, WIDEST // max(1, len(corruptions))))
     across = alt.Axis(labelAngle=-50, labelLimit=110, orient="bottom")
     down = alt.Axis(labelLimit=100, labelPadding=6, labelOverlap=False)
     base = alt.Chart(shown, width=alt.Step(width), height=alt.Step(16)).encode(
         x=alt.X("corruption:N", sort=corruptions, title=None, axis=across),
         y=alt.Y("class:N", sort=order, title=None, axis=down),
-        tooltip=["class", "corruption", *numbers(difference_pp="+.2f", normalised_pp="+.2f", p=".2g", p_bh=".2g")],
+        tooltip=["class", "corruption", *numbers(**FIGURES), "verdict", "relative_verdict"],
     )
-    scale = alt.Scale(domain=[-reach, 0, reach], range=[PLUM, PALE, GREEN], interpolate="rgb")
+    scale = alt.Scale(
+        domain=[-reach, 0, reach], range=[asked.colours[loss], PALE, asked.colours[gain]], interpolate="rgb"
+    )
     legend = alt.Legend(orient="top", gradientLength=180, titleLimit=260)
-    boxes = base.mark_rect().encode(color=alt.Color("value:Q", title=title, scale=scale, legend=legend))
-    dots = base.transform_filter(f"datum.p_bh <= {alpha}").mark_circle(size=22, color=INK, opacity=1)
+    colour = alt.Color("value:Q", title=asked.title, scale=scale, legend=legend)
+    boxes = base.mark_rect().encode(color=colour)
+    dots = base.transform_filter("datum.claimed").mark_circle(size=22, color=INK, opacity=1)
     chart, some = alt.layer(boxes, dots), f"the {most} classes of largest change, of {len(largest):,}"
     return chart.properties(title=some) if len(largest) > most else chart
 
 
-def largest_change(cells: pd.DataFrame, change: str = "normalised_pp") -> float:
+def largest_change(cells: pd.DataFrame, question: str = "change") -> float:
     """Return the largest absolute change in percentage points; 1 if nothing changes.
 
     Args:
         cells: `class_frame` of a `Robustness`.
-        change: as in `class_corruption_chart`.
+        question: as in `class_corruption_chart`.
 
     Example:
-        >>> largest_change(pd.DataFrame({"normalised_pp": [-3.0, float("nan")]}))
+        >>> largest_change(pd.DataFrame({"change_pp": [-3.0, float("nan")]}))
         3.0
     """
-    largest = float(cells[change].abs().max())
+    largest = float(cells[f"{question}_pp"].abs().max())
     return largest if largest > 0 else 1.0
 
 

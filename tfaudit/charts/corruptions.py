@@ -38,7 +38,7 @@ def relative_change_chart(levels: Mapping[str, pd.DataFrame], *, k: int = 1, mea
     rules = base.mark_rule(strokeWidth=2, opacity=0.45).encode(x=low, x2="relative_high:Q")
     dots = base.mark_circle(size=38, opacity=1).encode(
         x=alt.X("relative_change:Q", title=title, axis=alt.Axis(tickCount=5)),
-        tooltip=["corruption", "level", *numbers(relative_change="+.2f", difference_pp="+.2f", p=".2g")],
+        tooltip=["corruption", "level", *numbers(relative_change="+.2f", change_pp="+.2f"), "verdict"],
     )
     zero = alt.Chart(shown).mark_rule(strokeWidth=1, color=SLATE).encode(x=alt.datum(0))
     return alt.layer(zero, rules, dots)

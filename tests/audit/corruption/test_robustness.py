@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 
 from tests.builders.populations import population
+from tests.builders.two_way_reference import two_way
 from tfaudit.audit.classes import class_impact
 from tfaudit.audit.corruption.robustness import robustness, robustness_table
 from tfaudit.audit.exemplars import exemplars
@@ -58,86 +58,159 @@ def by_member(conditions, corruption, k=1):
     return np.mean([each.accuracy(k) for (name, _), each in conditions.items() if name == corruption], axis=0)
 
 
+def shares(conditions, corruption, k=1):
+    """`(members, N)` shares of the severities at which a member is right."""
+    return np.mean([each.correct(k) for (name, _), each in conditions.items() if name == corruption], axis=0)
+
+
+CHANGE = ["change_pp", "change_low_pp", "change_high_pp"]
+
+
 @pytest.mark.parametrize("k", [1, 5])
-def test_corruptions_are_welchs_tests_of_means_over_severities(k):
+def test_corruptions_are_changes_over_images_and_members_of_means_over_severities(k):
     frame = FOUND.frame().query("k == @k").set_index("corruption")
     assert list(frame.index) == ["fog", "snow", "frost"]
     for corruption, row in frame.iterrows():
         before, after = (by_member(side, corruption, k) for side in (BEFORE, AFTER))
-        test = stats.ttest_ind(after, before, equal_var=False)
-        low, high = test.confidence_interval(0.95)
-        assert row["p"] == pytest.approx(test.pvalue)
-        np.testing.assert_allclose([row["low_pp"], row["high_pp"]], [100 * low, 100 * high])
+        right = [shares(side, corruption, k) for side in (BEFORE, AFTER)]
+        *interval, p = two_way(*right, paired=False)
+        np.testing.assert_allclose(row[CHANGE].astype(float), 100 * np.array(interval), rtol=1e-6)
+        assert row["change_p"] == pytest.approx(p)
+        welch = stats.ttest_ind(after, before, equal_var=False)
+        assert row["published_p"] == pytest.approx(welch.pvalue)
+        published = [row["published_low_pp"], row["published_high_pp"]]
+        np.testing.assert_allclose(published, 100 * np.array(welch.confidence_interval(0.95)))
         assert row["relative_change"] == pytest.approx(after.mean() / before.mean() - 1)
-        np.testing.assert_allclose(row["relative_low"], low / before.mean())
+        np.testing.assert_allclose(row["relative_low"], interval[1] / before.mean())
         assert row["corruption_error"] == pytest.approx((1 - after.mean()) / (1 - before.mean()))
-        errors = [(1 - before.mean() - end) / (1 - before.mean()) for end in (high, low)]
+        errors = [(1 - before.mean() - end) / (1 - before.mean()) for end in interval[:0:-1]]
         np.testing.assert_allclose(row[["corruption_error_low", "corruption_error_high"]].astype(float), errors)
+        excess = two_way(*(side - clean.correct(k) for side, clean in zip(right, CLEAN, strict=True)), paired=False)
+        ours = row[["excess_pp", "excess_low_pp", "excess_high_pp"]].astype(float)
+        np.testing.assert_allclose(ours, 100 * np.array(excess[:3]), rtol=1e-6)
+        assert row["excess_p"] == pytest.approx(excess[3])
         shifts = [side - clean.accuracy(k) for side, clean in zip((before, after), CLEAN, strict=True)]
-        excess = stats.ttest_ind(shifts[1], shifts[0], equal_var=False)
-        assert row["excess_p"] == pytest.approx(excess.pvalue)
-        assert row["excess_pp"] == pytest.approx(100 * (shifts[1].mean() - shifts[0].mean()))
         assert row["relative_corruption_error"] == pytest.approx(shifts[1].mean() / shifts[0].mean())
     for name, method in (("p_holm", "holm"), ("p_bh", "fdr_bh")):
-        np.testing.assert_allclose(frame[name], multipletests(frame["p"], method=method)[1])
+        np.testing.assert_allclose(frame[f"change_{name}"], multipletests(frame["change_p"], method=method)[1])
         np.testing.assert_allclose(frame[f"excess_{name}"], multipletests(frame["excess_p"], method=method)[1])
+    lost = (frame["change_p_holm"] <= 0.05) & (frame["change_pp"] < 0)
+    assert list(frame["verdict"] == "lost accuracy") == list(lost)
 
 
 def test_the_mean_over_corruptions_and_the_mce():
     whole = FOUND.overall.query("k == 1").iloc[0]
     names = ("fog", "snow", "frost")
-    before, after = (np.mean([by_member(side, name) for name in names], axis=0) for side in (BEFORE, AFTER))
-    test = stats.ttest_ind(after, before, equal_var=False)
-    assert whole["difference_pp"] == pytest.approx(100 * (after.mean() - before.mean()))
-    assert whole["p"] == pytest.approx(test.pvalue)
-    errors = [
-        [(1 - by_member(side, name)) / (1 - by_member(BEFORE, name).mean()) for name in names]
-        for side in (BEFORE, AFTER)
-    ]
-    mce = [np.mean(each, axis=0) for each in errors]
-    assert mce[0].mean() == pytest.approx(1)
-    interval = stats.ttest_ind(mce[1], mce[0], equal_var=False).confidence_interval(0.95)
+    right = [np.mean([shares(side, name) for name in names], axis=0) for side in (BEFORE, AFTER)]
+    *interval, p = two_way(*right, paired=False)
+    np.testing.assert_allclose(whole[CHANGE].astype(float), 100 * np.array(interval), rtol=1e-6)
+    assert whole["change_p"] == pytest.approx(p)
+    scale = {name: 1 - by_member(BEFORE, name).mean() for name in names}
+    errors = [np.mean([(1 - shares(side, name)) / scale[name] for name in names], axis=0) for side in (BEFORE, AFTER)]
+    assert errors[0].mean() == pytest.approx(1)
+    _, low, high, _ = two_way(*errors, paired=False)
     summary = FOUND.summary()
-    assert summary["mce"] == pytest.approx(mce[1].mean())
-    np.testing.assert_allclose([summary["mce_low"], summary["mce_high"]], 1 + np.array(interval))
+    assert summary["mce"] == pytest.approx(errors[1].mean())
+    np.testing.assert_allclose([summary["mce_low"], summary["mce_high"]], [1 + low, 1 + high])
     rows = FOUND.frame().query("k == 1")
     assert summary["relative_mce"] == pytest.approx(rows["relative_corruption_error"].mean())
-    assert summary["clean_difference_pp"] == pytest.approx(100 * (CLEAN[1].accuracy() - CLEAN[0].accuracy()).mean())
+    assert summary["clean_change_pp"] == pytest.approx(100 * (CLEAN[1].accuracy() - CLEAN[0].accuracy()).mean())
     assert summary["most_sensitive"] == rows.set_index("corruption")["relative_change"].idxmin()
+    assert summary["class_tests"] == 21
+    assert summary["class_tests_lost_recall"] == (FOUND.class_frame()["verdict"] == "lost recall").sum() > 0
 
 
 def test_severities_are_the_conditions_one_by_one():
     frame = FOUND.severity_frame().query("k == 1")
     assert [*zip(frame["corruption"], frame["severity"], strict=True)] == CONDITIONS
     for row, condition in zip(frame.to_dict("records"), CONDITIONS, strict=True):
-        before, after = BEFORE[condition].accuracy(), AFTER[condition].accuracy()
-        assert row["p"] == pytest.approx(stats.ttest_ind(after, before, equal_var=False).pvalue)
-        span = stats.t.interval(0.95, 4, after.mean(), stats.sem(after))
-        np.testing.assert_allclose([row["after_low"], row["after_high"]], span)
+        right = BEFORE[condition].correct(), AFTER[condition].correct()
+        *interval, p = two_way(*right, paired=False)
+        np.testing.assert_allclose([row[name] for name in CHANGE], 100 * np.array(interval), rtol=1e-6)
+        assert row["change_p"] == pytest.approx(p)
+        accuracies = [side.mean(1) for side in right]
+        assert row["published_p"] == pytest.approx(stats.ttest_ind(*accuracies, equal_var=False).pvalue)
+        span = two_way(np.zeros_like(right[1]), right[1], paired=True)
+        np.testing.assert_allclose([row["after_low"], row["after_high"]], span[1:3], rtol=1e-6)
         assert row["examples"] == 200
 
 
-def test_one_severity_alone_is_class_impact():
+@pytest.mark.parametrize("paired", [False, True])
+def test_one_severity_alone_is_class_impact(paired):
     condition = ("snow", 3)
-    changes = robustness({condition: BEFORE[condition]}, {condition: AFTER[condition]}, clean=CLEAN).class_frame()
-    alone = class_impact(BEFORE[condition], AFTER[condition]).frame()
-    shared = ["class", "examples", "recall_before", "recall_after", "difference_pp", "normalised_pp", "p", "p_holm"]
-    pd.testing.assert_frame_equal(changes[[*shared, "p_bh", "direction"]], alone[[*shared, "p_bh", "direction"]])
-    on_clean = class_impact(*CLEAN).frame()
-    np.testing.assert_allclose(changes["clean_normalised_pp"], on_clean["normalised_pp"])
+    sides = {condition: BEFORE[condition]}, {condition: AFTER[condition]}
+    changes = robustness(*sides, clean=CLEAN, paired=paired).class_frame()
+    alone = class_impact(BEFORE[condition], AFTER[condition], paired).frame()
+    shared = [name for name in alone if name in changes and name != "published_direction"]
+    assert len(shared) == 5 - 1 + 7 + 7 + 6
+    pd.testing.assert_frame_equal(changes[shared], alone[shared])
+    on_clean = class_impact(*CLEAN, paired).frame()
+    np.testing.assert_allclose(changes["clean_relative_pp"], on_clean["relative_pp"])
 
 
-def test_changes_are_welchs_tests_of_centred_recall_over_severities():
+def test_changes_of_a_class_are_over_images_and_members_of_means_over_severities():
     changes = FOUND.class_frame()
     assert len(changes) == 21
     row = changes.query("corruption == 'frost'").iloc[3]
+    of_class = CLEAN[0].labels == 3
+    *interval, p = two_way(*(shares(side, "frost")[:, of_class] for side in (BEFORE, AFTER)), paired=False)
+    np.testing.assert_allclose(row[CHANGE].astype(float), 100 * np.array(interval), rtol=1e-6)
+    assert row["change_p"] == pytest.approx(p)
+    np.testing.assert_allclose(changes["change_p_holm"], multipletests(changes["change_p"], method="holm")[1])
+    np.testing.assert_allclose(changes["relative_p_holm"], multipletests(changes["relative_p"], method="holm")[1])
     centred = [
         np.mean([side["frost", s].recall()[:, 3] - side["frost", s].accuracy() for s in (1, 3, 5)], axis=0)
         for side in (BEFORE, AFTER)
     ]
-    assert row["p"] == pytest.approx(stats.ttest_ind(centred[1], centred[0], equal_var=False).pvalue)
-    np.testing.assert_allclose(changes["p_holm"], multipletests(changes["p"], method="holm")[1])
-    assert (changes.query("`class` == '3'")["direction"] == "harmed").all()
+    assert row["published_p"] == pytest.approx(stats.ttest_ind(centred[1], centred[0], equal_var=False).pvalue)
+    hurt = changes.query("`class` == '3'")
+    assert (hurt["verdict"] == "lost recall").all()
+    assert (hurt["relative_verdict"] == "worse than average").all()
+    assert (hurt["published_direction"] == "harmed").all()
+
+
+def test_two_classes_are_one_test_a_corruption():
+    """Their relative changes are one figure with two signs, which Holm counted twice."""
+    sides = [
+        {(name, 1): population(10 * seed + i, classes=2, hurt=[1] * seed) for i, name in enumerate("ab")}
+        for seed in (0, 1)
+    ]
+    cells = robustness(*sides).class_frame()
+    by_corruption = cells.groupby("corruption")["relative_p"].max()
+    expected = multipletests(by_corruption, method="holm")[1]
+    np.testing.assert_allclose(cells["relative_p_holm"], np.repeat(expected, 2))
+    np.testing.assert_allclose(cells["change_p_holm"], multipletests(cells["change_p"], method="holm")[1])
+
+
+@pytest.mark.slow
+def test_severities_of_an_image_are_one_image():
+    """Covers the change on new images by new members; as if every severity showed other images, it covers less."""
+    rng = np.random.default_rng(3)
+
+    def draw(images):
+        difficulty = rng.normal(1, 2, images)
+
+        def trained(harm):
+            strength = difficulty - harm + rng.normal(0, 0.2, 4)[:, None] + rng.normal(0, 0.3, (4, images))
+            return {("fog", s): strength - 0.2 * s + rng.logistic(size=strength.shape) > 0 for s in (1, 2, 3, 4, 5)}
+
+        return trained(0), trained(rng.normal(0.4, 2.5, images))
+
+    def mean(side):
+        return np.mean(list(side.values()))
+
+    truth = np.mean([mean(after) - mean(before) for before, after in (draw(4000) for _ in range(50))])
+    covered, apart = [], []
+    for _ in range(300):
+        sides = draw(60)
+        labels = np.zeros(60, int)
+        before, after = ({c: Predictions.from_top1(labels, 1 - right) for c, right in side.items()} for side in sides)
+        row = robustness(before, after).frame().iloc[0]
+        covered.append(row["change_low_pp"] <= 100 * truth <= row["change_high_pp"])
+        _, low, high, _ = two_way(*(np.concatenate(list(side.values()), axis=1) for side in sides), paired=False)
+        apart.append(low <= truth <= high)
+    assert 0.91 <= np.mean(covered) <= 0.985
+    assert np.mean(apart) < 0.9
 
 
 def test_flips_are_the_exemplars_of_a_condition():
@@ -200,7 +273,18 @@ def test_a_set_without_severities_is_a_row_but_in_no_mean():
     found = robustness({**BEFORE, extra: other[0]}, {**AFTER, extra: other[1]}, clean=CLEAN)
     row = found.frame().query("corruption == 'imagenet_a' and k == 1").iloc[0]
     assert row["severities"] == 0
-    assert row["difference_pp"] == pytest.approx(100 * (other[1].accuracy().mean() - other[0].accuracy().mean()))
+    assert row["change_pp"] == pytest.approx(100 * (other[1].accuracy().mean() - other[0].accuracy().mean()))
+    sides = [each.correct()[:5].astype(float) for each in (*other, *CLEAN)]  # clean images have five members
+    apart, clean = (two_way(*pair, paired=False) for pair in (sides[:2], sides[2:]))
+    assert row["excess_pp"] == pytest.approx(100 * (apart[0] - clean[0]))
+    # Other images, the same members: the variances of the images add up, and each member's difference varies.
+    of_images = sum(
+        (after.mean(0) - before.mean(0)).var(ddof=1) / after.shape[1] for before, after in (sides[:2], sides[2:])
+    )
+    totals = [sides[0].mean(1) - sides[2].mean(1), sides[1].mean(1) - sides[3].mean(1)]
+    of_members = sum(total.var(ddof=1) / 5 for total in totals)
+    half = (row["excess_high_pp"] - row["excess_low_pp"]) / 200
+    assert 2 * np.sqrt(max(of_images, of_members)) * 0.98 < half < 2.6 * np.sqrt(of_images + of_members)
     pd.testing.assert_frame_equal(found.overall, FOUND.overall)
     assert list(found.flip_frame()["corruption"].unique()) == ["fog", "snow", "frost"]
     assert "Sets that show other images" in " ".join(found.notes)
@@ -208,7 +292,9 @@ def test_a_set_without_severities_is_a_row_but_in_no_mean():
     apart = robustness({**BEFORE, extra: turned[0]}, {**AFTER, extra: turned[1]}, clean=CLEAN)
     assert "imagenet_a" not in set(apart.flip_frame()["corruption"])
     alone = robustness({extra: other[0]}, {extra: other[1]})
-    figures = alone.overall.drop(columns=["corruption", "k", "severities", "members_before", "members_after", "test"])
+    figures = alone.overall.drop(
+        columns=["corruption", "k", "severities", "members_before", "members_after", "test", "verdict"]
+    )
     assert figures.isna().all(axis=None)
     assert "none of the sets has severities" in " ".join(alone.notes)
 
@@ -237,22 +323,29 @@ def test_members_that_are_made_from_one_another_are_tested_in_pairs():
     )
     found = robustness(BEFORE, renamed, clean=clean, paired=True)
     before, after = by_member(BEFORE, "snow")[[2, 0, 1, 4]], by_member(AFTER, "snow")[:4]
-    test = stats.ttest_rel(after, before)
+    right = shares(BEFORE, "snow")[[2, 0, 1, 4]], shares(AFTER, "snow")[:4]
+    *interval, p = two_way(*right, paired=True)
     row = found.frame().query("corruption == 'snow' and k == 1").iloc[0]
-    assert (row["test"], row["members_before"], row["members_after"]) == ("paired t, members", 4, 4)
-    assert row["p"] == pytest.approx(test.pvalue)
-    np.testing.assert_allclose([row["low_pp"], row["high_pp"]], 100 * np.array(test.confidence_interval()))
+    assert (row["test"], row["members_before"], row["members_after"]) == ("images and members", 4, 4)
+    assert row["change_p"] == pytest.approx(p)
+    np.testing.assert_allclose(row[CHANGE].astype(float), 100 * np.array(interval), rtol=1e-6)
     assert row["accuracy_before"] == pytest.approx(before.mean())
-    centred = [
-        np.mean([side["snow", s].recall()[rows, 3] - side["snow", s].accuracy()[rows] for s in (1, 3, 5)], axis=0)
-        for side, rows in ((BEFORE, [2, 0, 1, 4]), (AFTER, [0, 1, 2, 3]))
-    ]
+    assert row["published_p"] == pytest.approx(stats.ttest_ind(after, before, equal_var=False).pvalue)
+    of_class = CLEAN[0].labels == 3
     change = found.class_frame().query("corruption == 'snow'").iloc[3]
-    assert change["p"] == pytest.approx(stats.ttest_rel(centred[1], centred[0]).pvalue)
+    *interval, p = two_way(*(side[:, of_class] for side in right), paired=True)
+    assert change["change_p"] == pytest.approx(p)
+    np.testing.assert_allclose(change[CHANGE].astype(float), 100 * np.array(interval), rtol=1e-6)
     assert "Members without a partner" in found.notes[0]
+    parents = {
+        c: Predictions(each.labels, each.ranked, class_names=each.class_names, members="vwxyz", parents=[2, 0, 1, 4, 9])
+        for c, each in AFTER.items()
+    }
+    derived = robustness(BEFORE, parents, clean=(CLEAN[0], clean[1]))
+    pd.testing.assert_frame_equal(derived.severity_frame(), found.severity_frame())
     strangers = {c: picked(each, [0, 1]) for c, each in BEFORE.items()}
     apart = robustness(strangers, {c: picked(each, [3, 4]) for c, each in AFTER.items()}, paired=True)
-    assert apart.frame()["p"].isna().all()
+    assert apart.frame()["change_p"].isna().all()
 
 
 def test_no_member_under_all_conditions_is_no_mean():
@@ -260,8 +353,8 @@ def test_no_member_under_all_conditions_is_no_mean():
     found = robustness(parted, {condition: AFTER[condition] for condition in parted})
     row = found.frame().iloc[0]
     assert row["members_before"] == 0
-    assert np.isnan([row["accuracy_before"], row["difference_pp"], row["p"], row["relative_change"]]).all()
-    assert found.class_frame()["p"].isna().all()
+    assert np.isnan([row["accuracy_before"], row["change_pp"], row["change_p"], row["relative_change"]]).all()
+    assert found.class_frame()["change_p"].isna().all()
     assert np.isnan(found.summary()["mce"])
 
 
@@ -271,19 +364,16 @@ def test_one_model_against_one_at_one_severity_is_the_pair_comparison():
     found = robustness(before, after)
     pair = compare(before["fog", 3], after["fog", 3])
     row, expected = found.frame().iloc[0], pair.summary()
-    for ours, theirs in (
-        ("lost", "negative_flips"),
-        ("won", "positive_flips"),
-        ("p", "change_p"),
-        ("low_pp", "change_low_pp"),
-    ):
+    same = {"lost": "negative_flips", "won": "positive_flips"} | {name: name for name in ("change_p", *CHANGE)}
+    for ours, theirs in same.items():
         assert row[ours] == pytest.approx(expected[theirs]), ours
     assert row["test"] == "McNemar"
-    np.testing.assert_array_equal(found.class_frame()["p"], pair.p)
+    shared = [name for name in pair.frame() if name.startswith(("change_", "relative_", "verdict"))]
+    pd.testing.assert_frame_equal(found.class_frame()[shared], pair.frame()[shared])
     assert found.notes[0].startswith("One model against one")
     scaled = found.summary()
     assert scaled["mce_high"] - scaled["mce"] == pytest.approx(
-        (row["difference_pp"] - row["low_pp"]) / (100 - 100 * row["accuracy_before"])
+        (row["change_pp"] - row["change_low_pp"]) / (100 - 100 * row["accuracy_before"])
     )
 
 
@@ -292,22 +382,27 @@ def test_one_model_against_one_over_severities_pairs_the_images():
     found = robustness(before, after, clean=CLEAN)
     row = found.frame().query("corruption == 'snow' and k == 1").iloc[0]
     share = [np.mean([side["snow", s].correct()[0] for s in (1, 3, 5)], axis=0) for side in (before, after)]
-    assert row["test"] == "paired t, images"
-    assert row["p"] == pytest.approx(stats.ttest_rel(share[1], share[0]).pvalue)
+    assert row["test"] == "images"
+    assert row["change_p"] == pytest.approx(stats.ttest_rel(share[1], share[0]).pvalue)
     assert (row["lost"], row["won"]) == ((share[1] < share[0]).sum(), (share[1] > share[0]).sum())
     shifts = [mean - clean.correct()[2] for mean, clean in zip(share, CLEAN, strict=True)]
     assert row["excess_p"] == pytest.approx(stats.ttest_rel(shifts[1], shifts[0]).pvalue)
     changes = found.class_frame().query("corruption == 'snow'")
     of_class = before["snow", 1].labels == 3
-    lost, won = ((each & of_class).sum() for each in (share[1] < share[0], share[1] > share[0]))
-    assert changes["p"].iloc[3] == pytest.approx(mcnemar([[0, lost], [won, 0]], exact=True).pvalue)
+    expected = stats.ttest_rel(share[1][of_class], share[0][of_class])
+    assert changes["change_p"].iloc[3] == pytest.approx(expected.pvalue)
+    interval = expected.confidence_interval()
+    np.testing.assert_allclose(changes.iloc[3][CHANGE[1:]].astype(float), 100 * np.array(interval), rtol=1e-6)
+    assert changes["published_p"].isna().all()
     assert "of all 5 members" in " ".join(found.notes)
 
 
 def test_one_model_against_many_is_described_and_not_tested():
     found = robustness(BEFORE, single(AFTER))
-    assert found.frame()["p"].isna().all()
-    assert found.frame()["difference_pp"].notna().all()
+    assert found.frame()[["change_p", "published_p"]].isna().all(axis=None)
+    assert found.frame()["change_pp"].notna().all()
+    assert found.class_frame()["relative_pp"].notna().all()
+    assert set(found.class_frame()["verdict"]) | set(found.frame()["verdict"]) == {"cannot tell"}
     assert "5 against 1 members" in found.notes[0]
 
 
@@ -315,23 +410,25 @@ def test_one_image_and_constant_populations():
     perfect = {("fog", s): Predictions.from_top1([0, 1], [[0, 1], [0, 1]]) for s in (1, 2)}
     wrong = {("fog", s): Predictions.from_top1([0, 1], [[1, 0], [1, 0]]) for s in (1, 2)}
     row = robustness(perfect, perfect).frame().iloc[0]
-    assert (row["p"], row["relative_change"]) == (1, 0)
+    assert (row["change_p"], row["published_p"], row["relative_change"]) == (1, 1, 0)
     assert np.isnan(row["corruption_error"])  # no errors before
     row = robustness(wrong, perfect).frame().iloc[0]
-    assert row["p"] == 2 / 6  # the smallest that two members a side can reach
+    assert row["published_p"] == 2 / 6  # the smallest that two members a side can reach
+    assert 0 < row["change_p"] < 0.2
     assert np.isnan(row["relative_change"])  # nothing right before
     lone = {("fog", s): Predictions.from_top1([0], [0]) for s in (1, 2)}
-    assert np.isnan(robustness(lone, lone).frame()["p"].iloc[0])
+    assert robustness(lone, lone).frame()[["change_p", "change_low_pp"]].isna().all(axis=None)
 
 
 def test_a_class_without_examples_is_not_tested():
     sides = [{c: population(i + j, empty=[2]) for j, c in enumerate(CONDITIONS[:3])} for i in (0, 50)]
     changes = robustness(*sides).class_frame().set_index("class")
-    assert np.isnan(changes.loc["2", ["p", "normalised_pp", "recall_before"]].astype(float)).all()
-    assert changes.loc["2", "direction"] == "no evidence"
-    assert changes.drop("2")["p_holm"].notna().all()
+    unknown = ["change_p", "relative_pp", "published_p", "recall_before"]
+    assert np.isnan(changes.loc["2", unknown].astype(float)).all()
+    assert changes.loc["2", "verdict"] == "cannot tell"
+    assert changes.drop("2")["relative_p_holm"].notna().all()
     one = [single(side) for side in sides]
-    assert np.isnan(robustness(*one).class_frame().set_index("class").loc["2", "p"])
+    assert np.isnan(robustness(*one).class_frame().set_index("class").loc["2", "change_p"])
 
 
 def test_flips_without_exemplars_have_no_ratio():
@@ -384,7 +481,10 @@ def test_chance_alone_finds_what_it_should():
 
     sides = [{(name, severity): trained() for name in "abcdefghij" for severity in (1, 2)} for _ in range(2)]
     changes = robustness(*sides).class_frame()
-    assert (changes["p"] <= 0.05).mean() == pytest.approx(0.05, abs=0.02)
+    assert (changes["published_p"] <= 0.05).mean() == pytest.approx(0.05, abs=0.02)
+    for name in ("change", "relative"):
+        assert (changes[f"{name}_p"] <= 0.05).mean() < 0.05  # the images vary, too
+        assert (changes[f"{name}_p_holm"] > 0.05).all()
 
 
 @pytest.mark.parametrize(

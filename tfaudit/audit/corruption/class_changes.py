@@ -1,48 +1,100 @@
 """Changes of recall under corruption: which classes compression makes brittle to which corruption."""
 
+import dataclasses
+
 import numpy as np
 import pandas as pd
 
-from tfaudit.audit.corruption.accuracy_changes import MCNEMAR, NO_TEST, PAIRED_MEMBERS, WELCH
+from tfaudit.audit.classes import change_columns, directions, question_columns
 from tfaudit.audit.corruption.condition_rates import ConditionRates
-from tfaudit.stats.contingency import mcnemar
+from tfaudit.stats.contingency import mcnemar, paired_interval
 from tfaudit.stats.multiplicity import adjust
-from tfaudit.stats.t_tests import paired_test, welch
+from tfaudit.stats.t_tests import welch
+from tfaudit.stats.two_way import Change, GroupChanges, group_changes, group_values
 
 
-def class_changes(rates: ConditionRates, *, alpha: float) -> pd.DataFrame:
+def class_changes(rates: ConditionRates, *, alpha: float, margin_pp: float) -> pd.DataFrame:
     """Test every class under every corruption; `Robustness.class_frame` describes the columns.
 
-    Recalls are means over the severities of each member. Centred on the member's own accuracy under the corruption, as
-    in `tfaudit.class_impact` ([F] 2.2), they are compared by Welch's t-test, or by the paired one for paired members,
-    for all classes of a corruption at once. Two single models: McNemar's exact test on the images that are right at
-    fewer severities after than before (lost) or at more (won); it tests the change itself.
+    As in `tfaudit.class_impact`, a class may have lost recall, and it may have lost more than the average, here under
+    the same corruption. The severities of an image are one sample: each member's mean over them enters the intervals
+    over images and members. Two single models at one severity: McNemar's exact test with Tango's interval for the
+    first question.
     """
+    corruptions = rates.corruptions
+    changes = [_changes(rates, columns) for columns in corruptions.values()]
+    joined = GroupChanges(
+        np.concatenate([part.examples for part in changes]),
+        _joined([part.absolute for part in changes]),
+        _joined([part.relative for part in changes]),
+    )
+    questions = change_columns(joined, alpha, margin_pp, parts=len(changes))
+    exact = [_exact_test(rates, columns, alpha) for columns in corruptions.values()]
+    if any(test is not None for test in exact):
+        estimates = [(*part.absolute.interval(1 - alpha), part.absolute.p()) for part in changes]
+        chosen = [estimate if test is None else test for test, estimate in zip(exact, estimates, strict=True)]
+        figures = (np.concatenate(column) for column in zip(*chosen, strict=True))
+        questions |= question_columns("change", joined.absolute.value, *figures, alpha=alpha, margin_pp=margin_pp)
     clean = np.full(len(rates.class_names), np.nan)
     if rates.has_clean:
-        (_, before), (_, after) = _recalls(rates, [len(rates.conditions)])
-        clean = _mean(after) - _mean(before)
-    tables = [_changes_of_corruption(rates, *corruption, alpha) for corruption in rates.corruptions.items()]
-    table = pd.concat(tables, ignore_index=True)
-    table.insert(9, "clean_normalised_pp", 100 * np.tile(clean, len(tables)))
-    table["p_holm"], table["p_bh"] = (adjust(table["p"].to_numpy(float), method) for method in ("holm", "bh"))
-    tested = table["difference_pp"].where(table["test"] == MCNEMAR, table["normalised_pp"])
-    direction = np.where(tested < 0, "harmed", "favoured")
-    return table.assign(direction=np.where(table["p"] <= alpha, direction, "no evidence"))
+        clean = _changes(rates, [len(rates.conditions)]).relative.value
+    columns = [_published(rates, *corruption, alpha) for corruption in corruptions.items()]
+    table = pd.concat(columns, ignore_index=True)
+    front, published = table.iloc[:, :5], table.iloc[:, 5:]
+    p = published["published_p"].to_numpy(float)
+    return front.assign(
+        **questions,
+        clean_relative_pp=100 * np.tile(clean, len(changes)),
+        **published,
+        **{f"published_p_{method}": adjust(p, method) for method in ("holm", "bh")},
+        published_direction=directions(published["published_pp"].to_numpy(float), p, alpha),
+    )
 
 
-def _changes_of_corruption(rates: ConditionRates, name: str, columns: list[int], alpha: float) -> pd.DataFrame:
+def _changes(rates: ConditionRates, columns: list[int]) -> GroupChanges:
+    """Return the changes of the mean recalls over columns that show the same images."""
+    labels, count = rates.labels[columns[0]], len(rates.class_names)
+    weights = np.zeros(len(rates.conditions) + 1)
+    weights[columns] = 1 / len(columns)
+    members = tuple(map(len, rates.complete_members(columns)))
+    if not min(members) or len(rates.image_sets(columns)) > 1:
+        unknown = Change.without_error(np.full(count, np.nan))
+        return GroupChanges(np.bincount(labels, minlength=count), unknown, unknown)
+    before, after, _ = rates.shares(weights, 1)
+    if min(members) == 1 and members != (1, 1):
+        return group_values(before, after, labels, count)
+    return group_changes(before, after, labels, count, paired=rates.paired)
+
+
+def _joined(changes: list[Change]) -> Change:
+    names = [field.name for field in dataclasses.fields(Change)]
+    return Change(*(np.concatenate([getattr(change, name) for change in changes]) for name in names))
+
+
+def _exact_test(
+    rates: ConditionRates, columns: list[int], alpha: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """Return the intervals and p-values of two single models at one severity; None of others."""
+    members, labels, count = rates.complete_members(columns), rates.labels[columns[0]], len(rates.class_names)
+    if len(columns) > 1 or tuple(map(len, members)) != (1, 1):
+        return None
+    before, after, _ = rates.shares(np.eye(len(rates.conditions) + 1)[columns[0]], 1)
+    lost, won = (
+        np.bincount(labels[changed], minlength=count) for changed in (before[0] & ~after[0], after[0] & ~before[0])
+    )
+    examples = np.bincount(labels, minlength=count)
+    low, high = paired_interval(lost, won, examples, confidence=1 - alpha)
+    return low, high, np.where(examples > 0, mcnemar(lost, won), np.nan)
+
+
+def _published(rates: ConditionRates, name: str, columns: list[int], alpha: float) -> pd.DataFrame:
+    """Return the recalls of a corruption, and Welch's test of the centred ones as in [F] 2.2."""
     (before, centred_before), (after, centred_after) = _recalls(rates, columns)
     count = len(rates.class_names)
-    normalised = _mean(centred_after) - _mean(centred_before)
-    low = high = p = np.full(count, np.nan)
-    test = NO_TEST
+    difference = low = high = p = np.full(count, np.nan)
     if min(len(before), len(after)) > 1:
-        compare, test = (paired_test, PAIRED_MEMBERS) if rates.paired else (welch, WELCH)
-        result = compare(centred_after, centred_before, confidence=1 - alpha)
-        normalised, low, high, p = result.difference, result.low, result.high, result.p
-    elif rates.paired_by_image(columns, 1):
-        p, test = _p_over_images(rates, columns), MCNEMAR
+        test = welch(centred_after, centred_before, confidence=1 - alpha)
+        difference, low, high, p = test.difference, test.low, test.high, test.p
     return pd.DataFrame(
         {
             "corruption": name,
@@ -50,12 +102,10 @@ def _changes_of_corruption(rates: ConditionRates, name: str, columns: list[int],
             "examples": np.bincount(rates.labels[columns[0]], minlength=count),
             "recall_before": _mean(before),
             "recall_after": _mean(after),
-            "difference_pp": 100 * (_mean(after) - _mean(before)),
-            "normalised_pp": 100 * normalised,
-            "low_pp": 100 * low,
-            "high_pp": 100 * high,
-            "test": test,
-            "p": p,
+            "published_pp": 100 * difference,
+            "published_low_pp": 100 * low,
+            "published_high_pp": 100 * high,
+            "published_p": p,
         }
     )
 
@@ -74,10 +124,3 @@ def _recalls(rates: ConditionRates, columns: list[int]) -> list[tuple[np.ndarray
 def _mean(values: np.ndarray) -> np.ndarray:
     """Return the mean over the members; NaN without members."""
     return values.mean(0) if len(values) else np.full(values.shape[1], np.nan)
-
-
-def _p_over_images(rates: ConditionRates, columns: list[int]) -> np.ndarray:
-    before, after = (sum(population.correct[1, i].astype(int) for i in columns) for population in rates.populations)
-    labels, classes = rates.labels[columns[0]], len(rates.class_names)
-    lost, won = (np.bincount(labels[changed], minlength=classes) for changed in (after < before, after > before))
-    return np.where(np.bincount(labels, minlength=classes) > 0, mcnemar(lost, won), np.nan)

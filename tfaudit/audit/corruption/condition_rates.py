@@ -20,19 +20,31 @@ CorruptionLevel: TypeAlias = tuple[str, int]
 class PopulationRates:
     """Rates of one population: M members in S + 1 columns, the conditions and last the clean images.
 
-    `accuracy` holds the `(M, S + 1)` top-k accuracies by k, `recall` the `(M, S + 1, C)` recalls, NaN if not evaluated;
-    `correct` by k and column the `(N,)` correct predictions of a single member, none for several members.
+    Attributes:
+        members: names of the members, in the order of their appearance.
+        parents: name of the baseline's member that each was made from; the names of the members where unknown.
+        accuracy: by k, the `(M, S + 1)` top-k accuracies; NaN if not evaluated.
+        recall: `(M, S + 1, C)` recalls; NaN if not evaluated.
+        packed: by k and column, the correct predictions of its members, eight images a byte.
+        rows: by column, `(M,)` rows of the members in `packed`; -1 if not evaluated.
     """
 
     members: tuple[object, ...]
+    parents: tuple[object, ...]
     accuracy: Mapping[int, np.ndarray]
     recall: np.ndarray
-    correct: Mapping[tuple[int, int], np.ndarray]
+    packed: Mapping[tuple[int, int], np.ndarray]
+    rows: Mapping[int, np.ndarray]
 
     @property
     def evaluated(self) -> np.ndarray:
         """`(M, S + 1)` booleans: which members were evaluated in which column."""
         return np.isfinite(self.accuracy[1])
+
+    def correct(self, k: int, column: int, members: np.ndarray, images: int) -> np.ndarray:
+        """Return `(m, N)` booleans: which predictions of these members, by position, are right in a column."""
+        bits = self.packed[k, column][self.rows[column][members]]
+        return np.unpackbits(bits, axis=1, count=images).view(bool)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,7 +60,7 @@ class ConditionRates:
         after: rates of the compressed population.
         flips: counts of exemplars among flips, one row per condition that shows the clean examples.
         lost_first: as in `Robustness`.
-        paired: whether compressed members are made from the baseline's members of the same names.
+        paired: whether compressed members are made from the baseline's members.
     """
 
     conditions: tuple[CorruptionLevel, ...]
@@ -92,15 +104,39 @@ class ConditionRates:
         before, after = (np.flatnonzero(population.evaluated[:, columns].all(1)) for population in self.populations)
         if not self.paired:
             return before, after
-        position = {self.after.members[i]: i for i in after}
+        position = {self.after.parents[i]: i for i in after}
         pairs = [(i, position[name]) for i in before if (name := self.before.members[i]) in position]
         first, second = np.array(pairs, int).reshape(-1, 2).T
         return first, second
 
-    def paired_by_image(self, columns: Sequence[int] | np.ndarray, k: int) -> bool:
-        """Return whether there is one model on either side, with the same images in all of these columns."""
-        single = all((k, i) in population.correct for population in self.populations for i in columns)
-        return single and len({id(self.labels[i]) for i in columns}) == 1
+    def image_sets(self, columns: Sequence[int] | np.ndarray) -> list[list[int]]:
+        """Return the columns in lists that show the same images."""
+        sets: dict[int, list[int]] = {}
+        for column in columns:
+            sets.setdefault(id(self.labels[column]), []).append(int(column))
+        return list(sets.values())
+
+    def shares(self, weights: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return what every complete member gets right of every image, summed over the columns with their weights.
+
+        The three arrays are `(m0, N)` of the baseline, `(m1, N)` of the compressed population (booleans for a single
+        column of weight 1) and `(N,)`, the image set of each image: all sets stand side by side.
+        """
+        columns = np.flatnonzero(weights)
+        sets = self.image_sets(columns)
+        sizes = [len(self.labels[group[0]]) for group in sets]
+        sides = []
+        for population, members in zip(self.populations, self.complete_members(columns), strict=True):
+            if len(columns) == 1 and weights[columns[0]] == 1:
+                sides.append(population.correct(k, int(columns[0]), members, sizes[0]))
+                continue
+            total = np.zeros((len(members), sum(sizes)))
+            for start, size, group in zip(np.cumsum([0, *sizes]), sizes, sets, strict=False):
+                for column in group:
+                    right = population.correct(k, column, members, size)
+                    total[:, start : start + size] += weights[column] * right
+            sides.append(total)
+        return sides[0], sides[1], np.repeat(np.arange(len(sets)), sizes)
 
 
 def condition_rates(
@@ -108,7 +144,7 @@ def condition_rates(
     compressed: Mapping[CorruptionLevel, Predictions],
     clean: tuple[Predictions, Predictions] | None,
     *,
-    paired: bool,
+    paired: bool | None,
 ) -> ConditionRates:
     """Compute the rates of both populations, reading each condition once; raises as `robustness` does."""
     conditions = matched_conditions(baseline, compressed)
@@ -122,16 +158,19 @@ def condition_rates(
         populations = baseline[corruption, severity], compressed[corruption, severity]
         labels.append(image_sets.labels(populations, f"{corruption}, severity {severity}"))
         for columns, population in zip(rates, populations, strict=True):
-            columns.append(_rates(population, {population.members}))
+            columns.append(_rates(population))
         if clean and labels[-1] is clean_labels:
             flips.append({"corruption": corruption, "severity": severity, **flip_counts(clean, populations)})
             lost[corruption] = lost.get(corruption, 0) + lost_first(clean, populations).astype(np.int16)
     if clean and clean_labels is not None:
         labels.append(clean_labels)
         for columns, population in zip(rates, clean, strict=True):
-            columns.append(_rates(population, {column.members for column in columns}))
+            columns.append(_rates(population))
     ranks = (1, 5) if all(5 in column.accuracy for columns in rates for column in columns) else (1,)
     before, after = (_population_rates(columns, ranks, len(conditions)) for columns in rates)
+    if paired is None:
+        derived = any(column.parents is not None for column in rates[1])
+        paired = derived and not set(after.parents).isdisjoint(before.members)
     sets = conditions, image_sets.class_names, tuple(labels), ranks
     return ConditionRates(*sets, before, after, tuple(flips), lost, paired)
 
@@ -195,21 +234,21 @@ class _ImageSets:
 class _Rates(NamedTuple):
     """Rates of one population in one column."""
 
-    members: tuple[object, ...]
+    members: Sequence[object]
+    parents: Sequence[object] | None
     accuracy: Mapping[int, np.ndarray]
     recall: np.ndarray
-    correct: Mapping[int, np.ndarray]
+    packed: Mapping[int, np.ndarray]
 
 
-def _rates(population: Predictions, evaluated: set[tuple[object, ...]]) -> _Rates:
-    """Compute the rates, with the correct predictions of a member that was evaluated alone under every condition."""
+def _rates(population: Predictions) -> _Rates:
     ranks = [k for k in (1, 5) if k <= population.ranked.shape[2]]
-    single = [i for i, member in enumerate(population.members) if evaluated == {(member,)}]
     return _Rates(
         population.members,
+        population.parents,
         {k: population.accuracy(k) for k in ranks},
         population.recall(),
-        {k: population.correct(k)[i].copy() for i in single for k in ranks},
+        {k: np.packbits(population.correct(k), axis=1) for k in ranks},
     )
 
 
@@ -218,10 +257,15 @@ def _population_rates(columns: list[_Rates], ranks: tuple[int, ...], conditions:
     members = list(dict.fromkeys(member for column in columns for member in column.members))
     accuracy = {k: np.full((len(members), conditions + 1), np.nan) for k in ranks}
     recall = np.full((len(members), conditions + 1, columns[0].recall.shape[1]), np.nan)
+    parents = dict(zip(members, members, strict=True))
+    places = {}
     for i, column in enumerate(columns):
+        parents |= dict(zip(column.members, column.parents or (), strict=False))
         rows = [members.index(member) for member in column.members]
+        places[i] = np.full(len(members), -1)
+        places[i][rows] = np.arange(len(rows))
         recall[rows, i] = column.recall
         for k in ranks:
             accuracy[k][rows, i] = column.accuracy[k]
-    correct = {(k, i): column.correct[k] for i, column in enumerate(columns) for k in ranks if column.correct}
-    return PopulationRates(tuple(members), accuracy, recall, correct)
+    packed = {(k, i): column.packed[k] for i, column in enumerate(columns) for k in ranks}
+    return PopulationRates(tuple(members), tuple(parents.values()), accuracy, recall, packed, places)

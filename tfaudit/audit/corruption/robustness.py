@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from tfaudit.audit.classes import BETTER, GAINED, LOST, MARGIN_PP, WORSE
 from tfaudit.audit.corruption.accuracy_changes import (
-    MCNEMAR,
     OVERALL,
-    WELCH,
     clean_table,
     corruption_table,
     overall_table,
@@ -35,13 +34,14 @@ class Robustness:
     Attributes:
         conditions: the corruption levels, in order.
         corruptions: one row per k and corruption; see `frame`.
-        overall: one row per k, the mean over all corruptions with severities; columns as `frame`, without adjusted
-            p-values. Its corruption error is the mCE, its relative one the relative mCE.
-        clean: one row per k, the change on clean images; columns of `frame` from `k` to `p`; empty without them.
+        overall: one row per k, the mean over all corruptions with severities; columns as `frame`, without the adjusted
+            p-values of the excess. Its corruption error is the mCE, its relative one the relative mCE.
+        clean: one row per k, the change on clean images; columns of `frame` from `k` to `published_p`; empty without.
         severities, classes, flips: see `severity_frame`, `class_frame` and `flip_frame`.
         lost_first: by corruption, `(N,)` numbers of severities at which only the compressed population loses an example
             that both get right when clean; no entry for sets of other images than the clean ones.
         alpha: level of the tests.
+        margin_pp: a change whose interval lies within this margin counts as none, percentage points.
         notes: remarks for the reader, one sentence each.
     """
 
@@ -54,45 +54,44 @@ class Robustness:
     flips: pd.DataFrame
     lost_first: Mapping[str, np.ndarray]
     alpha: float
+    margin_pp: float
     notes: tuple[str, ...]
 
     def frame(self) -> pd.DataFrame:
         """Return [F] table 3: one row per k (1, and 5 if five ranks are stored) and corruption, means over severities.
 
         Columns: `corruption`; `k`; `severities`, their number; `members_before`, `members_after`; `accuracy_before`,
-        `accuracy_after`, shares; `difference_pp` with `low_pp`, `high_pp`; `relative_change`, the difference as a share
-        of the accuracy before, with its interval `relative_low`, `relative_high`; for two single models `lost` and
-        `won`, images that are right less or more often; `test`, `p`, `p_holm`, `p_bh` over the corruptions;
-        `corruption_error`, errors after as a share of those before (CE, 1 for the baseline) with
-        `corruption_error_low`, `corruption_error_high`; `relative_corruption_error`, the loss from clean to corrupted
-        images as a share of the baseline's; `excess_pp`, how far the change exceeds that on clean
-        images (below 0: compression costs more under corruption), with `excess_low_pp`, `excess_high_pp`, `excess_p`,
-        `excess_p_holm`, `excess_p_bh`. Unknown values are NaN.
+        `accuracy_after`, shares; `change_pp` with `change_low_pp`, `change_high_pp`, the interval over images and
+        members, `change_p`, `change_p_holm`, `change_p_bh` over the corruptions and `verdict` (lost accuracy, gained
+        accuracy, no change, cannot tell); `relative_change`, the change as a share of the accuracy before, with its
+        interval `relative_low`, `relative_high`; for two single models `lost` and `won`, images that are right less or
+        more often; `test` (images and members; of two single models images, or McNemar); `published_low_pp`,
+        `published_high_pp`, `published_p` of Welch's test over the members alone; `corruption_error`, errors
+        after as a share of those before (CE, 1 for the baseline) with `corruption_error_low`, `corruption_error_high`;
+        `relative_corruption_error`, the loss from clean to corrupted images as a share of the baseline's; `excess_pp`,
+        how far the change exceeds that on clean images (below 0: compression costs more under corruption), with
+        `excess_low_pp`, `excess_high_pp`, `excess_p`, `excess_p_holm`, `excess_p_bh`. Unknown values are NaN.
         """
         return self.corruptions.copy()
 
     def severity_frame(self) -> pd.DataFrame:
         """Return one row per k, corruption and severity.
 
-        Columns: those of `frame` from `members_before` to `p_bh`; `severity`; `examples`; `before_low`, `before_high`,
-        `after_low`, `after_high`, intervals of the accuracies over the members.
+        Columns: those of `frame` from `members_before` to `published_p`; `severity`; `examples`; `before_low`,
+        `before_high`, `after_low`, `after_high`, intervals of the accuracies over images and members.
         """
         return self.severities.copy()
 
     def class_frame(self) -> pd.DataFrame:
         """Return one row per corruption and class, means over severities.
 
-        Columns: `corruption`, `class`, `examples` (of one severity), `recall_before`, `recall_after`, `difference_pp`,
-        `normalised_pp` (the same relative to the change of the accuracy under that corruption) with `low_pp`,
-        `high_pp`; `clean_normalised_pp`, the same on clean images; `test`, `p`, `p_holm` and `p_bh` over all rows,
-        `direction`: harmed, favoured or no evidence (p > alpha, uncorrected).
+        Columns: `corruption`, `class`, `examples` (of one severity), `recall_before`, `recall_after`; the columns
+        `change_...`, `verdict`, `relative_...` (against the change of the accuracy under that corruption) and
+        `relative_verdict` of `ClassImpact.frame`, corrected over all rows; `clean_relative_pp`, `relative_pp` on clean
+        images; `published_pp`, `published_low_pp`, `published_high_pp`, `published_p`, `published_p_holm`,
+        `published_p_bh`, `published_direction` of Welch's test as in [F] 2.2, the direction uncorrected.
         """
         return self.classes.copy()
-
-    @property
-    def tested_change(self) -> str:
-        """Name of the tested column of `class_frame`: the normalised change, for single models the change itself."""
-        return "difference_pp" if (self.classes["test"] == MCNEMAR).any() else "normalised_pp"
 
     def changes(self, severity: int | None = None) -> pd.DataFrame:
         """Return one row per k and corruption, and their mean; for one severity, the rows of `severity_frame`."""
@@ -111,34 +110,32 @@ class Robustness:
         return self.flips.copy()
 
     def summary(self) -> dict[str, Any]:
-        """Return the top-1 means over the corruptions, counts of significant results, and the costliest corruption.
+        """Return the top-1 means over the corruptions, counts of verdicts, and the costliest corruption.
 
-        `class_tests` is the number of tests of a class under a corruption; the keys that start so count their results.
+        `class_tests` is the number of tests of a class under a corruption; the keys that start so count their verdicts.
         """
         top1 = self.corruptions[self.corruptions["k"] == 1]
         overall = self.overall[self.overall["k"] == 1].to_dict("records")[0]
         clean = next(iter(self.clean[self.clean["k"] == 1].to_dict("records")), {})
-        class_tests = int(self.classes["p"].notna().sum())
-        directions = self.classes["direction"].value_counts()
+        verdicts = {LOST: "verdict", GAINED: "verdict", WORSE: "relative_verdict", BETTER: "relative_verdict"}
         lowest = top1.dropna(subset=["relative_change"]).nsmallest(1, "relative_change")
         worst = next(iter(lowest.to_dict("records")), {})
         return {
             "corruptions": len(top1),
             "conditions": len(self.conditions),
             **{name: overall[name] for name in _OVERALL_KEYS},
-            **{f"clean_{name}": clean.get(name, float("nan")) for name in ("difference_pp", "relative_change")},
+            **{f"clean_{name}": clean.get(name, float("nan")) for name in ("change_pp", "relative_change")},
             **{f"mce{end}": overall[f"corruption_error{end}"] for end in ("", "_low", "_high")},
             "relative_mce": overall["relative_corruption_error"],
-            "significant": int((top1["p"] <= self.alpha).sum()),
-            "significant_holm": int((top1["p_holm"] <= self.alpha).sum()),
+            **{name.replace(" ", "_"): int((top1["verdict"] == name).sum()) for name in _VERDICTS},
             "worse_than_clean_holm": int(((top1["excess_p_holm"] <= self.alpha) & (top1["excess_pp"] < 0)).sum()),
             "most_sensitive": worst.get("corruption"),
             "most_sensitive_relative_change": worst.get("relative_change", float("nan")),
-            "class_tests": class_tests,
-            "expected_by_chance": self.alpha * class_tests,
-            **{f"class_tests_{name}": int(directions.get(name, 0)) for name in ("harmed", "favoured")},
-            "class_tests_significant_holm": int((self.classes["p_holm"] <= self.alpha).sum()),
-            "class_tests_significant_bh": int((self.classes["p_bh"] <= self.alpha).sum()),
+            "class_tests": int(self.classes["change_p"].notna().sum()),
+            **{
+                f"class_tests_{verdict.replace(' ', '_')}": int((self.classes[name] == verdict).sum())
+                for verdict, name in verdicts.items()
+            },
         }
 
     def chart(self) -> Drawing:
@@ -154,14 +151,16 @@ class Robustness:
         return severity_chart({"compressed": self.curves()})
 
     def class_chart(self) -> Drawing:
-        """Draw a heat map of the normalised change of recall, class by corruption."""
+        """Draw a heat map of the change of recall, class by corruption."""
         from tfaudit.charts.class_corruptions import class_corruption_chart
 
-        return class_corruption_chart(self.classes, self.alpha, change=self.tested_change)
+        return class_corruption_chart(self.classes)
 
 
+_VERDICTS = ("lost accuracy", "gained accuracy")
 _OVERALL_KEYS = (
-    *("accuracy_before", "accuracy_after", "difference_pp", "low_pp", "high_pp", "p", "relative_change"),
+    *("accuracy_before", "accuracy_after", "change_pp", "change_low_pp", "change_high_pp", "change_p"),
+    *("verdict", "relative_change"),
     *("excess_pp", "excess_low_pp", "excess_high_pp", "excess_p"),
 )
 
@@ -171,8 +170,9 @@ def robustness(
     compressed: Mapping[CorruptionLevel, Predictions],
     *,
     clean: tuple[Predictions, Predictions] | None = None,
-    paired: bool = False,
+    paired: bool | None = None,
     alpha: float = 0.05,
+    margin_pp: float = MARGIN_PP,
 ) -> Robustness:
     """Compute what compression costs under corruption, by corruption and class, and beyond its cost on clean images.
 
@@ -188,8 +188,10 @@ def robustness(
         clean: predictions of the two populations on clean images; without them the excess over the clean change and the
             exemplars are unknown.
         paired: whether compressed members are made from the baseline's members of the same names, as quantized ones
-            are. Then only pairs count, in the means, too.
+            are; None to take it from `parents` of the compressed predictions. Of pairs only complete ones count, in the
+            means, too.
         alpha: level of the tests; intervals are at 1 - alpha.
+        margin_pp: a change counts as none where its interval lies within this margin, percentage points.
 
     Raises:
         InputError: no conditions; conditions, examples or classes that differ; or a level outside (0, 1).
@@ -206,17 +208,19 @@ def robustness(
         3.0
     """
     require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
-    rates = condition_rates(baseline, compressed, clean, paired=paired)
+    require(0 < margin_pp <= 100, "margin_pp", margin_pp, "percentage points in (0, 100]")
+    rates, level = condition_rates(baseline, compressed, clean, paired=paired), {"alpha": alpha, "margin_pp": margin_pp}
     return Robustness(
         conditions=rates.conditions,
-        corruptions=corruption_table(rates, alpha=alpha),
-        overall=overall_table(rates, alpha=alpha),
-        clean=clean_table(rates, alpha=alpha),
-        severities=severity_table(rates, alpha=alpha),
-        classes=class_changes(rates, alpha=alpha),
+        corruptions=corruption_table(rates, **level),
+        overall=overall_table(rates, **level),
+        clean=clean_table(rates, **level),
+        severities=severity_table(rates, **level),
+        classes=class_changes(rates, **level),
         flips=flip_table(rates.flips, alpha),
         lost_first=rates.lost_first,
         alpha=alpha,
+        margin_pp=margin_pp,
         notes=tuple(_notes(rates)),
     )
 
@@ -261,7 +265,7 @@ def _notes(rates: ConditionRates) -> list[str]:
         )
     elif min(map(min, counts)) < 2:
         sizes = " against ".join("–".join(map(str, dict.fromkeys((sizes[0], sizes[-1])))) for sizes in counts)
-        notes.append(f"No test with a single member: {sizes} members; {WELCH}'s test needs two or more.")
+        notes.append(f"No test with a single member: {sizes} members; it needs two or more on both sides.")
     if any(len(sizes) > 1 for sizes in counts):
         notes.append("Conditions have different members; a mean is over the members that have all of its conditions.")
     if rates.paired and set(rates.before.members) != set(rates.after.members):

@@ -14,11 +14,11 @@ from tfaudit.report.sections.section import Figure, ReportTable, Section, crosst
 
 CELLS = 40  # rows of the table of classes by corruption: those of smallest p
 
-CHANGE = ("accuracy_before", "accuracy_after", "difference_pp", "low_pp", "high_pp")
+CHANGE = ("accuracy_before", "accuracy_after", "change_pp", "change_low_pp", "change_high_pp")
 EXCESS = ("excess_pp", "excess_low_pp", "excess_high_pp")
-MEAN = ("title", *CHANGE, "p", "clean_difference_pp", *EXCESS, "excess_p", "mce", "mce_low", "mce_high", "relative_mce")
-CORRECTED = ("p", "p_holm", "p_bh")
-CELL = ("class", "corruption", "title", "recall_before", "recall_after", "normalised_pp", "clean_normalised_pp")
+MEAN = ("title", *CHANGE, "verdict", "clean_change_pp", *EXCESS, "excess_p", "mce", "mce_low", "mce_high")
+RECALL = ("recall_before", "recall_after", "change_pp", "change_low_pp", "change_high_pp", "change_p_holm", "verdict")
+CELL = ("class", "corruption", "title", *RECALL, "relative_pp", "clean_relative_pp", "relative_verdict")
 FLIP = ("condition", "title", "flips", "pies", "pie_share", "flip_pie_share", "ratio", "pie_flip_share", "test")
 
 
@@ -69,7 +69,7 @@ def _design_notes(study_audit: StudyAudit) -> Iterator[str]:
             yield f"{title}: {min(counts)} of {members} members were evaluated."
     paired = [data.titles[key] for key in evaluated if data.is_paired(key)]
     if paired and len(data.members[BASELINE]) > 1:
-        yield f"Members of {listed(paired)} are tested in pairs with the baseline's members that they are made from."
+        yield f"Members of {listed(paired)} are compared in pairs with the baseline's members that they are made from."
 
 
 def _figures(
@@ -88,11 +88,11 @@ def _figures(
         chart = severity_chart(curves, baseline=titles[BASELINE])
         yield Figure("robustness-severity", chart, description, "Accuracy over severity")
     # All variants share one scale.
-    reach = max(largest_change(result.classes, result.tested_change) for result in results.values())
-    description = "Change of recall by class and corruption; a dot where it is significant."
+    reach = max(largest_change(result.classes) for result in results.values())
+    description = "Change of recall by class and corruption; a dot where recall is lost or gained after Holm."
     for key, result in results.items():
-        if result.classes["difference_pp"].notna().any():
-            chart = class_corruption_chart(result.classes, result.alpha, change=result.tested_change, reach=reach)
+        if result.classes["change_pp"].notna().any():
+            chart = class_corruption_chart(result.classes, reach=reach)
             yield Figure(f"robustness-classes-{key}", chart, description, f"{titles[key]}: classes by corruption")
 
 
@@ -110,7 +110,8 @@ def _tables(study_audit: StudyAudit, titled: Mapping[str, Robustness]) -> Iterat
     rows = _stacked({title: result.frame() for title, result in titled.items()})
     rows["rank"] = rows["k"].map(lambda k: f"top-{k}")
     flips = ("lost", "won") if rows["lost"].notna().any() else ()
-    names = ("corruption", "title", "rank", *CHANGE, "relative_change", *flips, "test", *CORRECTED, *EXCESS)
+    tests = ("test", "change_p", "change_p_holm", "verdict", "published_p")
+    names = ("corruption", "title", "rank", *CHANGE, "relative_change", *flips, *tests, *EXCESS)
     title = f"Corruptions, means over severities, {intervals}"
     yield ReportTable.of(title, rows, (*names, "excess_p_holm"), "corruptions", folded=True)
 
@@ -136,12 +137,13 @@ def _severity_table(titled: Mapping[str, Robustness], baseline: str) -> ReportTa
 
 def _cell_table(rows: pd.DataFrame) -> Iterator[ReportTable]:
     """Yield the classes by corruption that changed most: those of smallest p."""
-    tested = rows.dropna(subset=["p"])
+    tested = rows.dropna(subset=["change_p"])
     if tested.empty:
         return
-    shown = tested.assign(size=-tested["normalised_pp"].abs()).sort_values(["p", "size"], kind="stable").head(CELLS)
+    shown = tested.assign(size=-tested["change_pp"].abs())
+    shown = shown.sort_values(["change_p", "size"], kind="stable").head(CELLS)
     some = f"the {CELLS} of smallest p of {len(tested):,}" if len(tested) > CELLS else f"{len(tested):,}"
-    yield ReportTable.of(f"Classes by corruption, {some}", shown, (*CELL, *CORRECTED), "cells", folded=True)
+    yield ReportTable.of(f"Classes by corruption, {some}", shown, CELL, "cells", folded=True)
 
 
 def _stacked(frames: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
