@@ -100,7 +100,7 @@ class TableFile:
                 for column, name in zip(batch.columns, batch.schema.names, strict=True):
                     if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
                         raise InputError(str(self.path), f"{column.type} values in column {name!r}", "numbers")
-                yield batch.select(list(columns)).to_pandas().to_numpy()
+                yield np.stack([batch[name].to_numpy(zero_copy_only=False) for name in columns], axis=1)
 
     def frame(self) -> pd.DataFrame:
         """Return all columns, in the dtypes that pandas infers."""
