@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 
 class InputError(ValueError):
-    """Bad input, told in one line: `argument: got X, expected Y`.
+    """Bad input, told in one line: `argument: got X, expected Y`, with "?" for characters that would break the line.
 
     The command line prints it without a traceback and exits with 2. Every other exception is a defect of tfaudit and
     keeps its traceback.
@@ -25,7 +25,8 @@ class InputError(ValueError):
         self.argument, self.got, self.expected = argument, got, expected
 
     def __str__(self) -> str:
-        return f"{self.argument}: got {self.got}, expected {self.expected}"
+        text = f"{self.argument}: got {self.got}, expected {self.expected}"
+        return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
 def require(condition: bool, argument: str, got: object, expected: str) -> None:

@@ -4,6 +4,7 @@ import contextlib
 import io
 import math
 import tokenize
+import warnings
 import zipfile
 import zlib
 from collections.abc import Collection, Iterator
@@ -60,7 +61,8 @@ class ArrayFile:
 
     def shape_and_dtype(self, name: str) -> tuple[tuple[int, ...], np.dtype]:
         """Return shape and dtype of an array without reading its values; refuse Python objects."""
-        with self._guarded(), self._stream(name) as (file, size):
+        with self._guarded(), self._stream(name) as (file, size), warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # NumPy's advice on headers of Python 2
             version = np.lib.format.read_magic(file)
             length = file.read(2 if version == (1, 0) else 4)
             header = file.read(min(int.from_bytes(length, "little"), _HEADER_BYTES))
