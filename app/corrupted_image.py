@@ -10,6 +10,7 @@ import streamlit as st
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
 from tfaudit.app.controls import choose_variant
+from tfaudit.app.display import page_colours
 from tfaudit.app.markdown import escape, escape_name, unique_labels
 from tfaudit.audit.corruption.robustness import Robustness
 from tfaudit.audit.prediction_counts import PredictionCounts, count_predictions
@@ -23,7 +24,7 @@ STYLE = """
 .strip { --line: color-mix(in srgb, currentColor 15%, transparent); border-collapse: collapse; }
 .strip th { text-align: left; font-weight: 600; }
 .strip th:first-child { backdrop-filter: blur(1rem); }
-.strip .right { color: #1aa37c; } .strip .wrong { color: #c077b8; }
+.strip .right { color: var(--gain); } .strip .wrong { color: var(--loss); }
 .strip img { width: 8rem; height: 8rem; }
 .wide { overflow-x: auto; }
 """
@@ -57,7 +58,7 @@ def show_corrupted_image(study_audit: StudyAudit, results: Mapping[str, Robustne
     cached = functools.partial(_counts, study_audit, data.fingerprint)
     strip = study_audit.image_strip(position, (corruption,), (BASELINE, key), counts=cached)
     macro = PAGES.get_template("strip.html.j2").module.strip_table  # type: ignore[attr-defined]
-    style = (files("tfaudit.report") / "strip.css").read_text() + STYLE
+    style = (files("tfaudit.report") / "strip.css").read_text() + STYLE + f".strip {{ {page_colours()} }}"
     severities = f"{counts[position]} severities" if counts[position] > 1 else "1 severity"
     loss = f"lost at {severities}" if counts[position] else "lost at no severity"
     caption = f"Class {classes[labels[position]]}, {loss}. Modal predictions stand below the images. {strip.caption}"

@@ -10,7 +10,7 @@ import streamlit as st
 
 from tfaudit.app.markdown import escape
 from tfaudit.charts.rendering import chart_bytes
-from tfaudit.charts.style import Drawing
+from tfaudit.charts.style import Drawing, css_variables
 from tfaudit.report.columns import column
 
 WIDE = 640  # pixels of a downloaded chart; on the page its column decides
@@ -61,6 +61,11 @@ def show_chart(
             for form in ("png", "svg"):
                 content = functools.partial(_picture, panel, properties, form)
                 _download(file, form, content, f"This chart as {form.upper()}")
+
+
+def page_colours() -> str:
+    """Return the colours of text for losses, gains and so on as CSS variables, for the theme of the page."""
+    return css_variables("dark" if st.context.theme.type == "dark" else "light")
 
 
 def _theme() -> alt.Config:
@@ -116,6 +121,14 @@ def show_notes(notes: Sequence[str]) -> None:
     """Draw notes, one line each."""
     for note in notes:
         st.caption(escape(note))
+
+
+def go_to(path: str, **choices: str) -> None:
+    """Leave this page for another by its URL path, with the visitor's choices and some new ones."""
+    pages = st.session_state.get("pages", {})  # empty where a page runs alone
+    st.session_state.update({f"last {name}": value for name, value in choices.items()})
+    if path in pages:
+        st.switch_page(pages[path], query_params=st.query_params.to_dict() | choices)
 
 
 def link_to(path: str, label: str, icon: str) -> None:

@@ -6,6 +6,7 @@ import streamlit as st
 from markupsafe import Markup
 
 from tfaudit.app.markdown import escape_name
+from tfaudit.charts.style import GAIN, LOSS
 from tfaudit.report.exemplar_cards import Card
 
 STYLE = """<style>
@@ -26,9 +27,9 @@ STYLE = """<style>
 .tfa-votes { display: flex; align-items: center; gap: 0.4rem; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .tfa-bar { flex: 1; height: 0.35rem; border-radius: 1rem; overflow: hidden;
   background: color-mix(in srgb, currentColor 14%, transparent); }
-.tfa-bar span { display: block; height: 100%; background: #8e4585; }
-.tfa-bar .right { background: #1aa37c; }
-</style>"""
+.tfa-bar span { display: block; height: 100%; background: LOSS; }
+.tfa-bar .right { background: GAIN; }
+</style>""".replace("LOSS", LOSS).replace("GAIN", GAIN)
 
 WIDTH = 152  # least width of a card in pixels: two fit in a row of a narrow window
 LONGEST = 15  # characters of an id that a card shows: the last ones, which tell images apart

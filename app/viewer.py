@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import importlib
+import json
 import logging
 import sys
 from collections.abc import Mapping
@@ -13,6 +14,7 @@ import streamlit as st
 from tfaudit.analysis.audits import AUDITS
 from tfaudit.app.markdown import escape, escape_name
 from tfaudit.app.study_choice import open_study_audit
+from tfaudit.audit.gate.limits import Limits
 from tfaudit.errors import InputError, one_line
 
 ICON = Path(__file__).with_name("icon.svg")
@@ -50,7 +52,7 @@ PAGES: Mapping[str, ViewerPage] = _pages()
 
 
 def view(arguments: list[str]) -> None:
-    """Run the viewer; the argument after `--` is the directory of a study, or of a folder of studies."""
+    """Run the viewer; the arguments after `--` are its directory, or a folder of studies, and limits."""
     pages = {}
     for path, page in PAGES.items():
         draw = functools.partial(show_page, path, arguments)
@@ -65,8 +67,10 @@ def show_page(path: str, arguments: list[str]) -> None:
     """Draw one of `PAGES`; an error becomes one line on it. The arguments are those of `view`."""
     page = PAGES[path]
     try:
-        if len(arguments) != 1:
+        if len(arguments) not in (1, 2):
             raise InputError("directory", f"{len(arguments)} directories", "one, as in `tfaudit view DIR`")
+        if len(arguments) > 1:
+            st.session_state["limits"] = Limits.from_mapping(json.loads(arguments[1]))
         study_audit = open_study_audit(Path(arguments[0]))
         st.title((page.heading or page.title).format(study=escape_name(study_audit.data.study.name)))
         module = importlib.import_module(f"tfaudit.app.{page.module}")  # a page costs nothing until it is opened

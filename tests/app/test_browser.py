@@ -20,9 +20,6 @@ from tfaudit.store.store import open_store
 PICTURES = Path(os.environ.get("TFAUDIT_PICTURES", Path(__file__).parents[2] / ".pictures"))
 """Where the pictures of the pages go."""
 
-ROW = 35
-"""Pixels of a row of a table."""
-
 pytestmark = pytest.mark.slow
 expect = pytest.importorskip("playwright.sync_api").expect
 
@@ -146,17 +143,41 @@ def test_downloads_hold_what_is_shown(viewer, visit):
     assert b"magnitude 90 %" in content
 
 
-def test_a_row_leads_to_its_details(viewer, visit):
+@pytest.mark.parametrize("where", ["row", "keyboard"])
+def test_a_row_of_the_verdict_leads_to_its_classes(viewer, visit, where):
     page = visit(viewer.url)
-    page.get_by_test_id("stDataFrame").first.click(position={"x": 20, "y": 3.5 * ROW})
-    expect(page).to_have_url(re.compile(r"variant=magnitude\+90\+%25"))
-    settled(page)
-    page.get_by_role("link", name="Its classes").click()
+    row = page.locator("tr[data-variant='magnitude-0.9']")
+    if where == "row":
+        row.locator("td").last.click()
+    else:
+        row.get_by_role("link").press("Enter")
     page.wait_for_url("**/classes?*")
     settled(page)
     assert "variant=magnitude+90+%25" in page.url
     chosen = page.get_by_test_id("stMain").get_by_role("radio", checked=True)
     assert "magnitude 90 %" in chosen.all_inner_texts()
+
+
+def test_limits_change_the_verdict_and_a_link_shows_the_same(viewer, visit):
+    page = visit(viewer.url)
+    outcome = page.locator("tr[data-variant='magnitude-0.9'] .outcome")
+    expect(outcome).to_have_text("✗ FAIL")
+    page.get_by_role("button", name="Limits").click()
+    for label in ("Drop of accuracy", "Drop of worst class"):
+        field = page.get_by_role("spinbutton", name=label)
+        field.fill("100")
+        field.press("Enter")
+    expect(outcome).to_have_text("✓ PASS")
+    settled(page)
+    assert "max_overall_drop=100" in page.url
+    assert "max_worst_class_drop=100" in page.url
+    shared = visit(page.url)
+    expect(shared.locator("tr[data-variant='magnitude-0.9'] .outcome")).to_have_text("✓ PASS")
+    shared.get_by_test_id("stSidebarNav").get_by_role("link", name="Classes", exact=True).click()
+    shared.wait_for_url("**/classes*")
+    settled(shared)
+    shared.get_by_test_id("stSidebarNav").get_by_role("link", name="Overview").click()
+    expect(shared.locator("tr[data-variant='magnitude-0.9'] .outcome")).to_have_text("✓ PASS")
 
 
 def test_nothing_else_is_served(viewer, visit):

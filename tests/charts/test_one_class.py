@@ -18,11 +18,11 @@ from tfaudit.charts.classes import ranked_classes
 from tfaudit.charts.exemplars import difficulty_bars, pie_count_chart
 from tfaudit.charts.predictions import OTHERS, class_recall_chart, confusion_chart, votes_chart
 from tfaudit.charts.rendering import inline_svg
+from tfaudit.charts.style import AMBER, GAIN, GREEN, GREY, PLUM, SLATE
 
 IMPACT = class_impact(population(1), population(2, hurt=[3]))
 RANKED = ranked_classes(IMPACT.frame())
 TALLIES = {"dense": count_predictions(population(1)), "90 %": count_predictions(population(2, hurt=[3]))}
-PLUM, GREEN, GREY, AMBER = "#8e4585", "#1aa37c", "#a9aeb8", "#d07c00"
 
 
 def recalls(label):
@@ -119,14 +119,14 @@ def test_recall_has_a_dot_per_member_and_a_bar_per_variant():
     shown = table_of(drawn)
     for title, each in TALLIES.items():
         assert sorted(shown.loc[shown["title"] == title, "percent"]) == pytest.approx(sorted(100 * each.recall[:, 3]))
-    assert marks(drawn, "#4a7fc1") == 12
-    assert marks(drawn, AMBER) == 2
+    assert marks(drawn, SLATE) == 12
+    assert marks(drawn, PLUM) == 2
     assert [text for text in texts(drawn) if text in TALLIES] == ["dense", "90 %"]
 
 
 def test_a_class_without_examples_draws_nothing_and_fails_nowhere():
     empty = recalls(3).assign(recall=np.nan)
-    assert marks(class_recall_chart(empty), AMBER) == 0
+    assert marks(class_recall_chart(empty), PLUM) == 0
 
 
 def test_confusion_keeps_the_order_of_the_answers():
@@ -143,10 +143,10 @@ def test_votes_of_every_variant_add_up():
     assert list(shown["title"].drop_duplicates()) == ["dense", "90 %"]
 
 
-def test_the_true_class_is_green_also_where_nobody_answers_it():
+def test_the_true_class_has_the_colour_of_gains_also_where_nobody_predicts_it():
     table = pd.DataFrame({"title": "dense", "name": list("abcdefg"), "share": [0.3, 0.2, 0.1, 0.1, 0.1, 0.1, 0.1]})
     spec = votes_chart(table, "z").to_dict()["encoding"]["color"]["scale"]
-    assert (spec["domain"][0], spec["range"][0]) == ("z", GREEN)
+    assert (spec["domain"][0], spec["range"][0]) == ("z", GAIN)
     assert (spec["domain"][-1], spec["range"][-1]) == (OTHERS, GREY)
     shown = table_of(votes_chart(table, "z"))
     assert shown.loc[shown["prediction"] == OTHERS, "percent"].tolist() == pytest.approx([20])
@@ -188,4 +188,4 @@ def test_hostile_names_are_text(name):
         svg = inline_svg(chart, "")
         assert "<script" not in svg
         ET.fromstring(svg)
-    assert marks(drawn["recall"], "#4a7fc1") == 12
+    assert marks(drawn["recall"], SLATE) == 12

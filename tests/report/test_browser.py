@@ -21,6 +21,10 @@ def test_report(browser, store, width, scheme):
     audit = StudyAudit.read(store).summary
     rows = page.locator("#figures tbody tr")
     assert [row.split("\t")[0] for row in rows.all_inner_texts()] == list(audit.frame()["title"])
+    verdicts = page.locator(".verdicts tbody tr")
+    assert [row.get_attribute("data-variant") for row in verdicts.all()] == list(audit.exemplars)
+    verdicts.first.click(position={"x": 5, "y": 5})
+    assert page.url.endswith("#classes-magnitude-0.9")
     charts = page.locator("svg.chart")
     drawn = [figure for section in study_sections(StudyAudit.read(store)) for figure in section.figures]
     assert charts.count() == 2 + len(audit.impacts) + len(drawn)

@@ -3,7 +3,7 @@
 import altair as alt
 import pandas as pd
 
-from tfaudit.charts.style import AMBER, BLUE, WIDTH, Drawing, numbers
+from tfaudit.charts.style import PLUM, SLATE, WIDTH, Drawing, numbers
 
 
 def accuracy_chart(accuracies: pd.DataFrame) -> Drawing:
@@ -23,12 +23,12 @@ def accuracy_chart(accuracies: pd.DataFrame) -> Drawing:
     if top1["percent"].max() - top1["percent"].min() <= 12 * spans.median() or not spans.any():
         y = alt.Y("title:N", sort=order, title=None, axis=alt.Axis(labelLimit=150))
         base = alt.Chart(top1, width=WIDTH, height=alt.Step(30))
-        dots = base.mark_circle(size=55, opacity=0.7, color=BLUE).encode(x=x, y=y, tooltip=tooltip)
-        means = base.mark_tick(color=AMBER, thickness=3, size=20).encode(x=x.aggregate("mean"), y=y)
+        dots = base.mark_circle(size=55, opacity=0.7, color=SLATE).encode(x=x, y=y, tooltip=tooltip)
+        means = base.mark_tick(color=PLUM, thickness=3, size=20).encode(x=x.aggregate("mean"), y=y)
         return alt.layer(dots, means)
     base = alt.Chart(width=WIDTH, height=26)
-    dots = base.mark_circle(size=55, opacity=0.7, color=BLUE).encode(x=x.title(None), tooltip=tooltip)
-    means = base.mark_tick(color=AMBER, thickness=3, size=20).encode(x=x.title(None).aggregate("mean"))
+    dots = base.mark_circle(size=55, opacity=0.7, color=SLATE).encode(x=x.title(None), tooltip=tooltip)
+    means = base.mark_tick(color=PLUM, thickness=3, size=20).encode(x=x.title(None).aggregate("mean"))
     row = alt.Row("title:N", sort=order, title=None, header=alt.Header(labelAngle=0, labelAlign="left", labelLimit=150))
     panels = alt.layer(dots, means, data=top1).facet(row=row, spacing=6)
     return panels.properties(title="top-1 accuracy, %; each line has its own scale").resolve_scale(x="independent")

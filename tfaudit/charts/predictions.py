@@ -3,7 +3,7 @@
 import altair as alt
 import pandas as pd
 
-from tfaudit.charts.style import AMBER, BLUE, GREEN, GREY, WIDTH, WRONG, Drawing, before_after, categories, row_axis
+from tfaudit.charts.style import GAIN, GREY, PLUM, SLATE, WIDTH, WRONG, Drawing, before_after, categories, row_axis
 
 OTHERS = "other predictions"
 
@@ -22,8 +22,8 @@ def class_recall_chart(recalls: pd.DataFrame) -> Drawing:
     base = alt.Chart(measured, width=WIDTH, height=alt.Step(24))
     first = base.transform_filter(alt.datum.title == titles.iloc[0] if len(titles) else "false")
     level = first.mark_rule(color=GREY, strokeDash=[4, 4], strokeWidth=1.5).encode(x=x.aggregate("mean"))
-    dots = base.mark_circle(size=45, opacity=0.6, color=BLUE).encode(x=x, y=y, tooltip=tooltip)
-    means = base.mark_tick(color=AMBER, thickness=3, size=18).encode(x=x.aggregate("mean"), y=y)
+    dots = base.mark_circle(size=45, opacity=0.6, color=SLATE).encode(x=x, y=y, tooltip=tooltip)
+    means = base.mark_tick(color=PLUM, thickness=3, size=18).encode(x=x.aggregate("mean"), y=y)
     return alt.layer(level, dots, means)
 
 
@@ -46,7 +46,7 @@ def confusion_chart(predictions: pd.DataFrame) -> Drawing:
 
 
 def votes_chart(votes: pd.DataFrame, truth: str) -> Drawing:
-    """Draw one line per variant, divided by the shares of the predictions; the true class is green.
+    """Draw one line per variant, divided by the shares of the predictions; the true class has the colour of gains.
 
     The five wrong predictions with most votes over all variants have colours, the others are grey.
 
@@ -60,7 +60,7 @@ def votes_chart(votes: pd.DataFrame, truth: str) -> Drawing:
     summed = shown.groupby(["title", "prediction"], as_index=False, sort=False)["share"].sum()
     predictions = [*named, *[OTHERS] * (len(wrong) > len(WRONG))]
     summed = summed.assign(order=summed["prediction"].map(predictions.index), percent=100 * summed["share"])
-    colours = [GREEN, *WRONG[: len(named) - 1], GREY][: len(predictions)]
+    colours = [GAIN, *WRONG[: len(named) - 1], GREY][: len(predictions)]
     bars = alt.Chart(summed, width=WIDTH, height=alt.Step(22)).mark_bar(height=15)
     return bars.encode(
         x=alt.X("percent:Q", title="votes, %", scale=alt.Scale(domain=[0, 100]), axis=alt.Axis(tickCount=5)),

@@ -56,7 +56,7 @@ def show(study_audit: StudyAudit, limits: Limits = DEFAULT_LIMITS, *, table: boo
         study_audit.prepare(lambda share, message: status.update(message))
     if table:
         show_tables(study_audit, limits)
-    out.print(f"report: {write_report(study_audit)}", soft_wrap=True)
+    out.print(f"report: {write_report(study_audit, limits=limits)}", soft_wrap=True)
 
 
 def show_tables(study_audit: StudyAudit, limits: Limits) -> None:

@@ -4,6 +4,7 @@ import contextlib
 import errno
 import importlib
 import itertools
+import json
 import os
 import socket
 import sys
@@ -14,6 +15,7 @@ from typing import Annotated
 import typer
 
 from tfaudit.cli.console import app, err, option, out
+from tfaudit.cli.gate_limits import GateFile, limits_of
 from tfaudit.errors import InputError
 
 FIRST_PORT = 8501
@@ -32,6 +34,7 @@ def view(
             help="Directory of a study, or of several; by default runs/digits, which is made if it is missing."
         ),
     ] = None,
+    gate: GateFile = None,
     port: Annotated[int | None, option("Port; by default the first free port from 8501.")] = None,
     address: Annotated[
         str, option("Address to serve: localhost for this machine only, 0.0.0.0 for the network.")
@@ -48,6 +51,7 @@ def view(
         if not (directory / "report.html").exists():  # a run writes it last
             _make(directory)
     find_studies(directory)
+    limits = json.dumps(limits_of(gate).as_dict())
     if port is None:
         port = next(candidate for candidate in itertools.count(FIRST_PORT) if _is_free(address, candidate))
     elif not _is_free(address, port):
@@ -78,7 +82,7 @@ def view(
     flags = [f"--{name}={value}" for name, value in options.items()]
     # A name that a foreign page points at this machine (DNS rebinding) is not served.
     flags += [f"--server.allowedHosts={name}" for name in _hosts(address, host or [])]
-    command = [sys.executable, "-P", "-m", "tfaudit.app", "run", str(viewer), *flags, "--", str(directory)]
+    command = [sys.executable, "-P", "-m", "tfaudit.app", "run", str(viewer), *flags, "--", str(directory), limits]
     out.file.flush()
     # -P: modules come from where they are installed, not from the working directory.
     os.execv(sys.executable, command)  # Streamlit replaces this process and so receives its signals

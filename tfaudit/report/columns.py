@@ -226,6 +226,15 @@ COLUMNS: Mapping[str, Column] = {
     "p": _p("p"),
     "p_holm": _p("p, Holm", help=f"p after {_HOLM}"),
     "p_bh": _p("p, BH", help=f"p after {_BH}"),
+    # The verdict on every variant.
+    "verdicts.outcome": _text("verdict", "Of the gate: pass, fail, or the data cannot judge"),
+    "verdicts.reason": _text("why"),
+    "verdicts.change_pp": _points("change", "Of mean top-1 accuracy, with its confidence interval, percentage points"),
+    "verdicts.worst_class": _text("worst class", "The class that lost most: mean recall before and after"),
+    "verdicts.changed_share": Column("changed", help="Images whose modal label changes"),
+    "verdicts.changed_predictions": Column("changed", help="Images whose prediction changes"),
+    "verdicts.size_ratio": Column("size", help="Gzipped model file, of the baseline's"),
+    "verdicts.top1": Column("top-1", help="Mean accuracy"),
     # The table of a study, [F] table 2.
     "significant": _count("signif.", help="Classes with p ≤ alpha, uncorrected as in [F]"),
     "expected_by_chance": _number("chance", ".2g", "Mean number when members are reassigned at random"),

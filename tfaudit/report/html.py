@@ -9,8 +9,10 @@ from markupsafe import Markup
 
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audit.classes import GAINED, LOST
+from tfaudit.audit.gate.limits import DEFAULT_LIMITS, Limits
 from tfaudit.audit.summary import Summary
 from tfaudit.charts.rendering import inline_svg
+from tfaudit.charts.style import css_variables
 from tfaudit.errors import InputError
 from tfaudit.report.chart_files import study_charts
 from tfaudit.report.exemplar_cards import Card, by_decisiveness, cards
@@ -19,6 +21,7 @@ from tfaudit.report.references import cited
 from tfaudit.report.sections.order import study_sections
 from tfaudit.report.sections.section import ReportTable
 from tfaudit.report.summary_table import html_table
+from tfaudit.report.verdict_table import limits_in_words, verdict_html
 
 CLASS_LIMIT = 100  # classes in the table of a variant; a study with more shows at most this many that changed
 GALLERY = 24  # cards of a variant
@@ -34,6 +37,11 @@ PAGES = jinja2.Environment(
 )
 """The templates; they escape every value that is not `Markup`."""
 
+_COLOURS = (
+    f":root {{ {css_variables('light')} }}\n"
+    f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {css_variables('dark')} }} }}\n"
+)
+
 _ALWAYS_CITED = "[F] [W] [H] [BH]"
 
 _DESCRIPTIONS = {
@@ -44,17 +52,18 @@ _DESCRIPTIONS = {
 """Alternative text of the charts of the main table, by the first word of their names."""
 
 
-def write_report(study_audit: StudyAudit, out: str | Path | None = None) -> Path:
+def write_report(study_audit: StudyAudit, out: str | Path | None = None, *, limits: Limits = DEFAULT_LIMITS) -> Path:
     """Write the report of a study and return its path.
 
     Args:
         study_audit: of the study.
         out: the file; by default `report.html` in the study's directory.
+        limits: of the gate, which the verdict is about.
 
     Raises:
         InputError: damaged files, or a path that cannot be written.
     """
-    store, page = study_audit.data.store, _page(study_audit)
+    store, page = study_audit.data.store, _page(study_audit, limits)
     path = store.directory.absolute() / "report.html" if out is None else Path(out).absolute()
     try:
         store.write(str(path), page.encode())
@@ -64,21 +73,27 @@ def write_report(study_audit: StudyAudit, out: str | Path | None = None) -> Path
     return path
 
 
-def _page(study_audit: StudyAudit) -> str:
+def _page(study_audit: StudyAudit, limits: Limits) -> str:
     store, split, audit = study_audit.data.store, study_audit.data.split, study_audit.summary
     examples = store.examples(split, images=False, groups=False)
     sections, charts = study_sections(study_audit), study_charts(audit)
     figures = [figure for section in sections for figure in section.figures]
-    styles = ["report.css", *["strip.css"] * any(section.strip for section in sections)]
+    verdict = study_audit.verdict(limits) if audit.exemplars else None
+    several = bool(audit.table["members"].max() > 1)
+    links = {key: f"#classes-{key}" if key in audit.impacts else f"#{key}" for key in audit.exemplars}
+    styles = ["report.css", "verdict.css", *["strip.css"] * any(section.strip for section in sections)]
     return PAGES.get_template("report.html.j2").render(
         study=store.study,
         split=split,
         examples=len(examples),
         class_count=len(examples.attrs["class_names"]),
-        style=Markup("".join((files("tfaudit.report") / style).read_text() for style in styles)),
+        style=Markup(_COLOURS + "".join((files("tfaudit.report") / style).read_text() for style in styles)),
         versions=json.loads((store.directory / "study.json").read_text()).get("versions", {}),
         audit=audit,
-        several=bool(audit.table["members"].max() > 1),
+        several=several,
+        verdict=verdict,
+        verdicts=verdict and verdict_html(verdict, links, several=several),
+        limits=limits_in_words(limits),
         table=html_table(audit),
         headlines=headlines(audit, study_audit.model_pairs),
         charts={name: Markup(inline_svg(chart, _DESCRIPTIONS[name.split("-")[0]])) for name, chart in charts.items()},

@@ -1,0 +1,90 @@
+"""The verdict on every variant: headline, alerts, limits that a visitor may change, rows that lead to the classes."""
+
+import math
+from importlib.resources import files
+from urllib.parse import urlencode
+
+import streamlit as st
+from streamlit.components.v2 import component
+
+from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.analysis.study_data import BASELINE
+from tfaudit.app.controls import variant_labels
+from tfaudit.app.display import go_to, page_colours, show_notes
+from tfaudit.app.markdown import escape
+from tfaudit.audit.gate.limits import DEFAULT_LIMITS, QUANTITIES, Limits
+from tfaudit.errors import InputError
+from tfaudit.report.verdict_table import limits_in_words, verdict_html
+
+# A row is a link, so that it opens in a new tab and by keyboard; a plain click stays in this session.
+_CLICKS = """
+export default function({ parentElement, data, setTriggerValue }) {
+  const box = parentElement.querySelector(".first");
+  box.style.cssText = data.colours;
+  box.innerHTML = data.content;
+  for (const row of box.querySelectorAll("tr[data-variant]")) {
+    row.onclick = (event) => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      setTriggerValue("variant", row.dataset.variant);
+    };
+  }
+}
+"""
+
+_STYLE = (files("tfaudit.report") / "verdict.css").read_text()
+_TABLE = component("tfaudit.verdict", html='<div class="first"></div>', css=_STYLE, js=_CLICKS)
+
+
+def show_verdict(study_audit: StudyAudit) -> None:
+    """Draw the verdict under the limits of the visitor."""
+    answer, settings = st.container(), st.container(horizontal=True, vertical_alignment="center")
+    with settings:
+        limits = _choose_limits()
+    verdict = study_audit.verdict(limits)
+    labels = {key: label for key, label in variant_labels(study_audit).items() if key != BASELINE}
+    links = {key: f"classes?{urlencode({'variant': label})}" for key, label in labels.items()}
+    several = bool(study_audit.summary.table["members"].max() > 1)
+    content = verdict_html(verdict, {key: links[key] for key in study_audit.data.compressed_keys}, several=several)
+    with answer:
+        data = {"content": str(content), "colours": page_colours()}
+        clicked = _TABLE(data=data, key="verdict", on_variant_change=lambda: None)
+    with settings:
+        st.caption(escape(f"{limits_in_words(limits)[0].upper()}{limits_in_words(limits)[1:]}."))
+    show_notes(verdict.notes)
+    if clicked.variant in labels:
+        go_to("classes", variant=labels[clicked.variant])
+
+
+def _choose_limits() -> Limits:
+    """Return the limits that the visitor chose; the URL parameters are named as the flags of `tfaudit gate`."""
+    defaults = st.session_state.get("limits", DEFAULT_LIMITS)
+    names = sorted(QUANTITIES, key=lambda name: getattr(defaults, name) is None)
+    with st.popover("Limits", icon=":material/tune:"):
+        chosen = {name: _limit(name, getattr(defaults, name)) for name in names}
+        try:
+            return Limits.from_mapping({name: value for name, value in chosen.items() if value is not None})
+        except InputError:
+            st.caption("Without any limit those of the start apply.")
+            return defaults
+
+
+def _limit(name: str, default: float | None) -> float | None:
+    """Return one limit, which stays while the visitor looks at other pages; None where it is empty."""
+    quantity, key = QUANTITIES[name], f"max_{name.removesuffix('_pp')}"
+    if key not in st.query_params and key not in st.session_state and f"last {key}" in st.session_state:
+        st.session_state[key] = st.session_state[f"last {key}"]
+    most = quantity.maximum if math.isfinite(quantity.maximum) else None
+    value = st.number_input(
+        quantity.title[0].upper() + quantity.title[1:],
+        min_value=quantity.minimum,
+        max_value=most,
+        value=default,
+        format="%.6g",
+        placeholder="not checked",
+        help=quantity.description,
+        key=key,
+        bind="query-params",
+    )
+    st.session_state[f"last {key}"] = value
+    return value
