@@ -1,5 +1,6 @@
 """`tfaudit view`: what it opens, and what it says when it cannot."""
 
+import json
 import os
 import socket
 import subprocess
@@ -75,7 +76,7 @@ def test_without_a_directory_the_digits_study_is_made_once(monkeypatch, commands
     assert "making runs/digits first" in capsys.readouterr().err
     main_view(monkeypatch)
     assert len(made) == 2
-    assert [command[-1] for command in commands] == ["runs/digits"] * 2
+    assert [command[-2] for command in commands] == ["runs/digits"] * 2
 
 
 def test_only_this_machine_is_served_unless_told_otherwise(monkeypatch, commands):
@@ -141,3 +142,13 @@ def test_a_foreign_page_gets_nothing_whatever_the_working_directory_says(tmp_pat
     finally:
         server.terminate()
         server.wait(20)
+
+
+def test_limits_of_a_gate_reach_the_viewer(monkeypatch, commands, tmp_path):
+    make_study(tmp_path / "study")
+    (tmp_path / "gate.toml").write_text("[gate]\nflips = 0.02\n")
+    main_view(monkeypatch, "study", "--gate", "gate.toml")
+    assert json.loads(commands[0][-1]) == {"flips": 0.02}
+    (tmp_path / "gate.toml").write_text("[other]\n")
+    main_view(monkeypatch, "study", "--gate", "gate.toml", code=2)
+    assert len(commands) == 1
