@@ -23,7 +23,18 @@ PAGE_SIZE = 24  # images on one page of the gallery
 VOTES = ("baseline_share", "compressed_share", "decisiveness", "baseline_entropy", "compressed_entropy")
 PIES = ("example", "label", "baseline_mode", "compressed_mode", *VOTES)
 DIFFICULTY = ("population", "group", "k", "examples", "accuracy", "low", "high")
-COUNTS = ("title", "pies", "share", "baseline_mode_right", "compressed_mode_right", "expected", "low", "high", "p")
+COUNTS = (
+    "title",
+    "pies",
+    "share",
+    "baseline_mode_right",
+    "compressed_mode_right",
+    "verdict",
+    "expected",
+    "low",
+    "high",
+    "p",
+)
 
 
 def page(study_audit: StudyAudit) -> None:
