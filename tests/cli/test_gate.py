@@ -1,6 +1,7 @@
 """`tfaudit gate` as CI meets it: three sources, limits from flags and a file, exit codes, files, refusals."""
 
 import json
+import shutil
 import sys
 import xml.etree.ElementTree as ET
 
@@ -221,3 +222,27 @@ def test_single_members_of_a_study_are_a_pair(run, tmp_path):
     assert isinstance(dense, Predictions)
     drop = 100 * (dense.accuracy() - int8.accuracy())[0]
     assert found[1]["checks"][0]["value"] == pytest.approx(drop)
+
+
+def test_a_lost_member_is_no_way_to_pass(run, place):
+    """Truncate the records of members: without a word the gate would judge those that are left."""
+    shutil.copytree(place / "study", place / "damaged")
+    record = place / "damaged/members/int8/001/member.json"
+    record.write_bytes(record.read_bytes()[:50])
+    limit = ("--variant", "int8", "--max-overall-drop", 50)
+    assert run("study", *limit)[0] == 0
+    code, text, _ = run("damaged", *limit, "--json", "verdict.json", "--junit", "verdict.xml")
+    assert code == 2
+    assert "1 result of the study is missing: int8, member 1 (damaged)" in " ".join(text.split())
+    assert "4 and 3 members" in text
+    checks = json.loads((place / "verdict.json").read_text())["verdicts"]["int8"]["checks"]
+    assert {check["check"]: check["outcome"] for check in checks}["missing_members"] == "cannot judge"
+    assert 'name="missing_members"' in (place / "verdict.xml").read_text()
+    code, text, _ = run("damaged", *limit, "--allow-missing", 1)
+    assert code == 0
+    assert "1 result of the study is missing" in text
+    for member in (0, 1, 2, 3):
+        (place / f"damaged/members/int8/{member:03d}/member.json").unlink()
+    code, _, errors = run("damaged", "--max-overall-drop", 50)
+    assert code == 2
+    assert "no complete member of int8" in errors

@@ -119,7 +119,8 @@ class StudyAudit:
         """Judge every compressed variant: the first screen. Other limits read no predictions again."""
         applies, keys = AUDITS["measurements"].applies, self.data.compressed_keys
         measured = {key: self.measurements(key) if applies(self.data, key) else None for key in keys}
-        return study_verdict(measured, self._descriptions(), limits, baseline=BASELINE)
+        verdict = study_verdict(measured, self._descriptions(), limits, baseline=BASELINE)
+        return dataclasses.replace(verdict, alerts=(*self._missing_results(), *verdict.alerts))
 
     def measurements(self, key: str) -> Measurements:
         """Return what a gate measures of a variant; an error where one model is compared with several."""

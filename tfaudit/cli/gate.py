@@ -12,7 +12,7 @@ from tfaudit.audit.gate.limits import QUANTITIES
 from tfaudit.cli.audit import MultiwordCommand
 from tfaudit.cli.console import app, out
 from tfaudit.cli.gate_limits import read_limits
-from tfaudit.errors import InputError
+from tfaudit.errors import InputError, require
 
 if TYPE_CHECKING:
     from tfaudit.audit.gate.gate import Verdict
@@ -50,6 +50,9 @@ def gate(
     id_column: Annotated[str | None, _option(FILES, "Column of the example ids.", "--id")] = None,
     paired: Annotated[bool, _option(FILES, "Compressed members are made from the baseline's.", "--paired")] = False,
     config: Annotated[Path | None, _option(LIMITS, "TOML file with the table gate; flags override it.")] = None,
+    allow_missing: Annotated[
+        int, _option(SOURCE, "Members of a study that may be missing; with more the gate cannot judge.")
+    ] = 0,
     alpha: Annotated[float, _option(LIMITS, "Level of the tests; intervals are at 1 - alpha.")] = 0.05,
     junit: Annotated[Path | None, typer.Option(help="Write JUnit XML here: one test case per check.")] = None,
     json: Annotated[Path | None, typer.Option(help="Write the whole verdict as JSON here.")] = None,
@@ -63,6 +66,7 @@ def gate(
     from tfaudit.audit.gate.gate import gate as judge
     from tfaudit.cli.gate_sources import from_files, from_models, from_study
 
+    require(allow_missing >= 0, "allow_missing", allow_missing, "0 or more")
     limits = read_limits(config, {name: flags[flag] for name, flag in FLAGS.items() if flags[flag] is not None})
     sources = [name for name, source in (("DIRECTORY", directory), ("--data", data), ("--labels", labels)) if source]
     if len(sources) != 1:
@@ -83,7 +87,9 @@ def gate(
         images |= {"limit": limit, "classes": classes, "batch_size": batch_size, "scores_are": scores_are}
         candidates = from_models(baseline, compressed, str(data), **images)
     verdicts = {
-        name: judge(pair.baseline, pair.compressed, limits, alpha=alpha, sizes=pair.sizes, paired=pair.paired)
+        name: judge(
+            pair.baseline, pair.compressed, limits, alpha=alpha, sizes=pair.sizes, paired=pair.paired
+        ).with_missing(pair.missing, allow_missing)
         for name, pair in candidates.items()
     }
     raise typer.Exit(_report(verdicts, junit, json))

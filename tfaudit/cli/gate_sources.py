@@ -22,6 +22,7 @@ class Candidate:
     compressed: Predictions  # predictions of the compressed one on the same examples
     sizes: tuple[float, float] | None = None  # bytes of the two model files, means over members; None where unknown
     paired: bool = False  # whether compressed members are made from the baseline's members of the same names
+    missing: tuple[str, ...] = ()  # results of both that the study should hold, in words
 
 
 def from_study(directory: Path, variants: Sequence[str] | None, split: str) -> dict[str, Candidate]:
@@ -39,11 +40,17 @@ def from_study(directory: Path, variants: Sequence[str] | None, split: str) -> d
         got = repr(unknown[0]) if unknown else "none"
         raise InputError("variant", got, f"a compressed variant in {directory} ({', '.join(compressed) or 'none'})")
     baseline, size = store.predictions("dense", split), _mean_bytes(store, "dense")
+    gaps = store.missing(split)
+    nothing = sorted({gap.variant for gap in gaps} - {"dense", *store.variants}) if variants is None else []
+    if nothing:
+        got = f"no complete member of {', '.join(nothing)}"
+        raise InputError("directory", got, "one or more; `tfaudit run` makes them, --variant judges the others alone")
     candidates = {}
     for key in keys:
         own_size, paired = _mean_bytes(store, key), store.study.is_made_from_dense(key)
         sizes = None if size is None or own_size is None else (size, own_size)
-        candidates[key] = Candidate(baseline, store.predictions(key, split), sizes, paired)
+        own = [f"{gap.variant}, member {gap.member} ({gap.reason})" for gap in gaps if gap.variant in ("dense", key)]
+        candidates[key] = Candidate(baseline, store.predictions(key, split), sizes, paired, tuple(own))
     return candidates
 
 

@@ -29,7 +29,9 @@ def verdict_table(name: str, verdict: Verdict) -> RenderableType:
         name: of the variant.
         verdict: of the variant.
     """
-    head = Text.assemble((printable(name), "bold"), ": ", (_MARKS[verdict.outcome], _STYLES[verdict.outcome]))
+    before, after = verdict.members
+    data = f", {verdict.examples:,} images" + f", {before} and {after} members" * (max(before, after) > 1)
+    head = Text.assemble((printable(name), "bold"), ": ", (_MARKS[verdict.outcome], _STYLES[verdict.outcome]), data)
     parts: list[RenderableType] = [head, _checks(verdict)]
     failing = [row for row in verdict.frame().to_dict("records") if row["outcome"] != PASS]
     if failing:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from tfaudit.audit.gate.checks import CANNOT_JUDGE, FAIL, OUTCOMES, PASS, Check, Checks
-from tfaudit.audit.gate.limits import QUANTITIES, Limits
+from tfaudit.audit.gate.limits import Limits, quantity_of
 from tfaudit.audit.gate.measurements import Measurements, measure
+from tfaudit.errors import listed
 from tfaudit.predictions import Predictions
 
 if TYPE_CHECKING:
@@ -44,6 +46,25 @@ class Verdict:
         """Return the exit code of `tfaudit gate`: 0 pass, 1 fail, 2 cannot judge."""
         return EXIT_CODES[self.outcome]
 
+    def with_missing(self, missing: Sequence[str], allowed: int = 0) -> Verdict:
+        """Return the verdict where results are missing that the study should hold: with too many nothing passes.
+
+        Args:
+            missing: a few words on each, such as "int8, member 3 (damaged)".
+            allowed: how many may be missing.
+        """
+        if not missing:
+            return self
+        count = f"{len(missing)} result{'s' * (len(missing) > 1)} of the study {'are' if len(missing) > 1 else 'is'}"
+        sentence = f"{count} missing: {listed(missing)}. `tfaudit run` makes them again."
+        if len(missing) <= allowed:
+            return dataclasses.replace(self, notes=(*self.notes, sentence))
+        numbers = {"limit": float(allowed), "value": float(len(missing)), "low": math.nan, "high": math.nan}
+        reason = f"{count} missing, {allowed} allowed."
+        facts = {"name": "missing_members", "subject": "", "images": 0, "members": 0, "outcome": CANNOT_JUDGE}
+        check = Check(**facts, **numbers, reason=reason, sentence=sentence)  # type: ignore[arg-type]
+        return dataclasses.replace(self, checks=(*self.checks, check))
+
     def frame(self) -> pd.DataFrame:
         """Return one row per check, the gravest first.
 
@@ -65,7 +86,7 @@ class Verdict:
         (the value without any change).
         """
         frame = self.frame()
-        quantities = [QUANTITIES[name] for name in frame["check"]]
+        quantities = [quantity_of(name) for name in frame["check"]]
         for column, source in (("measured", "value"), ("allowed", "limit")):
             frame[column] = [quantity.text(value) for quantity, value in zip(quantities, frame[source], strict=True)]
         titles, neutral = zip(*((quantity.title, quantity.neutral) for quantity in quantities), strict=True)

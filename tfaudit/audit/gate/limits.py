@@ -141,3 +141,24 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
 
 DEFAULT_LIMITS = Limits(overall_drop_pp=1, worst_class_drop_pp=5)
 """Limits of a study's first screen where the user sets none."""
+
+_OF_STUDIES: Mapping[str, Quantity] = MappingProxyType(
+    {
+        "missing_members": Quantity(
+            description="Members of a study that may be missing.",
+            title="missing members",
+            number_format="{:.0f}",
+            allowed="a number of members, 0 or more",
+        )
+    }
+)
+
+
+def quantity_of(check: str) -> Quantity:
+    """Return what a check measures, by its name: a limit's, or what a study itself must keep to.
+
+    Example:
+        >>> quantity_of("flips").title, quantity_of("missing_members").title
+        ('flips', 'missing members')
+    """
+    return QUANTITIES[check] if check in QUANTITIES else _OF_STUDIES[check]
