@@ -6,7 +6,7 @@ import streamlit as st
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.app.class_details import show_class
 from tfaudit.app.controls import change_count, choose_class, choose_option, choose_variant, has_variants, new_selection
-from tfaudit.app.display import link_to, show_chart, show_notes, show_table
+from tfaudit.app.display import link_to, show_alert, show_chart, show_notes, show_table
 from tfaudit.app.markdown import escape, unique_labels
 from tfaudit.audit.classes import CENTERINGS, ClassImpact
 from tfaudit.charts.class_selection import CLASS, RANGE, class_choice_chart, range_choice_chart
@@ -21,9 +21,9 @@ ORDERS = {"change": ("{}_pp", True), "p": ("{}_p", True), "name": ("class", True
 """Orders of the classes: a column, by question, and whether its lowest values come first."""
 
 RECALLS = ("recall_before", "recall_after", "lowest_recall")
-CHANGE = ("change_pp", "change_low_pp", "change_high_pp", "change_p", "change_p_holm", "verdict")
-RELATIVE = ("relative_pp", "relative_low_pp", "relative_high_pp", "relative_p", "relative_p_holm", "relative_verdict")
-COLUMNS = ("class", "examples", *RECALLS, *CHANGE, *RELATIVE)
+CHANGE = ("verdict", "change_pp", "change_low_pp", "change_high_pp", "change_p_holm")
+RELATIVE = ("relative_verdict", "relative_pp", "relative_low_pp", "relative_high_pp", "relative_p_holm")
+COLUMNS = ("class", *CHANGE, *RECALLS, "examples", *RELATIVE, "change_p", "relative_p")
 TEST = ("published_t", "published_df", "published_p", "published_p_holm", "published_p_bh", "published_direction")
 PUBLISHED = ("class", "published_pp", "published_low_pp", "published_high_pp", *TEST)
 
@@ -52,7 +52,7 @@ def page(study_audit: StudyAudit) -> None:
     frame = impact.frame(correction)
     st.markdown(escape(_count_sentence(frame, impact, question, correction)))
     if impact.collapsed.any():
-        st.warning(escape(_collapse_sentence(frame)), icon=":material/warning:")
+        show_alert(_collapse_sentence(frame))
     column, ascending = ORDERS[order]
     ranked = ranked_classes(frame, column.format(question), ascending=ascending, question=question)
     shown = _in_range(ranked, order, question, study_audit, variant) if len(ranked) > ALL_NAMED else ranked

@@ -7,6 +7,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 import streamlit as st
+from markupsafe import Markup
 
 from tfaudit.app.markdown import escape
 from tfaudit.charts.rendering import chart_bytes
@@ -115,6 +116,16 @@ def _column_config(cells: pd.Series, table: str, *, pinned: bool) -> Any:
     if pd.api.types.is_numeric_dtype(cells) and not pd.api.types.is_bool_dtype(cells):
         return st.column_config.NumberColumn(heading, format=entry.grid_format, help=meaning, pinned=pinned)
     return st.column_config.Column(heading, help=meaning, pinned=pinned)
+
+
+def show_alert(text: str) -> None:
+    """Draw what a visitor must not miss, in the colours of the verdict."""
+    look = (
+        f"{page_colours()} padding: 0.45rem 0.8rem; border-left: 4px solid var(--loss); border-radius: 0.25rem; "
+        "background: color-mix(in srgb, var(--loss) 9%, transparent);"
+    )
+    mark = Markup('<strong aria-hidden="true" style="color: var(--loss)">⚠</strong>')
+    st.html(Markup('<div role="note" style="{}">{} {}</div>').format(look, mark, text))
 
 
 def show_notes(notes: Sequence[str]) -> None:

@@ -12,8 +12,33 @@ from tfaudit.store.files import path_outside
 from tfaudit.store.store import Store, find_studies, open_store
 
 
-def open_study_audit(directory: Path) -> StudyAudit:
-    """Return the audited study that the visitor chose in the side bar; a bar shows the progress of the audit.
+class SharedAudit:
+    """The audit of one state of a study for all visitors; one of them prepares it while the others wait."""
+
+    def __init__(self, study_audit: StudyAudit) -> None:
+        self.study_audit = study_audit
+        self._ready = False
+        self._lock = threading.Lock()
+
+    def prepared(self) -> StudyAudit:
+        """Return the audit once all of it is computed; a bar shows the progress."""
+        if self._ready:
+            return self.study_audit
+        bar = st.progress(0.0, "Auditing the study; the results are cached in its directory")
+
+        def progress(share: float, message: str) -> None:
+            bar.progress(min(share, 1.0), escape(message))
+
+        with self._lock:
+            if not self._ready:
+                self.study_audit.prepare(progress)
+            self._ready = True
+        bar.empty()
+        return self.study_audit
+
+
+def open_study(directory: Path) -> SharedAudit:
+    """Return the study that the visitor chose in the side bar.
 
     Members may be added meanwhile: the visitor sees the study as it was read until they ask to read it again.
 
@@ -40,10 +65,7 @@ def open_study_audit(directory: Path) -> StudyAudit:
             st.info("The study has changed since it was read.")
             renewed = {state: current.data.fingerprint}
             st.button("Read it again", icon=":material/refresh:", on_click=st.session_state.update, args=(renewed,))
-    shared = _shared(str(studies[name].resolve()), split, opened)
-    if not shared.ready:
-        _prepare(shared)
-    return shared.study_audit
+    return _shared(str(studies[name].resolve()), split, opened)
 
 
 def _forget_positions(study: str) -> None:
@@ -67,28 +89,6 @@ def _choose_split(store: Store) -> str:
     return st.selectbox("Split", splits, index=first, key="split", bind="query-params")
 
 
-class _Shared:
-    """The audit of one state of a study for all visitors; one of them prepares it while the others wait."""
-
-    def __init__(self, study_audit: StudyAudit) -> None:
-        self.study_audit = study_audit
-        self.ready = False
-        self.lock = threading.Lock()
-
-
 @st.cache_resource(max_entries=4, show_spinner=False)
-def _shared(directory: str, split: str, fingerprint: str) -> _Shared:
-    return _Shared(StudyAudit.read(open_store(directory), split))
-
-
-def _prepare(shared: _Shared) -> None:
-    bar = st.progress(0.0, "Auditing the study; the results are cached in its directory")
-
-    def progress(share: float, message: str) -> None:
-        bar.progress(min(share, 1.0), escape(message))
-
-    with shared.lock:
-        if not shared.ready:
-            shared.study_audit.prepare(progress)
-        shared.ready = True
-    bar.empty()
+def _shared(directory: str, split: str, fingerprint: str) -> SharedAudit:
+    return SharedAudit(StudyAudit.read(open_store(directory), split))

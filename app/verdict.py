@@ -43,7 +43,8 @@ def show_verdict(study_audit: StudyAudit) -> None:
         limits = _choose_limits()
     verdict = study_audit.verdict(limits)
     labels = {key: label for key, label in variant_labels(study_audit).items() if key != BASELINE}
-    links = {key: f"classes?{urlencode({'variant': label})}" for key, label in labels.items()}
+    pages = {key: "classes" if key in study_audit.summary.impacts else "compare" for key in labels}
+    links = {key: f"{pages[key]}?{urlencode({'variant': label})}" for key, label in labels.items()}
     several = bool(study_audit.summary.table["members"].max() > 1)
     content = verdict_html(verdict, {key: links[key] for key in study_audit.data.compressed_keys}, several=several)
     with answer:
@@ -53,7 +54,7 @@ def show_verdict(study_audit: StudyAudit) -> None:
         st.caption(escape(f"{limits_in_words(limits)[0].upper()}{limits_in_words(limits)[1:]}."))
     show_notes(verdict.notes)
     if clicked.variant in labels:
-        go_to("classes", variant=labels[clicked.variant])
+        go_to(pages[clicked.variant], variant=labels[clicked.variant])
 
 
 def _choose_limits() -> Limits:
@@ -76,7 +77,7 @@ def _limit(name: str, default: float | None) -> float | None:
         st.session_state[key] = st.session_state[f"last {key}"]
     most = quantity.maximum if math.isfinite(quantity.maximum) else None
     value = st.number_input(
-        quantity.title[0].upper() + quantity.title[1:],
+        quantity.title[0].upper() + quantity.title[1:] + ", points" * name.endswith("_pp"),
         min_value=quantity.minimum,
         max_value=most,
         value=default,

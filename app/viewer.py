@@ -12,8 +12,9 @@ from pathlib import Path
 import streamlit as st
 
 from tfaudit.analysis.audits import AUDITS
+from tfaudit.analysis.study_data import StudyData
 from tfaudit.app.markdown import escape, escape_name
-from tfaudit.app.study_choice import open_study_audit
+from tfaudit.app.study_choice import SharedAudit, open_study
 from tfaudit.audit.gate.limits import Limits
 from tfaudit.errors import InputError, one_line
 
@@ -28,6 +29,13 @@ class ViewerPage:
     title: str  # in the menu
     audits: tuple[str, ...] = ()  # audits it shows; an audit with a question that no page shows gets a page of its own
     heading: str = ""  # above the page; by default the title. `{study}` is the name of the study
+    always: bool = False  # whether it is in the menu of studies, too, that allow none of its audits
+
+    def applies(self, data: StudyData) -> bool:
+        """Return whether the menu of a study shows the page; a link opens it anyway."""
+        keys = data.compressed_keys
+        anything = self.always or not self.audits or not keys
+        return anything or any(AUDITS[name].applies(data, key) for name in self.audits for key in keys)
 
 
 def _pages() -> dict[str, ViewerPage]:
@@ -40,7 +48,7 @@ def _pages() -> dict[str, ViewerPage]:
         "distortion": ViewerPage("distortion", "Recall distortion", ("distortion",)),
         "operating_points": ViewerPage("operating_points", "Operating points", ("unfairness",)),
         "groups": ViewerPage("groups", "Groups", ("groups", "attributes", "trends")),
-        "compare": ViewerPage("compare", "Compare two models", ("model_pair",)),
+        "compare": ViewerPage("compare", "Compare two models", ("model_pair",), always=True),
         "label": ViewerPage("human_rating", "Human rating"),
     }
     shown = {name for page in pages.values() for name in page.audits}
@@ -53,10 +61,16 @@ PAGES: Mapping[str, ViewerPage] = _pages()
 
 def view(arguments: list[str]) -> None:
     """Run the viewer; the arguments after `--` are its directory, or a folder of studies, and limits."""
-    pages = {}
+    pages, opened = {}, _open(arguments)
     for path, page in PAGES.items():
-        draw = functools.partial(show_page, path, arguments)
-        pages[path] = st.Page(draw, title=page.title, url_path=path, default=path == "overview")
+        hidden = isinstance(opened, SharedAudit) and not page.applies(opened.study_audit.data)
+        pages[path] = st.Page(
+            functools.partial(_draw, path, opened),
+            title=page.title,
+            url_path=path,
+            default=path == "overview",
+            visibility="hidden" if hidden else "visible",
+        )
     st.session_state["pages"] = pages  # for links from one to another
     chosen = st.navigation(list(pages.values()))
     st.set_page_config(page_title=f"{chosen.title} · tfaudit", page_icon=str(ICON), layout="wide")
@@ -65,13 +79,27 @@ def view(arguments: list[str]) -> None:
 
 def show_page(path: str, arguments: list[str]) -> None:
     """Draw one of `PAGES`; an error becomes one line on it. The arguments are those of `view`."""
-    page = PAGES[path]
+    _draw(path, _open(arguments))
+
+
+def _open(arguments: list[str]) -> SharedAudit | Exception:
+    """Return the study that the visitor chose, or why it cannot be opened."""
     try:
         if len(arguments) not in (1, 2):
             raise InputError("directory", f"{len(arguments)} directories", "one, as in `tfaudit view DIR`")
         if len(arguments) > 1:
             st.session_state["limits"] = Limits.from_mapping(json.loads(arguments[1]))
-        study_audit = open_study_audit(Path(arguments[0]))
+        return open_study(Path(arguments[0]))
+    except Exception as problem:
+        return problem
+
+
+def _draw(path: str, opened: SharedAudit | Exception) -> None:
+    page = PAGES[path]
+    try:
+        if isinstance(opened, Exception):
+            raise opened
+        study_audit = opened.prepared()
         st.title((page.heading or page.title).format(study=escape_name(study_audit.data.study.name)))
         module = importlib.import_module(f"tfaudit.app.{page.module}")  # a page costs nothing until it is opened
         module.page(study_audit, *([AUDITS[path]] if page.module == "audit_page" else []))

@@ -94,13 +94,18 @@ def first_visit(url: str, page: Page) -> tuple[float, float]:
     text = "document.querySelector('[data-testid=stMain]')?.innerText.trim()"
     page.wait_for_function(text, timeout=60_000)
     painted = time.perf_counter() - start
-    page.get_by_test_id("stDataFrame").first.wait_for(timeout=600_000)
+    page.locator("tr[data-variant]").first.wait_for(timeout=600_000)
     return painted, time.perf_counter() - start
 
 
 def pick(page: Page, label: str) -> Callable[[], None]:
     """Return a click on an option of a choice."""
     return lambda: page.get_by_test_id("stMain").get_by_role("radio", name=label, exact=True).first.click()
+
+
+def row(page: Page) -> Callable[[], None]:
+    """Return a click on the first row of the verdict."""
+    return lambda: page.locator("tr[data-variant]").first.click(position={"x": 300, "y": 20})
 
 
 def choose(page: Page, label: str, option: str) -> Callable[[], None]:
@@ -134,14 +139,11 @@ def push(page: Page, label: str) -> Callable[[], None]:
 def clicks(page: Page, url: str) -> Iterator[tuple[str, float]]:
     """Yield every kind of click and its seconds."""
     todo = {
-        "": [("another variant", [pick(page, f"magnitude {p} %") for p in (30, 50, 70)])],
+        "": [("a row of the verdict", [row(page)])],
         "classes": [
             ("another variant", [pick(page, f"magnitude {p} %") for p in (30, 50, 70)]),
-            ("another correction", [pick(page, name) for name in ("Holm", "Benjamini-Hochberg", "uncorrected")]),
-            (
-                "another centering",
-                [pick(page, name) for name in ("nothing", "population", "member")],
-            ),
+            ("another correction", [pick(page, name) for name in ("uncorrected", "Benjamini-Hochberg", "Holm")]),
+            ("another question", [pick(page, name) for name in ("more than the average", "lost recall")]),
             ("one class of 1,000", [choose(page, "Class", f"class {c}") for c in (7, 420, 980)]),
         ],
         "exemplars": [

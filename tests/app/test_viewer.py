@@ -9,9 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tests.builders.corrupted_studies import corrupted_study
 from tests.builders.populations import population
 from tests.builders.studies import TWO, make_study
 from tfaudit.analysis.audits import AUDITS
+from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.app import viewer
 from tfaudit.app.markdown import escape, escape_name, unique_labels
 from tfaudit.app.viewer import PAGES
@@ -199,6 +201,20 @@ def test_an_audit_without_a_page_of_its_own_gets_one(open_page, small, monkeypat
     pd.testing.assert_frame_equal(app.dataframe[0].value, expected, check_dtype=False)
     assert len(app.get("vega_lite_chart")) == 1
     assert not app.error
+
+
+def test_the_menu_has_the_pages_that_a_study_allows(small, tmp_path):
+    def shown(directory):
+        data = StudyAudit.read(open_store(directory)).data
+        return {path for path, page in PAGES.items() if page.applies(data)}
+
+    several, single = shown(small), shown(make_study(tmp_path / "single", members=1).directory)
+    assert {"overview", "classes", "exemplars", "distortion", "compare"} <= several
+    assert several - single == {"classes"}
+    assert not {"corruptions", "groups"} & several
+    assert {"corruptions"} <= shown(corrupted_study(tmp_path / "corrupted").directory)
+    missing = {(variant.key, member) for variant in TWO for member in range(4)}
+    assert shown(make_study(tmp_path / "alone", missing=missing).directory) == set(PAGES)
 
 
 def test_wrong_arguments_are_one_line(app_test):
