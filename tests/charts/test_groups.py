@@ -12,6 +12,7 @@ from tfaudit.audit.groups import groups, individual_fits
 from tfaudit.audit.trends import trends
 from tfaudit.charts.groups import individuals_chart
 from tfaudit.charts.rendering import inline_svg
+from tfaudit.charts.style import GAIN, LOSS
 
 BEFORE, AFTER = population(1), population(2, hurt=[3])
 WRITERS = np.random.default_rng(5).integers(0, 100, 200)
@@ -66,6 +67,13 @@ def test_every_group_stands_once_the_most_harmed_first():
     found = groups(BEFORE, AFTER, pd.Series(np.where(BEFORE.labels == 3, "far", "near"), name="distance"))
     shown = [text for text in texts(inline_svg(found.chart(), "")) if text in ("far", "near")]
     assert shown == ["far", "near"]
+
+
+def test_only_a_loss_beyond_chance_has_its_colour():
+    found = groups(BEFORE, AFTER, np.where(BEFORE.labels == 3, "far", "near"))
+    svg = inline_svg(found.chart(), "")
+    assert svg.count(f'stroke="{LOSS}"') == (found.frame()["verdict"] == "lost accuracy").sum() == 1
+    assert f'stroke="{GAIN}"' not in svg
 
 
 def test_many_groups_show_their_ends():

@@ -3,18 +3,33 @@
 import altair as alt
 import pandas as pd
 
-from tfaudit.charts.style import GREY, HUES, WIDTH, Drawing, before_after, categories, numbers, row_axis, square_axes
+from tfaudit.charts.style import (
+    GAIN,
+    GREY,
+    HUES,
+    LOSS,
+    WIDTH,
+    Drawing,
+    before_after,
+    categories,
+    numbers,
+    row_axis,
+    square_axes,
+)
 
 ALL_NAMED = 30  # groups at most of which each has a line and a name
 EXTREMES = 10  # named groups at each end if there are more
 DRAWN = 4500  # individuals at most; Altair accepts 5,000 rows
 SIDE = WIDTH - 80  # pixels of the square of individuals
 CHANGE = ("change_pp", "change_low_pp", "change_high_pp", "change_p_holm")
+LINKS = {"lost accuracy": LOSS, "gained accuracy": GAIN, "no change": GREY, "cannot tell": GREY}
 COLOURED = 4  # groups at most that have colours among individuals; more are all grey
 
 
 def groups_chart(table: pd.DataFrame, individuals: pd.DataFrame, fits: pd.DataFrame, name: str) -> Drawing:
     """Draw the accuracy of every group before and after, with intervals, and below it that of any individuals.
+
+    Groups that lost or gained accuracy, after the correction, have a line in that colour between the two.
 
     Args:
         table: of a `Groups`.
@@ -47,14 +62,16 @@ def _dumbbells(table: pd.DataFrame, name: str) -> Drawing:
     colour = before_after("when")
     x = alt.X("accuracy:Q", title="accuracy, %", scale=alt.Scale(zero=False, nice=True), axis=alt.Axis(tickCount=5))
     spans = shown.assign(before=100 * shown["accuracy_before"], after=100 * shown["accuracy_after"])
-    links = alt.Chart(spans, width=WIDTH - 80, height=alt.Step(20)).mark_rule(color=GREY, strokeWidth=1.5)
-    links = links.encode(x=alt.X("before:Q", title="accuracy, %"), x2="after:Q", y=y)
+    verdicts = alt.Color("verdict:N", scale=alt.Scale(domain=list(LINKS), range=list(LINKS.values())), legend=None)
+    links = alt.Chart(spans, width=WIDTH - 80, height=alt.Step(20)).mark_rule(strokeWidth=2.5)
+    links = links.encode(x=alt.X("before:Q", title="accuracy, %"), x2="after:Q", y=y, color=verdicts)
     base = alt.Chart(pd.concat(sides, ignore_index=True))
     intervals = base.mark_rule(strokeWidth=4, opacity=0.35).encode(x="low:Q", x2="high:Q", y=y, color=colour)
     figures = numbers(accuracy=".2f", **dict.fromkeys(CHANGE[:3], "+.2f"), change_p_holm=".2g")
     tooltip = ["group", "when", "examples", *figures, "verdict"]
     points = base.mark_circle(size=60, opacity=1).encode(x=x, y=y, color=colour, tooltip=tooltip)
-    return alt.layer(links, intervals, points).properties(title=title)
+    accuracies = alt.layer(intervals, points)
+    return alt.layer(accuracies, links).resolve_scale(color="independent").properties(title=title)
 
 
 def individuals_chart(individuals: pd.DataFrame, fits: pd.DataFrame, name: str) -> Drawing:

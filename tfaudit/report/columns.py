@@ -220,8 +220,6 @@ COLUMNS: Mapping[str, Column] = {
     **_pair("recall_before", "recall_after", _share("recall before", "Mean over the members")),
     "difference_pp": _points("change"),
     **_interval("low_pp", "high_pp", "confidence interval of the change"),
-    "normalised_pp": _points("normalised", "Change minus the change of the overall accuracy, percentage points"),
-    **_interval("normalised_low_pp", "normalised_high_pp", "confidence interval of the normalised change"),
     "relative_change": _share("relative change", "Change as a share of the accuracy before", "+.2f"),
     "p": _p("p"),
     "p_holm": _p("p, Holm", help=f"p after {_HOLM}"),
