@@ -190,19 +190,24 @@ class Store:
         return model_origin(self.record(variant, member))
 
     def is_complete(self, variant: str, member: int) -> bool:
-        """Return whether a member counts: a complete record, intact predictions, other files of the right size."""
+        """Return whether a member counts: a complete record, and every file as its checksum says."""
+        return not self.damage(variant, member)
+
+    def damage(self, variant: str, member: int) -> str:
+        """Return in a few words why a member must be made again; empty if all its files are as they were written."""
+        place = self.directory / self.member_path(variant, member, "member.json")
         record = self.record(variant, member)
         if record.get("status") != "complete":
-            return False
-        try:
-            for path, facts in record["files"].items():
-                if path.startswith("predictions/"):
-                    self.read_checked(variant, member, path)
-                elif (self.directory / path).stat().st_size != facts["bytes"]:
-                    return False
-        except (OSError, KeyError, TypeError, ValueError):  # InputError is a ValueError
-            return False
-        return True
+            return "failed" if record else "a damaged record" if place.exists() else "missing"
+        for path, facts in record["files"].items():
+            try:
+                with (self.directory / path).open("rb") as file:
+                    intact = hashlib.file_digest(file, "sha256").hexdigest() == facts.get("sha256")
+            except OSError as problem:
+                return f"{path} cannot be read ({problem.strerror})"
+            if not intact:
+                return f"{path} does not match its checksum"
+        return ""
 
     def save_member(self, variant: str, member: int, files: Mapping[str, bytes], record: Mapping[str, Any]) -> None:
         """Write files by path relative to the study's directory, then `member.json` with further facts.

@@ -1,0 +1,63 @@
+"""`tfaudit check`: what is damaged or missing is listed, and nothing else is."""
+
+import pytest
+
+from tests.builders.corrupted_studies import corrupted_study
+from tests.builders.studies import make_study
+from tfaudit.cli import main
+from tfaudit.cli.console import out
+
+
+@pytest.fixture
+def check(monkeypatch, capsys):
+    """Runs `tfaudit check` on a directory; gives the exit code and the lines."""
+    monkeypatch.setattr(out, "width", 100)
+
+    def run(directory):
+        monkeypatch.setattr("sys.argv", ["tfaudit", "check", str(directory)])
+        with pytest.raises(SystemExit) as left:
+            main()
+        return left.value.code or 0, capsys.readouterr().out.splitlines()
+
+    return run
+
+
+def test_an_intact_study(check, tmp_path):
+    make_study(tmp_path)
+    assert check(tmp_path) == (0, ["12 members, all as they were written"])
+
+
+@pytest.mark.parametrize("kind", ["predictions/split=test/variant=int8/001.parquet", "members/int8/001/member.json"])
+def test_every_damage_is_named_and_only_it(check, tmp_path, kind):
+    store = make_study(tmp_path)
+    path = store.directory / kind
+    content = path.read_bytes()
+    reason = {"p": f"{kind} does not match its checksum", "m": "a damaged record"}[kind[0]]
+    path.write_bytes(content[:-9] + bytes([content[-9] ^ 1]) + content[-8:])
+    code, lines = check(tmp_path)
+    assert code == 1
+    assert lines[0] == f"int8, member 1: {reason}"
+    assert lines[1].startswith("1 to make again")
+    path.unlink()
+    code, lines = check(tmp_path)
+    assert code == 1
+    assert lines[0].startswith("int8, member 1: ")
+
+
+def test_a_zeroed_file_of_the_same_size_is_noticed(tmp_path):
+    """A model of zeros would be quantized, and shipped."""
+    store = make_study(tmp_path)
+    store.save_member("int8", 0, {"members/int8/000/model.tflite": b"model"}, {})
+    assert store.is_complete("int8", 0)
+    (store.directory / "members/int8/000/model.tflite").write_bytes(bytes(5))
+    assert not store.is_complete("int8", 0)
+
+
+def test_lost_evaluations_and_examples_are_named(check, tmp_path):
+    store = corrupted_study(tmp_path)
+    condition = store.conditions[0]
+    (store.directory / store.prediction_path("dense", 1, condition.split)).unlink()
+    code, lines = check(tmp_path)
+    assert (code, lines[0]) == (1, f"dense, member 1, {condition.title}: missing predictions")
+    (store.directory / "examples/test.parquet").write_bytes(b"PAR1")
+    assert "examples: got a damaged file" in " ".join(check(tmp_path)[1])
