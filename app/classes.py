@@ -111,10 +111,12 @@ def _published(study_audit: StudyAudit, variant: str, correction: str) -> None:
         label = "Centred on the accuracy of the"
         centering = choose_option(label, CENTERINGS, "centering", CENTERING_LABELS.__getitem__)
         impact = study_audit.class_impact(variant, centering)
-        counts = impact.summary()
+        counts, chance, expected = impact.summary(), study_audit.chance(variant), ""
+        if chance and chance.classes and centering == CENTERINGS[0]:  # permutations have that centering
+            expected = f"; {chance.classes.mean:.2g} expected by chance"
         st.caption(
-            f"{counts['significant']} of {counts['tested']} classes are significant uncorrected, p ≤ {impact.alpha:g}; "
-            f"{counts['expected_by_chance']:.3g} expected by chance. The test takes the images as fixed and the "
+            f"{counts['significant']} of {counts['tested']} classes are significant uncorrected, p ≤ {impact.alpha:g}"
+            f"{expected}. The test takes the images as fixed and the "
             "members as independent; harmed and favoured are relative to the overall accuracy."
         )
         frame = impact.frame(correction).dropna(subset=["published_p"]).sort_values("published_pp", kind="stable")

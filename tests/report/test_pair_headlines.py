@@ -26,8 +26,8 @@ def test_the_classes_that_lose_are_named_the_worst_first():
     text = classes_sentence(pair(lost=(30, 60, 0), won=(0, 0, 20)))
     correction = "McNemar's test, Holm's correction for 3 classes"
     assert text == (
-        f"Coat (−30.0 points) and Shirt (−15.0 points) lose recall ({correction}). "
-        f"Bag (+10.0 points) gains recall ({correction})."
+        f"Classes Coat (−30.0 points) and Shirt (−15.0 points) lose recall ({correction}). "
+        f"Class Bag (+10.0 points) gains recall ({correction})."
     )
 
 
@@ -36,14 +36,16 @@ def test_where_no_loss_is_shown_the_largest_is_named_with_its_interval():
     row = found.frame().iloc[0]
     ends = " to ".join(f"{row[f'change_{end}_pp']:+.1f}".replace("-", "−") for end in ("low", "high"))
     assert classes_sentence(found) == (
-        f"None of 3 classes is shown to lose recall; the largest loss is that of Shirt: −1.5 ({ends})."
+        f"None of 3 classes is shown to lose recall; the largest loss is that of class Shirt: −1.5 ({ends})."
     )
     assert classes_sentence(pair()) == "None of 3 classes is shown to lose recall."
 
 
 def test_a_collapse_comes_first():
     text = classes_sentence(pair(lost=(0, 150, 0)))
-    assert text.startswith("Collapsed: Coat (100.0\u00a0% → 25.0\u00a0%). Coat (−75.0 points) loses recall (")
+    assert text.startswith(
+        "Collapsed: class Coat (100.0\u00a0% → 25.0\u00a0%). Class Coat (−75.0 points) loses recall ("
+    )
 
 
 def test_predictions_not_modal_labels():

@@ -106,7 +106,8 @@ class ClassImpact:
         """Return counts of classes by verdict after Holm's correction, the worst class, and the counts of [F] 3.1.
 
         `harmed` and `favoured` are the significant classes of the published test, uncorrected; their mean differences
-        are NaN without any.
+        are NaN without any. `expected_by_chance`, alpha times the classes, is NaN of pairs, of which that test expects
+        fewer: `chance` counts them.
         """
         frame, holm = self.frame("none"), self.frame("holm")
         masks = {name: (frame["published_direction"] == name).to_numpy() for name in ("harmed", "favoured")}
@@ -121,7 +122,7 @@ class ClassImpact:
             "worst_change_pp": float("nan") if worst is None else float(frame["change_pp"][worst]),
             "tested": tested,
             "significant": int((frame["published_p"] <= self.alpha).sum()),
-            "expected_by_chance": self.alpha * tested,
+            "expected_by_chance": self.alpha * tested if not self.pairs else float("nan"),
             **{f"significant_{m}": int((frame[f"published_p_{m}"] <= self.alpha).sum()) for m in CORRECTIONS[1:]},
             **{name: int(mask.sum()) for name, mask in masks.items()},
             **{f"{name}_mean_change_pp": _mean(frame["change_pp"][mask]) for name, mask in masks.items()},

@@ -4,11 +4,11 @@ import altair as alt
 import pandas as pd
 
 from tfaudit.charts.classes import Layers, tooltips_of, with_overview
-from tfaudit.charts.style import AMBER, GREEN, PLUM, WIDTH, Drawing, categories, distinct_names, numbers, row_axis
+from tfaudit.charts.style import GAIN, LIGHT, LOSS, SLATE, WIDTH, Drawing, categories, distinct_names, numbers, row_axis
 
 LOST, WON, CHANGE = "became wrong", "became right", "change of recall"
 
-STRENGTH = alt.condition("datum.claimed", alt.value(1), alt.value(0.45))
+STRENGTH = alt.condition("datum.claimed", alt.value(1), alt.value(LIGHT))
 
 
 def pair_chart(frame: pd.DataFrame) -> Drawing:
@@ -38,7 +38,7 @@ def _bars(shown: pd.DataFrame) -> pd.DataFrame:
 
 
 def _colour() -> alt.Color:
-    return categories("kind", [LOST, WON, CHANGE], [PLUM, GREEN, AMBER], symbolType="square", columns=2)
+    return categories("kind", [LOST, WON, CHANGE], [LOSS, GAIN, SLATE], symbolType="square", columns=2)
 
 
 def _tooltip() -> list[alt.Tooltip]:
@@ -53,7 +53,7 @@ def _named_classes(shown: pd.DataFrame) -> Layers:
     bars = alt.Chart(_bars(shown), width=WIDTH, height=alt.Step(18)).mark_bar(height=11)
     bars = bars.encode(x=x, y=y, color=_colour(), opacity=STRENGTH, tooltip=_tooltip())
     base = alt.Chart(shown).encode(y=y, tooltip=_tooltip())
-    intervals = base.mark_rule(color=AMBER, strokeWidth=1.5).encode(x="change_low_pp:Q", x2="change_high_pp:Q")
+    intervals = base.mark_rule(color=SLATE, strokeWidth=1.5).encode(x="change_low_pp:Q", x2="change_high_pp:Q")
     points = base.mark_circle(size=55, opacity=1, stroke="white", strokeWidth=1)
     points = points.encode(x="change_pp:Q", color=alt.ColorDatum(CHANGE))
     return alt.layer(bars, intervals, points)

@@ -37,7 +37,7 @@ def classes_sentence(pair: PairComparison) -> str:
             f"{name} ({100 * before:.1f}\u00a0% → {100 * after:.1f}\u00a0%)"
             for name, before, after in collapsed[["class", "recall_before", "recall_after"]].itertuples(index=False)
         ]
-        sentences.append(f"Collapsed: {_listed(recalls)}.")
+        sentences.append(f"Collapsed: {_noun(recalls)} {_listed(recalls)}.")
     correction = f"McNemar's test, Holm's correction for {tested:,} classes"
     for verdict, verb in ((LOST, "lose"), (GAINED, "gain")):
         claimed = frame[frame["verdict"] == verdict]
@@ -45,7 +45,7 @@ def classes_sentence(pair: PairComparison) -> str:
         if len(claimed):
             names = [f"{row['class']} ({_points(row['change_pp'])} points)" for row in claimed.to_dict("records")]
             one = "s" if len(claimed) == 1 else ""
-            sentences.append(f"{_listed(names)} {verb}{one} recall ({correction}).")
+            sentences.append(f"{_noun(names).capitalize()} {_listed(names)} {verb}{one} recall ({correction}).")
     if not (frame["verdict"] == LOST).any():
         sentences.append(_largest_loss(frame, tested))
     return " ".join(sentences)
@@ -57,7 +57,13 @@ def _largest_loss(frame: pd.DataFrame, tested: int) -> str:
     if losing.empty:
         return f"{none}."
     worst = losing.iloc[0]
-    return f"{none}; the largest loss is that of {worst['class']}: {_points(worst['change_pp'])} ({_range(worst)})."
+    return (
+        f"{none}; the largest loss is that of class {worst['class']}: {_points(worst['change_pp'])} ({_range(worst)})."
+    )
+
+
+def _noun(names: list[str]) -> str:
+    return "class" if len(names) == 1 else "classes"
 
 
 def _listed(names: list[str]) -> str:
