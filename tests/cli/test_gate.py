@@ -57,6 +57,7 @@ def run(place, monkeypatch, capsys):
     ("compressed", "limits", "code", "words"),
     [
         ("same.npy", ("--max-overall-drop", 5), 0, "compressed: pass"),
+        ("hurt.npy", (), 1, "above the limit of 1."),
         ("hurt.npy", ("--max-overall-drop", 5), 0, "3.00 pp"),
         ("hurt.npy", ("--max-worst-class-drop", 5), 1, "recall of class 3 falls by 30.00 points"),
         ("same.npy", ("--max-worst-class-drop", 2), 2, "CANNOT JUDGE"),
@@ -153,7 +154,6 @@ def test_files_are_written_whole_or_not_at_all(run, place):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("study",), "limits: got none, expected one or more of overall_drop_pp"),
         (("--max-flips", 1), "source: got none, expected one of a study's directory"),
         (("study", "--labels", "labels.npy", "--max-flips", 1), "source: got DIRECTORY and --labels, expected one of"),
         (

@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperCommand
 
 from tfaudit.cli.console import Alpha, IdColumn, Permutations, ScoresAre, StudyOut, app, option, out
-from tfaudit.cli.gate_limits import GateFile, limits_of
+from tfaudit.cli.gate_limits import GateFile, read_limits
 from tfaudit.errors import InputError, require
 
 MULTIWORD_OPTIONS = ("--baseline", "--compressed")  # options that take all words up to the next option
@@ -105,7 +105,7 @@ def audit(
     from tfaudit.store.external import import_predictions
     from tfaudit.store.store import open_store
 
-    limits = limits_of(gate)
+    limits = read_limits(gate)
     if study is not None:
         if labels or baseline or compressed:
             raise InputError("study", f"{study} and files", "a study's directory or files of predictions")

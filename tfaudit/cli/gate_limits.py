@@ -20,13 +20,8 @@ GateFile = Annotated[
 ]
 
 
-def limits_of(gate: Path | None) -> Limits:
-    """Return the limits of a TOML file, or `DEFAULT_LIMITS` where there is none."""
-    return DEFAULT_LIMITS if gate is None else read_limits(gate)
-
-
 def read_limits(config: Path | None, flags: Mapping[str, float | None] = MappingProxyType({})) -> Limits:
-    """Return the limits of the `[gate]` table of a TOML file, with those that flags override."""
+    """Return the limits of the `[gate]` table of a TOML file, with those that flags override, else the defaults."""
     settings: dict[str, Any] = {}
     if config is not None:
         try:
@@ -45,4 +40,4 @@ def read_limits(config: Path | None, flags: Mapping[str, float | None] = Mapping
             except InputError as problem:
                 argument = f"config: {config}, {problem.argument}"
                 raise InputError(argument, problem.got, problem.expected) from None
-    return Limits.from_mapping({**settings, **flags})
+    return DEFAULT_LIMITS if config is None and not flags else Limits.from_mapping({**settings, **flags})

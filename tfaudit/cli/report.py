@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from tfaudit.audit.gate.limits import DEFAULT_LIMITS, Limits
 from tfaudit.cli.console import Alpha, Directory, IdColumn, Permutations, app, err, option, out
-from tfaudit.cli.gate_limits import GateFile, limits_of
+from tfaudit.cli.gate_limits import GateFile, read_limits
 
 if TYPE_CHECKING:
     from tfaudit.analysis.study_audit import StudyAudit
@@ -35,7 +35,7 @@ def report(
     from tfaudit.report.chart_files import save_charts
     from tfaudit.store.store import open_store
 
-    limits, store = limits_of(gate), open_store(directory)
+    limits, store = read_limits(gate), open_store(directory)
     added = None
     if groups:
         ids = store.examples(images=False, groups=False)["example"].to_numpy()
