@@ -39,17 +39,18 @@ def page(study_audit: StudyAudit) -> None:
             "fixed, and images whose modal label changes, \\[F\\] table 2."
         )
     known = [name for name in COLUMNS if summary.table[name].notna().any()]
-    show_table(summary.frame(), f"{data.study.name}-variants", known)
+    show_table(summary.frame(), f"{data.study.name}-variants", known, table="" if members > 1 else "pairs")
     accuracies = summary.chart()
     # Panels with a scale of their own, of variants far apart, need the whole width.
     left, right = (st.container(), st.container()) if isinstance(accuracies, alt.FacetChart) else st.columns(2)
     with left:
-        st.subheader("Accuracy of every member")
+        st.subheader("Accuracy of every member" if members > 1 else "Accuracy")
         show_chart(accuracies, "accuracy", "Top-1 accuracy of every member, one line per variant.")
     with right:
         st.subheader("Size and accuracy")
         if summary.table["gzipped_bytes"].notna().any():
-            st.caption("The larger the point, the more images change their modal label.")
+            changes = "images change their modal label" if members > 1 else "predictions change"
+            st.caption(f"The larger the point, the more {changes}.")
             show_chart(size_chart(summary.table), "size", "Size of the file against accuracy, one point per variant.")
         else:
             st.info("The sizes of the models are unknown.")

@@ -26,7 +26,7 @@ STUDY = {
 }
 SLOPES = slope_frame(STUDY, by=BY)
 INTERVALS = slope_intervals(SLOPES)
-PLUM, GREEN, BLUE = "#8e4585", "#1aa37c", "#4a7fc1"
+PLUM, GREEN, BLUE = "#9c5394", "#1aa37c", "#4a7fc1"
 
 
 def texts(chart):

@@ -6,7 +6,7 @@ import altair as alt
 import pandas as pd
 
 from tfaudit.charts.point_labels import name_sides
-from tfaudit.charts.style import BLUE, GREY, PLUM, WIDTH, Drawing, categories, numbers
+from tfaudit.charts.style import BLUE, PLUM, SLATE, WIDTH, Drawing, categories, numbers
 
 BASELINE, COMPRESSED = "baseline", "compressed"
 HEIGHT = 300  # pixels of the chart of sizes
@@ -64,7 +64,7 @@ def size_chart(table: pd.DataFrame) -> Drawing:
     base = alt.Chart(shown, width=WIDTH, height=HEIGHT).encode(x=x, y=y)
     points = base.mark_point(filled=True, opacity=0.75).encode(
         size=alt.Size("changed:Q", title="images changed, %", scale=alt.Scale(range=[60, 900]), legend=None),
-        color=categories("what", [BASELINE, COMPRESSED], [GREY, PLUM]),
+        color=categories("what", [BASELINE, COMPRESSED], [SLATE, PLUM]),
         tooltip=["title:N", *numbers(megabytes=".3g", top1=".2f"), changed],
     )
     names = (

@@ -4,9 +4,9 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from tfaudit.charts.style import AMBER, GREEN, GREY, PLUM, WIDTH, Drawing, categories
+from tfaudit.charts.style import AMBER, GAIN, GREY, LOSS, WIDTH, Drawing, categories
 
-OUTCOMES, COLOURS, SHAPES = ["fail", "cannot judge", "pass"], [PLUM, AMBER, GREEN], ["cross", "diamond", "circle"]
+OUTCOMES, COLOURS, SHAPES = ["fail", "cannot judge", "pass"], [LOSS, AMBER, GAIN], ["cross", "diamond", "circle"]
 
 
 def gate_chart(frame: pd.DataFrame) -> Drawing:

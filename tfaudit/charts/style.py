@@ -27,7 +27,7 @@ TEXT: Mapping[str, Mapping[str, str]] = {
 }
 """The same hues as text, on light and on dark pages: a contrast of 4.5 to 1 or more."""
 
-PLUM, GREY, GREEN, BLUE, AMBER = "#8e4585", "#a9aeb8", "#1aa37c", "#4a7fc1", "#d07c00"
+PLUM, GREY, GREEN, BLUE, AMBER = "#9c5394", "#a9aeb8", "#1aa37c", "#4a7fc1", "#d07c00"
 """Colours without a judgement: plum is the accent of the pages and the compressed population."""
 
 LIGHT = 0.32

@@ -257,6 +257,7 @@ COLUMNS: Mapping[str, Column] = {
     # One model against one, and what training again changes.
     "changed": _count("changed", help="Images for which the two models predict different classes"),
     "pairs.title": _text("model"),
+    "pairs.pies": _count("changed", help="Images whose prediction changes"),
     "pairs.accuracy_before": _share("top-1 before", form=".2f"),
     **_pair("pairs.recall_before", "pairs.recall_after", _share("recall before")),
     "pairs.change_p": _p("p", help="McNemar's exact test"),
