@@ -37,6 +37,7 @@ from tfaudit.audit.gate.measurements import measure
 from tfaudit.audit.groups import groups
 from tfaudit.audit.model_pair import compare
 from tfaudit.audit.operating_points import operating_points, trade_offs
+from tfaudit.audit.planning import guessed_spread, plan
 from tfaudit.audit.prediction_counts import count_predictions
 from tfaudit.audit.retrained_twins import retrained_twins
 from tfaudit.audit.study_verdict import study_verdict
@@ -99,6 +100,7 @@ RESULTS = {
     "twins": lambda: retrained_twins(BEFORE),
     "survey": lambda: survey(answers()),
     "survey sample": lambda: survey_sample(exemplars(BEFORE, AFTER), 10, seed=0),
+    "plan": lambda: plan(guessed_spread(), 3),
     "measurements": lambda: measure(BEFORE, AFTER),
     "measurements, single": lambda: measure(ONE, OTHER),
     "study verdict": lambda: study_verdict({"a": measure(BEFORE, AFTER), "b": measure(ONE, OTHER), "c": None}),

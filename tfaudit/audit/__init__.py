@@ -2,6 +2,7 @@
 
 Populations   `class_impact`, `exemplars`, `chance`, `distortion`, `robustness`, `summary`
 Two models    `compare`, `gate` with `Limits`; `retrained_twins` for what training again changes
+Verdict       `measure` once, then `judge` and `study_verdict` for any limits; `plan` before anything is trained
 Groups        `groups`, `attributes`, `trends`
 Choice        `trade_offs`, `operating_points`
 Regression    `class_table`, `factors`, `factors_glm`
@@ -32,8 +33,11 @@ _MODULES = {
     "factors.regression": ("factors", "factors_glm", "Factors"),
     "survey.sample": ("survey_sample", "SurveySample"),
     "survey.survey": ("survey", "Survey"),
-    "gate.gate": ("gate", "Verdict"),
+    "gate.gate": ("gate", "judge", "Verdict"),
+    "gate.measurements": ("measure", "Measurements"),
     "gate.limits": ("Limits",),
+    "study_verdict": ("study_verdict", "StudyVerdict"),
+    "planning": ("plan", "pilot_spread", "guessed_spread", "Plan"),
 }
 
 lazy_names(__name__, {name: module for module, names in _MODULES.items() for name in names})

@@ -6,11 +6,11 @@ Exit codes: 0 success, 1 some members failed or a gate is shut, 2 bad input or n
 import os
 import sys
 
-from tfaudit.cli import audit, check, compare, cost, gate, prepare, recipes, report, run, view
+from tfaudit.cli import audit, check, compare, cost, gate, plan, prepare, recipes, report, run, view
 from tfaudit.cli.console import app, err
 from tfaudit.errors import InputError
 
-__all__ = ["audit", "check", "compare", "cost", "gate", "main", "prepare", "recipes", "report", "run", "view"]
+__all__ = ["audit", "check", "compare", "cost", "gate", "main", "plan", "prepare", "recipes", "report", "run", "view"]
 
 
 def main() -> None:

@@ -5,7 +5,7 @@ Counts        `mcnemar`, `mcnemar_false_alarms`, `paired_interval` and `cohen_ka
 Many tests    `adjust` (Holm, Benjamini-Hochberg)
 Modal labels  `modal_labels`, `count_changed_modes`
 Permutations  `assign`, `count_significant`, `permuted_welch`
-Power         `mcnemar_power`, `detectable_drop`, `detectable_shift`, `examples_needed`
+Precision     `Spread`, `Design`: how intervals shrink with the number of images and of members
 Lines         `line`, `slope` and `uncentred_r2` (through the origin), `mark_slopes`
 Scores        `rank_scores`, `ratio`, `relative_change`, `normalised_balance`, `pareto_set`
 Images        `tilt`, `mean_activation`, `pixel_entropy`, `class_means`, `distance_to_class_mean`
@@ -22,7 +22,7 @@ _MODULES = {
     "multiplicity": ("adjust",),
     "pareto": ("pareto_set",),
     "permutation": ("Assignments", "CountNull", "assign", "count_significant", "permuted_welch"),
-    "power": ("detectable_drop", "detectable_shift", "examples_needed", "mcnemar_power"),
+    "precision": ("Design", "Spread"),
     "proportions": ("Proportions", "compare_proportions"),
     "ranking": ("RankedClasses", "rank_scores"),
     "ratios": ("normalised_balance", "ratio", "relative_change"),

@@ -64,8 +64,8 @@ class Spread:
         images, members = design.images, design.members
         if of_images <= _least(images, members, unit) * (1 + 1e-9):
             of_images = min(overlap, of_images) if members > 1 else 0.0
-        shared = min(overlap, max(of_images, of_members))
-        image, member = max(of_images - shared, 0.0) * images, max(of_members - shared, 0.0) * members
+        shared = min(overlap, of_images, of_members)
+        image, member = (of_images - shared) * images, (of_members - shared) * members
         return cls(image, member, shared * images * members, paired, unit)
 
     def half_width(self, images: int, members: int, confidence: float = 0.95) -> float:

@@ -108,6 +108,11 @@ class Measurements:
         """Whether one model is measured against one."""
         return self.members == (1, 1)
 
+    @property
+    def members_a_side(self) -> int:
+        """The number of pairs, or of members of two populations of one size that would tell as much."""
+        return self.pairs or round(2 / (1 / self.members[0] + 1 / self.members[1]))
+
     def decides(self, losses: Losses, row: int, limit: float) -> Design | None:
         """Return the design that would decide whether a loss is above or below the limit, if it is what was measured.
 
@@ -128,8 +133,7 @@ class Measurements:
         of_images, of_members, overlap = (
             float(part[row]) for part in (losses.of_images, losses.of_members, losses.overlap)
         )
-        members = self.pairs or round(2 / (1 / self.members[0] + 1 / self.members[1]))
-        design = Design(images, members)
+        design = Design(images, self.members_a_side)
         spread = Spread.measured(of_images, of_members, overlap, design, paired=bool(self.pairs), unit=100)
         return spread.decides(gap, design, 1 - share)
 
