@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 from tfaudit.cli.console import app, err, option, out
-from tfaudit.cli.gate_limits import GateFile, limits_of
+from tfaudit.cli.gate_limits import GateFile, read_limits
 from tfaudit.errors import InputError
 
 FIRST_PORT = 8501
@@ -51,7 +51,7 @@ def view(
         if not (directory / "report.html").exists():  # a run writes it last
             _make(directory)
     find_studies(directory)
-    limits = json.dumps(limits_of(gate).as_dict())
+    limits = json.dumps(read_limits(gate).as_dict())
     if port is None:
         port = next(candidate for candidate in itertools.count(FIRST_PORT) if _is_free(address, candidate))
     elif not _is_free(address, port):
