@@ -30,7 +30,7 @@ TEXT: Mapping[str, Mapping[str, str]] = {
 PLUM, GREY, GREEN, BLUE, AMBER = "#9c5394", "#a9aeb8", "#1aa37c", "#4a7fc1", "#d07c00"
 """Colours without a judgement: plum is the accent of the pages and the compressed population."""
 
-LIGHT = 0.32
+LIGHT = 0.4
 """Opacity of a loss or gain that the data do not establish."""
 
 WRONG = (LOSS, AMBER, PLUM, "#c76b8f", "#8a8f2c")
@@ -91,7 +91,7 @@ def light(colour: str) -> str:
 
     Example:
         >>> light("#c8452f")
-        'rgba(200,69,47,0.32)'
+        'rgba(200,69,47,0.4)'
     """
     red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
     return f"rgba({red},{green},{blue},{LIGHT})"

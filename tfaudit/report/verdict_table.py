@@ -1,6 +1,7 @@
 """The verdict first: headline, alerts and a table of every variant as HTML, in reports and in the viewer."""
 
 import dataclasses
+import re
 from collections.abc import Hashable, Mapping
 
 import jinja2
@@ -73,12 +74,12 @@ def verdict_rows(verdict: StudyVerdict, links: Mapping[str, str]) -> list[Verdic
     return [
         VerdictRow(
             variant=row["variant"],
-            title=row["title"],
+            title=row["title"].replace(" %", "\u00a0%"),
             link=links[row["variant"]],
             outcome=row["outcome"],
             mark=MARKS[row["outcome"]],
             best=row["variant"] == verdict.best,
-            reason=row["reason"],
+            reason=_with_minus_signs(row["reason"]),
             top1=_percent(row["top1"]),
             change=_points(row, "change"),
             worst=row["worst_class"] or "",
@@ -104,10 +105,20 @@ def verdict_html(verdict: StudyVerdict, links: Mapping[str, str], *, several: bo
     if not several:
         headings[6] = column("changed_predictions", "verdicts")
     module = _TEMPLATES.get_template("verdict.html.j2").module
-    first, _, rest = verdict.headline.partition(". ")
+    first, _, rest = _with_minus_signs(verdict.headline).partition(". ")
     headline = (f"{first}." if rest else first, rest)
     alerts = verdict.alerts[:SHOWN], verdict.alerts[SHOWN:]
     return Markup(module.verdict_first(headline, *alerts, verdict_rows(verdict, links), headings))  # type: ignore[attr-defined]
+
+
+def _with_minus_signs(text: str) -> str:
+    """Return a sentence with true minus signs before its numbers.
+
+    Example:
+        >>> _with_minus_signs("fixed-point int8 changes by -0.5")
+        'fixed-point int8 changes by −0.5'
+    """
+    return re.sub(r"(?<!\w)-(?=\d)", "−", text)
 
 
 def limits_in_words(limits: Limits) -> str:
