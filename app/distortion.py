@@ -17,10 +17,17 @@ from tfaudit.audit.distortion.slope_tables import level_table
 from tfaudit.audit.distortion.slopes import pooled_frame, slope_frame, slope_intervals
 from tfaudit.charts.distortion import MOST_POINTS, balance_chart
 from tfaudit.charts.slopes import interval_chart, slope_chart, tradeoff_chart
-from tfaudit.report.sections.distortion import BY, distortion_notes, distortions, method_levels, slope_questions
+from tfaudit.report.sections.distortion import (
+    BY,
+    CORRECTED,
+    distortion_notes,
+    distortions,
+    method_levels,
+    slope_questions,
+)
 
 ACCURACIES = ("accuracy_before", "accuracy_after", "variance_before", "variance_after")
-SLOPES = ("title", "members", "mark", "alpha", "low", "high", "slope_between_dense", *ACCURACIES)
+SLOPES = ("title", "members", "mark", "alpha", "low", "high", "slope_between_dense", *CORRECTED, *ACCURACIES)
 BALANCES = ("balance_before_pp", "balance_after_pp", "normalised_before", "normalised_after", "intensification")
 CLASSES = ("class", "examples", "rate_before", "rate_after", *BALANCES)
 

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.audit.class_rates import class_rates
+from tfaudit.audit.distortion.attenuation import corrected_slopes
 from tfaudit.errors import InputError, listed, require
 from tfaudit.predictions import Predictions, require_same_examples
 from tfaudit.stats.intervals import Mark, mark_slopes
@@ -32,6 +33,10 @@ class Distortion:
         rates_before, rates_after: `(K, C)` rates of the dense and the pruned members, shares in [0, 1]; NaN for a class
             without examples.
         accuracy_before, accuracy_after: `(K,)` accuracies of the two, shares in [0, 1].
+        corrected: `(K,)` values whose mean is the slope without the attenuation by finite test images; NaN for other
+            rates than recall, and where the balances cannot be told from 0.
+        corrected_between_dense: `(K,)` the same of the other dense members on each; NaN for a single member.
+        paired: whether the pruned members are made from the dense ones; else they were trained on their own.
         notes: remarks for the reader, one sentence each.
     """
 
@@ -43,6 +48,9 @@ class Distortion:
     rates_after: np.ndarray
     accuracy_before: np.ndarray
     accuracy_after: np.ndarray
+    corrected: np.ndarray
+    corrected_between_dense: np.ndarray
+    paired: bool
     notes: tuple[str, ...]
 
     @property
@@ -105,6 +113,19 @@ class Distortion:
         """
         return mark_slopes(self.alpha, levels=levels, alpha=alpha)
 
+    def corrected_mark(self, *, levels: int = 1, alpha: float = 0.05) -> Mark:
+        """Return the mean corrected slope with its interval, and what it is evidence of.
+
+        Members that are made from the dense ones are compared with a slope of 1. Members that were trained on their own
+        are compared with the slopes of the other dense members, which fall short of 1 for the same reason: "<" and ">"
+        then are about the difference from these.
+        """
+        mark = mark_slopes(self.corrected, levels=levels, alpha=alpha)
+        if self.paired or len(self.members) == 1:
+            return mark
+        apart = mark_slopes(1 + self.corrected - self.corrected_between_dense, levels=levels, alpha=alpha)
+        return dataclasses.replace(mark, mark=apart.mark)
+
     def frame(self) -> pd.DataFrame:
         """Return one row per member and class with examples.
 
@@ -161,7 +182,7 @@ class Distortion:
 
     def summary(self) -> dict[str, Any]:
         """Return means over the members, with the mark and interval of a single level; variances divide by C."""
-        mark = self.mark()
+        mark, corrected = self.mark(), self.corrected_mark()
         members = self.members_frame()
         means = ("accuracy_before", "accuracy_after", "variance_before", "variance_after")
         return {
@@ -175,6 +196,11 @@ class Distortion:
             "pooled_slope": self.pooled_slope,
             "pooled_r2": self.pooled_r2,
             "slope_between_dense": self.slope_between_dense,
+            "corrected": corrected.mean,
+            "corrected_low": corrected.low,
+            "corrected_high": corrected.high,
+            "corrected_mark": corrected.mark,
+            "corrected_between_dense": float(self.corrected_between_dense.mean()),
             **{name: float(members[name].mean()) for name in means},
         }
 
@@ -185,7 +211,9 @@ class Distortion:
         return balance_chart(self.frame().assign(level=""), pd.DataFrame([{"level": "", **self.summary()}]))
 
 
-def distortion(dense: Predictions, pruned: Predictions, *, metric: str = "recall") -> Distortion:
+def distortion(
+    dense: Predictions, pruned: Predictions, *, metric: str = "recall", paired: bool | None = None
+) -> Distortion:
     """Compute recall distortion: how compression changes the balances of the classes, [R] 4 and 5.
 
     The balance of class c is `B[c] = R[c] - A`, recall minus accuracy, and its normalised balance `Bn[c] = B[c] / A`.
@@ -193,6 +221,7 @@ def distortion(dense: Predictions, pruned: Predictions, *, metric: str = "recall
     classes drift apart, below 1 they move together. Members are paired by name, each with **its own** dense parent: the
     model that it was pruned from. If members of one name were trained independently, the noise of the dense members
     attenuates the slope: it lies below 1 even without compression. Compare it with `slope_between_dense` then.
+    Recalls on finite test images attenuate it, too; the `corrected` slopes are free of that.
 
     With metric "precision" or "f1" that rate takes the place of recall; A stays the accuracy, as in [R] 4.
     (The sentence `R/A = I - 1` of [R] 5 is an error: `R/A = Bn + 1`.)
@@ -201,6 +230,8 @@ def distortion(dense: Predictions, pruned: Predictions, *, metric: str = "recall
         dense: the uncompressed population.
         pruned: the compressed one on the same examples; its members have the names of their parents.
         metric: "recall", "precision" (0 for a class that a member never predicts) or "f1".
+        paired: whether the pruned members are made from the dense ones, which decides what their corrected slopes are
+            compared with; None to take it from `pruned.parents`.
 
     Raises:
         InputError: other examples, no member in common, or an unknown metric.
@@ -221,6 +252,10 @@ def distortion(dense: Predictions, pruned: Predictions, *, metric: str = "recall
         names = f"the names of their dense parents, which are {listed(dense.members)}"
         raise InputError("pruned", f"members {listed(pruned.members)}", names)
     rows = [[population.members.index(member) for member in shared] for population in (dense, pruned)]
+    corrected = between = np.full(len(shared), np.nan)
+    if metric == "recall":
+        right = dense.correct()[rows[0]], pruned.correct()[rows[1]]
+        corrected, between = corrected_slopes(*right, dense.labels, dense.num_classes)
     result = Distortion(
         metric=metric,
         class_names=dense.class_names,
@@ -230,6 +265,9 @@ def distortion(dense: Predictions, pruned: Predictions, *, metric: str = "recall
         rates_after=rates[1][rows[1]],
         accuracy_before=dense.accuracy()[rows[0]],
         accuracy_after=pruned.accuracy()[rows[1]],
+        corrected=corrected,
+        corrected_between_dense=between,
+        paired=pruned.parents is not None if paired is None else paired,
         notes=(),
     )
     unpaired = [member for member in dict.fromkeys((*dense.members, *pruned.members)) if member not in shared]

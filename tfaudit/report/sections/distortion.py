@@ -19,7 +19,8 @@ BY = ("method", "level")
 MethodLevel: TypeAlias = tuple[str, float | str]
 """Method and level of a variant: the level is a number for pruning and a name otherwise."""
 
-SLOPE = ("title", "members", "alpha", "low", "high", "slope_between_dense")
+CORRECTED = ("corrected", "corrected_low", "corrected_high", "corrected_mark", "corrected_between_dense")
+SLOPE = ("title", "members", "alpha", "low", "high", "slope_between_dense", *CORRECTED)
 RECALL = ("accuracy_before", "accuracy_after", "variance_before", "variance_after")
 
 
