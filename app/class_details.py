@@ -69,7 +69,8 @@ def _confusion(study_audit: StudyAudit, variant: str, label: int) -> None:
 def _exemplars(study_audit: StudyAudit, variant: str, label: int) -> None:
     exemplars = study_audit.exemplars(variant)
     pies = by_decisiveness(exemplars.pies[exemplars.labels[exemplars.index] == label])
-    st.markdown(f"**Exemplars**, images of this class whose modal label changes: {len(pies):,}.")
+    changed = "prediction" if study_audit.data.is_single(variant) else "modal label"
+    st.markdown(f"**Exemplars**, images of this class whose {changed} changes: {len(pies):,}.")
     if pies.empty:
         return
     shown = pies.head(CARDS)

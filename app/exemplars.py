@@ -23,29 +23,18 @@ PAGE_SIZE = 24  # images on one page of the gallery
 VOTES = ("baseline_share", "compressed_share", "decisiveness", "baseline_entropy", "compressed_entropy")
 PIES = ("example", "label", "baseline_mode", "compressed_mode", *VOTES)
 DIFFICULTY = ("population", "group", "k", "examples", "accuracy", "low", "high")
-COUNTS = (
-    "title",
-    "pies",
-    "share",
-    "baseline_mode_right",
-    "compressed_mode_right",
-    "verdict",
-    "expected",
-    "low",
-    "high",
-    "p",
-)
+RIGHT = ("baseline_mode_right", "compressed_mode_right")
+COUNTS = ("title", "pies", "share", *RIGHT, "verdict", "expected", "low", "high", "p")
 
 
 def page(study_audit: StudyAudit) -> None:
     """Draw the page."""
     if not has_variants(study_audit):
         return
-    st.markdown(
-        "Exemplars (PIEs) are the images whose modal label, the class that most members predict, changes with "
-        "compression."
-    )
     variant = choose_variant(study_audit)
+    single = study_audit.data.is_single(variant)
+    label = "prediction" if single else "modal label, the class that most members predict,"
+    st.markdown(f"Exemplars (PIEs) are the images whose {label} changes with compression.")
     exemplars = study_audit.exemplars(variant)
     views = {"Gallery": _gallery, "Difficulty": _difficulty, "Levels": _levels}
     tabs = {name: functools.partial(draw, study_audit, variant, exemplars) for name, draw in views.items()}

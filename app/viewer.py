@@ -43,7 +43,8 @@ def _pages() -> dict[str, ViewerPage]:
     pages = {
         "overview": ViewerPage("overview", "Overview", ("variant",), "What compression forgets: {study}"),
         "classes": ViewerPage("classes", "Classes", ("class_impact",)),
-        "exemplars": ViewerPage("exemplars", "Exemplars"),
+        # The exemplars of one model against one are the flips that "compare" shows.
+        "exemplars": ViewerPage("exemplars", "Exemplars", ("class_impact",)),
         "corruptions": ViewerPage("corruptions", "Corruptions", ("robustness",)),
         "distortion": ViewerPage("distortion", "Recall distortion", ("distortion",)),
         "operating_points": ViewerPage("operating_points", "Operating points", ("unfairness",)),

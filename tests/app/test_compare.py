@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tests.builders.studies import NAMES, make_study
+from tfaudit.app.viewer import PAGES
 from tfaudit.audit.model_pair import compare
 from tfaudit.store.store import Store
 
@@ -90,3 +91,10 @@ def test_no_image_stored(open_page, tmp_path):
     Store.save_examples(store, "test", labels, ids, NAMES, [b""] * len(ids))
     app = open_page(store.directory, "compare")
     assert not app.error
+
+
+def test_no_page_of_single_models_speaks_of_modal_labels(open_page, singles):
+    for name in PAGES:
+        app = open_page(singles.directory, name)
+        said = [*app.markdown, *app.caption, *app.info, *app.subheader]
+        assert not [text.value for text in said if "modal label" in text.value], name

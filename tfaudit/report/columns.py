@@ -240,7 +240,7 @@ COLUMNS: Mapping[str, Column] = {
     "significant_bh": _count("BH", help=f"Classes significant after {_BH}"),
     "harmed": _count("harmed", help="Significant classes that lose more than the model as a whole"),
     "changed_predictions": _number("changed", ",.0f", "Predictions that differ between two models, mean over members"),
-    "pies": _count("PIEs", help="Images whose modal label changes"),
+    "pies": _count("PIEs", help="Images whose prediction changes, of populations the modal label"),
     "pies_by_chance": _count("PIEs by chance", help="Mean number when members are reassigned at random"),
     "pies_p": _number("p of PIEs", ".3f", "Probability of as many PIEs by chance; permutation test over members"),
     # Classes under compression: what they lost, and whether that is more than the average.

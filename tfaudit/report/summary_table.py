@@ -55,8 +55,8 @@ def terminal_table(audit: Summary) -> Table:
 
 
 def html_table(audit: Summary) -> Markup:
-    """Return the table as HTML: one row per variant, headings with their meaning."""
-    columns = summary_columns(audit).values()
+    """Return the table as HTML: one row per variant, headings with their meaning, columns with a figure."""
+    columns = [column for column in summary_columns(audit).values() if set(column.cells) != {"–"}]
     head = Markup("").join(
         Markup('<th scope="col"><abbr title="{}">{}</abbr></th>').format(column.help, column.heading)
         for column in columns
