@@ -79,6 +79,10 @@ def test_images_then_members_then_both():
     both = Spread(0.1, 0.004, 0.1).decides(0.02, few, 0.95)
     assert both.images > 100
     assert both.members > 4
+    slow = Spread(0.2, 0.002, 0.2)  # very many images, or a few members more
+    width = 1.02 * slow.half_width(10**9, 4)
+    assert slow.images_needed(width, 4) > 10 * 400
+    assert slow.decides(width, Design(400, 4), 0.95).images == 400
     assert Spread(0.1, 0.004, 0.1).decides(0.0, few, 0.95) is None
     assert Spread(0.1, 0, 0.1).decides(1e-7, Design(100, 1), 0.95) is None
 

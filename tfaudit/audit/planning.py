@@ -100,10 +100,8 @@ def plan(
         fitting = len(counts) > 0 and min(counts, default=0) >= least
         require(fitting, name, list(counts), f"one or more numbers of {least} or more")
     widths = [[spread.half_width(n, k, 1 - alpha) for n in images] for k in members]
-    smallest = []
-    for k in members:
-        found = spread.decides(half_width_pp, Design(2, k), 1 - alpha)
-        smallest.append(found if found is not None and found.members == k else None)
+    needed = ((k, spread.images_needed(half_width_pp, k, 1 - alpha)) for k in members)
+    smallest = [Design(count, k) if count else None for k, count in needed]
     return Plan(spread, tuple(members), tuple(images), np.array(widths), half_width_pp, tuple(smallest), alpha)
 
 

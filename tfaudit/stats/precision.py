@@ -11,6 +11,9 @@ from tfaudit.stats.two_way import critical_value
 MOST_IMAGES, MOST_MEMBERS = 10_000_000, 10_000
 """Larger designs are no remedy."""
 
+PRACTICAL = 10
+"""Where more than this many times the images would be needed, more members may be the cheaper remedy."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Design:
@@ -36,7 +39,7 @@ class Spread:
 
     Example:
         >>> round(Spread(image=0.04, member=0.0002, residual=0.1).half_width(images=200, members=5), 3)
-        0.037
+        0.038
     """
 
     image: float
@@ -79,10 +82,15 @@ class Spread:
         critical = critical_value((1 + confidence) / 2, of_images, of_members, *freedom)
         return float(critical) * math.sqrt(variance)
 
+    def images_needed(self, half_width: float, members: int, confidence: float = 0.95, start: int = 2) -> int | None:
+        """Return the smallest number of images, from `start`, with less than a half-width; None for none."""
+        return _smallest(start, MOST_IMAGES, lambda n: self.half_width(n, members, confidence) < half_width)
+
     def decides(self, gap: float, design: Design, confidence: float) -> Design | None:
         """Return the smallest design whose interval is narrower than `gap` on each side; None where there is none.
 
-        It has more images if that suffices, else more members, else more of both in proportion.
+        It has more images; where ten times the images are not enough, more members if they grow by less; and more of
+        both in proportion where neither alone suffices.
 
         Args:
             gap: distance between the change and the limit.
@@ -92,14 +100,14 @@ class Spread:
         if not gap > 0:
             return None
         images, members = design.images, design.members
-        more = _smallest(images, MOST_IMAGES, lambda n: self.half_width(n, members, confidence) < gap)
-        if more:
-            return Design(more, members)
-        if members == 1:
-            return None  # nothing is known of how members differ
+        enough = self.images_needed(gap, members, confidence, images)
+        if members == 1 or (enough and enough <= PRACTICAL * images):  # of single models members tell nothing
+            return Design(enough, members) if enough else None
         more = _smallest(members, MOST_MEMBERS, lambda k: self.half_width(images, k, confidence) < gap)
-        if more:
+        if more and (not enough or more / members < enough / images):
             return Design(images, more)
+        if enough:
+            return Design(enough, members)
 
         def scaled(k: int) -> Design:
             return Design(math.ceil(images * k / members), k)
@@ -113,13 +121,13 @@ def _least(images: int, members: int, unit: float) -> float:
     return unit**2 * 2 / (images * members + 2) ** 2
 
 
-def _smallest(start: int, most: int, enough: Callable[[int], bool]) -> int:
-    """Return the smallest number from `start` to `most` that is enough, found by bisection; 0 where none is."""
+def _smallest(start: int, most: int, enough: Callable[[int], bool]) -> int | None:
+    """Return the smallest number from `start` to `most` that is enough, found by bisection; None where none is."""
     low, high = start - 1, max(start, 2)
     while not enough(high):
         low, high = high, high * 2
         if high > most:
-            return 0
+            return None
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if middle > 1 and enough(middle) else (middle, high)

@@ -190,12 +190,10 @@ class Checks:
         """Return which images or members would decide, as the end of a sentence."""
         if design is None:
             return "no number of images would, if this is the loss"
-        more = [f"{design.images:,} images"] * (design.images > images)
-        more += [f"{design.members:,} members on each side"] * (design.images == images or self._more_members(design))
+        more = [f"{_about(design.images):,} images"] * (design.images > images)
+        more_members = design.members > self.measurements.members_a_side
+        more += [f"{_about(design.members):,} members on each side"] * more_members
         return f"about {' and '.join(more)} would, if this is the loss"
-
-    def _more_members(self, design: Design) -> bool:
-        return design.members > max(self.measurements.members)
 
     def _share(self, name: str, share: Estimate, verb: str, limit: float) -> Check:
         if np.isnan(share.low):
@@ -211,6 +209,17 @@ class Checks:
         if self.sizes is None or min(self.sizes) <= 0:
             raise InputError("sizes", repr(self.sizes), f"the bytes of both models' files, because {name} is limited")
         return self.sizes
+
+
+def _about(count: int) -> int:
+    """Return a number rounded up to two digits.
+
+    Example:
+        >>> _about(37), _about(429_102)
+        (37, 430000)
+    """
+    step = 10 ** max(len(str(count)) - 2, 0)
+    return -(-count // step) * step
 
 
 def _moves(loss: float, low: float, high: float) -> str:
