@@ -367,6 +367,9 @@ COLUMNS: Mapping[str, Column] = {
     "t": _number("t", "+.2f"),
     "factors.p": _p("p", help="Two-sided"),
     **_interval("low", "high", "confidence interval of the estimate", "+.4f"),
+    "cluster_se": _number("error by class", ".4f", "Standard error with the classes as clusters"),
+    "cluster_p": _p("p by class", help="Two-sided, with the classes as clusters"),
+    "cluster_p_one_tailed": _p("p by class, one-tailed", help="Of imbalance > 0, class entropy < 0"),
     "p_one_tailed": _p("p, one-tailed", help="Of imbalance > 0, class entropy < 0"),
     # Human study.
     "survey.share_pie": _share("of PIEs", "Images with the attribute, of the PIEs that raters agree on"),

@@ -56,6 +56,47 @@ def test_equals_statsmodels(response):
     np.testing.assert_allclose(found.residuals["fitted"], expected.fittedvalues)
 
 
+def test_clusters_by_class_equal_statsmodels_and_are_nan_without_classes():
+    rows = coded(sorted_by_hand(TABLE), SMALL).assign(wrong=lambda rows: rows["examples"] - rows["correct"])
+    groups = pd.factorize(rows["dataset"].astype(str) + "/" + rows["class"])[0]
+    fit = {"cov_type": "cluster", "cov_kwds": {"groups": groups}, "use_t": True}
+    models = (
+        smf.ols(f"accuracy ~ {FORMULA}", rows),
+        smf.glm(f"correct + wrong ~ {FORMULA}", rows, family=sm.families.Binomial()),
+    )
+    for model, found in zip(
+        models, (found(TABLE, reference=PAPER_REFERENCE) for found in (factors, factors_glm)), strict=True
+    ):
+        expected = model.fit(**fit)
+        frame = found.frame().set_index("term").loc[expected.params.index]
+        np.testing.assert_allclose(frame["cluster_se"], expected.bse, rtol=1e-5)
+        np.testing.assert_allclose(frame["cluster_p"], expected.pvalues, rtol=1e-4, atol=1e-12)
+        np.testing.assert_allclose(frame[["cluster_low", "cluster_high"]], expected.conf_int(), rtol=1e-4, atol=1e-7)
+        one_tailed = stats.t.sf(expected.tvalues["imbalance"], len(np.unique(groups)) - 1)
+        assert frame.loc["imbalance", "cluster_p_one_tailed"] == pytest.approx(one_tailed, rel=1e-4)
+    assert factors(TABLE.drop(columns="class")).frame().filter(like="cluster").isna().all(axis=None)
+
+
+@pytest.mark.slow
+def test_classes_of_their_own_difficulty_deceive_neighbouring_rows_only():
+    """A covariate of classes without effect: HAC finds p <= .05 far too often, clusters by class about as often."""
+    rng = np.random.default_rng(0)
+    p = []
+    for _ in range(100):
+        table = pd.MultiIndex.from_product(
+            [range(2), [str(c) for c in range(30)], [0.3, 0.5, 0.7, 0.9]], names=["member", "class", "sparsity"]
+        )
+        table = table.to_frame(index=False)
+        classes = table["class"].astype(int)
+        table["imbalance"] = rng.normal(0, 0.03, 30)[classes]
+        table["accuracy"] = 0.8 - 0.1 * table["sparsity"] + rng.normal(0, 0.05, 30)[classes] + rng.normal(0, 0.01, 240)
+        row = factors(table, without=["np.exp(sparsity)"]).frame().set_index("term").loc["imbalance"]
+        p.append((row["p"], row["cluster_p"]))
+    hac, clustered = (np.array(p) <= 0.05).mean(0)
+    assert hac > 0.2
+    assert clustered < 0.1
+
+
 def newey_west(scores, bread, lags):
     """Sandwich with Bartlett weights and the correction for small samples, written out."""
     n, columns = scores.shape

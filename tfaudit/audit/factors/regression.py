@@ -46,7 +46,8 @@ class Factors:
 
         Columns: `term` (`technique[T.l1]` is level l1 against the reference), `estimate`, `se` (HAC), `t`, `p`
         (two-sided), the interval `low` to `high`, and for the two hypotheses of [P] `alternative` (greater or less than
-        0) and `p_one_tailed`; None and NaN for the other terms.
+        0) and `p_one_tailed`; None and NaN for the other terms. `cluster_se`, `cluster_low`, `cluster_high`,
+        `cluster_p`, `cluster_p_one_tailed` are the same with the classes as clusters; NaN without a column `class`.
         """
         return self.coefficients.copy()
 
@@ -96,6 +97,11 @@ def factors(
     missing or do not vary drop out; the notes name them. Standard errors are robust to heteroscedasticity and to
     correlation up to `maxlags` rows apart (HAC, Newey and West), with correction for small samples and t tests.
 
+    Beside them stand errors that are robust to any correlation within a class of a data set, by t tests with one degree
+    of freedom fewer than classes. A class has its own difficulty in every member and at every sparsity, far beyond
+    `maxlags` rows: where it varies beyond the covariates, HAC errors of what is the same for a class, such as its
+    imbalance, are too small.
+
     For these lags the rows are sorted by dataset, model, weight treatment, technique, member, class, sparsity:
     neighbours are the same class of the same member at adjacent sparsities. The order of the table has no effect.
 
@@ -127,10 +133,10 @@ def factors(
     formula = f"accuracy ~ {' + '.join(plan.terms)}"
     model = smf.ols(formula, plan.rows)
     _require_full_rank(model)
-    result = model.fit(**_hac(maxlags))
+    result, clustered = model.fit(**_hac(maxlags)), _clustered(model, plan.rows)
     if np.abs(result.resid).max() < 1e-12:
         raise InputError("table", "covariates that fit accuracy exactly", "residuals to test against")
-    return _factors("ols", formula, plan, plan.rows["accuracy"], result, confidence)
+    return _factors("ols", formula, plan, plan.rows["accuracy"], result, clustered, confidence)
 
 
 def factors_glm(
@@ -180,13 +186,13 @@ def factors_glm(
         with warnings.catch_warnings():
             warnings.simplefilter("error", PerfectSeparationWarning)
             warnings.simplefilter("error", ConvergenceWarning)
-            result = model.fit(**_hac(maxlags))
+            result, clustered = model.fit(**_hac(maxlags)), _clustered(model, rows)
     except (PerfectSeparationWarning, ConvergenceWarning):
         raise separated from None
     if min(result.fittedvalues.min(), 1 - result.fittedvalues.max()) < 1e-9:
         raise separated
     plan = dataclasses.replace(plan, rows=rows)
-    return _factors("binomial", formula, plan, rows["correct"] / rows["examples"], result, confidence)
+    return _factors("binomial", formula, plan, rows["correct"] / rows["examples"], result, clustered, confidence)
 
 
 def _check_options(maxlags: int, confidence: float) -> None:
@@ -196,6 +202,15 @@ def _check_options(maxlags: int, confidence: float) -> None:
 
 def _hac(maxlags: int) -> dict[str, Any]:
     return {"cov_type": "HAC", "cov_kwds": {"maxlags": maxlags, "use_correction": True}, "use_t": True}
+
+
+def _clustered(model: Any, rows: pd.DataFrame) -> Any:
+    """Return the fit with errors clustered by class within data set; None without two classes."""
+    names = [name for name in ("dataset", "class") if name in rows]
+    clusters = rows.groupby(names, observed=True).ngroup().to_numpy() if "class" in names else np.zeros(len(rows))
+    if len(np.unique(clusters)) < 2:
+        return None
+    return model.fit(cov_type="cluster", cov_kwds={"groups": clusters}, use_t=True)
 
 
 def _require_full_rank(model: Any) -> None:
@@ -209,20 +224,29 @@ def _require_full_rank(model: Any) -> None:
         raise InputError("table", got, "rows in which they vary, or their terms in `without`")
 
 
-def _factors(fit: str, formula: str, plan: Design, observed: pd.Series, result: Any, confidence: float) -> Factors:
+def _factors(
+    fit: str, formula: str, plan: Design, observed: pd.Series, result: Any, clustered: Any, confidence: float
+) -> Factors:
     low, high = result.conf_int(1 - confidence).to_numpy().T
     estimates = {"estimate": result.params, "se": result.bse, "t": result.tvalues, "p": result.pvalues}
     coefficients = pd.DataFrame(estimates).rename_axis("term").reset_index().assign(low=low, high=high)
     coefficients["alternative"] = pd.Series([ALTERNATIVES.get(term) for term in coefficients["term"]], dtype=object)
-    tails = {"greater": stats.t.sf, "less": stats.t.cdf}
-    coefficients["p_one_tailed"] = [
-        tails[side](t, result.df_resid) if side else np.nan
-        for t, side in zip(coefficients["t"], coefficients["alternative"], strict=True)
-    ]
+    coefficients["p_one_tailed"] = _one_tailed(coefficients["alternative"], coefficients["t"], result.df_resid)
+    names = ["cluster_se", "cluster_low", "cluster_high", "cluster_p", "cluster_p_one_tailed"]
+    coefficients[names] = np.nan
+    if clustered is not None:
+        low, high = clustered.conf_int(1 - confidence).to_numpy().T
+        p = _one_tailed(coefficients["alternative"], clustered.tvalues, clustered.df_resid_inference)
+        coefficients[names] = np.column_stack([clustered.bse, low, high, clustered.pvalues, p])
     fitted = result.fittedvalues.to_numpy()
     residuals = plan.rows[[key for key in KEYS if key in plan.rows]].assign(observed=observed.to_numpy(), fitted=fitted)
     residuals["residual"] = residuals["observed"] - residuals["fitted"]
     return Factors(fit, formula, coefficients, residuals, _diagnostics(result, fitted), plan.notes)
+
+
+def _one_tailed(alternatives: pd.Series, t: pd.Series, df: float) -> list[float]:
+    tails = {"greater": stats.t.sf, "less": stats.t.cdf}
+    return [float(tails[side](value, df)) if side else np.nan for side, value in zip(alternatives, t, strict=True)]
 
 
 def _diagnostics(result: Any, fitted: np.ndarray) -> dict[str, float]:

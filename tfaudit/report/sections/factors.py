@@ -4,7 +4,19 @@ from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audit.factors.regression import Factors
 from tfaudit.report.sections.section import Figure, ReportTable, Section
 
-TERM = ("term", "estimate", "se", "t", "p", "low", "high", "p_one_tailed")
+TERM = (
+    "term",
+    "estimate",
+    "se",
+    "t",
+    "p",
+    "low",
+    "high",
+    "p_one_tailed",
+    "cluster_se",
+    "cluster_p",
+    "cluster_p_one_tailed",
+)
 
 
 def factors_section(study_audit: StudyAudit) -> Section | None:
