@@ -170,12 +170,12 @@ def test_a_flipped_byte_of_the_examples_is_no_crash(tmp_path):
     path = store.directory / "examples/test.parquet"
     content, sound = path.read_bytes(), StudyData(store).fingerprints
     footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
-    noticed = 0
-    for position in range(footer, len(content)):
+    noticed, positions = 0, range(footer, len(content), 3)
+    for position in positions:
         path.write_bytes(content[:position] + bytes([content[position] ^ 0x80]) + content[position + 1 :])
         inputs = StudyData(store).fingerprints
         noticed += (inputs.study, inputs.examples) != (sound.study, sound.examples)
-    assert noticed > (len(content) - footer) / 4
+    assert noticed > len(positions) / 4
 
 
 def test_images_that_were_replaced_count(tmp_path):

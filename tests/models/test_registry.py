@@ -24,6 +24,7 @@ NARROW = {
     "alexnet_small": {"width": 0.03},
     "vgg11": {"width": 0.03},
 }
+FAST = ("digits_convnet", "lenet_r")  # convert in half a second
 contract = pytest.mark.parametrize("name", SMALL)
 
 
@@ -140,7 +141,8 @@ def test_mixed_precision_keeps_float32_logits(name):
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow) if name in NARROW else name for name in SMALL]
+    "name",
+    [name if name in ("digits_convnet", "lenet_r") else pytest.param(name, marks=pytest.mark.slow) for name in SMALL],
 )
 @pytest.mark.filterwarnings("ignore:Statistics for quantized inputs were expected:UserWarning")  # said of every int8
 def test_int8_conversion_agrees(name, capfd):

@@ -66,6 +66,7 @@ def test_one_shot_leaves_the_weights_of_the_parent(made):
         assert np.abs(dense[name][~remaining]).max() <= np.abs(dense[name][remaining]).min()
 
 
+@pytest.mark.slow
 def test_fine_tuning_starts_from_the_same_parent_and_holds_the_masks(made):
     store, _ = made
     _, dense = kernels(store, "dense")
@@ -77,6 +78,7 @@ def test_fine_tuning_starts_from_the_same_parent_and_holds_the_masks(made):
         assert (values[values != 0] != dense[name][values != 0]).any()
 
 
+@pytest.mark.slow
 def test_a_ratio_counts_all_parameters_and_spares_the_classifier(made):
     store, _ = made
     model, values = kernels(store, VARIANTS[2].key)
@@ -86,12 +88,14 @@ def test_a_ratio_counts_all_parameters_and_spares_the_classifier(made):
     assert (values[next(name for name in values if "logits" in name)] != 0).all()
 
 
+@pytest.mark.slow
 def test_undecayed_pruning_prunes_other_weights_than_magnitude(made):
     store, _ = made
     masks = [kernels(store, key)[1] for key in (VARIANTS[0].key, VARIANTS[3].key)]
     assert any(((masks[0][name] != 0) != (masks[1][name] != 0)).any() for name in masks[0])
 
 
+@pytest.mark.slow
 def test_whole_input_channels_are_pruned(made):
     store, _ = made
     _, pruned = kernels(store, VARIANTS[-2].key)
@@ -111,6 +115,7 @@ def test_gradual_pruning_by_gradients(made):
     assert (values != 0).sum() == round(values.size * 0.3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "asked"), [("magnitude", 0), ("random", 0), ("gradient", 1)])
 def test_batches_are_made_only_for_methods_that_use_examples(made, monkeypatch, method, asked):
     store, maker = made
@@ -189,6 +194,7 @@ def test_ratios_that_cannot_be_reached_and_layers_that_are_not_there():
         sparsity_at(model, 20)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("variant", "message"),
     [
