@@ -4,11 +4,12 @@ import gc
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
+from filelock import FileLock
 
 from tests.builders.studies import make_study
 from tfaudit.store.store import Store
@@ -85,6 +86,26 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if could_run and reporter and reporter.stats.get("skipped") and session.exitstatus == pytest.ExitCode.OK:
         reporter.write_line("tests were skipped that CI could run", red=True)
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.fixture(scope="session")
+def made_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Callable[[Path], object]], Path]:
+    """`made_once(name, make)` returns a directory that `make(directory)` fills once for all workers of pytest-xdist.
+
+    Do not write into it.
+    """
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
+
+    def get(name: str, make: Callable[[Path], object]) -> Path:
+        directory = shared / name
+        with FileLock(f"{directory}.lock"):
+            if not directory.with_suffix(".made").exists():
+                make(directory)
+                directory.with_suffix(".made").touch()
+        return directory
+
+    return get
 
 
 @pytest.fixture(scope="session")

@@ -24,7 +24,7 @@ def test_list_names_the_recipes_and_their_questions():
 
 @pytest.mark.slow
 def test_a_smoke_run_ends_with_the_table_and_the_report_and_can_be_repeated(tmp_path):
-    done = tfaudit("run", "digits", "--smoke", "--workers", "2", cwd=tmp_path)
+    done = tfaudit("run", "digits", "--smoke", "--workers", "1", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     assert "[10/10]" in done.stdout
@@ -46,7 +46,7 @@ def test_members_that_fail_are_named_and_the_exit_code_is_1(tmp_path):
         "study = Study(name='mine', dataset='digits', model='digits_convnet', training=Training(steps=2), limit=50,\n"
         "              variants=(Pruned(0.5, layers=('nope',)),), population=1)\n"
     )
-    done = tfaudit("run", "mine.py", cwd=tmp_path)
+    done = tfaudit("run", "mine.py", "--workers", "1", cwd=tmp_path)
     assert done.returncode == 1
     assert "member magnitude-0.5-layers=nope/000 failed" in done.stderr
     assert "1 member failed; run the same command again to retry" in done.stderr

@@ -11,7 +11,6 @@ import time
 import urllib.request
 
 import pytest
-from filelock import FileLock
 
 from tests.builders.pages import draw, settled
 
@@ -43,19 +42,13 @@ def open_page(app_test):
 
 
 @pytest.fixture(scope="session")
-def digits(tmp_path_factory):
+def digits(made_once):
     """The directory of a real study: the recipe `digits` with three members a variant; do not write into it."""
     from tfaudit.population.run import run
     from tfaudit.recipes.digits import study
 
-    base = tmp_path_factory.getbasetemp()
-    shared = base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
-    directory = shared / "digits-for-pages"
-    with FileLock(f"{directory}.lock"):
-        if not directory.with_suffix(".made").exists():
-            run(dataclasses.replace(study, population=3), directory, workers=2)
-            directory.with_suffix(".made").touch()
-    return directory
+    three = dataclasses.replace(study, population=3)
+    return made_once("digits-for-pages", lambda directory: run(three, directory, workers=2))
 
 
 class Server:

@@ -22,8 +22,8 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory) -> Store:
-    return run(STUDY, tmp_path_factory.mktemp("study") / "tiny", workers=2)
+def finished(made_once) -> Store:
+    return open_store(made_once("tiny", lambda directory: run(STUDY, directory, workers=2)))
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def test_a_second_run_makes_nothing_and_damage_is_repaired(copied):
 
 def test_the_population_grows_and_its_first_members_stay(copied):
     before = stamps(copied)
-    grown = run(dataclasses.replace(STUDY, population=3), copied.directory, workers=2)
+    grown = run(dataclasses.replace(STUDY, population=3), copied.directory, workers=1)
     assert grown.predictions("int8").members == (0, 1, 2)
     assert {path: stamp for path, stamp in stamps(copied).items() if path in before} == before
 
@@ -159,7 +159,7 @@ def test_killing_a_worker_and_then_the_whole_run_loses_only_what_was_in_flight(t
     before = stamps(store)
     complete = {path for path in before if (path.parent / "member.json").exists()}
     assert done() < 9
-    run(study, directory, workers=2)
+    run(study, directory, workers=1)
     assert store.failures() == {}
     assert [store.predictions(v).members for v in store.variants] == [(0, 1, 2)] * 3
     after = stamps(store)
@@ -200,7 +200,7 @@ def test_a_full_disk_is_one_line_and_the_run_goes_on_when_there_is_room(small_di
     made = open_store(small_disk / "s").members("dense")
     assert made
     subprocess.run(["mount", "-o", "remount,size=64m", small_disk], check=True)
-    store = run(study, small_disk / "s", workers=2)
+    store = run(study, small_disk / "s", workers=1)
     assert store.failures() == {}
     assert len(store.members("int8")) == 6
 

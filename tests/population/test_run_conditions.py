@@ -23,15 +23,17 @@ STUDY = dataclasses.replace(PLAIN, corruptions=("fog", "shot_noise"), severities
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory):
+def trained(made_once):
     """An old store: members, and no condition."""
-    return run(PLAIN, tmp_path_factory.mktemp("study") / "tiny", workers=2)
+    return open_store(made_once("tiny", lambda directory: run(PLAIN, directory, workers=2)))
 
 
 @pytest.fixture(scope="module")
-def evaluated(trained, tmp_path_factory):
-    directory = shutil.copytree(trained.directory, tmp_path_factory.mktemp("study") / "tiny")
-    return run(STUDY, directory, workers=2)
+def evaluated(trained, made_once):
+    def make(directory):
+        run(STUDY, shutil.copytree(trained.directory, directory), workers=2)
+
+    return open_store(made_once("tiny-under-conditions", make))
 
 
 @pytest.fixture
@@ -95,7 +97,7 @@ def test_a_member_that_is_made_again_is_evaluated_again(copied):
     before = stamps(copied.directory, "predictions/split=fog-1/*/*")
     shutil.rmtree(copied.directory / "members/magnitude-0.5/001")
     (copied.directory / copied.prediction_path("magnitude-0.5", 1)).unlink()
-    run(dataclasses.replace(STUDY, population=3), copied.directory, workers=2)
+    run(dataclasses.replace(STUDY, population=3), copied.directory, workers=1)
     after = stamps(copied.directory, "predictions/split=fog-1/*/*")
     assert [str(p) for p in after if after[p] != before.get(p)] == [copied.prediction_path("magnitude-0.5", 1, "fog-1")]
     assert copied.predictions("magnitude-0.5", "fog-1").members == (0, 1), "as many as are to be evaluated"
@@ -124,7 +126,7 @@ def test_killing_a_worker_and_then_the_whole_run_loses_only_what_was_in_flight(t
     existing = contents(directory)
     assert all(content == contents(evaluated.directory)[path] for path, content in existing.items())
     before = stamps(directory, "predictions/*/*/[!.]*")  # without what the killed were writing
-    store = run(STUDY, directory, workers=2)
+    store = run(STUDY, directory, workers=1)
     assert contents(directory) == contents(evaluated.directory)
     assert store.evaluations.failures() == {}
     after = stamps(directory, "predictions/*/*/*")
@@ -138,13 +140,13 @@ def test_a_condition_that_fails_is_recorded_while_the_others_go_on(copied):
     content = model.read_bytes()
     model.write_bytes(content[:-1] + b"x")  # of the right size
     other = dataclasses.replace(STUDY, corruptions=("fog", "shot_noise", "contrast"))
-    store = run(other, copied.directory, workers=2)
+    store = run(other, copied.directory, workers=1)
     assert set(store.evaluations.failures()) == {"contrast-1", "contrast-5"}
     assert "does not match its checksum" in store.evaluations.failures()["contrast-1"].splitlines()[-1]
     assert store.predictions("int8", "contrast-5").members == (0, 1)
     assert store.predictions("dense", "contrast-5").members == (0,)
     model.write_bytes(content)
-    store = run(other, copied.directory, workers=2)
+    store = run(other, copied.directory, workers=1)
     assert store.evaluations.failures() == {}
     assert store.predictions("dense", "contrast-5").members == (0, 1)
 
@@ -153,7 +155,7 @@ def test_a_condition_that_fails_is_recorded_while_the_others_go_on(copied):
 def test_a_benchmark_set_is_written_down_by_its_configurations(copied):
     study = dataclasses.replace(PLAIN, dataset="mock:mnist", model="lenet_r", model_options={}, variants=(), limit=8)
     study = dataclasses.replace(study, population=1, benchmarks=("mock:mnist_corrupted/*",))
-    store = run(study, copied.directory.parent / "mnist", workers=2)
+    store = run(study, copied.directory.parent / "mnist", workers=1)
     assert len(store.study.benchmarks) == len(store.conditions) == 16
     assert store.predictions("dense", "mock.mnist_corrupted.zigzag").ranked.shape == (1, 8, 5)
 

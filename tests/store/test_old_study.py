@@ -68,7 +68,7 @@ def test_an_audit_gives_the_figures_of_the_version_that_ran_it(store):
 @pytest.mark.slow
 def test_a_run_continues_it_and_leaves_its_files_as_they_are(store):
     before = files(store)
-    grown = run(dataclasses.replace(store.study, population=3), store.directory, workers=2)
+    grown = run(dataclasses.replace(store.study, population=3), store.directory, workers=1)
     assert grown.failures() == grown.evaluations.failures() == {}
     assert all(grown.predictions(key, split).members == (0, 1, 2) for key in VARIANTS for split in SPLITS)
     after = files(store)
