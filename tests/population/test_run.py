@@ -193,7 +193,7 @@ def test_ctrl_c_ends_the_run_and_its_workers(tmp_path):
 
 
 def test_a_full_disk_is_one_line_and_the_run_goes_on_when_there_is_room(small_disk):
-    study = dataclasses.replace(STUDY, population=6)
+    study = dataclasses.replace(STUDY, population=3)
     with pytest.raises(InputError, match=r"cannot be written \(No space left on device: .*free space; then run again"):
         run(study, small_disk / "s", workers=1)
     assert not list(small_disk.rglob("*.part"))
@@ -202,7 +202,7 @@ def test_a_full_disk_is_one_line_and_the_run_goes_on_when_there_is_room(small_di
     subprocess.run(["mount", "-o", "remount,size=64m", small_disk], check=True)
     store = run(study, small_disk / "s", workers=1)
     assert store.failures() == {}
-    assert len(store.members("int8")) == 6
+    assert len(store.members("int8")) == 3
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounts a read-only tmpfs")
