@@ -55,6 +55,13 @@ def test_constant_samples():
     assert np.isnan(test.df).all()
 
 
+@pytest.mark.parametrize("members", [2, 3, 4, 6])
+@pytest.mark.parametrize("test", [welch, paired_test])
+def test_intervals_of_constant_samples_hold_0_just_where_p_does_not_reject(members, test):
+    found = test(np.full((members, 2), [0.1, 0.4]), np.full((members, 2), 0.25))
+    np.testing.assert_array_equal((found.low > 0) | (found.high < 0), found.p <= 0.05)
+
+
 def test_one_constant_sample_equals_scipy():
     first, second = np.full((4, 1), 0.5), np.array([[0.1], [0.2], [0.6]])
     ours, reference = welch(first, second), stats.ttest_1samp(second, 0.5)  # what it comes down to
@@ -201,7 +208,8 @@ def test_constant_differences_and_nan():
     found = paired_test(first, first - [0.2, 0.0, 0.0])  # .9 - .7 and .7 - .5 differ in the last bit
     np.testing.assert_array_equal(found.p, [0.5, 1, np.nan])
     np.testing.assert_array_equal(found.t, [np.inf, 0, np.nan])
-    np.testing.assert_allclose(found.low, [0.2, 0, np.nan])
+    np.testing.assert_allclose(found.low, [0, 0, np.nan])  # p does not reject 0
+    np.testing.assert_allclose(found.high, [0.2, 0, np.nan])
 
 
 @pytest.mark.parametrize(

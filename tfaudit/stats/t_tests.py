@@ -75,7 +75,8 @@ def smallest_p(first: int, second: int, *, paired: bool, alternative: str = "two
 def welch(first: ArrayLike, second: ArrayLike, *, confidence: float = 0.95) -> TTests:
     """Test whether two independent samples have equal means, without assuming equal variances ([F] 2.2; Welch 1947).
 
-    Two constant samples of different means give p = `2 / C(K1 + K2, K1)`, at most 1, and an interval without width.
+    Two constant samples of different means give p = `2 / C(K1 + K2, K1)`, at most 1, and an interval without width,
+    which reaches to 0 where that p does not reject.
 
     Args:
         first: `(K1, C)` floats, K1 >= 2 values of each of C columns.
@@ -218,5 +219,9 @@ def _t_and_p(
 def _tests(difference: np.ndarray, error: np.ndarray, df: np.ndarray, least: float, confidence: float) -> TTests:
     require(0 < confidence < 1, "confidence", confidence, "a level in (0, 1)")
     t, df, p = _t_and_p(difference, error, df, least)
-    margin = np.where(error == 0, 0.0, special.stdtrit(np.where(error == 0, 1.0, df), (1 + confidence) / 2) * error)
-    return TTests(difference, t, df, p, difference - margin, difference + margin)
+    constant = error == 0
+    margin = np.where(constant, 0.0, special.stdtrit(np.where(constant, 1.0, df), (1 + confidence) / 2) * error)
+    low, high = difference - margin, difference + margin
+    if least > 1 - confidence:  # the interval and the p-value of constant samples must not contradict each other
+        low, high = np.where(constant, np.minimum(low, 0.0), low), np.where(constant, np.maximum(high, 0.0), high)
+    return TTests(difference, t, df, p, low, high)
