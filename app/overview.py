@@ -26,8 +26,9 @@ def page(study_audit: StudyAudit) -> None:
     st.caption(escape(sentence))
     if summary.exemplars:
         show_verdict(study_audit)
-        with st.expander("More on every variant"):
-            for line in headlines(summary, study_audit.model_pairs):
+        more = st.expander("More on every variant", key="more", on_change="rerun")
+        with more:
+            for line in headlines(summary, study_audit.model_pairs) if more.open else ():
                 said = " ".join((line.accuracy, line.classes, line.images, line.twins))
                 st.markdown(f"**{escape_name(line.title)}.** {escape(said)}")
     else:

@@ -39,10 +39,10 @@ def test_a_loss_has_the_full_colour_only_where_it_is_claimed():
 def test_collapsed_classes_are_marked():
     impact = class_impact(BEFORE, AFTER)
     assert not impact.collapsed.any()
-    assert "◀ collapsed" not in texts(impact.chart())
+    assert "← collapsed" not in texts(impact.chart())
     marked = dataclasses.replace(impact, collapsed=np.arange(5) == 2)
-    assert texts(marked.chart()).count("◀ collapsed") == 1
-    assert "◀ collapsed" not in texts(class_impact_chart(marked.frame(), "relative"))
+    assert texts(marked.chart()).count("← collapsed") == 1
+    assert "← collapsed" not in texts(class_impact_chart(marked.frame(), "relative"))
 
 
 @pytest.mark.parametrize("pair", [(LOSS, GAIN), (WORSE, BETTER)])

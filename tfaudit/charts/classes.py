@@ -177,7 +177,7 @@ def named_classes(ranked: pd.DataFrame, *, columns: int = 3, question: str = "ch
     layers = [bars, intervals]
     if question == "change" and "collapsed" in ranked and ranked["collapsed"].any():
         collapsed = base.transform_filter("datum.collapsed").mark_text(align="left", dx=5, fontSize=11)
-        layers.append(collapsed.encode(x=alt.datum(0), y=y, text=alt.value("◀ collapsed")))
+        layers.append(collapsed.encode(x=alt.datum(0), y=y, text=alt.value("← collapsed")))
     return alt.layer(*layers)
 
 
@@ -197,7 +197,7 @@ def all_classes(ranked: pd.DataFrame, order: str = "", *, columns: int = 3, ques
     title = f"classes, by {order or ('change of recall' if question == 'change' else 'relative change')}"
     x = alt.X("rank:Q", title=title, scale=alt.Scale(nice=False), axis=alt.Axis(grid=False))
     width = max(0.6, 0.7 * WIDTH / len(ranked))
-    bars = base.mark_rule(strokeWidth=width).encode(
+    bars = base.mark_bar(size=width).encode(
         x=x,
         y=alt.Y(f"{value}:Q", title="points"),
         y2=alt.datum(0),
@@ -205,4 +205,4 @@ def all_classes(ranked: pd.DataFrame, order: str = "", *, columns: int = 3, ques
         tooltip=class_tooltip(ranked[["class", value, low, high]], question),
     )
     intervals = base.mark_rule(strokeWidth=min(width, 1.2), opacity=0.35).encode(x=x, y=f"{low}:Q", y2=f"{high}:Q")
-    return alt.layer(bars, intervals)
+    return alt.layer(intervals, bars)

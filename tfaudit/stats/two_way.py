@@ -6,6 +6,7 @@ variance is that of the images plus that of the members minus their overlap, and
 """
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 
 import numpy as np
@@ -58,6 +59,11 @@ class Change:
 
         It is the level at which the interval's end is 0, found by bisection.
         """
+        return self._p.copy()
+
+    @functools.cached_property
+    def _p(self) -> np.ndarray:
+        """The p-values, found once: a table of many classes asks for them again and again."""
         with np.errstate(divide="ignore", invalid="ignore"):
             t = np.abs(self.value) / self.error
         few, many = (choose(self.df_images, self.df_members) for choose in (np.minimum, np.maximum))
