@@ -48,7 +48,7 @@ def digits(made_once):
     from tfaudit.recipes.digits import study
 
     three = dataclasses.replace(study, population=3)
-    return made_once("digits-for-pages", lambda directory: run(three, directory, workers=2))
+    return made_once("digits-for-pages", lambda directory: run(three, directory, workers=1))
 
 
 class Server:

@@ -41,6 +41,7 @@ def test_marks_follow_the_frame():
     assert {"sparsity, %", "unfairness, points", "accuracy, %"} <= set(texts)
 
 
+@pytest.mark.slow
 def test_names_that_would_cover_each_other_are_left_out_but_never_that_of_the_choice():
     crowd = pd.DataFrame(
         {

@@ -80,6 +80,7 @@ def test_a_mock_is_the_same_in_every_process():
     assert zlib.crc32(mock("cifar100").images.tobytes()) == 1_246_447_403
 
 
+@pytest.mark.slow
 def test_streams_of_a_mock_agree(monkeypatch):
     memory = mock("cifar100")
     monkeypatch.setattr(loading, "IN_MEMORY_BYTES", 0)

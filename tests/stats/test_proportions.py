@@ -67,6 +67,7 @@ def test_an_empty_sample_gives_nothing():
     assert compare_proportions(*np.zeros((4, 0), int)).p.shape == (0,)
 
 
+@pytest.mark.slow
 def test_under_the_null_five_percent_are_flagged():
     rng = np.random.default_rng(0)
     hits = rng.binomial(400, 0.3, (2, 4000))

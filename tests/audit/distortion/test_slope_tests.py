@@ -131,6 +131,7 @@ def test_equal_slopes():
         assert set(tests["p"]) == {p}
 
 
+@pytest.mark.slow
 def test_under_the_null_a_column_errs_in_at_most_5_percent():
     """400 columns of 4 paired tests of equal means; standard error about 1 point."""
     rng = np.random.default_rng(0)

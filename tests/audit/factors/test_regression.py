@@ -155,6 +155,7 @@ def test_the_signs_are_those_of_the_paper():
         assert max(summary["imbalance_p_one_tailed"], summary["class_entropy_p_one_tailed"]) < 1e-3
 
 
+@pytest.mark.slow
 def test_known_effects_lie_in_their_intervals():
     """Over 60 seeds an interval of 95 % misses about 3 times; 10 misses have a chance of 0.1 %."""
     truth = {"sparsity": -0.3, "accuracy0": 0.5, "imbalance": 1.2, "class_entropy": -0.02}
