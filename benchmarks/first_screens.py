@@ -2,7 +2,7 @@
 
     python -m benchmarks.first_screens [cases] [alarms] [coverage] [power] [--studies 1000] [--picture POWER.svg]
 
-Without a choice it prints the tables of docs/verdict.md, in about 20 minutes on one core. Compressed members are made
+Without a choice it prints the tables of docs/verdict.md, in about half an hour on one core. Compressed members are made
 from the baseline's (paired) or trained on their own (independent); classes have 500 images where nothing else is said.
 """
 
@@ -35,9 +35,8 @@ def cases() -> pd.DataFrame:
     rows = []
     for (name, truth), members in itertools.product(TRUTHS.items(), (1, 2, 4, 30)):
         screen = next(first_screens(truth, 1, members=members))
-        said = " ".join([screen.headline, *(f"**Alert:** {alert}" for alert in screen.alerts)])
-        rows.append((name, members, screen.frame()["outcome"][0].upper(), said))
-    return pd.DataFrame(rows, columns=["truth", "K", "verdict", "first screen"])
+        rows.append((name, members, screen.frame()["outcome"][0].upper(), screen.headline, len(screen.alerts) or "-"))
+    return pd.DataFrame(rows, columns=["truth", "K", "verdict", "headline", "alerts"])
 
 
 def alarms(studies: int) -> pd.DataFrame:
