@@ -86,7 +86,7 @@ def peak() -> float:
 def ours(before: Predictions, after: Predictions) -> tuple[np.ndarray, np.ndarray]:
     """Return p-values of the classes and positions of the PIEs: the whole audit of one comparison."""
     before, after = fresh(before), fresh(after)
-    return class_impact(before, after).test.p, exemplars(before, after).index
+    return class_impact(before, after).published.p, exemplars(before, after).index
 
 
 def fresh(population: Predictions) -> Predictions:

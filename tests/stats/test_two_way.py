@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from tfaudit.errors import InputError
-from tfaudit.stats.two_way import Change, critical_value, group_changes
+from tfaudit.stats.two_way import Change, critical_value, group_changes, total_change
 
 
 def study(rng, members, images, *, paired):
@@ -66,6 +66,28 @@ def test_widths_are_those_of_the_pigeonhole_bootstrap(members, images, paired, r
     expected = np.sqrt(own**2 - 2 * sum(map(residual_variance, sides)))
     assert changes.absolute.error[0] == pytest.approx(expected, rel=0.1)
     assert 0.7 < changes.relative.error[0] / relative < 1.1
+
+
+@pytest.mark.parametrize("paired", [True, False])
+def test_a_sum_over_sets_of_other_images_is_that_of_a_bootstrap(paired, rng):
+    """Corrupted images less clean ones, where they are others: members are drawn once for both sets, images apart."""
+    before, after = study(rng, 20, 500, paired=paired)
+    signs, sets = np.r_[np.ones(300), -np.ones(200)], np.repeat([0, 1], [300, 200])
+    before, after = before * signs, after * signs
+    change = total_change(before, after, sets, 2, paired=paired)
+    assert change.value[0] == pytest.approx(sum((after - before)[:, sets == group].mean() for group in (0, 1)))
+    sums = []
+    for _ in range(2000):
+        first = rng.integers(20, size=20)
+        second = first if paired else rng.integers(20, size=20)
+        images = after[second].mean(0) - before[first].mean(0)
+        sums.append(sum(rng.choice(images[sets == group], (sets == group).sum()).mean() for group in (0, 1)))
+    sides = [after - before] if paired else [after, before]
+    overlap = sum(residual_variance(side[:, sets == group]) for side in sides for group in (0, 1))
+    assert change.error[0] == pytest.approx(np.sqrt(np.var(sums) - 2 * overlap), rel=0.1)
+    one_set = total_change(before, after, np.zeros(500, int), 1, paired=paired)
+    expected = group_changes(before, after, np.zeros(500, int), 1, paired=paired).absolute
+    assert np.ravel(one_set.interval()) == pytest.approx(np.ravel(expected.interval()))
 
 
 def test_one_model_a_side_is_the_interval_of_a_mean(rng):

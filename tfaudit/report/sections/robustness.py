@@ -16,7 +16,18 @@ CELLS = 40  # rows of the table of classes by corruption: those of smallest p
 
 CHANGE = ("accuracy_before", "accuracy_after", "change_pp", "change_low_pp", "change_high_pp")
 EXCESS = ("excess_pp", "excess_low_pp", "excess_high_pp")
-MEAN = ("title", *CHANGE, "verdict", "clean_change_pp", *EXCESS, "excess_p", "mce", "mce_low", "mce_high")
+MEAN = (
+    "title",
+    *CHANGE,
+    "verdict",
+    "clean_change_pp",
+    *EXCESS,
+    "excess_p",
+    "mce",
+    "mce_low",
+    "mce_high",
+    "relative_mce",
+)
 RECALL = ("recall_before", "recall_after", "change_pp", "change_low_pp", "change_high_pp", "change_p_holm", "verdict")
 CELL = ("class", "corruption", "title", *RECALL, "relative_pp", "clean_relative_pp", "relative_verdict")
 FLIP = ("condition", "title", "flips", "pies", "pie_share", "flip_pie_share", "ratio", "pie_flip_share", "test")
