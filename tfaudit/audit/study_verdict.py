@@ -275,7 +275,8 @@ def _headline(variants: list[_Variant], best: int | None, table: pd.DataFrame) -
     whole = chosen.measurements.overall if chosen.measurements else None
     size = f", at {100 * ratio:.3g} % of the size" if ratio == ratio else ""
     passes = "passes" if table["outcome"].eq(PASS).sum() == 1 else "is the smallest that passes"
-    change = "" if whole is None else f": accuracy changes by {0 - whole.loss[0]:+.1f} points"
+    points = 0.0 if whole is None else round(0 - whole.loss[0], 1)
+    change = f": accuracy changes by {points:+.1f} points" if points else ": accuracy stays as it was"
     first = f"{chosen.title} {passes}{size}{change}; {chosen.worst_in_words()}."
     others = [variant for variant in variants if variant is not chosen and variant.outcome == FAIL]
     if not others:
