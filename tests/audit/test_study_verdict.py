@@ -148,7 +148,7 @@ def test_the_best_is_the_smallest_that_passes():
     assert verdict.best == "b"
     assert verdict.frame()["best"].tolist() == [False, True, False]
     assert verdict.frame()["size_ratio"].tolist() == [0.4, 0.3, 0.05]
-    assert verdict.headline.startswith("Third is the smallest that passes, at 30 % of the size: accuracy changes by")
+    assert verdict.headline.startswith("Third is the smallest that passes, at 30 % of the size: accuracy")
     assert "Under Tiny, recall of 3 falls" in verdict.headline
     unknown = sizes.assign(gzipped_bytes=[100.0, 40, np.nan, 5])
     assert study_verdict(measured, unknown, limits).best == "a"  # the sparsest, as a size is not known
