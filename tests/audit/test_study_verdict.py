@@ -152,6 +152,9 @@ def test_the_best_is_the_smallest_that_passes():
     assert "Under Tiny, recall of 3 falls" in verdict.headline
     unknown = sizes.assign(gzipped_bytes=[100.0, 40, np.nan, 5])
     assert study_verdict(measured, unknown, limits).best == "a"  # the sparsest, as a size is not known
+    plain = study_verdict(measured, unknown.assign(bytes=[200.0, 60, 50, 5]))  # as `tfaudit compare` knows them
+    assert plain.frame()["size_ratio"].tolist() == [0.3, 0.25, 0.025]
+    assert plain.best == "b"
     assert study_verdict(measured, sizes.assign(gzipped_bytes=[100.0, 40, 40, 5])).best == "a"  # a tie
     assert study_verdict({"c": measured["c"]}, sizes).best is None
 

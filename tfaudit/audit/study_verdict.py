@@ -62,7 +62,7 @@ class StudyVerdict:
         `change_high_pp`; `worst_class` with `worst_before` and `worst_after` (mean recalls, shares) and their change
         `worst_change_pp`, `worst_low_pp`, `worst_high_pp`; `lost` and `collapsed` (numbers of classes);
         `changed_share` (of the predictions; of modal labels for populations) and `size_ratio` (gzipped bytes as a share
-        of the baseline's). NaN, and None for a class, where a figure is unknown.
+        of the baseline's; of plain bytes where only those are known). NaN, or None for a class, where unknown.
         """
         return self.table.copy()
 
@@ -105,7 +105,8 @@ def study_verdict(
         _Variant(str(facts["title"][key]), known.get(key), verdicts.get(key), lost.get(key, ())) for key in measured
     ]
     table = pd.DataFrame([variant.row() for variant in variants]).assign(variant=list(measured), best=False)
-    sizes = pd.to_numeric(facts["gzipped_bytes"])
+    plain = facts["gzipped_bytes"].isna().any() and facts["bytes"].notna().all()
+    sizes = pd.to_numeric(facts["bytes" if plain else "gzipped_bytes"])
     table["size_ratio"] = (sizes[list(measured)] / sizes[baseline]).to_numpy()
     table = table.astype({"lost": "Int64", "collapsed": "Int64", "worst_class": object})
     table["worst_class"] = table["worst_class"].where(table["worst_class"].notna(), None)
