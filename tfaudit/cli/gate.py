@@ -60,8 +60,8 @@ def gate(
 ) -> None:
     """Check compressed models against limits: exit code 0 pass, 1 fail, 2 cannot judge.
 
-    A drop fails beyond its limit if chance does not explain it, and passes within it if the data would have shown a
-    drop as large as the limit. Otherwise the gate says how much more data it takes; in JUnit XML that is an error.
+    A loss passes where its whole interval lies below the limit, and fails where it lies above. Otherwise the gate says
+    how many images or members would decide; in JUnit XML that is an error.
     """
     from tfaudit.audit.gate.gate import gate as judge
     from tfaudit.cli.gate_sources import from_files, from_models, from_study

@@ -56,9 +56,9 @@ class Limits:
     A new limit is a field here, with its metadata, and a method of the same name in `tfaudit.audit.gate.checks.Checks`.
     The flags and TOML keys of `tfaudit gate`, tables and charts follow from them.
 
-    The metadata of each field describes it. For populations, `harmed_share` is in centred recall, `flips` is the share
-    of PIEs, and `negative_flips` is by modal label. Classes are harmed after Benjamini and Hochberg's correction;
-    `intensification` is the slope of recall distortion, [R] 5.
+    The metadata of each field describes it. For populations, `flips` is the share of PIEs, and `negative_flips` is by
+    modal label. Classes are harmed that lost recall, after Holm's correction over the classes; `intensification` is the
+    slope of recall distortion, [R] 5.
 
     Raises:
         InputError: no limit, or a value that is not a number in the allowed range.
@@ -73,7 +73,7 @@ class Limits:
         "Drop of any class's recall, percentage points.", "drop of worst class", **_POINTS
     )
     harmed_share: float | None = _limit(
-        "Share of significantly harmed classes, in [0, 1].", "harmed classes", **_SHARE | {"number_format": "{:.1f} %"}
+        "Share of classes that lost recall, in [0, 1].", "harmed classes", **_SHARE | {"number_format": "{:.1f} %"}
     )
     flips: float | None = _limit("Share of predictions that change, in [0, 1].", "flips", **_SHARE)
     negative_flips: float | None = _limit(
