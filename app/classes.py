@@ -107,7 +107,11 @@ def _collapse_sentence(frame: pd.DataFrame) -> str:
 
 def _published(study_audit: StudyAudit, variant: str, correction: str) -> None:
     """Draw the test of [F], which takes the test images as fixed."""
-    with st.expander("As published: Welch's test of the centred recall, [F] 2.2"):
+    title = "As published: Welch's test of the centred recall, [F] 2.2"
+    published = st.expander(title, key="published", on_change="rerun", bind="query-params")
+    if not published.open:
+        return
+    with published:
         label = "Centred on the accuracy of the"
         centering = choose_option(label, CENTERINGS, "centering", CENTERING_LABELS.__getitem__)
         impact = study_audit.class_impact(variant, centering)

@@ -11,6 +11,7 @@ from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.store.store import open_store
 
 pytestmark = pytest.mark.slow
+expect = pytest.importorskip("playwright.sync_api").expect
 
 HARMED = "variant=magnitude+90+%25"
 
@@ -87,13 +88,13 @@ def test_brushing_narrows_the_classes_and_the_link_shows_the_same(many, visit):
 def test_filters_change_the_gallery_and_the_link_shows_the_same(viewer, visit, study_audit):
     found = study_audit.exemplars("magnitude-0.9")
     page = visit(f"{viewer.url}/exemplars?{HARMED}")
-    assert page.locator(".tfa-card").count() == min(len(found.index), 24)
+    expect(page.locator(".tfa-card")).to_have_count(min(len(found.index), 24))
     page.get_by_role("radio", name="wrong").click()
     page.wait_for_url("**baseline=wrong*")
     settled(page)
     wrong = (found.baseline_mode != found.labels)[found.index].sum()
     assert page.get_by_text(f"{wrong} of the {len(found.index)} PIEs").count() == 1
-    assert page.locator(".tfa-card").count() == wrong
+    expect(page.locator(".tfa-card")).to_have_count(wrong)
     alike = visit(page.url)
     assert alike.locator(".tfa-card").all_inner_texts() == page.locator(".tfa-card").all_inner_texts()
 

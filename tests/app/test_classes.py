@@ -70,7 +70,8 @@ def test_a_collapsed_class_is_named_whatever_the_test_says(open_page, tmp_path):
 
 @pytest.mark.parametrize("centering", ["member", "population", "none"])
 def test_differences_are_centred_as_chosen(open_page, small, centering):
-    app = open_page(small.directory, "classes", centering={"none": "nothing"}.get(centering, centering), **HARMED)
+    chosen = {"published": "true", "centering": {"none": "nothing"}.get(centering, centering)}
+    app = open_page(small.directory, "classes", **chosen, **HARMED)
     table = app.dataframe[1].value.set_index("class").loc[list(impact(small).class_names)]
     expected = impact(small, centering=centering).published
     np.testing.assert_allclose(table["published_p"], expected.p)
@@ -108,7 +109,7 @@ def test_a_range_that_cannot_be_meant_is_the_whole(text):
 def test_one_class(open_page, small):
     app = open_page(small.directory, "classes", **{"class": "dog & co"}, **HARMED)
     before, after = (count_predictions(small.predictions(key)).confusion(1) for key in ("dense", "magnitude-0.9"))
-    table = app.dataframe[2].value.set_index("name")
+    table = app.dataframe[1].value.set_index("name")
     assert dict(table["before"]) == pytest.approx(
         dict.fromkeys(table.index, 0) | dict(zip(before["class"], before["share"], strict=True))
     )
@@ -148,7 +149,7 @@ def test_corruptions_of_a_class(open_page, tmp_path):
         for key in ("dense", "magnitude-0.9")
     ]
     expected = robustness(*read).classes.query("`class` == 'élan'").set_index("corruption")
-    shown = app.dataframe[3].value.set_index("corruption")
+    shown = app.dataframe[2].value.set_index("corruption")
     assert list(shown.index) == ["fog", "gaussian_noise"]
     np.testing.assert_allclose(shown["change_pp"], expected["change_pp"])
     np.testing.assert_allclose(shown["change_p_holm"], expected["change_p_holm"])
