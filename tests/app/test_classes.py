@@ -159,7 +159,7 @@ def test_single_members_are_told_where_to_go(open_page, tmp_path):
     store = make_study(tmp_path, members=1)
     app = open_page(store.directory, "classes", **{"class": "dog & co"})
     assert "two members or more" in app.info[0].value
-    assert "images of this class whose modal label changes: " in said(app)
+    assert "images of this class whose prediction changes: " in said(app)
 
 
 def test_no_compressed_variant(open_page, tmp_path):
