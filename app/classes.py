@@ -35,7 +35,7 @@ def page(study_audit: StudyAudit) -> None:
     variant = choose_variant(study_audit)
     if variant not in study_audit.summary.impacts:
         st.info(
-            "Changes over images and members need populations of two members or more; `tfaudit run RECIPE --population N` "
+            "Changes of classes need populations of two members or more; `tfaudit run RECIPE --population N` "
             "trains them. Single models are compared on another page."
         )
         link_to("compare", "Compare two models", ":material/compare_arrows:")
