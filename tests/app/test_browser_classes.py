@@ -94,7 +94,7 @@ def test_filters_change_the_gallery_and_the_link_shows_the_same(viewer, visit, s
     settled(page)
     wrong = (found.baseline_mode != found.labels)[found.index].sum()
     assert page.get_by_text(f"{wrong} of the {len(found.index)} PIEs").count() == 1
-    expect(page.locator(".tfa-card")).to_have_count(wrong)
+    expect(page.locator(".tfa-card")).to_have_count(int(wrong))
     alike = visit(page.url)
     assert alike.locator(".tfa-card").all_inner_texts() == page.locator(".tfa-card").all_inner_texts()
 
