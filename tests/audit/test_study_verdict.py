@@ -1,5 +1,7 @@
 """The first screen: right headline, row and alerts where the truth is known; no claim of harm where there is none."""
 
+import os
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,6 +16,9 @@ from tfaudit.stats.multiplicity import adjust
 
 NAMES = [f"class {c}" for c in range(10)]
 HARM = ("more than chance explains", "collapsed", " fails")
+
+NULLS = int(os.environ.get("TFAUDIT_TRIALS", "60"))
+"""Studies in which nothing changes; more make the tests sharper."""
 
 
 def judged(before, after, **options):
@@ -194,9 +199,9 @@ def claims(verdict: StudyVerdict) -> bool:
 @pytest.mark.parametrize("paired", [False, True])
 @pytest.mark.parametrize(("members", "images"), [(1, 100), (2, 100), (4, 100), (30, 50)])
 def test_null_studies_seldom_claim_harm(members, images, paired):
-    """At most 5 % of first screens; two standard errors of 250 studies are 2.8 points."""
-    found = [judged(*simulated(seed, members, images, paired=paired)) for seed in range(250)]
-    assert np.mean([claims(verdict) for verdict in found]) <= 0.05 + 0.028
+    """At most 5 % of first screens, and two standard errors; 1,000 studies each are in docs/verdict.md."""
+    found = [judged(*simulated(seed, members, images, paired=paired)) for seed in range(NULLS)]
+    assert np.mean([claims(verdict) for verdict in found]) <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / NULLS)
 
 
 @pytest.mark.slow
@@ -204,7 +209,7 @@ def test_null_studies_seldom_claim_harm(members, images, paired):
 def test_null_populations_of_two_members_seldom_fail_the_gate(classes):
     """Where p was 0 for constant samples that differ, 23 % and 89 % failed."""
     failed = []
-    for seed in range(200):
+    for seed in range(NULLS):
         rng = np.random.default_rng(seed)
         labels = np.arange(50 * classes) % classes
         sides = [np.where(rng.random((2, len(labels))) < 0.97, labels, classes) for _ in range(2)]
