@@ -165,6 +165,7 @@ def test_a_file_cut_short_is_noticed(prepared):
         study_audit.exemplars("int8")
 
 
+@pytest.mark.slow
 def test_a_flipped_byte_of_the_examples_is_no_crash(tmp_path):
     store = make_study(tmp_path)
     path = store.directory / "examples/test.parquet"

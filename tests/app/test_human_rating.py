@@ -226,6 +226,7 @@ def test_the_number_of_pies_is_not_told(open_page, directory):
     assert not (directory / "answers.sqlite").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["<script>alert(1)</script>", "*a* :cat: $x$ [l](u)", "👩‍🔬, Zoë"])
 def test_hostile_raters_are_text(open_page, directory, name):
     app = start(begin(open_page, directory), name)

@@ -155,6 +155,7 @@ def test_a_link_within_the_study_is_fine(open_page, small, tmp_path):
     assert not open_page(tmp_path / "copy", "overview").error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("study", ["../secret", "/etc", "..", "second/../../secret"])
 def test_a_folder_of_studies_and_no_way_out_of_it(open_page, small, tmp_path, study):
     for name in ("folder/first", "folder/second", "secret"):

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 SCRIPT = """
 import sys
 class Blocked:
@@ -24,6 +26,7 @@ print(len(audit.frame()), len(audit.impacts["int8"].chart().to_dict()["layer"]))
 """
 
 
+@pytest.mark.slow
 def test_without_tensorflow():
     done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
