@@ -124,6 +124,11 @@ def _from_json(tree: Any, hint: Any, files: Files) -> Any:
             raise KeyError(*(tree.keys() ^ fields.keys()))
         return hint(**{name: _from_json(tree[name], field, files) for name, field in fields.items()})  # type: ignore[operator]
     if issubclass(_class(hint)[0], tuple):
+        first, *_ = inner = get_args(hint)
+        if inner[1:] == (...,) and first in (str, float, int):  # a thousand names at once
+            if not isinstance(tree, list) or not all(isinstance(item, _class(first)) for item in tree):
+                raise TypeError(f"{tree!r:.60} is not a {hint}")
+            return tuple(tree)
         return tuple(_from_json(item, inner, files) for item, inner in zip(tree, _inner(hint, len(tree)), strict=True))
     if issubclass(_class(hint)[0], Mapping):
         key, inner = get_args(hint)

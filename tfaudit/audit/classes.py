@@ -103,31 +103,39 @@ class ClassImpact:
         return pd.DataFrame(columns)
 
     def summary(self) -> dict[str, Any]:
-        """Return counts of classes by verdict after Holm's correction, the worst class, and the counts of [F] 3.1.
-
-        `harmed` and `favoured` are the significant classes of the published test, uncorrected; their mean differences
-        are NaN without any. `expected_by_chance`, alpha times the classes, is NaN of pairs, of which that test expects
-        fewer: `chance` counts them.
-        """
-        frame, holm = self.frame("none"), self.frame("holm")
-        masks = {name: (frame["published_direction"] == name).to_numpy() for name in ("harmed", "favoured")}
-        tested = int(np.isfinite(self.published.p).sum())
+        """Return counts of classes by verdict after Holm's correction, the worst class, and `published_counts`."""
+        frame = self.frame("holm")
         worst = worst_class(frame)
         return {
             "classes": len(self.class_names),
-            **{_key(name): int((holm["verdict"] == name).sum()) for name in (LOST, GAINED, NO_CHANGE, CANNOT_TELL)},
-            **{_key(name): int((holm["relative_verdict"] == name).sum()) for name in (WORSE, BETTER, AS_AVERAGE)},
+            **{_key(name): int((frame["verdict"] == name).sum()) for name in (LOST, GAINED, NO_CHANGE, CANNOT_TELL)},
+            **{_key(name): int((frame["relative_verdict"] == name).sum()) for name in (WORSE, BETTER, AS_AVERAGE)},
             "collapsed": int(self.collapsed.sum()),
             "worst_class": None if worst is None else frame["class"][worst],
             "worst_change_pp": float("nan") if worst is None else float(frame["change_pp"][worst]),
-            "tested": tested,
-            "significant": int((frame["published_p"] <= self.alpha).sum()),
-            "expected_by_chance": self.alpha * tested if not self.pairs else float("nan"),
-            **{f"significant_{m}": int((frame[f"published_p_{m}"] <= self.alpha).sum()) for m in CORRECTIONS[1:]},
-            **{name: int(mask.sum()) for name, mask in masks.items()},
-            **{f"{name}_mean_change_pp": _mean(frame["change_pp"][mask]) for name, mask in masks.items()},
-            **{f"{name}_mean_published_pp": _mean(frame["published_pp"][mask]) for name, mask in masks.items()},
+            **self.published_counts(),
             "zero_denominators": int(self.zero_denominators.sum()),
+        }
+
+    def published_counts(self) -> dict[str, Any]:
+        """Return the counts of [F] 3.1, by the published test.
+
+        `harmed` and `favoured` are the significant classes, uncorrected; their mean differences are NaN without any.
+        `expected_by_chance`, alpha times the classes, is NaN of pairs, of which that test expects fewer: `chance`
+        counts them.
+        """
+        test, change_pp = self.published, 100 * self.changes.absolute.value
+        direction = directions(test.difference, test.p, self.alpha)
+        masks = {name: direction == name for name in ("harmed", "favoured")}
+        tested = int(np.isfinite(test.p).sum())
+        return {
+            "tested": tested,
+            "significant": int((test.p <= self.alpha).sum()),
+            "expected_by_chance": self.alpha * tested if not self.pairs else float("nan"),
+            **{f"significant_{m}": int((adjust(test.p, m) <= self.alpha).sum()) for m in CORRECTIONS[1:]},
+            **{name: int(mask.sum()) for name, mask in masks.items()},
+            **{f"{name}_mean_change_pp": _mean(change_pp[mask]) for name, mask in masks.items()},
+            **{f"{name}_mean_published_pp": _mean(100 * test.difference[mask]) for name, mask in masks.items()},
         }
 
     def chart(self) -> Drawing:
@@ -401,5 +409,5 @@ def _classes(count: int) -> str:
     return f"{count:,} {'class' if count == 1 else 'classes'}"
 
 
-def _mean(points: pd.Series) -> float:
+def _mean(points: np.ndarray) -> float:
     return float(points.mean()) if len(points) else float("nan")

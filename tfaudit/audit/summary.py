@@ -76,10 +76,12 @@ class VariantAudit:
         row["changed_predictions"] = self.changed.mean() if len(self.changed) else np.nan
         if self.exemplars:
             row |= {"pies": len(self.exemplars.index), "pie_share": self.exemplars.summary()["share"]}
-        for audit, names in ((self.impact, _TESTED), (self.chance, _BY_CHANCE)):
-            if audit:
-                facts = audit.summary()
-                row |= {name: facts[name] for name in names}
+        if self.impact:
+            published = self.impact.published_counts()
+            row |= {name: published[name] for name in _TESTED}
+        if self.chance:
+            by_chance = self.chance.summary()
+            row |= {name: by_chance[name] for name in _BY_CHANCE}
         if self.chance and self.chance.classes:
             # The exact null of coarse recalls and of pairs; alpha times the classes is its bound.
             row["expected_by_chance"] = self.chance.classes.mean
