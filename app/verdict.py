@@ -12,7 +12,7 @@ from tfaudit.analysis.study_data import BASELINE
 from tfaudit.app.controls import variant_labels
 from tfaudit.app.display import go_to, page_colours, show_notes
 from tfaudit.app.markdown import escape
-from tfaudit.audit.gate.limits import DEFAULT_LIMITS, QUANTITIES, Limits
+from tfaudit.audit.gate.limits import DEFAULT_LIMITS, FLAGS, QUANTITIES, Limits
 from tfaudit.errors import InputError
 from tfaudit.report.verdict_table import limits_in_words, verdict_html
 
@@ -51,7 +51,8 @@ def show_verdict(study_audit: StudyAudit) -> None:
         data = {"content": str(content), "colours": page_colours()}
         clicked = _TABLE(data=data, key="verdict", on_variant_change=lambda: None)
     with settings:
-        st.caption(escape(f"{limits_in_words(limits)[0].upper()}{limits_in_words(limits)[1:]}."))
+        words = limits_in_words(limits)
+        st.caption(escape(f"{words[0].upper()}{words[1:]}."))
     show_notes(verdict.notes)
     if clicked.variant in labels:
         go_to(pages[clicked.variant], variant=labels[clicked.variant])
@@ -72,7 +73,7 @@ def _choose_limits() -> Limits:
 
 def _limit(name: str, default: float | None) -> float | None:
     """Return one limit, which stays while the visitor looks at other pages; None where it is empty."""
-    quantity, key = QUANTITIES[name], f"max_{name.removesuffix('_pp')}"
+    quantity, key = QUANTITIES[name], FLAGS[name]
     if key not in st.query_params and key not in st.session_state and f"last {key}" in st.session_state:
         st.session_state[key] = st.session_state[f"last {key}"]
     most = quantity.maximum if math.isfinite(quantity.maximum) else None

@@ -3,13 +3,13 @@
     pip install --no-deps imagecorruptions
     python benchmarks/corruptions.py [--edges 224 32] [--seconds 0.5] [--textures DIR]
 
-All implementations get the same photographs of scikit-image at each edge, with ImageNet-C's constants and all five
-severities in turn, and alternate. imagecorruptions and TensorFlow Datasets take one image at a time; corruptions that
-no longer run are shown as `-` (they need removed names of NumPy or scikit-image, ImageMagick, or 224 pixels). The frost
-of TensorFlow Datasets needs ImageNet-C's pictures, whose folder `--textures` names; the other two read a picture from
-its file for every image, ours from memory. For fog, TensorFlow Datasets always computes a map of 512 x 512 pixels, ours
-is as large as the image needs. Goal: a geometric mean of at least 5 times the speed of the faster of the two, and no
-corruption slower.
+All implementations alternate. Each gets the same photographs of scikit-image at each edge length, with ImageNet-C's
+constants, at each of the five severities. imagecorruptions and TensorFlow Datasets take one image at a time;
+corruptions that no longer run are shown as `-` (they need removed names of NumPy or scikit-image, ImageMagick, or 224
+pixels). The frost of TensorFlow Datasets needs ImageNet-C's pictures, whose folder `--textures` names; the other two
+read a picture from its file for every image, ours from memory. For fog, TensorFlow Datasets always computes a map of
+512 x 512 pixels, ours is as large as the image needs. Goal: a geometric mean of at least 5 times the speed of the
+faster of the two, and no corruption slower.
 
 Measured with `python benchmarks/corruptions.py --textures frost` on one core of an AMD EPYC: 9.0x at 224 pixels (least:
 pixelate, 1.3x) and 8.0x at 32 (pixelate, 1.5x); without frost and glass blur, for which the others read files and loop

@@ -26,7 +26,19 @@ class InputError(ValueError):
 
     def __str__(self) -> str:
         text = f"{self.argument}: got {self.got}, expected {self.expected}"
-        return "".join(letter if letter.isprintable() else "?" for letter in text)
+        return printable(text)
+
+
+def printable(text: str) -> str:
+    """Replace characters that would break a line or control a terminal.
+
+    Cells of tables need it before they are laid out: an escape character has no width.
+
+    Example:
+        >>> printable("cat" + chr(27) + "[31m")
+        'cat?[31m'
+    """
+    return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
 def require(condition: bool, argument: str, got: object, expected: str) -> None:

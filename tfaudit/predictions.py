@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -259,6 +260,44 @@ def member_pairs(
         raise InputError("paired", got, f"some of the baseline's, {listed([str(name) for name in baseline.members])}")
     first, second = zip(*shared, strict=True)
     return np.array(first), np.array(second)
+
+
+class PairedAnswers(NamedTuple):
+    """Right answers of two populations, member by member where members are pairs.
+
+    Attributes:
+        before: `(K0, N)` booleans, whether a member of the baseline is right.
+        after: `(K1, N)` of the compressed population; K1 = K0 for pairs.
+        pairs: number of pairs of members; 0 where the populations are compared as independent ones.
+        notes: a caveat for the reader, or none.
+    """
+
+    before: np.ndarray
+    after: np.ndarray
+    pairs: int
+    notes: tuple[str, ...]
+
+
+def paired_answers(baseline: Predictions, compressed: Predictions, paired: bool | None = None) -> PairedAnswers:
+    """Return the right answers of both populations with pairs of members in one order; see `member_pairs`.
+
+    A single pair tells nothing of how members differ: such populations count as independent.
+
+    Example:
+        >>> before = Predictions.from_top1([0, 1], [[0, 1], [0, 0]])
+        >>> after = Predictions.from_top1([0, 1], [[0, 1], [1, 1]], parents=[1, 0])
+        >>> paired_answers(before, after).after.tolist(), paired_answers(before, after, paired=False).pairs
+        ([[True, True], [False, True]], 0)
+    """
+    positions = member_pairs(baseline, compressed, paired)
+    right = baseline.correct(), compressed.correct()
+    if positions is None:
+        return PairedAnswers(*right, 0, ())
+    if len(positions[0]) < 2:
+        note = "A single pair of members: the populations are compared as if they were independent."
+        return PairedAnswers(*right, 0, (note,) * (baseline.num_members > 1))
+    first, second = (side[rows] for side, rows in zip(right, positions, strict=True))
+    return PairedAnswers(first, second, len(first), ())
 
 
 def require_same_examples(baseline: Predictions, compressed: Predictions) -> None:

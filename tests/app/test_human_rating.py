@@ -45,6 +45,14 @@ def start(app, name="ann"):
     return press(app, "Start")
 
 
+def answered(open_page, directory, times):
+    """The page after a rater has answered so many questions with yes."""
+    app = start(begin(open_page, directory))
+    for _ in range(times):
+        app = press(app, "Yes")
+    return app
+
+
 def pages_text(app):
     """All words that the page shows."""
     kinds = (app.markdown, app.caption, app.info, app.success, app.warning, app.error, app.subheader)
@@ -95,9 +103,7 @@ def test_a_session_from_beginning_to_analysis(open_page, directory):
 
 @pytest.mark.slow
 def test_looking_back_and_changing_an_answer(open_page, directory):
-    app = start(begin(open_page, directory))
-    for _ in range(8):
-        app = press(app, "Yes")
+    app = answered(open_page, directory, 8)
     assert asked(app) == (2, 3)
     app = press(app, "Back")
     assert asked(app) == (2, 2)
@@ -167,9 +173,7 @@ def test_categories_are_kept_for_their_image(open_page, directory):
 
 @pytest.mark.slow
 def test_each_rater_has_a_place(open_page, directory):
-    app = start(begin(open_page, directory))
-    for _ in range(7):
-        app = press(app, "Yes")
+    app = answered(open_page, directory, 7)
     assert asked(app) == (2, 2)
     bob = open_page(directory, "label", rater="bob")
     assert asked(bob) == (1, 1)

@@ -33,8 +33,8 @@ class Truth:
 
     Attributes:
         paired: whether the compressed members are made from the baseline's.
-        recalls: expected recall after compression by class, one figure or one per member in turn; other classes are
-            `everywhere` below what they were.
+        recalls: expected recall after compression by class: one figure, or several that the members take in order; the
+            other classes are `everywhere` below what they were.
         everywhere: loss of all other classes, a share.
         image_shift: how much the ease of an image changes, 0 to 1; 0 treats every image as before.
         member_shift: how much of strength, knack and noise is a paired member's own, 0 to 1.

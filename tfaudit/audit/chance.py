@@ -89,8 +89,8 @@ class Chance:
 def count_verdict(null: CountNull, alpha: float) -> str:
     """Return what may be said of a count: "more than expected by chance", "cannot tell", or "consistent with chance".
 
-    A p-value above alpha alone proves nothing: few members cannot give a small one. A count is consistent with chance
-    only where it is no larger than the central 95 % of what chance gives: then no excess is left to be ruled out.
+    A p-value above alpha alone proves nothing: with few members it cannot be small. A count is consistent with chance
+    only where it is at most the lower end of the central 95 % of the counts by chance, so that no excess is plausible.
 
     Example:
         >>> null = assign(4, 4).null(np.arange(70))

@@ -11,7 +11,7 @@ import pandas as pd
 from scipy import special
 
 from tfaudit.errors import InputError, listed, require
-from tfaudit.predictions import Predictions, member_pairs, require_same_examples
+from tfaudit.predictions import Predictions, paired_answers, require_same_examples
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.ratios import ratio
 from tfaudit.stats.t_tests import TTests, welch
@@ -29,6 +29,9 @@ CORRECTIONS = ("none", "holm", "bh")
 
 LOST, GAINED, NO_CHANGE, CANNOT_TELL = "lost recall", "gained recall", "no change", "cannot tell"
 WORSE, BETTER, AS_AVERAGE = "worse than average", "better than average", "as average"
+
+NEAR_ZERO = 0.05
+"""A model of this recall or less almost never finds a class."""
 
 MARGIN_PP = 5.0
 """A change whose interval holds 0 and lies within this many percentage points counts as none."""
@@ -108,8 +111,8 @@ class ClassImpact:
         worst = worst_class(frame)
         return {
             "classes": len(self.class_names),
-            **{_key(name): int((frame["verdict"] == name).sum()) for name in (LOST, GAINED, NO_CHANGE, CANNOT_TELL)},
-            **{_key(name): int((frame["relative_verdict"] == name).sum()) for name in (WORSE, BETTER, AS_AVERAGE)},
+            **verdict_counts(frame["verdict"], LOST, GAINED, NO_CHANGE, CANNOT_TELL),
+            **verdict_counts(frame["relative_verdict"], WORSE, BETTER, AS_AVERAGE),
             "collapsed": int(self.collapsed.sum()),
             "worst_class": None if worst is None else frame["class"][worst],
             "worst_change_pp": float("nan") if worst is None else float(frame["change_pp"][worst]),
@@ -192,14 +195,11 @@ def class_impact(
         if population.num_members < 2:
             expected = "2 or more: train more with `--population`, or compare single models with `tfaudit.compare`"
             raise InputError(name, "1 member", expected)
-    pairs = member_pairs(baseline, compressed, paired)
-    few = pairs is not None and len(pairs[0]) < 2
+    answers = paired_answers(baseline, compressed, paired)
     before, after = baseline.recall(), compressed.recall()
     test = welch(_centred(after, compressed, centering), _centred(before, baseline, centering), confidence=1 - alpha)
     relative, zeros, notes = _relative_recall(baseline, before, compressed, after)
     examples = np.bincount(baseline.labels, minlength=baseline.num_classes)
-    if few:
-        notes.append("A single pair of members: the populations are compared as if they were independent.")
     return ClassImpact(
         class_names=baseline.class_names,
         examples=examples,
@@ -207,26 +207,18 @@ def class_impact(
         recall_after=after.mean(0),
         lowest_recall=after.min(0),
         collapsed=collapsed_classes(before, after, examples, alpha=alpha),
-        changes=_changes(baseline, compressed, None if few else pairs),
-        pairs=0 if few or pairs is None else len(pairs[0]),
+        changes=group_changes(
+            answers.before, answers.after, baseline.labels, baseline.num_classes, paired=bool(answers.pairs)
+        ),
+        pairs=answers.pairs,
         published=test,
         relative_recall=relative,
         zero_denominators=zeros,
         alpha=alpha,
         margin_pp=margin_pp,
         centering=centering,
-        notes=(*empty_class_notes(baseline.class_names, examples), *notes),
+        notes=(*empty_class_notes(baseline.class_names, examples), *notes, *answers.notes),
     )
-
-
-def _changes(
-    baseline: Predictions, compressed: Predictions, pairs: tuple[np.ndarray, np.ndarray] | None
-) -> GroupChanges:
-    """Return the changes of all classes; `pairs` are positions of members, None for independent populations."""
-    before, after = baseline.correct(), compressed.correct()
-    if pairs is not None:
-        before, after = before[pairs[0]], after[pairs[1]]
-    return group_changes(before, after, baseline.labels, baseline.num_classes, paired=pairs is not None)
 
 
 def change_columns(
@@ -332,7 +324,7 @@ def collapsed_classes(
     """
     lowest, mean = recall_before.min(0), recall_before.mean(0)
     comparisons = max(1, (len(recall_after) + 1) * int(np.count_nonzero(examples)))
-    halved, near_zero = recall_after.mean(0) <= mean / 2, (recall_after <= 0.05) & (lowest > 0.1)
+    halved, near_zero = recall_after.mean(0) <= mean / 2, (recall_after <= NEAR_ZERO) & (lowest > 2 * NEAR_ZERO)
     with np.errstate(invalid="ignore"):
         chances = [
             special.bdtr(np.floor(np.nan_to_num(recall * examples) + 1e-9), examples, np.nan_to_num(rate))
@@ -366,9 +358,14 @@ def directions(difference: np.ndarray, p: np.ndarray, alpha: float) -> np.ndarra
     return np.where(p <= alpha, np.where(difference < 0, "harmed", "favoured"), "no evidence")
 
 
-def _key(verdict: str) -> str:
-    """Return a verdict as the name of its count, such as `lost_recall`."""
-    return verdict.replace(" ", "_")
+def verdict_counts(verdicts: pd.Series, *names: str) -> dict[str, int]:
+    """Return how many classes have each of some verdicts, by its name with underscores.
+
+    Example:
+        >>> verdict_counts(pd.Series(["lost recall", "cannot tell"]), "lost recall", "gained recall")
+        {'lost_recall': 1, 'gained_recall': 0}
+    """
+    return {name.replace(" ", "_"): int((verdicts == name).sum()) for name in names}
 
 
 def empty_class_notes(names: Sequence[str], examples: np.ndarray) -> list[str]:

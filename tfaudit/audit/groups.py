@@ -21,8 +21,8 @@ from tfaudit.audit.classes import (
 )
 from tfaudit.audit.group_codes import MISSING, column_name, group_codes, group_means
 from tfaudit.errors import require
-from tfaudit.predictions import Predictions, member_pairs, require_same_examples
-from tfaudit.stats.contingency import mcnemar, paired_interval
+from tfaudit.predictions import PairedAnswers, Predictions, paired_answers, require_same_examples
+from tfaudit.stats.contingency import exact_changes, flip_counts
 from tfaudit.stats.least_squares import line
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.t_tests import welch
@@ -155,12 +155,9 @@ def groups(
             notes.append("One model against one: the tests are about these two models, not about other trainings.")
         case (1, _) | (_, 1) as sizes:
             notes.append(f"No test: {sizes[0]} against {sizes[1]} members; it needs two or more on both sides.")
-    pairs = member_pairs(baseline, compressed, paired)
-    if pairs is not None and len(pairs[0]) < 2:
-        pairs = None
-        if baseline.num_members > 1:
-            notes.append("A single pair of members: the populations are compared as if they were independent.")
-    table = _table(baseline, compressed, codes, names, pairs, alpha, margin_pp)
+    answers = paired_answers(baseline, compressed, paired)
+    notes += answers.notes
+    table = _table(baseline, compressed, answers, codes, names, alpha, margin_pp)
     if individuals is None:
         people = pd.DataFrame(columns=list(_INDIVIDUAL_COLUMNS)).astype(_INDIVIDUAL_COLUMNS)
     else:
@@ -231,9 +228,9 @@ def individual_fits(people: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataFram
 def _table(
     baseline: Predictions,
     compressed: Predictions,
+    answers: PairedAnswers,
     codes: np.ndarray,
     names: tuple[str, ...],
-    pairs: tuple[np.ndarray, np.ndarray] | None,
     alpha: float,
     margin_pp: float,
 ) -> pd.DataFrame:
@@ -244,33 +241,24 @@ def _table(
         accuracy = {f"accuracy_{side}": group_means(correct, codes, count).mean(0)}
         columns |= accuracy | {f"{side}_low": low, f"{side}_high": high}
     return pd.DataFrame(
-        columns | _questions(*right, codes, count, pairs, alpha, margin_pp) | _published(*right, codes, count, alpha)
+        columns | _questions(answers, codes, count, alpha, margin_pp) | _published(*right, codes, count, alpha)
     )
 
 
 def _questions(
-    before: np.ndarray,
-    after: np.ndarray,
-    codes: np.ndarray,
-    count: int,
-    pairs: tuple[np.ndarray, np.ndarray] | None,
-    alpha: float,
-    margin_pp: float,
+    answers: PairedAnswers, codes: np.ndarray, count: int, alpha: float, margin_pp: float
 ) -> dict[str, np.ndarray]:
-    """Return the columns of both questions; `before` and `after` are `(K, N)` booleans, of correct predictions."""
+    """Return the columns of both questions."""
+    before, after, pairs, _ = answers
     sizes, noun = (len(before), len(after)), "accuracy"
-    if pairs is not None:
-        changes = group_changes(before[pairs[0]], after[pairs[1]], codes, count, paired=True)
-    elif sizes == (1, 1) or min(sizes) > 1:
-        changes = group_changes(before, after, codes, count, paired=False)
+    if sizes == (1, 1) or min(sizes) > 1:
+        changes = group_changes(before, after, codes, count, paired=bool(pairs))
     else:
         changes = group_values(before, after, codes, count)
     columns = change_columns(changes, alpha, margin_pp, noun=noun)
     if sizes == (1, 1):
-        flips = before[0] & ~after[0], after[0] & ~before[0]
-        lost, won = (np.bincount(codes[flip], minlength=count) for flip in flips)
-        ends = paired_interval(lost, won, changes.examples, confidence=1 - alpha)
-        figures = changes.absolute.value, *ends, mcnemar(lost, won)
+        flips = flip_counts(before[0], after[0], codes, count)
+        figures = changes.absolute.value, *exact_changes(*flips, changes.examples, confidence=1 - alpha)
         columns |= question_columns("change", *figures, alpha=alpha, margin_pp=margin_pp, noun=noun)
     return columns
 

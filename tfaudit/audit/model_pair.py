@@ -19,11 +19,19 @@ from tfaudit.audit.classes import (
     collapsed_classes,
     empty_class_notes,
     question_columns,
+    verdict_counts,
     worst_class,
 )
 from tfaudit.errors import InputError, require
 from tfaudit.predictions import Predictions, require_same_examples
-from tfaudit.stats.contingency import cohen_kappa, mcnemar, mcnemar_false_alarms, paired_interval
+from tfaudit.stats.contingency import (
+    cohen_kappa,
+    exact_changes,
+    flip_counts,
+    mcnemar,
+    mcnemar_false_alarms,
+    paired_interval,
+)
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.ratios import ratio
 from tfaudit.stats.two_way import GroupChanges, group_changes
@@ -177,10 +185,7 @@ class PairComparison:
             "expected_by_chance": float(mcnemar_false_alarms(self.lost + self.won, self.alpha).sum()),
             "significant_holm": int((self.p_holm <= self.alpha).sum()),
             "significant_bh": int((self.p_bh <= self.alpha).sum()),
-            **{
-                name.replace(" ", "_"): int((frame["verdict"] == name).sum())
-                for name in (LOST, GAINED, NO_CHANGE, CANNOT_TELL)
-            },
+            **verdict_counts(frame["verdict"], LOST, GAINED, NO_CHANGE, CANNOT_TELL),
             "collapsed": int(self.collapsed.sum()),
             "worst_class": None if worst is None else self.class_names[worst],
             "worst_change_pp": float("nan") if worst is None else float(frame["change_pp"][worst]),
@@ -229,9 +234,8 @@ def compare(
     classes, labels = baseline.num_classes, baseline.labels
     before, after = baseline.correct()[0], compressed.correct()[0]
     examples = np.bincount(labels, minlength=classes)
-    lost, won = (np.bincount(labels[flip], minlength=classes) for flip in (before & ~after, ~before & after))
-    p, p_mid = (np.where(examples > 0, mcnemar(lost, won, mid=mid), np.nan) for mid in (False, True))
-    low, high = paired_interval(lost, won, examples, confidence=1 - alpha)
+    lost, won = flip_counts(before, after, labels, classes)
+    low, high, p = exact_changes(lost, won, examples, confidence=1 - alpha)
     recalls = baseline.recall(), compressed.recall()
     return PairComparison(
         class_names=baseline.class_names,
@@ -242,7 +246,7 @@ def compare(
         lost=lost,
         won=won,
         p=p,
-        p_mid=p_mid,
+        p_mid=np.where(examples > 0, mcnemar(lost, won, mid=True), np.nan),
         low=low,
         high=high,
         changes=group_changes(before[None], after[None], labels, classes, paired=True),

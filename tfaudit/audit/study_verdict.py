@@ -185,7 +185,7 @@ class _Variant:
         return min(self.verdict.checks, key=gravity).reason
 
     def other_cause(self) -> str:
-        """Return the reason as the end of a sentence, where it is not the worst class that is named beside it."""
+        """Return the reason as the end of a sentence, or a full stop where it is the worst class, which comes next."""
         worst = "" if self.worst is None or self.measurements is None else self.measurements.classes.names[self.worst]
         reason = self.reason()
         if worst and reason.startswith(f"{worst} "):

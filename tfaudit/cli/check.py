@@ -1,7 +1,5 @@
 """`tfaudit check`: is everything that a study should hold there, and as it was written?"""
 
-import itertools
-
 import typer
 
 from tfaudit.cli.console import Directory, app, err, out
@@ -19,10 +17,7 @@ def check(directory: Directory) -> None:
     from tfaudit.store.store import open_store
 
     store = open_store(directory)
-    if store.imported is None:
-        pairs = list(itertools.product((v.key for v in store.study.all_variants), range(store.study.population)))
-    else:
-        pairs = [(key, member) for key, members in store.imported.items() for member in members]
+    pairs = [(v.key, member) for v in store.study.all_variants for member in store.expected_members(v.key)]
     found = 0
     for variant, member in track(pairs, "members", console=err, transient=True):
         if damage := store.damage(variant, member):

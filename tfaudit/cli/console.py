@@ -8,6 +8,8 @@ import typer
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
+from tfaudit.errors import printable
+
 
 class PlainConsole(Console):
     """A console that prints names and paths as they are: no markup, and no character that would control a terminal.
@@ -23,11 +25,8 @@ class PlainConsole(Console):
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
         """Yield the segments of what is printed, with "?" for characters that are not printable."""
         for segment in super().render(renderable, options):
-            if segment.control or segment.text.replace("\n", "").isprintable():
-                yield segment
-            else:
-                text = "".join(letter if letter.isprintable() or letter == "\n" else "?" for letter in segment.text)
-                yield Segment(text, segment.style)
+            lines = segment.text.split("\n")
+            yield segment if segment.control else Segment("\n".join(map(printable, lines)), segment.style)
 
 
 app = typer.Typer(

@@ -30,8 +30,8 @@ def cost(
 ) -> None:
     """Measure parameters, zeros, operations, bytes and LiteRT latency. Run it on an otherwise idle machine.
 
-    The models are timed in turns. In a study the first member of every variant is measured, and its reports show the
-    results.
+    Each round times every model once. In a study the first member of every variant is measured, and its reports show
+    the results.
     """
     from tfaudit.compress.cost import measure_variants
     from tfaudit.quiet import captured_output

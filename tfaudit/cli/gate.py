@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tfaudit.audit.gate.limits import QUANTITIES
+from tfaudit.audit.gate.limits import FLAGS, QUANTITIES
 from tfaudit.cli.audit import MultiwordCommand
 from tfaudit.cli.console import app, out
 from tfaudit.cli.gate_limits import read_limits
@@ -95,10 +95,6 @@ def gate(
     raise typer.Exit(_report(verdicts, junit, json))
 
 
-FLAGS = {name: f"max_{name.removesuffix('_pp')}" for name in QUANTITIES}
-"""Parameter of the flag of each limit, by name of the limit."""
-
-
 def _with_a_flag_per_limit() -> inspect.Signature:
     """Return the signature of `gate` with a flag for every field of `Limits` in the place of `flags`."""
     signature = inspect.signature(gate, eval_str=True)
@@ -119,7 +115,7 @@ def _report(verdicts: dict[str, Verdict], junit: Path | None, json: Path | None)
     """Print and write the verdicts, the gravest first; return the exit code."""
     from tfaudit.audit.gate.checks import OUTCOMES
     from tfaudit.report.gate_files import json_verdicts, junit_verdicts
-    from tfaudit.report.gate_tables import printable, verdict_table
+    from tfaudit.report.gate_tables import verdict_table
     from tfaudit.store.files import write_whole
 
     ordered = sorted(verdicts.items(), key=lambda item: OUTCOMES.index(item[1].outcome))
@@ -127,7 +123,7 @@ def _report(verdicts: dict[str, Verdict], junit: Path | None, json: Path | None)
         out.print(verdict_table(name, verdict))
         out.print()
     for note in dict.fromkeys(note for _, verdict in ordered for note in verdict.notes):
-        out.print(printable(note))
+        out.print(note)
     for option, path, content in (("junit", junit, junit_verdicts), ("json", json, json_verdicts)):
         if path is not None:
             try:

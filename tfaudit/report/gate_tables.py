@@ -13,6 +13,7 @@ from tfaudit.audit.gate.checks import CANNOT_JUDGE, FAIL, OUTCOMES, PASS
 from tfaudit.audit.gate.gate import Verdict
 from tfaudit.audit.gate.limits import QUANTITIES
 from tfaudit.audit.study_verdict import StudyVerdict
+from tfaudit.errors import printable
 
 SHOWN = 10  # classes printed per variant
 
@@ -83,16 +84,6 @@ def _figures(row: Mapping[Any, Any]) -> list[str]:
     recalls = f"{100 * row['worst_before']:.1f} → {100 * row['worst_after']:.1f}"
     figures = [f"{100 * row['top1']:.1f}", change, printable(str(row["worst_class"])), recalls]
     return [*figures, f"{100 * row['changed_share']:.1f}"]
-
-
-def printable(text: str) -> str:
-    """Replace characters that would control a terminal.
-
-    Example:
-        >>> printable("cat" + chr(27) + "[31m")
-        'cat?[31m'
-    """
-    return "".join(character if character.isprintable() else "?" for character in text)
 
 
 def _checks(verdict: Verdict) -> Table:

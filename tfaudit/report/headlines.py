@@ -8,11 +8,17 @@ from typing import Any
 import pandas as pd
 
 from tfaudit.audit.chance import CONSISTENT, MORE, Chance, count_verdict
-from tfaudit.audit.classes import GAINED, LOST, worst_class
+from tfaudit.audit.classes import GAINED, LOST, NO_CHANGE, worst_class
 from tfaudit.audit.exemplars import Exemplars
 from tfaudit.audit.model_pair import PairComparison
 from tfaudit.audit.summary import Summary
-from tfaudit.report.pair_headlines import accuracy_sentence, classes_sentence, predictions_sentence
+from tfaudit.report.pair_headlines import (
+    accuracy_sentence,
+    classes_sentence,
+    interval,
+    points,
+    predictions_sentence,
+)
 from tfaudit.stats.permutation import CountNull
 
 
@@ -81,7 +87,7 @@ def _classes(audit: Summary, key: str) -> str:
     if key not in audit.impacts:
         return ""
     impact = audit.impacts[key]
-    frame, counts = impact.frame(), impact.summary()
+    frame = impact.frame()
     parts = []
     for verdict in (LOST, GAINED):
         names = frame[frame["verdict"] == verdict].sort_values("change_pp", ascending=verdict == LOST)["class"]
@@ -89,14 +95,13 @@ def _classes(audit: Summary, key: str) -> str:
             parts.append(f"{len(names)} {verdict} ({', '.join(names[:3])}{', …' * (len(names) > 3)})")
     worst = worst_class(frame)
     if parts or worst is None:
-        return f"Of {counts['classes']:,} classes, {' and '.join(parts)}." if parts else ""
-    row = frame.loc[worst]
-    if counts["no_change"] == len(frame):
-        return f"The recall of none of {counts['classes']:,} classes changes by {impact.margin_pp:g} points or more."
-    figures = "{change_pp:+.1f} points ({change_low_pp:+.1f} to {change_high_pp:+.1f})".format(**row).replace("-", "−")
+        return f"Of {len(frame):,} classes, {' and '.join(parts)}." if parts else ""
+    row: Any = frame.loc[worst]
+    if (frame["verdict"] == NO_CHANGE).all():
+        return f"The recall of none of {len(frame):,} classes changes by {impact.margin_pp:g} points or more."
+    figures = f"{points(row['change_pp'])} points ({interval(row)})"
     return (
-        f"No loss of recall is established in any of {counts['classes']:,} classes; "
-        f"{row['class']} changes most, by {figures}."
+        f"No loss of recall is established in any of {len(frame):,} classes; {row['class']} changes most, by {figures}."
     )
 
 
@@ -110,7 +115,7 @@ def _images(exemplars: Exemplars, chance: Chance | None) -> str:
 
 
 def against_chance(null: CountNull, alpha: float) -> str:
-    """Return the end of a sentence on a count: what chance gives, and whether the count is more than that.
+    """Return the end of a sentence on a count: the number expected by chance, and whether the count exceeds it.
 
     Args:
         null: the count and its null distribution.

@@ -1,5 +1,7 @@
 """One model against one in sentences: what happens to accuracy, predictions and classes."""
 
+from typing import Any
+
 import pandas as pd
 
 from tfaudit.audit.classes import GAINED, LOST
@@ -12,7 +14,7 @@ def accuracy_sentence(pair: PairComparison) -> str:
     """Return how far top-1 accuracy moves, with its interval and McNemar's exact test."""
     summary = pair.summary()
     before, after = 100 * summary["accuracy_before"], 100 * summary["accuracy_after"]
-    change = f"{_points(summary['change_pp'])} points ({_range(summary)}; p {_p(summary['change_p'])})"
+    change = f"{points(summary['change_pp'])} points ({interval(summary)}; p {_p(summary['change_p'])})"
     return f"Top-1 accuracy {before:.2f}\u00a0% → {after:.2f}\u00a0%: {change}."
 
 
@@ -43,7 +45,7 @@ def classes_sentence(pair: PairComparison) -> str:
         claimed = frame[frame["verdict"] == verdict]
         claimed = claimed.loc[claimed["change_pp"].abs().sort_values(ascending=False, kind="stable").index]
         if len(claimed):
-            names = [f"{row['class']} ({_points(row['change_pp'])} points)" for row in claimed.to_dict("records")]
+            names = [f"{row['class']} ({points(row['change_pp'])} points)" for row in claimed.to_dict("records")]
             one = "s" if len(claimed) == 1 else ""
             sentences.append(f"{_noun(names).capitalize()} {_listed(names)} {verb}{one} recall ({correction}).")
     if not (frame["verdict"] == LOST).any():
@@ -58,7 +60,7 @@ def _largest_loss(frame: pd.DataFrame, tested: int) -> str:
         return f"{none}."
     worst = losing.iloc[0]
     return (
-        f"{none}; the largest loss is that of class {worst['class']}: {_points(worst['change_pp'])} ({_range(worst)})."
+        f"{none}; the largest loss is that of class {worst['class']}: {points(worst['change_pp'])} ({interval(worst)})."
     )
 
 
@@ -73,12 +75,14 @@ def _listed(names: list[str]) -> str:
     return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
 
 
-def _points(value: float) -> str:
+def points(value: float) -> str:
+    """Return a change in percentage points with its sign."""
     return f"{value:+.1f}".replace("-", "−")
 
 
-def _range(row) -> str:
-    return f"{_points(row['change_low_pp'])} to {_points(row['change_high_pp'])}"
+def interval(row: Any) -> str:
+    """Return the interval of the change of a row or summary, `change_low_pp` to `change_high_pp`."""
+    return f"{points(row['change_low_pp'])} to {points(row['change_high_pp'])}"
 
 
 def _p(p: float) -> str:

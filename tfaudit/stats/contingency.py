@@ -67,8 +67,8 @@ def paired_interval(
     Tango's score interval encloses every difference D that the score test does not reject:
     `|won - lost - n D| <= z sqrt(n (2 q + D (1 - D)))` with q the maximum-likelihood share of lost pairs under D (Tango
     1998, Statistics in Medicine 17, 891-908). It has a width even where nothing changed. Where `mcnemar`, which is more
-    conservative, does not reject 0 at the level 1 - confidence, the interval is widened to 0: it never contradicts the
-    p-value printed beside it.
+    conservative, does not reject 0 at the level 1 - confidence, the interval is widened to contain 0, so that it never
+    contradicts that p-value.
 
     Args:
         lost: `(C,)` integers >= 0, pairs that were right and became wrong.
@@ -93,6 +93,36 @@ def paired_interval(
     low, high = _end(*shares, margin, -1.0), _end(*shares, margin, 1.0)
     possible = mcnemar(down, up) > 1 - confidence
     return np.where(possible, np.minimum(low, 0.0), low), np.where(possible, np.maximum(high, 0.0), high)
+
+
+def flip_counts(before: np.ndarray, after: np.ndarray, groups: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Count the answers of every group that were lost and that were won, `(G,)` integers each.
+
+    Args:
+        before: `(N,)` booleans, whether the first model is right.
+        after: `(N,)` of the second.
+        groups: `(N,)` integers, the group of each image from 0 to G - 1.
+        count: G.
+
+    Example:
+        >>> flip_counts(np.array([True, True, False]), np.array([True, False, True]), np.array([0, 1, 1]), 2)
+        (array([0, 1]), array([0, 1]))
+    """
+    lost, won = (np.bincount(groups[flip], minlength=count) for flip in (before & ~after, ~before & after))
+    return lost, won
+
+
+def exact_changes(
+    lost: np.ndarray, won: np.ndarray, pairs: np.ndarray, *, confidence: float = 0.95
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return both ends of `paired_interval` and the p-values of `mcnemar`, `(C,)` each, NaN without pairs.
+
+    Example:
+        >>> [figure.round(3).tolist() for figure in exact_changes(*np.array([[6, 0], [0, 0], [20, 0]]))]
+        [[-0.519, nan], [-0.091, nan], [0.031, nan]]
+    """
+    low, high = paired_interval(lost, won, pairs, confidence=confidence)
+    return low, high, np.where(pairs > 0, mcnemar(lost, won), np.nan)
 
 
 def _end(down: np.ndarray, up: np.ndarray, margin: np.ndarray, outer: float) -> np.ndarray:

@@ -6,7 +6,7 @@ import dataclasses
 import math
 from collections.abc import Callable
 
-from tfaudit.stats.two_way import critical_value
+from tfaudit.stats.two_way import critical_value, least_variance
 
 MOST_IMAGES, MOST_MEMBERS = 10_000_000, 10_000
 """Larger designs are no remedy."""
@@ -65,7 +65,7 @@ class Spread:
         shrinks with the square of the number of images and does not count here: `half_width` assumes as much again.
         """
         images, members = design.images, design.members
-        if of_images <= _least(images, members, unit) * (1 + 1e-9):
+        if of_images <= unit**2 * least_variance(images * members) * (1 + 1e-9):
             of_images = min(overlap, of_images) if members > 1 else 0.0
         shared = min(overlap, of_images, of_members)
         image, member = (of_images - shared) * images, (of_members - shared) * members
@@ -74,7 +74,7 @@ class Spread:
     def half_width(self, images: int, members: int, confidence: float = 0.95) -> float:
         """Return half the width of the interval of a change; of one member on each side, over images only."""
         cross = self.residual / (images * members)
-        of_images = max(self.image / images + cross, _least(images, members, self.unit))
+        of_images = max(self.image / images + cross, self.unit**2 * least_variance(images * members))
         of_members = self.member / members + cross if members > 1 else 0.0
         shared = cross if members > 1 else 0.0
         variance = max(of_images + of_members - shared, of_images, of_members)
@@ -114,11 +114,6 @@ class Spread:
 
         more = _smallest(members, MOST_MEMBERS, lambda k: self.half_width(scaled(k).images, k, confidence) < gap)
         return scaled(more) if more else None
-
-
-def _least(images: int, members: int, unit: float) -> float:
-    """Return the variance if one prediction of one member had been lost and another won, as in `two_way`."""
-    return unit**2 * 2 / (images * members + 2) ** 2
 
 
 def _smallest(start: int, most: int, enough: Callable[[int], bool]) -> int | None:

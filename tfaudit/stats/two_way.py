@@ -158,8 +158,7 @@ def group_changes(
     samples = [_Sample(_numbers(side), groups, sizes) for side in sides]
     with np.errstate(divide="ignore", invalid="ignore"):  # groups without images
         change = np.bincount(groups, images, count) / sizes
-    predictions = min(len(before), len(after)) * sizes
-    floor = 2 / (predictions + 2) ** 2
+    floor = least_variance(min(len(before), len(after)) * sizes)
     spread = np.maximum(_image_variance(images, groups, sizes, change), floor * sizes)
     absolute = _change(change, sizes, spread, samples, relative=False)
     relative = _change(change - images.mean(), sizes, spread, samples, relative=True)
@@ -231,6 +230,16 @@ def total_change(before: np.ndarray, after: np.ndarray, groups: np.ndarray, coun
     error = np.where((changes.examples > 1).all(), np.sqrt(variance), np.nan)
     value = np.array([parts.value.sum()])
     return Change(value, error, of_images, of_members, overlap, by_images, by_members)
+
+
+def least_variance(predictions: np.ndarray | float) -> np.ndarray | float:
+    """Return the variance of a change of so many predictions if one had been lost and one won (Bonett and Price, 2012).
+
+    Example:
+        >>> least_variance(98)
+        0.0002
+    """
+    return 2 / (predictions + 2) ** 2
 
 
 def _numbers(values: np.ndarray) -> np.ndarray:

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -147,7 +146,7 @@ class Store:
         content = {"format": FORMAT, "study": study.to_json(), "versions": dict(versions)}
         if imported is not None:
             content["members"] = imported
-        store.write("study.json", sealed_json(json.loads(json.dumps(content))))
+        store.write("study.json", sealed_json(content))
         return store
 
     @property
@@ -236,7 +235,7 @@ class Store:
         gaps = []
         for variant in self.study.all_variants:
             complete = self.members(variant.key)
-            for member in self._expected_members(variant.key):
+            for member in self.expected_members(variant.key):
                 if member not in complete:
                     record = self.directory / self.member_path(variant.key, member, "member.json")
                     status = self.record(variant.key, member).get("status")
@@ -254,7 +253,8 @@ class Store:
             (key, member) for key, member in pairs if member < (self.study.corrupted_members or self.study.population)
         ]
 
-    def _expected_members(self, variant: str) -> Sequence[int]:
+    def expected_members(self, variant: str) -> Sequence[int]:
+        """Return the numbers of the members that a variant should have: of the population, or those imported."""
         if self.imported is not None:
             return self.imported.get(variant, ())
         if self.study.training is None:  # imported by a version that did not write down which members there were

@@ -7,7 +7,7 @@ import pandas as pd
 
 from tfaudit.audit.classes import change_columns, directions, question_columns
 from tfaudit.audit.corruption.condition_rates import ConditionRates
-from tfaudit.stats.contingency import mcnemar, paired_interval
+from tfaudit.stats.contingency import exact_changes, flip_counts
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.t_tests import welch
 from tfaudit.stats.two_way import Change, GroupChanges, group_changes, group_values
@@ -79,12 +79,8 @@ def _exact_test(
     if len(columns) > 1 or tuple(map(len, members)) != (1, 1):
         return None
     before, after, _ = rates.shares(np.eye(len(rates.conditions) + 1)[columns[0]], 1)
-    lost, won = (
-        np.bincount(labels[changed], minlength=count) for changed in (before[0] & ~after[0], after[0] & ~before[0])
-    )
-    examples = np.bincount(labels, minlength=count)
-    low, high = paired_interval(lost, won, examples, confidence=1 - alpha)
-    return low, high, np.where(examples > 0, mcnemar(lost, won), np.nan)
+    flips = flip_counts(before[0], after[0], labels, count)
+    return exact_changes(*flips, np.bincount(labels, minlength=count), confidence=1 - alpha)
 
 
 def _published(rates: ConditionRates, name: str, columns: list[int], alpha: float) -> pd.DataFrame:

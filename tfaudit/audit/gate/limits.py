@@ -142,6 +142,9 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
 DEFAULT_LIMITS = Limits(overall_drop_pp=1, worst_class_drop_pp=5)
 """Limits of a study's first screen where the user sets none."""
 
+FLAGS: Mapping[str, str] = MappingProxyType({name: f"max_{name.removesuffix('_pp')}" for name in QUANTITIES})
+"""Name of each limit's flag of `tfaudit gate` and parameter of the viewer's URL, by name of the limit."""
+
 _OF_STUDIES: Mapping[str, Quantity] = MappingProxyType(
     {
         "missing_members": Quantity(

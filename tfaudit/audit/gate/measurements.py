@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 from scipy import special
 
-from tfaudit.audit.classes import collapsed_classes, empty_class_notes
+from tfaudit.audit.classes import NEAR_ZERO, collapsed_classes, empty_class_notes
 from tfaudit.audit.distortion.recall_distortion import distortion
 from tfaudit.audit.epoch_metrics import intensification
 from tfaudit.audit.exemplars import exemplars
 from tfaudit.audit.model_pair import PairComparison, compare
 from tfaudit.errors import InputError, require
-from tfaudit.predictions import Predictions, member_pairs, require_same_examples
-from tfaudit.stats.contingency import mcnemar, paired_interval
+from tfaudit.predictions import PairedAnswers, Predictions, paired_answers, require_same_examples
+from tfaudit.stats.contingency import paired_interval
 from tfaudit.stats.intervals import mean_interval
 from tfaudit.stats.least_squares import slope
 from tfaudit.stats.precision import MOST_IMAGES, Design, Spread
@@ -23,9 +24,6 @@ from tfaudit.stats.two_way import group_changes
 
 RESAMPLES = 1000
 """Bootstrap samples of the slope of a pair."""
-
-NEAR_ZERO = 0.05
-"""A model of this recall or less almost never finds a class."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -197,15 +195,18 @@ def measure(
 
 def _measure_pair(baseline: Predictions, compressed: Predictions, alpha: float, seed: int) -> Measurements:
     pair = compare(baseline, compressed, alpha=alpha)
-    whole, recalls = pair.overall, (baseline.recall(), compressed.recall())
+    whole = pair.overall
+    counts = [np.array([count]) for count in (whole.examples, whole.lost, whole.won)]
+    estimate = [np.array([figure]) for figure in (whole.low, whole.high, whole.p)]
+    of_classes = (pair.examples, pair.lost, pair.won), (pair.low, pair.high, pair.p)
     return Measurements(
         members=(1, 1),
         pairs=1,
         alpha=alpha,
-        overall=_pair_losses(("all images",), [whole.examples], [whole.lost], [whole.won], baseline.accuracy(), alpha),
-        classes=_pair_losses(pair.class_names, pair.examples, pair.lost, pair.won, recalls[0][0], alpha),
-        collapsed=collapsed_classes(*recalls, pair.examples, alpha=alpha),
-        blind_members=(recalls[1] <= NEAR_ZERO).sum(0),
+        overall=_pair_losses(("all images",), baseline.accuracy(), counts, estimate, alpha),
+        classes=_pair_losses(pair.class_names, pair.recall_before, *of_classes, alpha),
+        collapsed=pair.collapsed,
+        blind_members=(pair.recall_after <= NEAR_ZERO).astype(int),
         flips=_share(whole.lost + whole.won + whole.other_wrong, whole.examples, alpha),
         negative_flips=_share(whole.lost, whole.examples, alpha),
         intensification=_pair_slope(baseline, compressed, pair, alpha, seed),
@@ -213,11 +214,17 @@ def _measure_pair(baseline: Predictions, compressed: Predictions, alpha: float, 
     )
 
 
-def _pair_losses(names, examples, lost, won, before, alpha) -> Losses:  # type: ignore[no-untyped-def]
-    examples, lost, won = (np.asarray(counts) for counts in (examples, lost, won))
-    low, high = paired_interval(lost, won, examples, confidence=1 - alpha)
+def _pair_losses(
+    names: tuple[str, ...],
+    before: np.ndarray,
+    counts: Sequence[np.ndarray],
+    estimate: Sequence[np.ndarray],
+    alpha: float,
+) -> Losses:
+    """Return the losses of one model against one: `counts` of images, lost and won, and the interval and p of each."""
+    (examples, lost, won), (low, high, p) = counts, estimate
     tested = max(1, int(np.count_nonzero(examples)))
-    surely = paired_interval(lost, won, examples, confidence=1 - alpha / tested)
+    _, sure_high = paired_interval(lost, won, examples, confidence=1 - alpha / tested)
     change, none = ratio(won - lost, examples), np.zeros(len(examples))
     return Losses(
         names=names,
@@ -227,8 +234,8 @@ def _pair_losses(names, examples, lost, won, before, alpha) -> Losses:  # type: 
         loss=0.0 - 100 * change,
         low=-100 * high,
         high=-100 * low,
-        sure_low=-100 * surely[1],
-        p=np.where(examples > 0, mcnemar(lost, won), np.nan),
+        sure_low=-100 * sure_high,
+        p=p,
         of_images=100**2 * ratio(ratio(lost + won, examples) - change**2, examples),
         of_members=none,
         overlap=none,
@@ -278,42 +285,32 @@ def _resampled_slopes(pair: PairComparison, seed: int) -> np.ndarray:
 def _measure_populations(
     baseline: Predictions, compressed: Predictions, paired: bool | None, alpha: float
 ) -> Measurements:
-    pairs, notes = member_pairs(baseline, compressed, paired), []
-    if pairs is not None and len(pairs[0]) < 2:
-        notes.append("A single pair of members: the populations are compared as if they were independent.")
-        pairs = None
-    before, after = baseline.correct(), compressed.correct()
-    if pairs is not None:
-        before, after = before[pairs[0]], after[pairs[1]]
-    labels, names = baseline.labels, baseline.class_names
-    classes = _losses(before, after, labels, names, pairs is not None, alpha)
+    answers, labels, names = paired_answers(baseline, compressed, paired), baseline.labels, baseline.class_names
+    classes = _losses(answers, labels, names, alpha)
     recalls, count = (baseline.recall(), compressed.recall()), baseline.num_examples
     changed = exemplars(baseline, compressed)
-    notes += empty_class_notes(names, classes.examples)
     return Measurements(
         members=(baseline.num_members, compressed.num_members),
-        pairs=0 if pairs is None else len(pairs[0]),
+        pairs=answers.pairs,
         alpha=alpha,
-        overall=_losses(before, after, np.zeros_like(labels), ("all images",), pairs is not None, alpha),
+        overall=_losses(answers, np.zeros_like(labels), ("all images",), alpha),
         classes=classes,
         collapsed=collapsed_classes(*recalls, classes.examples, alpha=alpha),
         blind_members=(recalls[1] <= NEAR_ZERO).sum(0),
         flips=Estimate(len(changed.index) / count),
         negative_flips=Estimate(changed.summary()["baseline_mode_right"] / count),
-        intensification=_mean_slope(baseline, compressed, pairs is not None, alpha),
-        notes=tuple(notes),
+        intensification=_mean_slope(baseline, compressed, bool(answers.pairs), alpha),
+        notes=(*answers.notes, *empty_class_notes(names, classes.examples)),
     )
 
 
-def _losses(
-    before: np.ndarray, after: np.ndarray, groups: np.ndarray, names: tuple[str, ...], paired: bool, alpha: float
-) -> Losses:
-    changes = group_changes(before, after, groups, len(names), paired=paired)
+def _losses(answers: PairedAnswers, groups: np.ndarray, names: tuple[str, ...], alpha: float) -> Losses:
+    changes = group_changes(answers.before, answers.after, groups, len(names), paired=bool(answers.pairs))
     change, examples = changes.absolute, changes.examples
     tested = max(1, int(np.count_nonzero(examples)))
     (low, high), (_, sure_high) = (np.clip(change.interval(1 - level), -1, 1) for level in (alpha, alpha / tested))
     none = np.zeros(len(names), int)
-    rate = ratio(np.bincount(groups, before.mean(0), len(names)), examples)
+    rate = ratio(np.bincount(groups, answers.before.mean(0), len(names)), examples)
     return Losses(
         names=names,
         examples=examples,
