@@ -142,6 +142,50 @@ def test_models(run, place):
     assert f"The model takes {size:,} bytes, limit 10." in text
 
 
+@pytest.mark.slow
+def test_the_state_of_the_optimizer_is_no_size(run, place):
+    """Saved after training, a `.keras` file has two numbers of Adam per weight: the ratio would say a third."""
+    rng = np.random.default_rng(0)
+    images, labels = rng.integers(0, 256, (200, 4, 4, 1)).astype(np.uint8), np.arange(200) % 3
+    model = keras.Sequential([keras.Input((4, 4, 1)), keras.layers.Flatten(), keras.layers.Dense(300, "relu")])
+    model.add(keras.layers.Dense(3))
+    model.save(place / "plain.keras")
+    model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    model.fit(images.astype("float32") / 255, labels, epochs=1, verbose=0)
+    model.save(place / "trained.keras")
+    labels = model(images.astype("float32")).numpy().argmax(1)
+    np.savez(place / "trained.npz", images=images, labels=labels)
+    models = ("--baseline", "trained.keras", "--compressed", "trained.keras", "--data", "trained.npz")
+    code, text, errors = run(*models, "--max-size-ratio", 0.9, "--json", "sizes.json")
+    assert (code, errors) == (1, "")
+    assert "bytes of the optimizer's state do not count" in " ".join(text.split())
+    files = [(place / name).stat().st_size for name in ("plain.keras", "trained.keras")]
+    run(*models, "--max-size-bytes", 1, "--json", "sizes.json")
+    (verdict,) = json.loads((place / "sizes.json").read_text())["verdicts"].values()
+    assert verdict["checks"][0]["value"] == pytest.approx(files[0], rel=0.2)
+    assert files[1] > 2 * files[0]
+
+
+def test_a_baseline_at_chance_is_a_broken_set_up(run, place):
+    """The classes of the labels are in another order: both models are wrong alike, so nothing seems lost."""
+    labels = np.load(place / "labels.npy")
+    np.save(place / "shifted.npy", np.where(np.arange(1000) % 13 == 0, labels, (labels + 3) % 10))
+    broken = ("--labels", "labels.npy", "--baseline", "shifted.npy", "--compressed", "shifted.npy")
+    code, text, errors = run(*broken, "--max-overall-drop", 5, "--junit", "broken.xml")
+    assert (code, errors) == (2, "")
+    assert "is it the order of the classes, or the preprocessing?" in " ".join(text.split())
+    assert "right on 7.70 % of the images" in text
+    assert 'name="baseline_accuracy"' in (place / "broken.xml").read_text()
+    code, text, _ = run(*PREDICTIONS, "same.npy", "--max-overall-drop", 5, "--min-baseline-accuracy", 1)
+    assert code == 0
+    code, text, _ = run(
+        *("--labels", "labels.npy", "--baseline", "hurt.npy", "--compressed", "hurt.npy"),
+        *("--max-overall-drop", 5, "--min-baseline-accuracy", 0.98),
+    )
+    assert code == 2
+    assert "right on 97.00 % of the images; 98 % or more are required" in " ".join(text.split())
+
+
 def test_files_are_written_whole_or_not_at_all(run, place):
     (place / "file").write_text("")
     code, _, errors = run(*PREDICTIONS, "same.npy", "--max-flips", 1, "--json", "file/gate.json")
@@ -170,11 +214,13 @@ def test_files_are_written_whole_or_not_at_all(run, place):
             ("study", "--max-flips", 1, "--variant", "int4"),
             "variant: got 'int4', expected a compressed",
         ),
-        (("study", "--max-flips", 2), r"flips: got 2.0, expected a share in [0, 1]"),
+        (("study", "--max-flips", 2), r"tfaudit: --max-flips: got 2.0, expected a share in [0, 1]"),
+        (("study", "--max-worst-class-drop", -1), "tfaudit: --max-worst-class-drop: got -1.0, expected percentage"),
+        (("study", "--min-baseline-accuracy", 2), "tfaudit: --min-baseline-accuracy: got 2.0, expected a share"),
         (("study", "--max-flips", 1, "--alpha", 2), "alpha: got 2.0, expected a level in (0, 1)"),
         (
             (*PREDICTIONS, "same.npy", "--max-size-ratio", 1),
-            "sizes: got None, expected the bytes",
+            "tfaudit: --max-size-ratio: got predictions, whose models' sizes are unknown, expected model files",
         ),
         ((*PREDICTIONS, "few.npy", "--max-flips", 1), "few.npy"),
         (

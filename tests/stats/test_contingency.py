@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 from scipy import optimize, stats
 from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
+from statsmodels.stats.inter_rater import cohens_kappa
 
 from tfaudit.errors import InputError
-from tfaudit.stats.contingency import cohen_kappa, mcnemar, mcnemar_false_alarms, paired_interval
+from tfaudit.stats.contingency import chance_agreement, cohen_kappa, mcnemar, mcnemar_false_alarms, paired_interval
 
 counts = st.integers(0, 40)
 
@@ -139,6 +140,19 @@ def test_kappa_is_scikit_learns_and_no_name_of_a_class_matters(pairs, names):
         return
     assert kappa == pytest.approx(cohen_kappa_score(first, second), abs=1e-12)
     assert kappa == pytest.approx(cohen_kappa(np.array(names)[first], np.array(names)[second]), abs=1e-12)
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=2, max_size=60))
+def test_agreement_by_chance_has_the_error_of_statsmodels_kappa(pairs):
+    first, second = np.array(pairs).T
+    table = np.zeros((4, 4))
+    np.add.at(table, (first, second), 1)
+    expected, error = chance_agreement(first, second)
+    assert expected == pytest.approx((table.sum(0) @ table.sum(1)) / len(pairs) ** 2)
+    if len(set(first)) > 1 and len(set(second)) > 1:
+        with np.errstate(invalid="ignore"):
+            reference = cohens_kappa(table)
+        assert error == pytest.approx(reference.var_kappa0**0.5 * (1 - expected), abs=1e-9)
 
 
 @pytest.mark.parametrize(

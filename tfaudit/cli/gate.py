@@ -11,7 +11,7 @@ import typer
 from tfaudit.audit.gate.limits import FLAGS, QUANTITIES
 from tfaudit.cli.audit import MultiwordCommand
 from tfaudit.cli.console import app, out
-from tfaudit.cli.gate_limits import read_limits
+from tfaudit.cli.gate_limits import flag_of, read_limits
 from tfaudit.errors import InputError, require
 
 if TYPE_CHECKING:
@@ -50,6 +50,9 @@ def gate(
     id_column: Annotated[str | None, _option(FILES, "Column of the example ids.", "--id")] = None,
     paired: Annotated[bool, _option(FILES, "Compressed members are made from the baseline's.", "--paired")] = False,
     config: Annotated[Path | None, _option(LIMITS, "TOML file with the table gate; flags override it.")] = None,
+    min_baseline_accuracy: Annotated[
+        float | None, _option(LIMITS, "Accuracy of the baseline, in [0, 1], below which nothing is judged.")
+    ] = None,
     allow_missing: Annotated[
         int, _option(SOURCE, "Members of a study that may be missing; with more the gate cannot judge.")
     ] = 0,
@@ -67,7 +70,8 @@ def gate(
     from tfaudit.cli.gate_sources import from_files, from_models, from_study
 
     require(allow_missing >= 0, "allow_missing", allow_missing, "0 or more")
-    limits = read_limits(config, {name: flags[flag] for name, flag in FLAGS.items() if flags[flag] is not None})
+    limited = {name: flags[flag] for name, flag in FLAGS.items()} | {"min_baseline_accuracy": min_baseline_accuracy}
+    limits = read_limits(config, {name: value for name, value in limited.items() if value is not None})
     sources = [name for name, source in (("DIRECTORY", directory), ("--data", data), ("--labels", labels)) if source]
     if len(sources) != 1:
         options = "--baseline and --compressed"
@@ -86,6 +90,10 @@ def gate(
         images: dict[str, Any] = {"split": split, "image_size": image_size, "crop": crop, "preprocess": preprocess}
         images |= {"limit": limit, "classes": classes, "batch_size": batch_size, "scores_are": scores_are}
         candidates = from_models(baseline, compressed, str(data), **images)
+    by_size = [name for name in ("size_bytes", "size_ratio") if getattr(limits, name) is not None]
+    if by_size and any(pair.sizes is None for pair in candidates.values()):
+        unknown = "predictions, whose models' sizes are unknown"
+        raise InputError(flag_of(by_size[0]), unknown, "model files with --data, or a study with its models")
     verdicts = {
         name: judge(
             pair.baseline, pair.compressed, limits, alpha=alpha, sizes=pair.sizes, paired=pair.paired

@@ -6,7 +6,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any
 
-from tfaudit.audit.gate.limits import DEFAULT_LIMITS, Limits
+from tfaudit.audit.gate.limits import DEFAULT_LIMITS, FLAGS, QUANTITIES, Limits
 from tfaudit.cli.console import option
 from tfaudit.errors import InputError
 
@@ -40,4 +40,22 @@ def read_limits(config: Path | None, flags: Mapping[str, float | None] = Mapping
             except InputError as problem:
                 argument = f"config: {config}, {problem.argument}"
                 raise InputError(argument, problem.got, problem.expected) from None
-    return DEFAULT_LIMITS if config is None and not flags else Limits.from_mapping({**settings, **flags})
+    chosen = {**settings, **flags}
+    if config is None and not QUANTITIES.keys() & chosen.keys():
+        chosen = {**DEFAULT_LIMITS.as_dict(), **chosen}
+    try:
+        return Limits.from_mapping(chosen)
+    except InputError as problem:
+        if problem.argument not in flags:
+            raise
+        raise InputError(flag_of(problem.argument), problem.got, problem.expected) from None
+
+
+def flag_of(name: str) -> str:
+    """Return the flag of a limit, as it is typed.
+
+    Example:
+        >>> flag_of("worst_class_drop_pp"), flag_of("min_baseline_accuracy")
+        ('--max-worst-class-drop', '--min-baseline-accuracy')
+    """
+    return "--" + FLAGS.get(name, name).replace("_", "-")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfaudit.analysis.stored_images import png_of
-from tfaudit.compress.model_files import image_shape, read_model
+from tfaudit.compress.model_files import image_shape, read_model, weight_bytes
 from tfaudit.errors import InputError, require
 from tfaudit.models.pretrained import PREPROCESSING
 from tfaudit.predictions import Predictions
@@ -114,7 +114,11 @@ def predict_models(
     predictions = [_predictions(model, images, prepare, batch_size, console) for model in models]
     names = _unique([path.stem for path in compressed])
     pngs = [_png(image) for batch in images.batches(batch_size) for image in batch] if thumbnails else []
-    sizes = {name: model.path.stat().st_size for name, model in zip(("baseline", *names), models, strict=True)}
+    sizes = {}
+    for name, model in zip(("baseline", *names), models, strict=True):
+        sizes[name], state = weight_bytes(model.path)
+        if state:
+            notes.append(f"{model.path.name}: {state:,} bytes of the optimizer's state do not count as size.")
     compressed_predictions = dict(zip(names, predictions[1:], strict=True))
     return ModelPredictions(predictions[0], compressed_predictions, sizes, thumbnails=pngs, notes=tuple(notes))
 

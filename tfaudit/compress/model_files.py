@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +52,30 @@ def load_keras(path: Path) -> keras.Model:
         return keras.saving.load_model(path, compile=False)
     except Exception as error:  # Keras raises whatever its layers, h5py, zipfile and json raise.
         raise InputError("model", f"{path}, which Keras cannot load ({one_line(error)})", "a Keras 3 model") from error
+
+
+def weight_bytes(path: Path) -> tuple[int, int]:
+    """Return the bytes of a model file without the optimizer's state, and the bytes of that state; 0 in a flatbuffer.
+
+    A compiled model's `.keras` file holds a slot or two per weight for the optimizer, which nobody ships.
+    """
+    size, state = path.stat().st_size, 0
+    if path.suffix == ".keras":
+        import h5py
+
+        try:
+            with (
+                zipfile.ZipFile(path) as archive,
+                archive.open("model.weights.h5") as weights,
+                h5py.File(weights) as file,
+            ):
+                slots: list[Any] = []
+                if "optimizer" in file:
+                    file["optimizer"].visititems(lambda _, item: slots.append(item))
+                state = sum(int(slot.nbytes) for slot in slots if isinstance(slot, h5py.Dataset))
+        except (OSError, KeyError, zipfile.BadZipFile):
+            return size, 0  # a file of another layout counts as it is
+    return size - state, state
 
 
 def _require_file(path: Path, *suffixes: str) -> None:

@@ -161,6 +161,30 @@ def cohen_kappa(first: ArrayLike, second: ArrayLike) -> float:
     return float((np.mean(one == other) - expected) / (1 - expected)) if expected < 1 else float("nan")
 
 
+def chance_agreement(first: ArrayLike, second: ArrayLike) -> tuple[float, float]:
+    """Compute how often two raters agree by chance, and the standard error of their agreement if it is chance alone.
+
+    With shares p and q of the classes, the expected agreement is `e = sum_c p_c q_c` and the variance
+    `(e + e^2 - sum_c p_c q_c (p_c + q_c)) / N` (Fleiss, Cohen and Everitt 1969, their null variance of kappa times
+    `(1 - e)^2`).
+
+    Args:
+        first: `(N,)` integers >= 0, one rater's class of each example.
+        second: `(N,)` the other rater's.
+
+    Example:
+        >>> chance_agreement([0, 0, 1, 1], [0, 1, 0, 1])
+        (0.5, 0.25)
+    """
+    one, other = counts(first=first, second=second)
+    require(one.ndim == 1 and len(one) > 0, "first", one.shape, "the shape (examples,) with one example or more")
+    classes = int(max(one.max(), other.max())) + 1
+    p, q = (np.bincount(rater, minlength=classes) / len(rater) for rater in (one, other))
+    expected = float(p @ q)
+    variance = (expected + expected**2 - float(p * q @ (p + q))) / len(one)
+    return expected, float(np.sqrt(max(variance, 0.0)))
+
+
 def counts(**named: ArrayLike) -> list[np.ndarray]:
     """Return the arguments as integer arrays, or raise `InputError` unless they are integers >= 0 of one shape.
 

@@ -16,6 +16,7 @@ from tfaudit.audit.classes import class_impact
 from tfaudit.audit.epoch_metrics import intensification
 from tfaudit.audit.gate.gate import Verdict, gate
 from tfaudit.audit.gate.limits import QUANTITIES, Limits
+from tfaudit.audit.gate.measurements import measure
 from tfaudit.cli import app
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
@@ -187,7 +188,7 @@ def test_intensification_of_a_pair():
     np.testing.assert_allclose([check.low, check.high], np.quantile(slopes, [0.025, 0.975]), rtol=0.08)
     assert gate(before, after, Limits(intensification=1.5)).checks == (check,)  # seeded
     assert gate(before, before, Limits(intensification=1.5)).outcome == "pass"
-    few = Predictions.from_top1([0, 1], [0, 1]), Predictions.from_top1([0, 1], [0, 0])
+    few = Predictions.from_top1([0, 1] * 5, [0, 1] * 5), Predictions.from_top1([0, 1] * 5, [0, 0] * 5)
     check = only(gate(*few, Limits(intensification=1.5)), "intensification")
     assert (check.outcome, check.sentence) == ("cannot judge", "Intensification is undefined.")
 
@@ -332,6 +333,7 @@ def test_a_large_drop_nearly_always_fails_and_five_examples_never_do():
         ({"flips": float("nan")}, "flips: got nan, expected a share"),
         ({"intensification": 0.9}, "intensification: got 0.9, expected a slope of 1 or more"),
         ({"size_bytes": 0}, "size_bytes: got 0, expected a number of bytes"),
+        ({"flips": 1, "min_baseline_accuracy": 1.5}, r"min_baseline_accuracy: got 1.5, expected a share in \[0, 1\]"),
         ({"accuracy": 1}, "limits: got 'accuracy', expected names among overall_drop_pp"),
     ],
 )
@@ -349,6 +351,45 @@ def test_every_limit_has_a_check_and_the_flag_of_its_name():
         assert quantity.minimum < quantity.maximum
     options = {option for parameter in get_command(app).commands["gate"].params for option in parameter.opts}
     assert {f"--max-{name.removesuffix('_pp').replace('_', '-')}" for name in QUANTITIES} < options
+
+
+@pytest.mark.parametrize("members", [1, 3])
+def test_nothing_is_judged_against_a_baseline_at_chance(members):
+    rng = np.random.default_rng(0)
+    labels = rng.choice(4, 400, p=[0.4, 0.3, 0.2, 0.1])
+    limits = Limits(overall_drop_pp=20)
+
+    def verdict(answers, limits=limits):
+        predictions = Predictions.from_top1(labels, np.tile(answers, (members, 1)), class_names="abcd")
+        return gate(predictions, predictions, limits)
+
+    assert verdict(labels).outcome == "pass"
+    broken = {"one class": np.zeros_like(labels), "order": (labels + 1) % 4, "noise": rng.permutation(labels)}
+    for answers in broken.values():
+        judged = verdict(answers)
+        assert (judged.outcome, judged.exit_code, len(judged.checks)) == ("cannot judge", 2, 1)
+        assert "order of the classes, or the preprocessing" in judged.checks[0].sentence
+    # 45 % is above the chance of these shares, though no better than the largest class alone
+    weak = np.where(np.arange(400) % 5 == 0, labels, rng.permutation(labels))
+    assert verdict(weak).outcome == "pass"
+    assert verdict(weak, Limits(overall_drop_pp=20, min_baseline_accuracy=0.6)).outcome == "cannot judge"
+
+
+def test_a_test_set_of_one_class_has_no_chance_to_beat():
+    alike = Predictions.from_top1([0] * 200, [0] * 200, class_names="ab")
+    assert gate(alike, alike, Limits(overall_drop_pp=5)).outcome == "pass"
+
+
+def test_chance_alone_seldom_passes_for_knowledge():
+    rng = np.random.default_rng(0)
+    labels = np.arange(300) % 10
+    measured = [trained_by_chance(rng, labels) for _ in range(200)]
+    assert np.mean([m.overall.before[0] > m.chance.high for m in measured]) <= 0.09
+
+
+def trained_by_chance(rng, labels):
+    guesses = Predictions.from_top1(labels, rng.integers(0, 10, len(labels)))
+    return measure(guesses, guesses)
 
 
 def test_bad_input():

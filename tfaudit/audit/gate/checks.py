@@ -68,6 +68,20 @@ class Checks:
         """Return one check per limit that is set."""
         return tuple(getattr(self, name)(limit) for name, limit in self.limits.as_dict().items())
 
+    def broken_baseline(self) -> Check | None:
+        """Return a check that cannot be judged if the baseline knows too little to compare with; else None."""
+        accuracy, chance = float(self.measurements.overall.before[0]), self.measurements.chance
+        least = self.limits.min_baseline_accuracy
+        if accuracy <= chance.high:  # not for NaN
+            of_chance = f"chance alone gives {100 * chance.value:.2f} % and up to {100 * chance.high:.2f} %"
+            limit, against = chance.high, f"{of_chance}: is it the order of the classes, or the preprocessing?"
+        elif least is not None and accuracy < least:
+            limit, against = least, f"{100 * least:g} % or more are required."
+        else:
+            return None
+        reason = f"The baseline is right on {100 * accuracy:.2f} % of the images; {against}"
+        return unusable("baseline_accuracy", accuracy, limit, reason, f"{reason} Nothing is judged against it.")
+
     def overall_drop_pp(self, limit: float) -> Check:
         """Check the loss of accuracy."""
         losses = self.measurements.overall
@@ -235,6 +249,13 @@ def _outcomes(losses: Losses, limit: float) -> np.ndarray:
 
 def _outcome(estimate: Estimate, limit: float) -> str:
     return FAIL if estimate.low > limit else PASS if estimate.high < limit else CANNOT_JUDGE
+
+
+def unusable(name: str, value: float, limit: float, reason: str, sentence: str) -> Check:
+    """Return the check of a set-up that cannot be judged, such as a study with missing members."""
+    unknown = {"low": np.nan, "high": np.nan, "images": 0, "members": 0}
+    figures = {"limit": float(limit), "value": float(value), "outcome": CANNOT_JUDGE}
+    return Check(name, "", **unknown, **figures, reason=reason, sentence=sentence)  # type: ignore[arg-type]
 
 
 def _exact(name: str, value: float, limit: float, sentence: str) -> Check:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from tfaudit.audit.gate.checks import CANNOT_JUDGE, FAIL, OUTCOMES, PASS, Check, Checks
+from tfaudit.audit.gate.checks import CANNOT_JUDGE, FAIL, OUTCOMES, PASS, Check, Checks, unusable
 from tfaudit.audit.gate.limits import Limits, quantity_of
 from tfaudit.audit.gate.measurements import Measurements, measure
 from tfaudit.errors import listed
@@ -59,10 +59,8 @@ class Verdict:
         sentence = f"{count} missing: {listed(missing)}. `tfaudit run` makes them again."
         if len(missing) <= allowed:
             return dataclasses.replace(self, notes=(*self.notes, sentence))
-        numbers = {"limit": float(allowed), "value": float(len(missing)), "low": math.nan, "high": math.nan}
         reason = f"{count} missing, {allowed} allowed."
-        facts = {"name": "missing_members", "subject": "", "images": 0, "members": 0, "outcome": CANNOT_JUDGE}
-        check = Check(**facts, **numbers, reason=reason, sentence=sentence)  # type: ignore[arg-type]
+        check = unusable("missing_members", len(missing), allowed, reason, sentence)
         return dataclasses.replace(self, checks=(*self.checks, check))
 
     def frame(self) -> pd.DataFrame:
@@ -136,6 +134,9 @@ def gate(
       exceed the limit. Without this rule, fewer images would make a pass easier.
     - Flips of single models: the exact interval of Clopper and Pearson. Those of populations are of modal labels, and
       exact, as sizes are: the value decides.
+    - A baseline that is not better than chance, one-sided at level alpha and given how often it predicts each class, or
+      less accurate than `limits.min_baseline_accuracy`: nothing is judged. The cause is most often another order of the
+      classes, or another preprocessing than the model was trained with.
     - Intensification: the interval is a seeded bootstrap over the images of each class, or Student's over members.
 
     Args:
@@ -176,6 +177,10 @@ def judge(measurements: Measurements, limits: Limits, sizes: tuple[float, float]
         InputError: a limit of size without sizes.
     """
     checks = Checks(measurements, limits, sizes)
+    if broken := checks.broken_baseline():
+        nothing = checks.class_frame().head(0)
+        count = int(measurements.overall.examples[0])
+        return Verdict((broken,), nothing, measurements.alpha, count, measurements.members, measurements.notes)
     images, classes = int(measurements.overall.examples[0]), checks.class_frame()
     return Verdict(checks.all(), classes, measurements.alpha, images, measurements.members, measurements.notes)
 

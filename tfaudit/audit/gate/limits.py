@@ -58,7 +58,8 @@ class Limits:
 
     The metadata of each field describes it. For populations, `flips` is the share of PIEs, and `negative_flips` is by
     modal label. Classes are harmed that lost recall, after Holm's correction over the classes; `intensification` is the
-    slope of recall distortion, [R] 5.
+    slope of recall distortion, [R] 5. `min_baseline_accuracy`, a share, is no limit of the compressed model: with a
+    baseline of less accuracy nothing is judged.
 
     Raises:
         InputError: no limit, or a value that is not a number in the allowed range.
@@ -103,7 +104,12 @@ class Limits:
         allowed="compressed / baseline, 0 or more",
     )
 
+    min_baseline_accuracy: float | None = None
+
     def __post_init__(self) -> None:
+        least = self.min_baseline_accuracy
+        number = isinstance(least, int | float) and not isinstance(least, bool) and 0 <= least <= 1
+        require(least is None or number, "min_baseline_accuracy", least, "a share in [0, 1]")
         for name, quantity in QUANTITIES.items():
             value = getattr(self, name)
             if value is None:
@@ -126,16 +132,17 @@ class Limits:
             0.02
         """
         for name in settings:
-            require(name in QUANTITIES, "limits", name, f"names among {', '.join(QUANTITIES)}")
+            known = [field.name for field in dataclasses.fields(cls)]
+            require(name in known, "limits", name, f"names among {', '.join(known)}")
         return cls(**settings)
 
     def as_dict(self) -> dict[str, float]:
         """Return the limits that are set, by name, in the order of the checks."""
-        return {name: value for name, value in dataclasses.asdict(self).items() if value is not None}
+        return {name: value for name in QUANTITIES if (value := getattr(self, name)) is not None}
 
 
 QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
-    {field.name: field.metadata["quantity"] for field in dataclasses.fields(Limits)}
+    {field.name: field.metadata["quantity"] for field in dataclasses.fields(Limits) if field.metadata}
 )
 """The quantity of each limit, by name."""
 
@@ -145,23 +152,28 @@ DEFAULT_LIMITS = Limits(overall_drop_pp=1, worst_class_drop_pp=5)
 FLAGS: Mapping[str, str] = MappingProxyType({name: f"max_{name.removesuffix('_pp')}" for name in QUANTITIES})
 """Name of each limit's flag of `tfaudit gate` and parameter of the viewer's URL, by name of the limit."""
 
-_OF_STUDIES: Mapping[str, Quantity] = MappingProxyType(
+_OF_SET_UPS: Mapping[str, Quantity] = MappingProxyType(
     {
+        "baseline_accuracy": Quantity(
+            description="Accuracy of the baseline.",
+            title="accuracy of baseline",
+            **_SHARE,  # type: ignore[arg-type]
+        ),
         "missing_members": Quantity(
             description="Members of a study that may be missing.",
             title="missing members",
             number_format="{:.0f}",
             allowed="a number of members, 0 or more",
-        )
+        ),
     }
 )
 
 
 def quantity_of(check: str) -> Quantity:
-    """Return what a check measures, by its name: a limit's, or what a study itself must keep to.
+    """Return what a check measures, by its name: a limit's, or what the set-up itself must keep to.
 
     Example:
         >>> quantity_of("flips").title, quantity_of("missing_members").title
         ('flips', 'missing members')
     """
-    return QUANTITIES[check] if check in QUANTITIES else _OF_STUDIES[check]
+    return QUANTITIES[check] if check in QUANTITIES else _OF_SET_UPS[check]

@@ -15,7 +15,7 @@ from tfaudit.audit.exemplars import exemplars
 from tfaudit.audit.model_pair import PairComparison, compare
 from tfaudit.errors import InputError, require
 from tfaudit.predictions import PairedAnswers, Predictions, paired_answers, require_same_examples
-from tfaudit.stats.contingency import paired_interval
+from tfaudit.stats.contingency import chance_agreement, paired_interval
 from tfaudit.stats.intervals import mean_interval
 from tfaudit.stats.least_squares import slope
 from tfaudit.stats.precision import MOST_IMAGES, Design, Spread
@@ -79,6 +79,8 @@ class Measurements:
         members: numbers of members of the baseline and of the compressed population.
         pairs: number of pairs of members; 0 where the populations are independent, 1 for one model against one.
         alpha: level of the tests; intervals are at level 1 - alpha.
+        chance: accuracy of the baseline by chance alone, given how often it predicts each class; `high` is the most
+            that chance explains. NaN where all images are of one class.
         overall: loss of accuracy.
         classes: loss of recall of every class.
         collapsed: `(C,)` booleans, classes that the compressed models no longer know; see `collapsed_classes`.
@@ -92,6 +94,7 @@ class Measurements:
     members: tuple[int, int]
     pairs: int
     alpha: float
+    chance: Estimate
     overall: Losses
     classes: Losses
     collapsed: np.ndarray
@@ -203,6 +206,7 @@ def _measure_pair(baseline: Predictions, compressed: Predictions, alpha: float, 
         members=(1, 1),
         pairs=1,
         alpha=alpha,
+        chance=_chance(baseline, alpha),
         overall=_pair_losses(("all images",), baseline.accuracy(), counts, estimate, alpha),
         classes=_pair_losses(pair.class_names, pair.recall_before, *of_classes, alpha),
         collapsed=pair.collapsed,
@@ -242,6 +246,15 @@ def _pair_losses(
         lost=lost,
         won=won,
     )
+
+
+def _chance(baseline: Predictions, alpha: float) -> Estimate:
+    """Return the mean accuracy of the members by chance, and one-sided the most that chance explains."""
+    if (baseline.labels == baseline.labels[0]).all():
+        return Estimate()
+    expected, error = np.mean([chance_agreement(baseline.labels, member) for member in baseline.top1], axis=0)
+    # The mean over members has at most the mean standard error.
+    return Estimate(float(expected), float(expected), float(expected + special.ndtri(1 - alpha) * error))
 
 
 def _share(count: int, total: int, alpha: float) -> Estimate:
@@ -293,6 +306,7 @@ def _measure_populations(
         members=(baseline.num_members, compressed.num_members),
         pairs=answers.pairs,
         alpha=alpha,
+        chance=_chance(baseline, alpha),
         overall=_losses(answers, np.zeros_like(labels), ("all images",), alpha),
         classes=classes,
         collapsed=collapsed_classes(*recalls, classes.examples, alpha=alpha),
