@@ -9,5 +9,9 @@ from setuptools import find_packages, setup
 setup(
     packages=[*find_packages(include=["tfaudit", "tfaudit.*"]), "tfaudit.app", "tfaudit.recipes"],
     package_dir={"tfaudit.app": "app", "tfaudit.recipes": "recipes"},
-    package_data={"tfaudit": ["py.typed"], "tfaudit.report": ["*.html", "*.css", "*.j2"], "tfaudit.app": ["*.svg"]},
+    package_data={
+        "tfaudit": ["py.typed"],
+        "tfaudit.report": ["*.html", "*.css", "*.j2"],
+        "tfaudit.app": ["*.svg", "*.html"],
+    },
 )

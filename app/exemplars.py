@@ -94,7 +94,8 @@ def _filter_attribute(study_audit: StudyAudit, exemplars: Exemplars) -> pd.Serie
     }
     examples = exemplars.pies["example"].astype(str)
     try:
-        seen = open_answers(data.store.directory).labels(data.split, data.fingerprints.examples)
+        answers = open_answers(data.store.directory, read_only=data.store.read_only)
+        seen = answers.labels(data.split, data.fingerprints.examples)
         masks |= {f"seen: {name}": examples.isin(rows["example"]) for name, rows in seen.groupby("label")}
     except InputError as error:  # the gallery works without answers
         st.warning(escape(str(error)))

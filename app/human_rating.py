@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Hashable, Mapping
 from typing import Any, TypeAlias
 
+import pandas as pd
 import streamlit as st
 
 from tfaudit.analysis.study_audit import StudyAudit
@@ -24,16 +25,22 @@ SIZES = (100, 50, 20, 10, 8, 6, 4, 2)
 
 COUNTS = ("pies", "pies_judged", "non_pies", "non_pies_judged", "undecided", "answers", "raters")
 ANALYSIS = ("attribute", "share_pie", "share_non_pie", "ratio", "p", "p_holm", "kappa", *COUNTS)
+READ_ONLY = ("study", "images", "raters")
 PROGRESS = ("rater", "complete", "images", "last")
 
 
 def page(study_audit: StudyAudit) -> None:
     """Draw the page."""
-    answers = open_answers(study_audit.data.store.directory)
+    store = study_audit.data.store
+    answers = open_answers(store.directory, read_only=store.read_only)
     study_audit.data.require_same_examples()
     examples = study_audit.data.split, study_audit.data.fingerprints.examples
     rows = answers.studies(*examples).iloc[::-1].to_dict("records")
     studies = {int(row["study"]): dict(row) for row in rows}
+    if store.read_only:
+        st.info("This viewer is read-only: nobody rates here, and no human study is begun or unblinded.")
+        show_table(pd.DataFrame(rows, columns=list(READ_ONLY)), "human-studies", READ_ONLY)
+        return
     table = study_audit.summary.table
     variants = table[(table["pies"] > 0) & (table["pies"] < len(study_audit.data.groups))]["variant"].tolist()
     if studies:

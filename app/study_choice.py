@@ -37,8 +37,8 @@ class SharedAudit:
         return self.study_audit
 
 
-def open_study(directory: Path) -> SharedAudit:
-    """Return the study that the visitor chose in the side bar.
+def open_study(directory: Path, *, read_only: bool = False) -> SharedAudit:
+    """Return the study that the visitor chose in the side bar; read-only, no file is written, not even a cached audit.
 
     Members may be added meanwhile: the visitor sees the study as it was read until they ask to read it again.
 
@@ -65,7 +65,7 @@ def open_study(directory: Path) -> SharedAudit:
             st.info("The study has changed since it was read.")
             renewed = {state: current.data.fingerprint}
             st.button("Read it again", icon=":material/refresh:", on_click=st.session_state.update, args=(renewed,))
-    return _shared(str(studies[name].resolve()), split, opened)
+    return _shared(str(studies[name].resolve()), split, opened, read_only)
 
 
 def _forget_positions(study: str) -> None:
@@ -90,5 +90,5 @@ def _choose_split(store: Store) -> str:
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
-def _shared(directory: str, split: str, fingerprint: str) -> SharedAudit:
-    return SharedAudit(StudyAudit.read(open_store(directory), split))
+def _shared(directory: str, split: str, fingerprint: str, read_only: bool) -> SharedAudit:
+    return SharedAudit(StudyAudit.read(open_store(directory, read_only=read_only), split))

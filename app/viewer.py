@@ -1,4 +1,4 @@
-"""The viewer: `tfaudit view DIR`, or `streamlit run viewer.py -- DIR`. One module per page."""
+"""The viewer, one module per page: the script that `tfaudit.app.server` serves."""
 
 import dataclasses
 import functools
@@ -17,6 +17,8 @@ from tfaudit.app.markdown import escape, escape_name
 from tfaudit.app.study_choice import SharedAudit, open_study
 from tfaudit.audit.gate.limits import Limits
 from tfaudit.errors import InputError, one_line
+
+READ_ONLY = "read-only"
 
 ICON = Path(__file__).with_name("icon.svg")
 
@@ -61,7 +63,7 @@ PAGES: Mapping[str, ViewerPage] = _pages()
 
 
 def view(arguments: list[str]) -> None:
-    """Run the viewer; the arguments after `--` are its directory, or a folder of studies, and limits."""
+    """Run the viewer; the arguments are its directory, or a folder of studies, limits as JSON, and `READ_ONLY`."""
     pages, opened = {}, _open(arguments)
     for path, page in PAGES.items():
         hidden = isinstance(opened, SharedAudit) and not page.applies(opened.study_audit.data)
@@ -86,11 +88,11 @@ def show_page(path: str, arguments: list[str]) -> None:
 def _open(arguments: list[str]) -> SharedAudit | Exception:
     """Return the study that the visitor chose, or why it cannot be opened."""
     try:
-        if len(arguments) not in (1, 2):
+        if not 1 <= len(arguments) <= 3:
             raise InputError("directory", f"{len(arguments)} directories", "one, as in `tfaudit view DIR`")
         if len(arguments) > 1:
             st.session_state["limits"] = Limits.from_mapping(json.loads(arguments[1]))
-        return open_study(Path(arguments[0]))
+        return open_study(Path(arguments[0]), read_only=READ_ONLY in arguments[2:])
     except Exception as problem:
         return problem
 

@@ -7,6 +7,12 @@ def draw(directory, path):
     show_page(path, [str(directory)])
 
 
+def draw_read_only(directory, path):
+    from tfaudit.app.viewer import READ_ONLY, show_page
+
+    show_page(path, [directory, '{"overall_drop_pp": 1.0}', READ_ONLY])
+
+
 QUIET = """() => {
     const note = () => { window.changed = performance.now(); };
     if (!window.changed) {

@@ -2,10 +2,10 @@
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -49,8 +49,14 @@ def commands(monkeypatch, tmp_path):
     """What would be started in the place of this process; the working directory is empty."""
     found = []
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TFAUDIT_PASSWORD", "")
     monkeypatch.setattr(os, "execv", lambda program, command: found.append(command))
     return found
+
+
+def settings(command):
+    assert command[1:4] == ["-P", "-m", "tfaudit.app"]
+    return json.loads(command[4])
 
 
 def main_view(monkeypatch, *arguments, code=0):
@@ -76,22 +82,18 @@ def test_without_a_directory_the_digits_study_is_made_once(monkeypatch, commands
     assert "making runs/digits first" in capsys.readouterr().err
     main_view(monkeypatch)
     assert len(made) == 2
-    assert [command[-2] for command in commands] == ["runs/digits"] * 2
+    assert [settings(command)["directory"] for command in commands] == [str(Path("runs/digits").absolute())] * 2
 
 
 def test_only_this_machine_is_served_unless_told_otherwise(monkeypatch, commands):
     make_study(Path("folder/first"))
     main_view(monkeypatch, "folder")
     main_view(monkeypatch, "folder", "--address", "0.0.0.0")
-    assert [word for command in commands for word in command if "address" in word] == [
-        "--server.address=localhost",
-        "--server.address=0.0.0.0",
-    ]
-    hosts = [[word.split("=")[1] for word in command if "allowedHosts" in word] for command in commands]
+    assert [settings(command)["address"] for command in commands] == ["localhost", "0.0.0.0"]
+    hosts = [settings(command)["hosts"] for command in commands]
     assert hosts[0] == ["localhost", "127.0.0.1", "::1"]
     assert socket.gethostname() in hosts[1]
     assert "*" not in hosts[1]
-    assert all(Path(command[5]).name == "viewer.py" for command in commands)
 
 
 @pytest.mark.slow
@@ -104,51 +106,57 @@ def test_an_address_that_is_not_ours_is_one_line(tmp_path, address):
     assert len(done.stderr.strip().splitlines()) == 1
 
 
-def answer(port, path, headers):
-    """The first line that the server answers to a request."""
-    lines = [f"GET {path} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items()), "", ""]
-    with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
-        connection.sendall("\r\n".join(lines).encode())
-        return connection.recv(4096).decode().splitlines()[0]
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ([], "everyone who reaches .*:8.*rate images and unblind.*--password asks.*--read-only lets"),
+        (["--password"], "everyone who knows the password and reaches .*rate images and unblind.*  --read-only lets"),
+        (["--password", "--read-only"], "everyone who knows .* but change nothing; the connection is not encrypted$"),
+    ],
+)
+def test_another_address_says_what_it_exposes(monkeypatch, commands, capsys, options, says):
+    make_study(Path("study"))
+    monkeypatch.setenv("TFAUDIT_PASSWORD", "correct horse")
+    main_view(monkeypatch, "study", "--address", "0.0.0.0", *options)
+    assert re.search(says, capsys.readouterr().err.strip().replace("\n", ""))
+    assert settings(commands[0])["read_only"] == ("--read-only" in options)
+    main_view(monkeypatch, "study", *options)
+    assert not capsys.readouterr().err
 
 
-@pytest.mark.slow
-def test_a_foreign_page_gets_nothing_whatever_the_working_directory_says(tmp_path):
-    """DNS rebinding: a foreign name points at this machine, so that Host and Origin agree and are both foreign."""
-    make_study(tmp_path / "study")
-    (tmp_path / ".streamlit").mkdir()
-    (tmp_path / ".streamlit/config.toml").write_text(
-        '[server]\nenableCORS = false\nenableXsrfProtection = false\nallowedHosts = ["*"]\n'
-        'enableAgentApi = true\ncorsAllowedOrigins = ["http://evil.example"]\n'
-    )
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "tfaudit.cli", "view", "study", "--port", str(port)]
-    upgrade = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13"}
-    upgrade |= {"Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==", "Sec-WebSocket-Protocol": "streamlit"}
-    server = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        for _ in range(200):
-            try:
-                if "200" in answer(port, "/_stcore/health", {"Host": f"localhost:{port}", "Connection": "close"}):
-                    break
-            except OSError:
-                time.sleep(0.2)
-        own, foreign = f"localhost:{port}", f"evil.example:{port}"
-        for host, origin, allowed in ((own, own, True), (foreign, foreign, False), (own, foreign, False)):
-            line = answer(port, "/_stcore/stream", upgrade | {"Host": host, "Origin": f"http://{origin}"})
-            assert ("101" in line) == allowed, (host, origin, line)
-    finally:
-        server.terminate()
-        server.wait(20)
+def test_the_password_is_no_argument(monkeypatch, commands, capsys):
+    make_study(Path("study"))
+    monkeypatch.setenv("TFAUDIT_PASSWORD", "correct horse")
+    main_view(monkeypatch, "study", "--password")
+    assert "horse" not in str(commands)
+    assert os.environ["TFAUDIT_PASSWORD"] == "correct horse"
+    main_view(monkeypatch, "study")
+    assert not os.environ["TFAUDIT_PASSWORD"]  # a viewer that was not told to ask does not
+    monkeypatch.setenv("TFAUDIT_PASSWORD", "short")
+    main_view(monkeypatch, "study", "--password", code=2)
+    assert "password: got 5 characters, expected 8 or more in the environment" in capsys.readouterr().err
+    monkeypatch.delenv("TFAUDIT_PASSWORD")
+    monkeypatch.setattr("sys.stdin.isatty", lambda: False)
+    main_view(monkeypatch, "study", "--password", code=2)
+    assert "password: got none, and no terminal to type one on, expected" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("typed", [["correct horse"] * 2, ["correct horse", "correct house"]])
+def test_a_password_is_typed_twice(monkeypatch, commands, capsys, typed):
+    make_study(Path("study"))
+    monkeypatch.delenv("TFAUDIT_PASSWORD", raising=False)
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    answers = iter(typed)
+    monkeypatch.setattr("getpass.getpass", lambda prompt: next(answers))
+    main_view(monkeypatch, "study", "--password", code=0 if len(set(typed)) == 1 else 2)
+    assert ("the same twice" in capsys.readouterr().err) == (len(set(typed)) == 2)
 
 
 def test_limits_of_a_gate_reach_the_viewer(monkeypatch, commands, tmp_path):
     make_study(tmp_path / "study")
     (tmp_path / "gate.toml").write_text("[gate]\nflips = 0.02\n")
     main_view(monkeypatch, "study", "--gate", "gate.toml")
-    assert json.loads(commands[0][-1]) == {"flips": 0.02}
+    assert settings(commands[0])["limits"] == {"flips": 0.02}
     (tmp_path / "gate.toml").write_text("[other]\n")
     main_view(monkeypatch, "study", "--gate", "gate.toml", code=2)
     assert len(commands) == 1

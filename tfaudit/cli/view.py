@@ -2,7 +2,7 @@
 
 import contextlib
 import errno
-import importlib
+import getpass
 import itertools
 import json
 import os
@@ -14,6 +14,7 @@ from typing import Annotated
 
 import typer
 
+from tfaudit.app.server import PASSWORD
 from tfaudit.cli.console import app, err, option, out
 from tfaudit.cli.gate_limits import GateFile, read_limits
 from tfaudit.errors import InputError
@@ -22,6 +23,8 @@ FIRST_PORT = 8501
 
 LOCAL = ("localhost", "127.0.0.1", "::1")
 """Addresses of this machine that no other machine reaches."""
+
+SHORTEST = 8  # characters of a password
 
 BUNDLED = "digits"  # recipe of the study that is shown by default; its images come with scikit-learn
 
@@ -42,6 +45,13 @@ def view(
     host: Annotated[
         list[str] | None, option("Another name under which browsers reach this machine, such as a proxy's; repeatable.")
     ] = None,
+    password: Annotated[
+        bool,
+        option(f"Ask visitors for a password, which is read from {PASSWORD} in the environment or typed here."),
+    ] = False,
+    read_only: Annotated[
+        bool, option("Let nobody rate images, begin or unblind a human study, and write no file.")
+    ] = False,
 ) -> None:
     """Open the viewer of a study in the browser."""
     from tfaudit.store.store import find_studies
@@ -51,41 +61,64 @@ def view(
         if not (directory / "report.html").exists():  # a run writes it last
             _make(directory)
     find_studies(directory)
-    limits = json.dumps(read_limits(gate).as_dict())
+    limits = read_limits(gate).as_dict()
     if port is None:
         port = next(candidate for candidate in itertools.count(FIRST_PORT) if _is_free(address, candidate))
     elif not _is_free(address, port):
         raise InputError("port", f"{port}, which is taken or not permitted", "another port, or none for a free one")
-    viewer = Path(importlib.import_module("tfaudit.app").__path__[0]) / "viewer.py"
+    hosts = _hosts(address, host or [])
+    os.environ[PASSWORD] = _read_password() if password else ""
     if address not in LOCAL:
-        err.print(
-            f"tfaudit: the images and predictions of {directory} are open to everyone who reaches {address}:{port}",
-        )
-    # Everything that guards the study is set here: a `.streamlit/config.toml` in the working directory decides nothing.
-    options = {
-        "server.port": port,
-        "server.address": address,
-        "server.corsAllowedOrigins": f"http://localhost:{port}",
-        "server.enableCORS": "true",
-        "server.enableXsrfProtection": "true",
-        "server.enableAgentApi": "false",
-        "server.enableStaticServing": "false",
-        "server.trustedUserHeaders": "{}",
-        "server.showEmailPrompt": "false",
-        "server.fileWatcherType": "none",
-        "browser.gatherUsageStats": "false",  # predictions and images are private
-        "client.toolbarMode": "minimal",
-        "global.disableWidgetStateDuplicationWarning": "true",  # a click in a chart sets the value of a widget
-        "theme.light.primaryColor": "#8e4585",
-        "theme.dark.primaryColor": "#c983c0",
+        err.print(_exposed(directory, hosts, port, password=password, read_only=read_only), soft_wrap=True)
+    settings = {
+        "directory": str(directory.absolute()),
+        "limits": limits,
+        "read_only": read_only,
+        "address": address,
+        "port": port,
+        "hosts": hosts,
     }
-    flags = [f"--{name}={value}" for name, value in options.items()]
-    # A name that a foreign page points at this machine (DNS rebinding) is not served.
-    flags += [f"--server.allowedHosts={name}" for name in _hosts(address, host or [])]
-    command = [sys.executable, "-P", "-m", "tfaudit.app", "run", str(viewer), *flags, "--", str(directory), limits]
     out.file.flush()
     # -P: modules come from where they are installed, not from the working directory.
-    os.execv(sys.executable, command)  # Streamlit replaces this process and so receives its signals
+    command = [sys.executable, "-P", "-m", "tfaudit.app", json.dumps(settings)]
+    os.execv(sys.executable, command)  # the server replaces this process and so receives its signals
+
+
+def _read_password() -> str:
+    """Return the password of the environment, or one that is typed twice."""
+    password, source = os.environ.get(PASSWORD), f"the environment variable {PASSWORD}"
+    if password is None:
+        if not sys.stdin.isatty():
+            raise InputError("password", "none, and no terminal to type one on", source)
+        source = "a password"
+        password = getpass.getpass("Password of the viewer: ")
+        if getpass.getpass("Again: ") != password:
+            raise InputError("password", "two that differ", "the same twice")
+    if len(password) < SHORTEST:
+        raise InputError("password", f"{len(password)} characters", f"{SHORTEST} or more in {source}")
+    return password
+
+
+def _exposed(directory: Path, hosts: Sequence[str], port: int, *, password: bool, read_only: bool) -> str:
+    """Return what others can see and do, under which addresses, and how to keep them from it.
+
+    Example:
+        >>> print(_exposed(Path("runs"), ["localhost", "lab"], 8501, password=False, read_only=False))
+        tfaudit: everyone who reaches lab:8501 can see the images, classes and predictions of runs,
+          rate images and unblind human studies; the connection is not encrypted
+          --password asks visitors for a password; --read-only lets nobody rate or unblind
+    """
+    places = ", ".join(f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host in hosts if host not in LOCAL)
+    who = "everyone who knows the password and reaches" if password else "everyone who reaches"
+    sees = "images, classes and predictions"
+    does = "but change nothing" if read_only else "rate images and unblind human studies"
+    lines = [
+        f"tfaudit: {who} {places} can see the {sees} of {directory},",
+        f"{does}; the connection is not encrypted",
+    ]
+    offers = [] if password else ["--password asks visitors for a password"]
+    offers += [] if read_only else ["--read-only lets nobody rate or unblind"]
+    return "\n  ".join([*lines, *(["; ".join(offers)] if offers else [])])
 
 
 def _hosts(address: str, names: Sequence[str]) -> list[str]:
@@ -101,6 +134,9 @@ def _hosts(address: str, names: Sequence[str]) -> list[str]:
         hosts += [own, socket.getfqdn()]
         with contextlib.suppress(OSError):
             hosts += [str(found[4][0]) for found in socket.getaddrinfo(own, None)]
+        with contextlib.suppress(OSError), socket.socket(type=socket.SOCK_DGRAM) as unsent:
+            unsent.connect(("192.0.2.1", 1))  # sends nothing; the system chooses the address it would send from
+            hosts.append(unsent.getsockname()[0])
     elif address not in LOCAL:
         hosts.append(address)
     return list(dict.fromkeys(hosts))

@@ -36,13 +36,13 @@ class ImageAnswers:
     categories: tuple[str, ...]
 
 
-def open_answers(directory: str | Path) -> Answers:
-    """Open the answers in a study's directory; the first human study creates the file.
+def open_answers(directory: str | Path, *, read_only: bool = False) -> Answers:
+    """Open the answers in a study's directory; the first human study creates the file, unless it is read-only.
 
     Raises:
         InputError: no such directory.
     """
-    return Answers(AnswerFile(directory))
+    return Answers(AnswerFile(directory, read_only=read_only))
 
 
 class Answers:

@@ -73,17 +73,19 @@ class AnswerFile:
     """The file of answers, at `path`, opened for each use: threads and processes may use it at once.
 
     The file need not exist in the study's `directory`. `patience` is the seconds to wait for another writer.
+    `read_only` refuses to write, and reading leaves no file behind.
 
     Raises:
         InputError: no such directory.
     """
 
-    def __init__(self, directory: str | Path, *, patience: float = 5) -> None:
+    def __init__(self, directory: str | Path, *, patience: float = 5, read_only: bool = False) -> None:
         if not Path(directory).is_dir():
             expected = "a directory of `tfaudit run RECIPE --out DIR`"
             raise InputError("directory", f"{directory}, which does not exist", expected)
         self.path = Path(directory) / "answers.sqlite"
         self._patience = patience
+        self._read_only = read_only
 
     @contextlib.contextmanager
     def reading(self, *, whole: bool = False) -> Iterator[sqlite3.Connection]:
@@ -94,8 +96,10 @@ class AnswerFile:
         with self._one_line(), contextlib.ExitStack() as opened:
             if self.path.exists() or self.path.is_symlink():
                 # Without write access to the directory SQLite cannot put its files beside this one, nor can a writer.
-                read_only = not os.access(self.path.parent, os.W_OK) and not self._beside("-wal").exists()
-                mode = "ro&immutable=1" if read_only else "rw"
+                read_only = self._read_only or not os.access(self.path.parent, os.W_OK)
+                mode = "ro&immutable=1" if read_only and not self._beside("-wal").exists() else "rw"
+                if mode == "rw" and self._read_only:
+                    mode = "ro"  # another process writes: its files are there, and this one makes none
                 database = opened.enter_context(contextlib.closing(self._connect(mode)))
                 database.execute("BEGIN")  # one snapshot, even if another process writes meanwhile
                 if not self._is_new(database):
@@ -113,6 +117,8 @@ class AnswerFile:
 
         A file that cannot be used raises an `InputError`.
         """
+        if self._read_only:
+            raise self._error("which is opened read-only", "a viewer without --read-only")
         with self._one_line(), contextlib.closing(self._connect("rwc")) as database:
             database.execute("BEGIN")  # one snapshot, as above
             new = self._is_new(database)

@@ -20,7 +20,9 @@ own. Predictions under a condition, with a split such as `fog-3`, follow later a
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -49,8 +51,8 @@ FORMAT = 1  # format of the directory; it increases when older versions of tfaud
 _TABLES = {"classes": "examples/classes.parquet", "costs": "costs.parquet"}
 
 
-def open_store(directory: str | Path) -> Store:
-    """Open the directory of a study that has been run or is running.
+def open_store(directory: str | Path, *, read_only: bool = False) -> Store:
+    """Open the directory of a study that has been run or is running; read-only, nothing of it writes a file.
 
     Raises:
         InputError: there is no study, or this version of tfaudit cannot read it.
@@ -67,7 +69,7 @@ def open_store(directory: str | Path) -> Store:
         raise InputError("directory", f"a damaged file, {path}", expected) from None
     if form != FORMAT:
         raise InputError("directory", f"{directory} with the format {form!r}", f"{FORMAT}, which this version reads")
-    return Store(Path(directory), Study.from_json(fields), members or None)
+    return Store(Path(directory), Study.from_json(fields), members or None, read_only=read_only)
 
 
 def find_studies(directory: Path) -> dict[str, Path]:
@@ -104,13 +106,22 @@ class Store:
     """The files of one study. Reading them needs no TensorFlow.
 
     `imported` are the numbers of the members by variant of a study of imported predictions, whose populations may
-    differ in size; None for a study that was run, and for one that an earlier version imported.
+    differ in size; None for a study that was run, and for one that an earlier version imported. With `read_only`
+    `write` fails as on a disk that is read-only.
     """
 
     prediction_path = staticmethod(prediction_path)
 
-    def __init__(self, directory: Path, study: Study, imported: Mapping[str, tuple[int, ...]] | None = None) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        study: Study,
+        imported: Mapping[str, tuple[int, ...]] | None = None,
+        *,
+        read_only: bool = False,
+    ) -> None:
         self.directory = directory
+        self.read_only = read_only
         self.study = study
         self.imported = imported
         self.evaluations = Evaluations(directory, study, self.origin)  # predictions under the study's conditions
@@ -274,6 +285,8 @@ class Store:
 
     def write(self, path: str, content: bytes) -> None:
         """Write a file by its path relative to the study's directory, whole or not at all; may raise `OSError`."""
+        if self.read_only:
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS), path)
         write_whole(self.directory / path, content, within=self.directory)
 
     def read(self, path: str) -> bytes:

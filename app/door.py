@@ -1,0 +1,134 @@
+"""The door of the viewer: who is let in, and under which names. It stands before Streamlit, which has no passwords."""
+
+import asyncio
+import hashlib
+import hmac
+import secrets
+from collections.abc import Collection, Mapping
+from html import escape
+from http.cookies import CookieError, SimpleCookie
+from importlib.resources import files
+from urllib.parse import parse_qs, quote, urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+HEALTH = "/_stcore/health"
+"""Tells that the viewer runs, and nothing of the study; it is answered without the password."""
+
+WAIT = 1.0
+"""Seconds that one guess of the password takes, and for which all others wait."""
+
+LARGEST_FORM = 4096  # bytes
+
+HEADERS: Mapping[str, str] = {
+    "X-Frame-Options": "SAMEORIGIN",
+    "Content-Security-Policy": "frame-ancestors 'self'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+}
+"""Of every answer: no page of others may put the viewer into a frame and lead clicks to it."""
+
+_FORM_POLICY = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'"
+
+
+class Door:
+    """ASGI middleware that asks for the password, if there is one, and answers to names of this machine alone.
+
+    Streamlit checks names where it opens a websocket; this does so for whatever is asked. Who gives the password gets
+    a cookie that only this server, until it ends, takes for a key.
+
+    Args:
+        app: what is behind the door.
+        hosts: names and addresses under which it is reached.
+        password: of the visitors; empty for none.
+        port: of the server; cookies of several servers on one machine are told apart by it.
+    """
+
+    def __init__(self, app: ASGIApp, *, hosts: Collection[str], password: str = "", port: int = 0) -> None:
+        self._app = app
+        self._hosts = {host.strip("[]").lower() for host in hosts}
+        self._password = _digest(password) if password else b""
+        self._cookie, self._key = f"tfaudit-{port}", secrets.token_urlsafe(32)
+        self._one_at_a_time = asyncio.Lock()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or hand it on."""
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        if not self._is_ours(Headers(scope=scope).get("host", "")):
+            answer: Response | None = PlainTextResponse("This name is not one of the viewer's: see --host.", 421)
+        elif not self._password or scope["path"] == HEALTH or self._has_key(Headers(scope=scope)):
+            answer = None
+        elif scope["type"] == "http" and scope["method"] == "POST":
+            answer = await self._judged(Request(scope, receive))
+        else:
+            answer = _form(401)
+        if answer is None:
+            await self._app(scope, receive, _with_headers(send))
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008})
+        else:
+            await answer(scope, receive, _with_headers(send))
+
+    def _is_ours(self, host: str) -> bool:
+        try:
+            name = urlsplit(f"//{host}").hostname
+        except ValueError:
+            return False
+        return (name or "").rstrip(".") in self._hosts
+
+    def _has_key(self, headers: Headers) -> bool:
+        try:
+            cookie = SimpleCookie(headers.get("cookie", "")).get(self._cookie)
+        except CookieError:
+            return False
+        return cookie is not None and hmac.compare_digest(cookie.value.encode(), self._key.encode())
+
+    async def _judged(self, request: Request) -> Response:
+        """Return where a right password leads, or the form again."""
+        body = b""
+        try:
+            async for part in request.stream():
+                body += part
+                if len(body) > LARGEST_FORM:
+                    return PlainTextResponse("Too long.", 413)
+        except ClientDisconnect:
+            return Response()
+        given = parse_qs(body.decode(errors="replace")).get("password", [""])[0]
+        async with self._one_at_a_time:
+            right = hmac.compare_digest(_digest(given), self._password)
+            if not right:
+                await asyncio.sleep(WAIT)
+        if not right:
+            return _form(401, "This is not the password.")
+        # One slash: two would be the address of another machine.
+        place = "/" + quote(request.url.path.lstrip("/\\")) + f"?{request.url.query}" * bool(request.url.query)
+        answer = RedirectResponse(place, 303)
+        secure = request.url.scheme == "https"
+        answer.set_cookie(self._cookie, self._key, httponly=True, samesite="lax", secure=secure)
+        return answer
+
+
+def _digest(password: str) -> bytes:
+    """Return what is compared: it has one length, which tells nothing of the password's."""
+    return hashlib.sha256(password.encode(errors="surrogatepass")).digest()
+
+
+def _form(status: int, message: str = "") -> Response:
+    page = files(__package__).joinpath("password.html").read_text().replace("MESSAGE", escape(message))
+    return HTMLResponse(page, status, {"Content-Security-Policy": _FORM_POLICY, "Cache-Control": "no-store"})
+
+
+def _with_headers(send: Send) -> Send:
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                headers.setdefault(name, value)
+        await send(message)
+
+    return sending

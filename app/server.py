@@ -1,0 +1,80 @@
+"""The server of the viewer, as `tfaudit view` starts it: Streamlit behind a door.
+
+Its settings are `directory`, `limits` of the gate, `read_only`, `address`, `port`, and the `hosts` under which the
+viewer may be asked for.
+"""
+
+import contextlib
+import gc
+import json
+import os
+import sys
+import webbrowser
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+PASSWORD = "TFAUDIT_PASSWORD"
+"""Environment variable of the password: all users of a machine can read the arguments of its processes."""
+
+HERE = Path(__file__).parent
+
+
+def options(settings: dict[str, Any]) -> dict[str, object]:
+    """Return the options of Streamlit's server; all that guard the study are set here."""
+    return {
+        "server.port": settings["port"],
+        "server.address": settings["address"],
+        "server.allowedHosts": settings["hosts"],
+        "server.corsAllowedOrigins": [f"http://localhost:{settings['port']}"],
+        "server.enableCORS": True,
+        "server.enableXsrfProtection": True,
+        "server.enableAgentApi": False,
+        "server.enableStaticServing": False,
+        "server.trustedUserHeaders": "{}",
+        "server.showEmailPrompt": False,
+        "server.fileWatcherType": "none",
+        "browser.gatherUsageStats": False,  # predictions and images are private
+        "client.toolbarMode": "minimal",
+        "global.developmentMode": False,
+        "global.disableWidgetStateDuplicationWarning": True,  # a click in a chart sets the value of a widget
+        "theme.light.primaryColor": "#8e4585",
+        "theme.dark.primaryColor": "#c983c0",
+    }
+
+
+def serve(settings: dict[str, Any], password: str) -> None:
+    """Serve the viewer until the process is asked to end."""
+    # Streamlit reads `.streamlit` in the working directory, as it stands when it is imported and later: a folder that
+    # came with a study decides nothing.
+    os.chdir(HERE)
+    import streamlit as st
+    from starlette.middleware import Middleware
+    from streamlit import config, net_util
+
+    from tfaudit.app import overview, study_choice  # noqa: F401 - imported before the first visit
+    from tfaudit.app.door import Door
+    from tfaudit.app.viewer import READ_ONLY
+
+    net_util.get_external_ip = lambda: None  # Streamlit would ask a server elsewhere for this machine's address
+    gc.collect()
+    gc.freeze()  # Streamlit collects garbage after every click; the libraries' objects stay anyway
+
+    @contextlib.asynccontextmanager
+    async def opened(_: st.App) -> AsyncIterator[None]:
+        if not config.get_option("server.headless"):
+            webbrowser.open(f"http://{_name(settings['address'])}:{settings['port']}")
+        yield
+
+    door = Middleware(Door, hosts=settings["hosts"], password=password, port=settings["port"])
+    app = st.App(HERE / "viewer.py", middleware=[door], lifespan=opened)
+    sys.argv = [__file__, settings["directory"], json.dumps(settings["limits"])]  # of viewer.py
+    sys.argv += [READ_ONLY] * settings["read_only"]
+    app.run(config=options(settings))
+
+
+def _name(address: str) -> str:
+    """Return the name by which a browser on this machine reaches what is served at an address."""
+    if address in ("0.0.0.0", "::"):
+        return "localhost"
+    return f"[{address}]" if ":" in address else address

@@ -1,0 +1,291 @@
+"""The door of the viewer: names, frames, the password; and what a viewer that is read-only leaves undone."""
+
+import asyncio
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+import urllib.parse
+
+import pytest
+
+from tests.builders.pages import draw_read_only
+from tests.builders.studies import make_study
+from tfaudit.app import door
+from tfaudit.app.door import HEALTH, Door
+from tfaudit.ratings.answers import open_answers
+from tfaudit.store.store import open_store
+
+PASSWORD = "correct höse & batt=ry"
+HOST = "localhost:8501"
+
+
+async def behind(scope, receive, send):
+    """What the door lets through is answered with this."""
+    if scope["type"] == "websocket":
+        await send({"type": "websocket.accept"})
+        return
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": b"secret"})
+
+
+def ask(guard, path="/", *, kind="http", method="GET", body=b"", host=HOST, **headers):
+    """Status (of a websocket: the type of the answer), headers and body of what the door answers."""
+    sent = []
+    lines = {"host": host} | headers
+    path, _, query = path.partition("?")
+    scope = {
+        "type": kind,
+        "method": method,
+        "path": path,
+        "query_string": query.encode(),
+        "scheme": "http",
+        "server": ("127.0.0.1", 8501),
+        "headers": [(name.encode(), value.encode("latin-1")) for name, value in lines.items()],
+    }
+
+    async def receive():
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(message):
+        sent.append(message)
+
+    asyncio.run(guard(scope, receive, send))
+    if kind == "websocket":
+        return sent[0]["type"]
+    answer = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
+    return sent[0]["status"], answer, b"".join(each.get("body", b"") for each in sent[1:])
+
+
+def login(guard, password, path="/"):
+    return ask(guard, path, method="POST", body=urllib.parse.urlencode({"password": password}).encode())
+
+
+@pytest.fixture
+def guard(monkeypatch):
+    monkeypatch.setattr(door, "WAIT", 0.05)
+    return Door(behind, hosts=["localhost", "127.0.0.1", "::1"], password=PASSWORD, port=8501)
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:8501", "", "localhost.evil.example", "[", "a@b", "*"])
+@pytest.mark.parametrize("kind", ["http", "websocket"])
+def test_a_foreign_name_is_not_served(host, kind):
+    answer = ask(Door(behind, hosts=["localhost", "::1"]), kind=kind, host=host)
+    assert answer == "websocket.close" if kind == "websocket" else (answer[0], b"secret" in answer[2]) == (421, False)
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:8501", "localhost.:8501", "[::1]:8501", "127.0.0.1:1"])
+def test_an_own_name_is_served(host):
+    guard = Door(behind, hosts=["localhost", "127.0.0.1", "::1"])
+    assert ask(guard, host=host)[::2] == (200, b"secret")
+    assert ask(guard, kind="websocket", host=host) == "websocket.accept"
+
+
+def test_no_page_of_others_frames_the_viewer(guard):
+    for answer in (ask(Door(behind, hosts=["localhost"])), ask(guard), ask(guard, HEALTH)):
+        assert answer[1]["x-frame-options"] == "SAMEORIGIN"
+        assert re.search("frame-ancestors '(self|none)'", answer[1]["content-security-policy"])
+
+
+@pytest.mark.parametrize("path", ["/", "/classes?variant=int8", "/_stcore/host-config", "/media/image.png"])
+def test_nothing_is_shown_before_the_password(guard, path):
+    for cookie in ("", "tfaudit-8501=", "tfaudit-8501=guess", "tfaudit-8501=\xe9", "a=b; ; =;tfaudit-8501"):
+        status, _, body = ask(guard, path, cookie=cookie)
+        assert (status, b"secret" in body) == (401, False)
+        assert b'type="password"' in body
+        assert ask(guard, "/_stcore/stream", kind="websocket", cookie=cookie) == "websocket.close"
+    assert ask(guard, HEALTH)[0] == 200
+
+
+def test_the_password_opens_and_its_cookie_stays_here(guard):
+    status, headers, _ = login(guard, PASSWORD, "/classes?variant=int8&class=3")
+    assert (status, headers["location"]) == (303, "/classes?variant=int8&class=3")
+    cookie, *flags = headers["set-cookie"].split("; ")
+    assert {"HttpOnly", "SameSite=lax", "Path=/"} <= set(flags)
+    assert PASSWORD not in str(headers)
+    assert ask(guard, cookie=cookie)[::2] == (200, b"secret")
+    assert ask(guard, kind="websocket", cookie=f"other=1; {cookie}") == "websocket.accept"
+    # Another server, or this one after it was started again, has another key.
+    assert ask(Door(behind, hosts=["localhost"], password=PASSWORD, port=8501), cookie=cookie)[0] == 401
+
+
+@pytest.mark.parametrize("guess", ["", PASSWORD[:-1], PASSWORD.upper(), f"{PASSWORD} ", "x" * 3000])
+def test_a_wrong_password_takes_time_and_opens_nothing(guard, guess):
+    begun = time.perf_counter()
+    status, headers, body = login(guard, guess)
+    assert time.perf_counter() - begun >= 0.05
+    assert (status, "set-cookie" in headers, b"not the password" in body) == (401, False, True)
+
+
+def test_guesses_wait_for_each_other(monkeypatch):
+    monkeypatch.setattr(door, "WAIT", 0.1)
+    guard = Door(behind, hosts=["localhost"], password=PASSWORD)
+
+    async def guesses():
+        scope = {"type": "http", "method": "POST", "path": "/", "query_string": b"", "scheme": "http"}
+        scope |= {"headers": [(b"host", b"localhost")], "server": ("localhost", 8501)}
+
+        async def receive():
+            return {"type": "http.request", "body": b"password=no", "more_body": False}
+
+        async def send(message):
+            pass
+
+        await asyncio.gather(*(guard(scope, receive, send) for _ in range(4)))
+
+    begun = time.perf_counter()
+    asyncio.run(guesses())
+    assert time.perf_counter() - begun >= 0.4
+
+
+def test_a_long_form_is_refused(guard):
+    assert ask(guard, method="POST", body=b"password=" + b"x" * 5000)[0] == 413
+
+
+@pytest.mark.parametrize("path", ["//evil.example/a", "/\\evil.example", "///evil.example", "/\r\nSet-Cookie: a"])
+def test_the_password_leads_to_no_other_machine(guard, path):
+    location = login(guard, PASSWORD, path)[1]["location"]
+    assert re.fullmatch(r"/[^/\\\r\n][^\r\n]*", location)
+
+
+HOSTILE_CONFIG = """
+[global]
+developmentMode = true
+[server]
+enableCORS = false
+enableXsrfProtection = false
+allowedHosts = ["*"]
+enableAgentApi = true
+corsAllowedOrigins = ["http://evil.example"]
+trustedUserHeaders = "{'X-User': 'user'}"
+[browser]
+serverAddress = "evil.example"
+gatherUsageStats = true
+[secrets]
+files = ["./secrets.toml"]
+"""
+
+
+class Connection:
+    """Requests over plain sockets: Host and Origin as a browser after DNS rebinding would send them."""
+
+    def __init__(self, port):
+        self.port = port
+
+    def answer(self, path="/", method="GET", body="", **headers):
+        """All that the server answers at first, as text."""
+        headers = {"Host": f"localhost:{self.port}", "Content-Length": str(len(body))} | headers
+        head = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in headers.items())
+        with socket.create_connection(("127.0.0.1", self.port), timeout=20) as connection:
+            connection.sendall(f"{method} {path} HTTP/1.1\r\n{head}\r\n{body}".encode())
+            return connection.recv(65536).decode(errors="replace")
+
+    def websocket(self, host, origin, **headers):
+        """Whether a websocket opens."""
+        upgrade = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13"}
+        upgrade |= {"Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==", "Sec-WebSocket-Protocol": "streamlit"}
+        return " 101 " in self.answer("/_stcore/stream", Host=host, Origin=origin, **upgrade, **headers).split("\n")[0]
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory):
+    """A viewer with a password on all addresses, started in a folder of hostile settings."""
+    folder = tmp_path_factory.mktemp("hostile")
+    make_study(folder / "study")
+    (folder / ".streamlit").mkdir()
+    (folder / ".streamlit/config.toml").write_text(HOSTILE_CONFIG)
+    (folder / ".streamlit/secrets.toml").write_text('HOSTILE = "1"\n')
+    (folder / "streamlit.py").write_text("raise SystemExit('code of the working directory')")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-P", "-m", "tfaudit.cli", "view", "study", "--port", str(port), "--address", "0.0.0.0"]
+    environment = {**os.environ, "STREAMLIT_SERVER_HEADLESS": "true", "TFAUDIT_PASSWORD": PASSWORD}
+    server = subprocess.Popen(
+        [*command, "--password"], cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    connection = Connection(port)
+    for _ in range(300):
+        try:
+            if " 200 " in connection.answer(HEALTH):
+                break
+        except OSError:
+            time.sleep(0.1)
+    yield connection, server
+    server.terminate()
+    server.wait(20)
+
+
+@pytest.mark.slow
+def test_a_foreign_page_gets_nothing_whatever_the_working_directory_says(guarded):
+    """DNS rebinding: a foreign name points at this machine, so that Host and Origin agree and are both foreign."""
+    connection, server = guarded
+    own, foreign = f"localhost:{connection.port}", f"evil.example:{connection.port}"
+    form = urllib.parse.urlencode({"password": PASSWORD})
+    opened = connection.answer(method="POST", body=form)
+    assert " 303 " in opened.split("\n")[0]
+    cookie = re.search("set-cookie: ([^;]*)", opened).group(1)
+    assert not connection.websocket(own, f"http://{own}")
+    for host, origin, allowed in ((own, own, True), (foreign, foreign, False), (own, foreign, False)):
+        assert connection.websocket(host, f"http://{origin}", Cookie=cookie) == allowed, (host, origin)
+    assert " 421 " in connection.answer(Host=foreign, Cookie=cookie)
+    page = connection.answer(Host=own, Cookie=cookie)
+    assert "x-frame-options: SAMEORIGIN" in page
+    assert "access-control-allow-origin" not in connection.answer("/_stcore/host-config", Cookie=cookie, Origin="null")
+    shown = subprocess.run(["ps", "-o", "args=", "-p", str(server.pid)], capture_output=True, text=True)
+    assert "tfaudit.app" in shown.stdout
+    assert PASSWORD not in shown.stdout
+
+
+@pytest.mark.slow
+def test_the_page_of_the_password_in_a_browser(guarded, contexts):
+    connection, _ = guarded
+    page = contexts(1280, "light").new_page()
+    page.goto(f"http://localhost:{connection.port}/classes")
+    page.get_by_label("This viewer asks for a password.").fill("wrong password")
+    page.get_by_role("button", name="Open").click()
+    page.get_by_text("This is not the password.").wait_for()
+    page.get_by_label("This viewer asks for a password.").fill(PASSWORD)
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name="Classes", level=1).wait_for()
+    assert page.url.startswith(f"http://localhost:{connection.port}/classes")
+    # A frame of another origin stays empty.
+    page.goto("data:text/html,<h1>other</h1>")
+    page.set_content(f'<iframe src="http://localhost:{connection.port}/"></iframe>')
+    page.wait_for_timeout(500)
+    assert not any(frame.url.startswith("http://localhost") for frame in page.frames)
+    page.close()
+
+
+def tree(directory):
+    return {path: path.read_bytes() for path in sorted(directory.rglob("*")) if path.is_file()}
+
+
+@pytest.mark.slow
+def test_read_only_writes_nothing_and_lets_nobody_rate(app_test, tmp_path):
+    directory = make_study(tmp_path).directory
+    for state in ("no answers", "answers"):
+        before = tree(directory)
+        for name in ("overview", "exemplars", "label"):
+            app = app_test.from_function(draw_read_only, args=(str(directory), name), default_timeout=60).run()
+            assert not app.exception
+            assert not app.error
+            assert tree(directory) == before, (state, name)
+        assert "read-only" in app.info[0].value
+        assert not app.button
+        assert not app.text_input
+        begin(directory)
+
+
+def begin(directory):
+    from tfaudit.analysis.study_audit import StudyAudit
+    from tfaudit.audit.survey.sample import survey_sample
+
+    data = StudyAudit.read(open_store(directory, read_only=True))
+    ids = data.data.store.examples("test", images=False)["example"].tolist()
+    sample = survey_sample(data.exemplars("int8"), 2, seed=0)
+    facts = {"variant": "int8", "split": "test", "seed": 0, "examples": data.data.fingerprints.examples}
+    study = open_answers(directory).begin(sample, **facts, example_ids=ids)
+    open_answers(directory).record(study, "ann", ids[sample.sheet["example"][0]], {"typical": 1})
