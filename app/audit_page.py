@@ -32,5 +32,8 @@ def page(study_audit: StudyAudit, audit: Audit) -> None:
         for number, part in enumerate(result if isinstance(result, tuple) else (result,)):
             name = f"{audit.name}-{key}-{i + 1}-{number + 1}"
             show_chart(part.chart(), name, f"{audit.title}, {title}")
-            show_table(part.frame(), name)
+            show_table(part.frame(), name, audit.columns or None, table=audit.name)
+            for count, (heading, rows) in enumerate((part.tables() if hasattr(part, "tables") else {}).items()):
+                st.markdown(f"**{escape(heading)}**")
+                show_table(rows, f"{name}-{count + 2}", table=audit.name)
             show_notes(getattr(part, "notes", ()))

@@ -278,10 +278,44 @@ class PairedAnswers(NamedTuple):
     notes: tuple[str, ...]
 
 
-def paired_answers(baseline: Predictions, compressed: Predictions, paired: bool | None = None) -> PairedAnswers:
-    """Return the right answers of both populations with pairs of members in one order; see `member_pairs`.
+class PairedRows(NamedTuple):
+    """Which members of two populations are compared, in one order where they are pairs.
+
+    Attributes:
+        before: rows of the baseline's members: positions, or a slice of all.
+        after: rows of the compressed population's.
+        pairs: number of pairs of members; 0 where the populations are compared as independent ones.
+        notes: a caveat for the reader, or none.
+    """
+
+    before: np.ndarray | slice
+    after: np.ndarray | slice
+    pairs: int
+    notes: tuple[str, ...]
+
+
+def paired_rows(baseline: Predictions, compressed: Predictions, paired: bool | None = None) -> PairedRows:
+    """Return the members that are compared; see `member_pairs`.
 
     A single pair tells nothing of how members differ: such populations count as independent.
+
+    Example:
+        >>> before = Predictions.from_top1([0, 1], [[0, 1], [0, 0]])
+        >>> after = Predictions.from_top1([0, 1], [[0, 1], [1, 1]], parents=[1, 0])
+        >>> paired_rows(before, after)
+        PairedRows(before=array([1, 0]), after=array([0, 1]), pairs=2, notes=())
+    """
+    positions = member_pairs(baseline, compressed, paired)
+    if positions is None:
+        return PairedRows(slice(None), slice(None), 0, ())
+    if len(positions[0]) < 2:
+        note = "A single pair of members: the populations are compared as if they were independent."
+        return PairedRows(slice(None), slice(None), 0, (note,) * (baseline.num_members > 1))
+    return PairedRows(*positions, len(positions[0]), ())
+
+
+def paired_answers(baseline: Predictions, compressed: Predictions, paired: bool | None = None) -> PairedAnswers:
+    """Return the right answers of both populations with pairs of members in one order; see `paired_rows`.
 
     Example:
         >>> before = Predictions.from_top1([0, 1], [[0, 1], [0, 0]])
@@ -289,15 +323,8 @@ def paired_answers(baseline: Predictions, compressed: Predictions, paired: bool 
         >>> paired_answers(before, after).after.tolist(), paired_answers(before, after, paired=False).pairs
         ([[True, True], [False, True]], 0)
     """
-    positions = member_pairs(baseline, compressed, paired)
-    right = baseline.correct(), compressed.correct()
-    if positions is None:
-        return PairedAnswers(*right, 0, ())
-    if len(positions[0]) < 2:
-        note = "A single pair of members: the populations are compared as if they were independent."
-        return PairedAnswers(*right, 0, (note,) * (baseline.num_members > 1))
-    first, second = (side[rows] for side, rows in zip(right, positions, strict=True))
-    return PairedAnswers(first, second, len(first), ())
+    rows = paired_rows(baseline, compressed, paired)
+    return PairedAnswers(baseline.correct()[rows.before], compressed.correct()[rows.after], rows.pairs, rows.notes)
 
 
 def require_same_examples(baseline: Predictions, compressed: Predictions) -> None:

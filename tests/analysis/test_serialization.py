@@ -25,6 +25,7 @@ from tests.builders.factor_tables import SPARSE, TABLE
 from tests.builders.populations import population
 from tfaudit.analysis.serialization import _MISFITS, _table, _table_bytes, pack, unpack
 from tfaudit.audit.attributes import attributes
+from tfaudit.audit.calibration import calibration
 from tfaudit.audit.chance import chance
 from tfaudit.audit.classes import class_impact
 from tfaudit.audit.corruption.robustness import robustness
@@ -36,6 +37,7 @@ from tfaudit.audit.gate.limits import Limits
 from tfaudit.audit.gate.measurements import measure
 from tfaudit.audit.groups import groups
 from tfaudit.audit.model_pair import compare
+from tfaudit.audit.negative_flips import flip_rates
 from tfaudit.audit.operating_points import operating_points, trade_offs
 from tfaudit.audit.planning import guessed_spread, plan
 from tfaudit.audit.prediction_counts import count_predictions
@@ -86,6 +88,8 @@ RESULTS = {
     "robustness": lambda: robustness(corrupted(2), corrupted(20), clean=(BEFORE, AFTER)),
     "robustness, single": lambda: robustness(corrupted(2, single=True), corrupted(20, single=True)),
     "distortion": lambda: distortion(BEFORE, AFTER),
+    "calibration": lambda: calibration(BEFORE, AFTER),
+    "negative flips": lambda: flip_rates(BEFORE, AFTER),
     "groups": lambda: groups(BEFORE, AFTER, COLUMN, individuals=WRITERS),
     "groups, nobody": lambda: groups(BEFORE, AFTER, COLUMN),
     "attributes": lambda: attributes(BEFORE, AFTER, COLUMN.to_frame()),

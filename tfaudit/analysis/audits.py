@@ -13,6 +13,7 @@ import pandas as pd
 
 from tfaudit.analysis.study_data import BASELINE, StudyData
 from tfaudit.audit.attributes import Attributes, attributes
+from tfaudit.audit.calibration import Calibration, calibration
 from tfaudit.audit.classes import CENTERINGS, ClassImpact, class_impact
 from tfaudit.audit.corruption.robustness import Robustness, robustness
 from tfaudit.audit.distortion.recall_distortion import Distortion, distortion
@@ -20,6 +21,7 @@ from tfaudit.audit.factors.class_table import class_table
 from tfaudit.audit.gate.measurements import Measurements, measure
 from tfaudit.audit.groups import Groups, groups
 from tfaudit.audit.model_pair import PairComparison, compare
+from tfaudit.audit.negative_flips import NegativeFlips, flip_rates
 from tfaudit.audit.operating_points import trade_offs
 from tfaudit.audit.prediction_counts import PredictionCounts, count_predictions
 from tfaudit.audit.summary import VariantAudit, audit_variant
@@ -49,6 +51,7 @@ class Audit:
         options, arguments: take the data and a key; the options of `compute`, plain JSON values, and the further
             arguments of each result that is computed ahead.
         depends_on: takes the data and a key; what else the result depends on, plain JSON values.
+        columns: of the table in its section and page, in order; all by default.
         title, question, source: of its section and page: the heading, what it answers in one sentence (empty where it
             is part of other sections), and such as "[R] 5".
     """
@@ -61,6 +64,7 @@ class Audit:
     options: Callable[[StudyData, str], Mapping[str, Any]] = lambda data, key: {"alpha": data.alpha}
     arguments: Callable[[StudyData, str], Sequence[Mapping[str, Any]]] = lambda data, key: ({},)
     depends_on: Callable[[StudyData, str], object] = lambda data, key: None
+    columns: tuple[str, ...] = ()
     title: str = ""
     question: str = ""
     source: str = ""
@@ -143,6 +147,33 @@ AUDITS: Mapping[str, Audit] = {
                 "(McNemar's exact test), and how large may the change be (Tango's interval)?"
             ),
             source="[M] [T]",
+        ),
+        Audit(
+            name="negative_flips",
+            result=NegativeFlips,
+            compute=lambda data, key, alpha: flip_rates(data.baseline, data.populations[key], alpha=alpha),
+            columns=(
+                *("class", "examples", "negative_share", "negative_low", "negative_high", "positive_share"),
+                *("retrained_share", "excess_pp", "excess_p_holm", "relative_pp", "relative_p_holm", "verdict"),
+            ),
+            title="Negative flips",
+            question=(
+                "How often is a compressed model wrong where the model that it replaces was right, in which classes "
+                "most, and how much of that would training again do, too?"
+            ),
+            source="[Y], intervals [C]",
+        ),
+        Audit(
+            name="calibration",
+            result=Calibration,
+            compute=lambda data, key, alpha: calibration(data.baseline, data.populations[key], alpha=alpha),
+            applies=lambda data, key: key != BASELINE and data.has_probabilities(key),
+            title="Calibration",
+            question=(
+                "Does a compressed model still know when it is wrong: how does its confidence shift, does that still "
+                "match its accuracy, and in which classes does it become overconfident?"
+            ),
+            source="[G] [Ku], intervals [C]",
         ),
         Audit(
             name="distortion",

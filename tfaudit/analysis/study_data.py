@@ -16,6 +16,7 @@ from tfaudit.analysis.stored_images import can_be_measured, image_properties
 from tfaudit.audit.attributes import MANY
 from tfaudit.errors import InputError, require
 from tfaudit.predictions import Predictions
+from tfaudit.store import parquet
 from tfaudit.store.store import Store
 from tfaudit.study.conditions import Condition
 from tfaudit.study.study import Study
@@ -84,6 +85,7 @@ class StudyData:
         self._added_groups = groups
         self._evaluated_members: dict[tuple[str, str], frozenset[int]] = {}
         self._populations: dict[str, Predictions] = {}
+        self._probabilities: dict[str, bool] = {}
         self._lock = threading.RLock()
         self.fingerprints = Fingerprints(store, split, self.records, self.members)
         if BASELINE not in self.members:
@@ -164,6 +166,10 @@ class StudyData:
     def is_single(self, key: str) -> bool:
         """Return whether the variant and the baseline have one member each."""
         return len(self.members[key]) == len(self.members[BASELINE]) == 1
+
+    def has_probabilities(self, key: str) -> bool:
+        """Return whether the predictions of the baseline and of a variant hold probabilities, as far as files tell."""
+        return all(self._holds_probabilities(variant) for variant in (BASELINE, key))
 
     def shares_members(self, key: str) -> bool:
         """Return whether a variant has members of the same numbers as the baseline's."""
@@ -246,6 +252,15 @@ class StudyData:
                 self._populations = {k: population for k, population in self._populations.items() if k == BASELINE}
                 self._populations[key] = self.store.predictions(key, self.split, members=self.members[key])
             return self._populations[key]
+
+    def _holds_probabilities(self, key: str) -> bool:
+        if key not in self._probabilities:
+            paths = (self.store.prediction_path(key, member, self.split) for member in self.members[key])
+            with contextlib.suppress(*parquet.DAMAGED):  # the reader of the predictions names the file
+                self._probabilities[key] = all(
+                    parquet.holds_probabilities(self.store.directory / path) for path in paths
+                )
+        return self._probabilities.get(key, True)
 
     def _evaluated(self, key: str, split: str) -> frozenset[int]:
         """Return the numbers of the members of a variant that have an evaluation."""

@@ -1,6 +1,7 @@
 """Audits: predictions in, frozen results out, each with `.frame()`, `.summary()` and most with `.chart()`.
 
 Populations   `class_impact`, `exemplars`, `chance`, `distortion`, `robustness`, `summary`
+Predictions   `calibration`, `flip_rates`
 Two models    `compare`, `gate` with `Limits`; `retrained_twins` for what training again changes
 Verdict       `measure` once, then `judge` and `study_verdict` for any limits; `plan` before anything is trained
 Groups        `groups`, `attributes`, `trends`
@@ -22,6 +23,8 @@ _MODULES = {
     "distortion.slope_tests": ("slope_tests",),
     "distortion.slope_tables": ("accuracy_table", "level_table", "p_table", "variance_table"),
     "corruption.robustness": ("robustness", "Robustness", "robustness_table"),
+    "calibration": ("calibration", "Calibration"),
+    "negative_flips": ("flip_rates", "NegativeFlips"),
     "groups": ("groups", "Groups"),
     "trends": ("trends", "Trends"),
     "attributes": ("attributes", "Attributes"),

@@ -21,6 +21,12 @@ M Q. McNemar. Note on the sampling error of the difference between correlated pr
 Psychometrika 12, 1947.
 T T. Tango. Equivalence test and confidence interval for the difference in proportions for the paired-sample design. \
 Statistics in Medicine 17, 1998.
+G C. Guo, G. Pleiss, Y. Sun, K. Q. Weinberger. On Calibration of Modern Neural Networks. ICML 2017.
+Ku A. Kumar, P. Liang, T. Ma. Verified Uncertainty Calibration. NeurIPS 2019.
+Y S. Yan, Y. Xiong, K. Kundu, S. Yang, S. Deng, M. Wang, W. Xia, S. Soatto. Positive-Congruent Training: Towards \
+Regression-Free Model Updates. CVPR 2021.
+C A. C. Cameron, J. B. Gelbach, D. L. Miller. Robust Inference With Multiway Clustering. Journal of Business & \
+Economic Statistics 29, 2011.
 HD D. Hendrycks, T. Dietterich. Benchmarking Neural Network Robustness to Common Corruptions and Perturbations. ICLR \
 2019.
 K J. L. Fleiss. Measuring nominal scale agreement among many raters. Psychological Bulletin 76, 1971.
@@ -39,7 +45,7 @@ def cited(texts: Iterable[str]) -> dict[str, str]:
         >>> list(cited(["[W] and [F] 2.2"]))
         ['F', 'W']
     """
-    keys = {key for text in texts for key in re.findall(r"\[([A-Z]+)\]", text)}
+    keys = {key for text in texts for key in re.findall(r"\[([A-Z][A-Za-z]*)\]", text)}
     if unknown := keys - SOURCES.keys():
         raise KeyError(f"no source for {', '.join(sorted(unknown))}")
     return {key: source for key, source in SOURCES.items() if key in keys}

@@ -7,6 +7,7 @@ Modal labels  `modal_labels`, `count_changed_modes`
 Permutations  `assign`, `count_significant`, `permuted_welch`
 Precision     `Spread`, `Design`: how intervals shrink with the number of images and of members
 Lines         `line`, `slope` and `uncentred_r2` (through the origin), `mark_slopes`
+Confidence    `calibration_gaps`, `squared_gaps`, `calibrated_error`, `mass_bins`, `brier_scores`, `log_losses`
 Scores        `rank_scores`, `ratio`, `relative_change`, `normalised_balance`, `pareto_set`
 Images        `tilt`, `mean_activation`, `pixel_entropy`, `class_means`, `distance_to_class_mean`
 """
@@ -14,6 +15,7 @@ Images        `tilt`, `mean_activation`, `pixel_entropy`, `class_means`, `distan
 from tfaudit.lazy_names import lazy_names
 
 _MODULES = {
+    "calibration": ("brier_scores", "calibrated_error", "calibration_gaps", "log_losses", "mass_bins", "squared_gaps"),
     "contingency": ("cohen_kappa", "mcnemar", "mcnemar_false_alarms", "paired_interval"),
     "image_properties": ("class_means", "distance_to_class_mean", "mean_activation", "pixel_entropy", "tilt"),
     "intervals": ("Mark", "MeanInterval", "mark_slopes", "mean_interval"),

@@ -232,6 +232,87 @@ def total_change(before: np.ndarray, after: np.ndarray, groups: np.ndarray, coun
     return Change(value, error, of_images, of_members, overlap, by_images, by_members)
 
 
+def mean_change(before: np.ndarray, after: np.ndarray, *, paired: bool) -> Change:
+    """Compute the change of a mean over all images, `(1,)`; unknown errors of one model against several.
+
+    The values are any numbers, such as losses; of a statistic that is no mean, its linear part [C].
+
+    Args:
+        before: `(K0, N)` values of every member of the baseline and image.
+        after: `(K1, N)` the same of the compressed population; K1 = K0 where paired.
+        paired: as in `group_changes`.
+
+    Example:
+        >>> mean_change(np.array([[0.5, 0.7]]), np.array([[0.5, 0.9]]), paired=False).value.round(2)
+        array([0.1])
+    """
+    everywhere = np.zeros(np.shape(before)[1], int)
+    if len(before) != len(after) and 1 in (len(before), len(after)):
+        return group_values(before, after, everywhere, 1).absolute
+    return group_changes(before, after, everywhere, 1, paired=paired).absolute
+
+
+def negative_flips(
+    before: np.ndarray, after: np.ndarray, groups: np.ndarray, count: int, *, paired: bool
+) -> GroupChanges:
+    """Compute the rate of negative flips of each group: images that were right before and are wrong after.
+
+    Of pairs it is the mean over the pairs, else over all pairs of a member before and one after, whose variance is that
+    of the linear part over images and members [C].
+
+    Args:
+        before: `(K0, N)` booleans, whether member k of the baseline is right on image i.
+        after: `(K1, N)` the same of the compressed population; K1 = K0 where paired.
+        groups: `(N,)` integers, the group of each image from 0 to G - 1.
+        count: G.
+        paired: as in `group_changes`.
+
+    Returns:
+        The rates, `absolute`, and how they differ from the rate over all images, `relative`.
+
+    Example:
+        >>> before, after = np.array([[True, True], [True, False]]), np.array([[False, True], [True, True]])
+        >>> negative_flips(before, after, np.zeros(2, int), 1, paired=True).absolute.value
+        array([0.25])
+    """
+    if paired or len(before) == len(after) == 1:
+        flips = before & ~after
+        return group_changes(np.zeros_like(flips), flips, groups, count, paired=True)
+    right, wrong = before.mean(0), 1 - after.mean(0)
+    return _products(right * wrong, [before * wrong, right * ~after], groups, count)
+
+
+def excess_negative_flips(before: np.ndarray, after: np.ndarray, groups: np.ndarray, count: int) -> Change:
+    """Compute by how much negative flips exceed those between two members of the baseline, `(G,)`.
+
+    For independent populations: members that are trained alike disagree, too. The arguments are those of
+    `negative_flips`; both populations have two members or more.
+
+    Example:
+        >>> before = np.array([[True, False], [False, True]])
+        >>> excess_negative_flips(before, before, np.zeros(2, int), 1).value
+        array([-0.25])
+    """
+    members = len(before)
+    right, wrong, scale = before.mean(0), 1 - after.mean(0), members / (members - 1)
+    images = right * wrong - scale * right * (1 - right)
+    sides = [before * (wrong - scale * (1 - 2 * right)), right * ~after]
+    return _products(images, sides, groups, count).absolute
+
+
+def _products(images: np.ndarray, sides: Sequence[np.ndarray], groups: np.ndarray, count: int) -> GroupChanges:
+    """Return the means of `(N,)` values of images whose linear parts over the members are `(K, N)` each."""
+    sizes = np.bincount(groups, minlength=count).astype(float)
+    samples = [_Sample(side, groups, sizes) for side in sides]
+    with np.errstate(divide="ignore", invalid="ignore"):  # groups without images
+        value = np.bincount(groups, images, count) / sizes
+    floor = least_variance(min(map(len, sides)) * sizes) * sizes
+    spread = np.maximum(_image_variance(images, groups, sizes, value), floor)
+    absolute = _change(value, sizes, spread, samples, relative=False)
+    relative = _change(value - images.mean(), sizes, spread, samples, relative=True)
+    return GroupChanges(sizes.astype(int), absolute, relative)
+
+
 def least_variance(predictions: np.ndarray | float) -> np.ndarray | float:
     """Return the variance of a change of so many predictions if one had been lost and one won (Bonett and Price, 2012).
 

@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -52,6 +53,11 @@ def prediction_bytes(ranked: RankedClasses, origin: Mapping[str, Any] | None = N
 def read_predictions(content: bytes) -> RankedClasses:
     """Decode `prediction_bytes`."""
     return _ranked_classes(_read_whole(content))
+
+
+def holds_probabilities(file: Path) -> bool:
+    """Return whether predictions hold probabilities, without reading them; damage raises one of `DAMAGED`."""
+    return "probability" in pq.read_schema(file).names
 
 
 def read_sealed_predictions(content: bytes) -> tuple[RankedClasses, dict[str, Any]]:

@@ -209,8 +209,12 @@ def test_populations_are_judged_by_the_intervals_of_class_impact(paired):
     assert only(verdict, "harmed_share").value == (frame["verdict"] == "lost recall").mean() == 0.2
     assert only(verdict, "size_ratio").outcome == "fail"
     assert only(verdict, "flips").value == np.mean(before.modal() != after.modal())
-    wrong_now = (before.modal() == before.labels) & (after.modal() != after.labels)
-    assert only(verdict, "negative_flips").value == wrong_now.mean()
+    members = zip(before.correct(), after.correct(), strict=True)
+    every = [(a, b) for a in before.correct() for b in after.correct()]
+    lost = only(verdict, "negative_flips")
+    assert lost.value == pytest.approx(np.mean([a & ~b for a, b in (members if paired else every)]))
+    assert lost.low < lost.value < lost.high
+    assert ("Two baseline models differ so on" in lost.sentence) is not paired
     assert "of the modal labels change" in only(verdict, "flips").sentence
     assert verdict.members == (6, 6)
     everything = group_changes(before.correct(), after.correct(), 0 * before.labels, 1, paired=paired)

@@ -216,8 +216,10 @@ class Checks:
             )
             return _exact(name, share.value, limit, sentence)
         interval = f"{self._level} interval {100 * share.low:.2f} to {100 * share.high:.2f}"
-        sentence = f"{100 * share.value:.2f} % of the predictions {verb} ({interval}), limit {100 * limit:g} %."
-        return _check(name, limit, share, _outcome(share, limit), sentence)
+        sentence = (
+            f"{100 * share.value:.2f} % of the predictions {verb} ({interval}), limit {100 * limit:g} %. {share.remark}"
+        )
+        return _check(name, limit, share, _outcome(share, limit), sentence.strip())
 
     def _known_sizes(self, name: str) -> tuple[float, float]:
         if self.sizes is None or min(self.sizes) <= 0:

@@ -56,10 +56,10 @@ class Limits:
     A new limit is a field here, with its metadata, and a method of the same name in `tfaudit.audit.gate.checks.Checks`.
     The flags and TOML keys of `tfaudit gate`, tables and charts follow from them.
 
-    The metadata of each field describes it. For populations, `flips` is the share of PIEs, and `negative_flips` is by
-    modal label. Classes are harmed that lost recall, after Holm's correction over the classes; `intensification` is the
-    slope of recall distortion, [R] 5. `min_baseline_accuracy`, a share, is no limit of the compressed model: with a
-    baseline of less accuracy nothing is judged.
+    The metadata of each field describes it. For populations, `flips` is the share of PIEs, and `negative_flips` the
+    mean over pairs of members. Classes are harmed that lost recall, after Holm's correction over the classes;
+    `intensification` is the slope of recall distortion, [R] 5. `min_baseline_accuracy`, a share, is no limit of the
+    compressed model: with a baseline of less accuracy nothing is judged.
 
     Raises:
         InputError: no limit, or a value that is not a number in the allowed range.

@@ -20,7 +20,7 @@ from tfaudit.stats.intervals import mean_interval
 from tfaudit.stats.least_squares import slope
 from tfaudit.stats.precision import MOST_IMAGES, Design, Spread
 from tfaudit.stats.ratios import normalised_balance, ratio
-from tfaudit.stats.two_way import group_changes
+from tfaudit.stats.two_way import group_changes, negative_flips
 
 RESAMPLES = 1000
 """Bootstrap samples of the slope of a pair."""
@@ -86,7 +86,7 @@ class Measurements:
         collapsed: `(C,)` booleans, classes that the compressed models no longer know; see `collapsed_classes`.
         blind_members: `(C,)` number of compressed members that almost never find the class: of recall .05 or less.
         flips: share of the predictions that change; for populations of modal labels (PIEs).
-        negative_flips: share that turn from right to wrong.
+        negative_flips: share that turn from right to wrong; for populations the mean over pairs of members.
         intensification: slope of recall distortion, [R] 5.
         notes: caveats for the reader, one sentence each.
     """
@@ -166,7 +166,8 @@ def measure(
 
     Losses of populations have intervals over images and members [C]; those of one model against one Tango's interval
     over images, and p-values of McNemar's exact test. The shares of changed predictions have the exact interval of
-    Clopper and Pearson for one model against one. Of populations they are those of modal labels, and exact.
+    Clopper and Pearson for one model against one. Of populations `flips` is that of modal labels, and exact, and
+    `negative_flips` the mean over pairs of members, with an interval over images and members.
 
     Args:
         baseline: the uncompressed model or population.
@@ -312,7 +313,7 @@ def _measure_populations(
         collapsed=collapsed_classes(*recalls, classes.examples, alpha=alpha),
         blind_members=(recalls[1] <= NEAR_ZERO).sum(0),
         flips=Estimate(len(changed.index) / count),
-        negative_flips=Estimate(changed.summary()["baseline_mode_right"] / count),
+        negative_flips=_flip_rate(answers, alpha),
         intensification=_mean_slope(baseline, compressed, bool(answers.pairs), alpha),
         notes=(*answers.notes, *empty_class_notes(names, classes.examples)),
     )
@@ -341,6 +342,17 @@ def _losses(answers: PairedAnswers, groups: np.ndarray, names: tuple[str, ...], 
         lost=none,
         won=none,
     )
+
+
+def _flip_rate(answers: PairedAnswers, alpha: float) -> Estimate:
+    """Return the mean rate of negative flips over pairs of members, with its interval over images and members."""
+    everywhere, paired = np.zeros(answers.before.shape[1], int), bool(answers.pairs)
+    rate = negative_flips(answers.before, answers.after, everywhere, 1, paired=paired).absolute
+    (low,), (high,) = (np.clip(end, 0, 1) for end in rate.interval(1 - alpha))
+    own = negative_flips(answers.before, answers.before, everywhere, 1, paired=False).absolute.value[0]
+    members = len(answers.before)
+    chance = f"Two baseline models differ so on {100 * own * members / (members - 1):.2f} %."
+    return Estimate(float(rate.value[0]), float(low), float(high), "" if paired else chance)
 
 
 def _mean_slope(baseline: Predictions, compressed: Predictions, paired: bool, alpha: float) -> Estimate:

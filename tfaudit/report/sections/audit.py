@@ -14,7 +14,7 @@ def audit_section(study_audit: StudyAudit, name: str) -> Section | None:
 
     Args:
         study_audit: of the study.
-        name: of a row of `AUDITS`, whose results have `.chart()` and `.frame()`, and may have `notes`.
+        name: of a row of `AUDITS`, whose results have `.chart()` and `.frame()`, and may have `.tables()` and `notes`.
     """
     audit, data = AUDITS[name], study_audit.data
     results = {
@@ -29,5 +29,7 @@ def audit_section(study_audit: StudyAudit, name: str) -> Section | None:
     for (key, *arguments), result in results.items():
         title, frame = ", ".join([data.titles[key], *arguments]), result.frame()
         figures.append(Figure("-".join([name, key, *arguments]), result.chart(), f"{audit.title}: {title}.", title))
-        tables.append(ReportTable.of(title, frame, table=name, folded=len(frame) > ROWS))
+        tables.append(ReportTable.of(title, frame, audit.columns, name, folded=len(frame) > ROWS))
+        further = result.tables() if hasattr(result, "tables") else {}
+        tables += [ReportTable.of(f"{title}: {of}", rows, table=name, folded=True) for of, rows in further.items()]
     return Section.of_audit(name, tuple(figures), tuple(tables), notes_of(results.values()))

@@ -1,0 +1,41 @@
+"""Rates of negative flips by class."""
+
+import altair as alt
+import pandas as pd
+
+from tfaudit.charts.style import GREY, LOSS, SLATE, WIDTH, Drawing, distinct_names, light, numbers, row_axis
+
+NAMED = 30  # classes at most; those of the highest rates
+
+
+def flips_chart(table: pd.DataFrame) -> Drawing:
+    """Draw the share of images lost in each class with its interval, the highest first.
+
+    The dashes are the share of all images. Classes that flip more than average, after the correction, are red; grey
+    ticks are flips between two baseline models.
+
+    Args:
+        table: of a `NegativeFlips`.
+    """
+    whole, classes = table.head(1), table.iloc[1:].dropna(subset=["negative_share"])
+    classes = classes.assign(**{"class": distinct_names(classes["class"].reset_index(drop=True)).to_numpy()})
+    ordered = classes.sort_values("negative_share", ascending=False, kind="stable")
+    shown = ordered.head(NAMED).assign(more=ordered["verdict"].eq("more than average"))
+    shares = ("negative_share", "negative_low", "negative_high", "retrained_share", "positive_share")
+    shown = shown.assign(**{name: 100 * shown[name] for name in shares})
+    title = "images right before and wrong after, %"
+    some = f"the {NAMED} classes of the highest rates, of {len(ordered):,}" if len(ordered) > NAMED else ""
+    y = row_axis(shown["class"], limit=130)
+    colour = alt.condition("datum.more", alt.value(LOSS), alt.value(light(LOSS)))
+    base = alt.Chart(shown, width=WIDTH - 60, height=alt.Step(18))
+    figures = numbers(**dict.fromkeys(shares, ".2f"), relative_p_holm=".2g")
+    bars = base.mark_bar(height=9).encode(
+        x=alt.X("negative_share:Q", title=title), y=y, color=colour, tooltip=["class", "examples", *figures, "verdict"]
+    )
+    intervals = base.mark_rule(strokeWidth=1.5).encode(x="negative_low:Q", x2="negative_high:Q", y=y)
+    retrained = base.mark_tick(color=SLATE, thickness=2, size=13).encode(x="retrained_share:Q", y=y)
+    line = alt.Chart(pd.DataFrame({"all": 100 * whole["negative_share"]}))
+    rule = line.mark_rule(color=GREY, strokeDash=[4, 4]).encode(x="all:Q")
+    twins = "grey ticks: of two baseline models" if shown["retrained_share"].notna().any() else ""
+    heading = "; ".join(filter(None, [some, twins]))
+    return alt.layer(rule, bars, intervals, retrained).properties(title=heading)

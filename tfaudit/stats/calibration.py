@@ -1,0 +1,112 @@
+"""How well confidence matches accuracy: bins of equal mass, the expected calibration error, scores of probabilities."""
+
+import numpy as np
+
+from tfaudit.errors import InputError, require
+
+BINS = 15
+"""Bins of the expected calibration error, of as many predictions each."""
+
+_LEAST_PROBABILITY = float(np.finfo(np.float32).eps)  # a probability stored as 0 has no logarithm
+
+
+def mass_bins(confidence: np.ndarray, bins: int = BINS) -> np.ndarray:
+    """Return the bin of each prediction, `(N,)` integers from 0 to bins - 1, the least confident in bin 0.
+
+    The bins are those of scikit-learn's `calibration_curve(strategy="quantile")`: equal confidences share a bin, so
+    that bins may hold more predictions than others, or none.
+
+    Args:
+        confidence: `(N,)` probabilities.
+        bins: number of bins.
+
+    Example:
+        >>> mass_bins(np.array([0.9, 0.5, 0.6, 0.9]), bins=2)
+        array([1, 0, 0, 1])
+    """
+    require(bins >= 1, "bins", bins, "1 or more")
+    if np.ndim(confidence) != 1 or not np.size(confidence):
+        raise InputError("confidence", f"shape {np.shape(confidence)}", "one number or more per prediction, (N,)")
+    edges = np.percentile(confidence, np.linspace(0, 100, bins + 1))
+    return np.searchsorted(edges[1:-1], confidence)
+
+
+def calibration_gaps(confidence: np.ndarray, correct: np.ndarray, bins: int = BINS) -> np.ndarray:
+    """Return `(N,)` numbers whose mean is the expected calibration error.
+
+    It is the mean over predictions of |accuracy - confidence| of their bin. Each number is a prediction's own
+    right (1) or wrong (0) minus its confidence, with the sign of its bin: what one prediction adds to the error.
+
+    Args:
+        confidence: `(N,)` probabilities of the predicted classes.
+        correct: `(N,)` booleans, whether the predictions are right.
+        bins: number of bins of equal mass.
+
+    Example:
+        >>> gaps = calibration_gaps(np.array([0.5, 0.5, 0.9, 0.9]), np.array([True, False, True, False]), bins=2)
+        >>> gaps.mean().round(3)
+        np.float64(0.2)
+    """
+    bin_of, gap = mass_bins(confidence, bins), correct - confidence
+    return np.sign(np.bincount(bin_of, gap, bins))[bin_of] * gap
+
+
+def squared_gaps(confidence: np.ndarray, correct: np.ndarray, bins: int = BINS) -> np.ndarray:
+    """Return `(N,)` numbers whose mean is the squared calibration error without its bias, and whose variance is its.
+
+    The error is the mean over predictions of (accuracy - confidence)^2 of their bin, less what the chance of finite
+    bins adds to it [Ku]: of a calibrated model it is 0 on average, and may be negative. The arguments are those of
+    `calibration_gaps`.
+
+    Example:
+        >>> confidence, correct = np.repeat([0.5, 0.9], 100), np.arange(200) % 2 == 0
+        >>> squared_gaps(confidence, correct, bins=2).mean().round(4)
+        np.float64(0.0775)
+    """
+    bin_of, gap = mass_bins(confidence, bins), correct - confidence
+    size = np.bincount(bin_of, minlength=bins)
+    mean = np.bincount(bin_of, gap, bins) / np.maximum(size, 1)
+    chance = np.bincount(bin_of, np.square(gap - mean[bin_of]), bins) / np.maximum(size * (size - 1), 1)
+    return 2 * mean[bin_of] * gap - (mean**2 + chance)[bin_of]
+
+
+def calibrated_error(confidence: np.ndarray, bins: int = BINS) -> float:
+    """Return the calibration error to expect of as many predictions of a calibrated model, which is not 0.
+
+    By the normal approximation of each bin's number of right predictions.
+
+    Example:
+        >>> calibrated_error(np.full(100, 0.5), bins=1)
+        0.0398...
+    """
+    bin_of = mass_bins(confidence, bins)
+    variances = np.bincount(bin_of, confidence * (1 - confidence), bins)
+    return float(np.sqrt(2 * variances.clip(0) / np.pi).sum() / len(confidence))
+
+
+def brier_scores(probabilities: np.ndarray, classes: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Return the Brier score of each prediction, `(N,)` in [0, 2]: the squared distance to the true class.
+
+    Args:
+        probabilities: `(N, C)` of all classes.
+        classes: `(N, C)` to which class each probability belongs.
+        labels: `(N,)` true classes.
+
+    Example:
+        >>> brier_scores(np.array([[0.75, 0.25]]), np.array([[1, 0]]), np.array([1]))
+        array([0.125])
+    """
+    return np.square(probabilities - (classes == labels[:, None])).sum(1)
+
+
+def log_losses(probabilities: np.ndarray, classes: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Return the negative log-likelihood of each true class, `(N,)` nats; the arguments are those of `brier_scores`.
+
+    Probabilities below 1.2e-7, the precision with which they are stored, count as that.
+
+    Example:
+        >>> log_losses(np.array([[0.75, 0.25]]), np.array([[1, 0]]), np.array([0])).round(3)
+        array([1.386])
+    """
+    own = np.where(classes == labels[:, None], probabilities, 0).sum(1)
+    return -np.log(np.clip(own, _LEAST_PROBABILITY, 1))
