@@ -1,11 +1,18 @@
 """`tfaudit check`: what is damaged or missing is listed, and nothing else is."""
 
+import dataclasses
+
+import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 
 from tests.builders.corrupted_studies import corrupted_study
 from tests.builders.studies import make_study
 from tfaudit.cli import main
 from tfaudit.cli.console import out
+from tfaudit.store.members import sealed_json
+
+AGAIN = ["1 to make again: `tfaudit run` with the same recipe and directory does that"]
 
 
 @pytest.fixture
@@ -22,14 +29,49 @@ def check(monkeypatch, capsys):
     return run
 
 
+def whole(store):
+    """Save the table that `make_study` leaves out, and return the store."""
+    store.save_table("classes", pd.DataFrame({"class": ["a"], "train_examples": [3]}))
+    return store
+
+
 def test_an_intact_study(check, tmp_path):
-    make_study(tmp_path)
+    whole(make_study(tmp_path))
     assert check(tmp_path) == (0, ["12 members, all as they were written"])
+
+
+def test_tables_are_checked_the_names_of_their_columns_too(check, tmp_path):
+    store = make_study(tmp_path)
+    place = tmp_path / "examples/classes.parquet"
+    assert check(tmp_path) == (1, [f"{place}: missing", *AGAIN])
+    whole(store)
+    table = pq.read_table(place)
+    pq.write_table(table.rename_columns(["class", "train_exanples"]), place)
+    code, lines = check(tmp_path)
+    assert (code, lines[0][: lines[0].index(",")]) == (1, "classes: got a damaged file")
+
+
+def test_a_member_that_study_json_does_not_know(check, tmp_path):
+    """An older `study.json`, put back, would leave out members without a word."""
+    study = whole(make_study(tmp_path)).study
+    (tmp_path / "study.json").unlink()
+    older = dataclasses.replace(study, population=3, variants=study.variants[:1])
+    (tmp_path / "study.json").write_bytes(sealed_json({"format": 1, "study": older.to_json(), "versions": {}}))
+    unknown = [("dense", 3), *(("int8", n) for n in range(4)), ("magnitude-0.9", 3)]
+    lines = [f"{key}, member {n}: not in study.json, which is an older one" for key, n in unknown]
+    assert check(tmp_path)[1][:-1] == lines
+
+
+def test_a_record_copied_over_another_does_not_count(check, tmp_path):
+    whole(make_study(tmp_path))
+    first, second = (tmp_path / f"members/int8/00{n}/member.json" for n in (0, 1))
+    second.write_bytes(first.read_bytes())
+    assert check(tmp_path) == (1, ["int8, member 1: a damaged record", *AGAIN])
 
 
 @pytest.mark.parametrize("kind", ["predictions/split=test/variant=int8/001.parquet", "members/int8/001/member.json"])
 def test_every_damage_is_named_and_only_it(check, tmp_path, kind):
-    store = make_study(tmp_path)
+    store = whole(make_study(tmp_path))
     path = store.directory / kind
     content = path.read_bytes()
     reason = {"p": f"{kind} does not match its checksum", "m": "a damaged record"}[kind[0]]
@@ -54,7 +96,7 @@ def test_a_zeroed_file_of_the_same_size_is_noticed(tmp_path):
 
 
 def test_lost_evaluations_and_examples_are_named(check, tmp_path):
-    store = corrupted_study(tmp_path)
+    store = whole(corrupted_study(tmp_path))
     condition = store.conditions[0]
     (store.directory / store.prediction_path("dense", 1, condition.split)).unlink()
     code, lines = check(tmp_path)

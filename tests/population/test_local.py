@@ -123,8 +123,8 @@ def test_temporary_files_of_workers_are_removed_at_the_end_and_after_a_kill_by_t
 def test_a_full_temporary_folder_is_not_blamed_on_the_study(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "scratch"))
     problem = OSError(errno.ENOSPC, "No space left on device", str(tmp_path / "scratch/__autograph.py"))
-    argument, got, _ = worker._disk_problem(problem, "/study")
+    argument, got, _ = worker.fatal_problem(problem, "/study")
     assert argument == "temporary folder"
     assert got == f"{tmp_path}/scratch, which cannot be written (No space left on device)"
     problem.filename = "/study/members/x"
-    assert worker._disk_problem(problem, "/study")[0] == "directory"
+    assert worker.fatal_problem(problem, "/study")[0] == "directory"

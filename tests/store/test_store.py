@@ -126,6 +126,21 @@ def test_exchanged_images_are_noticed(store):
         store.examples()
 
 
+def test_examples_of_another_split_or_time_are_noticed(store):
+    examples, ids, names = store.directory / "examples", [f"e{i}" for i in range(40)], ["a", "b", "c", "<d>"]
+    store.save_examples("imagenet_a", LABELS, ids, names, [b"png"] * 40)
+    before = (examples / "test.parquet").read_bytes()
+    (examples / "test.parquet").write_bytes((examples / "imagenet_a.parquet").read_bytes())
+    with pytest.raises(InputError, match=r"got a damaged file, .*test.parquet"):
+        store.examples()
+    store.save_examples("test", LABELS[::-1], ids, names, [b"png"] * 40)
+    assert store.damage("dense", 0) == "its predictions are of other examples"
+    with pytest.raises(InputError, match=r"got predictions of other examples than examples/test.parquet holds"):
+        store.predictions("dense")
+    (examples / "test.parquet").write_bytes(before)
+    assert store.predictions("dense").num_members == 3
+
+
 def test_examples_without_notes_are_damaged(store):
     path = store.directory / "examples/test.parquet"
     pq.write_table(pq.read_table(path).replace_schema_metadata(), path)

@@ -43,6 +43,7 @@ _REASONS = {
     "failed": "failed (member.json holds the traceback)",
     "damaged": "damaged, which `tfaudit run` makes again",
     "missing": "missing",
+    "not in study.json": "not in study.json, which is an older one",
 }
 
 
@@ -282,13 +283,16 @@ class StudyAudit:
         for key, gaps in _by(data.store.missing(), "variant").items():
             complete = len(data.store.members(key))
             parts = [f"{len(group)} {_REASONS[reason]}" for reason, group in _by(gaps, "reason").items()]
-            title, whole = data.study.titles[key], complete + len(gaps)
+            title, whole = data.study.titles.get(key, key), complete + len(gaps)
             notes.append(f"{title}: {complete} of {whole} members are complete; {', '.join(parts)}.")
         for condition in data.study.conditions:
             for key, gaps in _by(data.store.missing(condition.split), "variant").items():
                 members = listed([str(gap.member) for gap in gaps])
                 title = data.study.titles[key]
                 notes.append(f"{condition.title}: no predictions of {title}, member{'s' * (len(gaps) > 1)} {members}.")
+        known = {"test", data.split, *(condition.split for condition in data.study.conditions)}
+        if others := [split for split in data.store.splits if split not in known]:
+            notes.append(f"Predictions under {listed(others)} are not audited: study.json names no such condition.")
         return notes
 
     def _dependent_members(self, summary: Summary) -> list[str]:

@@ -1,8 +1,17 @@
 """`tfaudit check`: is everything that a study should hold there, and as it was written?"""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 import typer
 
 from tfaudit.cli.console import Directory, app, err, out
+from tfaudit.errors import InputError
+
+if TYPE_CHECKING:
+    from tfaudit.store.store import Store
 
 
 @app.command()
@@ -11,33 +20,53 @@ def check(directory: Directory) -> None:
 
     Every file of every member is read and compared with its checksum. Nothing is changed.
     """
-    from rich.progress import track
-
-    from tfaudit.errors import InputError
     from tfaudit.store.store import open_store
 
-    store = open_store(directory)
+    store, count = open_store(directory), 0
+    for problem in (*_members(store), *_examples(store), *_evaluations(store)):
+        count += 1
+        out.print(problem, soft_wrap=True)
+    if count:
+        out.print(f"{count} to make again: `tfaudit run` with the same recipe and directory does that")
+        raise typer.Exit(1)
+    members = sum(len(store.expected_members(variant.key)) for variant in store.study.all_variants)
+    conditions = f" and {len(store.conditions)} conditions" * bool(store.conditions)
+    out.print(f"{members} members{conditions}, all as they were written")
+
+
+def _members(store: Store) -> Iterator[str]:
+    from rich.progress import track
+
     pairs = [(v.key, member) for v in store.study.all_variants for member in store.expected_members(v.key)]
-    found = 0
     for variant, member in track(pairs, "members", console=err, transient=True):
         if damage := store.damage(variant, member):
-            found += 1
-            out.print(f"{variant}, member {member}: {damage}", soft_wrap=True)
-    for split in ("test", *(condition.split for condition in store.study.conditions)):
+            yield f"{variant}, member {member}: {damage}"
+    for gap in store.missing():
+        if gap.reason == "not in study.json":
+            yield f"{gap.variant}, member {gap.member}: not in study.json, which is an older one"
+
+
+def _examples(store: Store) -> Iterator[str]:
+    conditions = [condition.split for condition in store.study.conditions]
+    for split in ("test", *(split for split in conditions if split in store.splits)):
         try:
             store.examples(split)
         except InputError as error:
-            if split == "test" or split in store.splits:
-                found += 1
-                out.print(str(error), soft_wrap=True)
+            yield str(error)
+    for name in ("classes", "costs"):
+        try:
+            table = store.table(name)
+        except InputError as error:
+            yield str(error)
+        else:
+            if table is None and name == "classes" and store.study.training is not None:
+                yield f"{store.directory}/examples/classes.parquet: missing"
+
+
+def _evaluations(store: Store) -> Iterator[str]:
     for condition in store.conditions:
         for variant, member in store.evaluated_members():
             if not store.evaluations.is_complete(variant, member, condition.split):
-                found += 1
-                state = "damaged" if store.evaluations.exists(variant, member, condition.split) else "missing"
-                out.print(f"{variant}, member {member}, {condition.title}: {state} predictions", soft_wrap=True)
-    if found:
-        out.print(f"{found} to make again: `tfaudit run` with the same recipe and directory does that")
-        raise typer.Exit(1)
-    conditions = f" and {len(store.conditions)} conditions" * bool(store.conditions)
-    out.print(f"{len(pairs)} members{conditions}, all as they were written")
+                exists = store.evaluations.exists(variant, member, condition.split)
+                state = "damaged" if exists else "missing"
+                yield f"{variant}, member {member}, {condition.title}: {state} predictions"

@@ -33,10 +33,12 @@ def load_test(study: Study) -> Dataset:
 
 def store_examples(store: Store, train: Dataset, test: Dataset) -> None:
     """Store id, label, PNG and groups of every test example, and the facts about the classes, unless they exist."""
-    with contextlib.suppress(InputError):  # missing or damaged
-        if len(store.examples("test")) == test.num_examples and store.table("classes") is not None:
-            return
     ids = test.example_ids.tolist()
+    with contextlib.suppress(InputError):  # missing or damaged
+        stored = store.examples("test")
+        same = stored["example"].tolist() == ids and stored["label"].tolist() == test.labels.tolist()
+        if same and stored.attrs["class_names"] == [*test.class_names] and store.table("classes") is not None:
+            return
     store.save_examples("test", test.labels, ids, test.class_names, pngs(test), test.groups)
     store.save_table("classes", class_facts(train))
 

@@ -74,8 +74,8 @@ class _JobRunner:
             answer: dict[str, object] = {"error": traceback.format_exc()}
             if isinstance(problem, InputError) and not prepared:
                 answer["fatal"] = [problem.argument, problem.got, problem.expected]
-            elif isinstance(problem, OSError) and (problem.errno in _DISK or not Path(self._directory).is_dir()):
-                answer["fatal"] = _disk_problem(problem, self._directory)
+            elif isinstance(problem, OSError) and (fatal := fatal_problem(problem, self._directory)):
+                answer["fatal"] = fatal
             return answer
         return {"error": None}
 
@@ -109,8 +109,13 @@ class _JobRunner:
         return Evaluator(store)
 
 
-def _disk_problem(problem: OSError, directory: str) -> list[str]:
-    """Return the parts of the error about a file that cannot be written: in the study, or in the temporary folder."""
+def fatal_problem(problem: OSError, directory: str | Path) -> list[str]:
+    """Return the parts of the error about a file that no job can write; none where the next attempt may succeed.
+
+    The file lies in the study or in the temporary folder.
+    """
+    if problem.errno not in _DISK and Path(directory).is_dir():
+        return []
     file = str(problem.filename or directory)
     scratch = tempfile.gettempdir()
     if file.startswith(scratch + os.sep):

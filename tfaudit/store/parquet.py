@@ -75,6 +75,8 @@ def example_bytes(
     class_names: Sequence[str],
     images: Sequence[bytes],
     groups: pd.DataFrame | None = None,
+    *,
+    split: str = "test",
 ) -> bytes:
     """Encode the N examples of a split and their groups.
 
@@ -90,9 +92,9 @@ def example_bytes(
         if len(values) != len(labels):
             raise InputError("groups", f"{len(values)} rows", f"{len(labels)}, one per example")
     table = pa.table({**columns, **group_columns})
-    notes = {"class_names": json.dumps(list(class_names)), "groups": json.dumps(list(group_columns))}
+    notes = {"class_names": json.dumps(list(class_names)), "groups": json.dumps(list(group_columns)), "split": split}
     seals = {
-        "sha256": _seal(table, _EXAMPLE[:2], notes["class_names"]),
+        "sha256": _seal(table, _EXAMPLE[:2], notes["class_names"], split),
         "images_sha256": _image_seal(images),
         "groups_sha256": _seal(table, [*group_columns]),
     }
@@ -103,20 +105,24 @@ def example_bytes(
 
 
 def read_examples(file: BinaryIO, *, images: bool, groups: bool) -> pd.DataFrame:
-    """Decode `example_bytes`; `.attrs` holds `class_names` and the names of `groups`. Damage raises a `DAMAGED`."""
+    """Decode `example_bytes`; damage raises one of `DAMAGED`.
+
+    `.attrs` holds `class_names`, the names of `groups` and the `split`; None where an earlier version wrote the file.
+    """
     stored = _open(file)
     notes = _notes(stored.schema_arrow)
     group_names = json.loads(notes.get("groups", "[]")) if groups else []
     columns = [*_EXAMPLE[: 2 + images], *group_names]
     table = stored.read(columns).select(columns)  # `read` ignores a missing column, `select` does not
-    if _seal(table, _EXAMPLE[:2], notes["class_names"]) != notes["sha256"]:
+    split = [notes["split"]] if "split" in notes else []
+    if _seal(table, _EXAMPLE[:2], notes["class_names"], *split) != notes["sha256"]:
         raise OSError("ids, labels or class names do not match their checksum")
     if group_names and _seal(table, group_names) != notes["groups_sha256"]:
         raise OSError("groups do not match their checksum")
     frame = table.to_pandas()
     if images and "images_sha256" in notes and _image_seal(frame["image"]) != notes["images_sha256"]:
         raise OSError("images do not match their checksum")
-    frame.attrs = {"class_names": json.loads(notes["class_names"]), "groups": group_names}
+    frame.attrs = {"class_names": json.loads(notes["class_names"]), "groups": group_names, "split": notes.get("split")}
     return frame
 
 
@@ -124,6 +130,11 @@ def examples_seal(file: BinaryIO) -> str:
     """Return a checksum of ids, labels, class names and images without reading them; damage raises one of `DAMAGED`."""
     notes = _notes(_open(file).schema_arrow)
     return hashlib.sha256(f"{notes['sha256']} {notes.get('images_sha256')}".encode()).hexdigest()
+
+
+def identity_seal(file: BinaryIO) -> str:
+    """Return the checksum of ids, labels and class names without reading them; damage raises one of `DAMAGED`."""
+    return _notes(_open(file).schema_arrow)["sha256"]
 
 
 def read_images(file: BinaryIO, positions: Sequence[int]) -> list[bytes]:
@@ -149,13 +160,16 @@ def read_images(file: BinaryIO, positions: Sequence[int]) -> list[bytes]:
 def table_bytes(table: pd.DataFrame) -> bytes:
     """Encode a table of facts; a column that holds neither text nor numbers raises `InputError`."""
     columns = pa.table(_columns(table, "classes"))
-    return _bytes(columns.replace_schema_metadata({"sha256": _seal(columns, columns.column_names)}))
+    names = columns.column_names
+    return _bytes(columns.replace_schema_metadata({"sha256": _seal(columns, names, *names)}))
 
 
 def read_table(content: bytes) -> pd.DataFrame:
     """Decode `table_bytes`; damage raises one of `DAMAGED`."""
     table = _open(io.BytesIO(content)).read()
-    if _seal(table, table.column_names) != table.schema.metadata[b"sha256"].decode():
+    names = table.column_names
+    seals = [_seal(table, names, *names), _seal(table, names)]  # earlier versions left the names of the columns out
+    if _notes(table.schema)["sha256"] not in seals:
         raise OSError("the table does not match its checksum")
     return table.replace_schema_metadata().to_pandas()
 

@@ -93,7 +93,8 @@ class Missing(NamedTuple):
         variant: key of the variant.
         member: number of the member.
         split: "test", or the split of a condition.
-        reason: "failed" (a member's record holds the traceback), "damaged" or "missing".
+        reason: "failed" (a member's record holds the traceback), "damaged", "missing", or "not in study.json": the
+            member is complete, so the `study.json` is an older one.
     """
 
     variant: str
@@ -192,8 +193,9 @@ class Store:
         )
 
     def record(self, variant: str, member: int) -> dict[str, Any]:
-        """Return the content of `member.json`; an empty dictionary if it is missing or damaged."""
-        return read_record(self.directory / self.member_path(variant, member, "member.json"))
+        """Return the content of `member.json`; an empty dictionary if it is missing, damaged or another member's."""
+        record = read_record(self.directory / self.member_path(variant, member, "member.json"))
+        return record if (record.get("variant", variant), record.get("member", member)) == (variant, member) else {}
 
     def origin(self, variant: str, member: int) -> dict[str, Any]:
         """Return what identifies a member's model: the SHA-256 of its file and its seed, None where unknown."""
@@ -209,6 +211,8 @@ class Store:
         record = self.record(variant, member)
         if record.get("status") != "complete":
             return "failed" if record else "a damaged record" if place.exists() else "missing"
+        if not self._is_of_these_examples(record):
+            return "its predictions are of other examples"
         for path, facts in record["files"].items():
             try:
                 with (self.directory / path).open("rb") as file:
@@ -222,13 +226,15 @@ class Store:
     def save_member(self, variant: str, member: int, files: Mapping[str, bytes], record: Mapping[str, Any]) -> None:
         """Write files by path relative to the study's directory, then `member.json` with further facts.
 
-        The member counts once its `member.json` is written.
+        The member counts once its `member.json` is written. Its predictions are of the test examples that are stored.
         """
         record_path = self.member_path(variant, member, "member.json")
         (self.directory / record_path).unlink(missing_ok=True)
         for path, content in files.items():
             self.write(path, content)
-        self.write(record_path, complete_record(variant, member, files, record))
+        seal = self.examples_seal()
+        facts = {**record, "examples": seal} if seal else record
+        self.write(record_path, complete_record(variant, member, files, facts))
 
     def missing(self, split: str = "test") -> tuple[Missing, ...]:
         """Return the results of a split that the study should hold and does not, in the order of the variants.
@@ -252,7 +258,16 @@ class Store:
                     status = self.record(variant.key, member).get("status")
                     reason = "failed" if status == "failed" else "damaged" if record.exists() else "missing"
                     gaps.append(Missing(variant.key, member, split, reason))
-        return tuple(gaps)
+        return (*gaps, *self._unlisted())
+
+    def _unlisted(self) -> list[Missing]:
+        """Return the complete members that are none of the study's: its `study.json` is older than they are."""
+        places = sorted((self.directory / "members").glob("*/*/member.json"))
+        pairs = [(path.parts[-3], int(path.parts[-2])) for path in places if path.parts[-2].isdecimal()]
+        listed = {variant.key: self.expected_members(variant.key) for variant in self.study.all_variants}
+        unknown = [pair for pair in pairs if pair[1] not in listed.get(pair[0], ())]
+        complete = [pair for pair in unknown if self.record(*pair).get("status") == "complete"]
+        return [Missing(*pair, "test", "not in study.json") for pair in complete]
 
     def evaluated_members(self) -> list[tuple[str, int]]:
         """Return variants and numbers of the complete members that are to be tested under every condition."""
@@ -332,6 +347,9 @@ class Store:
         ranked = []
         for member in members:
             path = prediction_path(variant, member, split)
+            if not self._is_of_these_examples(self.record(variant, member)):
+                got = f"predictions of other examples than {self.example_path('test')} holds, {self.directory / path}"
+                raise file_error("predictions", got)
             if under_condition:
                 ranked.append(self.evaluations.read(variant, member, split))
             else:
@@ -362,7 +380,8 @@ class Store:
         Raises:
             InputError: `groups` has another length, a reserved column name, or values of another type.
         """
-        self.write(f"examples/{split}.parquet", parquet.example_bytes(labels, ids, class_names, images, groups))
+        content = parquet.example_bytes(labels, ids, class_names, images, groups, split=split)
+        self.write(f"examples/{split}.parquet", content)
 
     def examples(self, split: str = "test", *, images: bool = True, groups: bool = True) -> pd.DataFrame:
         """Return one row per example: `example` (its id), `label`, `image` (PNG bytes) and its groups.
@@ -374,7 +393,22 @@ class Store:
             InputError: there is no such split, or the file is damaged.
         """
         with self._example_file(split) as file:
-            return parquet.read_examples(file, images=images, groups=groups)
+            examples = parquet.read_examples(file, images=images, groups=groups)
+            if examples.attrs.pop("split") not in (None, Path(self.example_path(split)).stem):
+                raise OSError("the examples of another split")
+        return examples
+
+    def examples_seal(self, split: str = "test") -> str | None:
+        """Return a checksum of a split's ids, labels and class names; None where the file is missing or damaged."""
+        try:
+            with self._example_file(split) as file:
+                return parquet.identity_seal(file)
+        except InputError:
+            return None
+
+    def _is_of_these_examples(self, record: Mapping[str, Any]) -> bool:
+        """Return whether a member was tested on the examples that are stored; earlier versions did not record it."""
+        return "examples" not in record or record["examples"] == self.examples_seal()
 
     def images(self, split: str, positions: Sequence[int]) -> list[bytes]:
         """Return images by position, in any order, reading no others: PNGs, empty for none; may raise `InputError`."""
@@ -420,7 +454,10 @@ class Store:
         try:
             return parquet.read_table(self.read(path))
         except parquet.DAMAGED:
-            raise file_error(name, f"a damaged file, {self.directory / path}") from None
+            error = file_error(name, f"a damaged file, {self.directory / path}")
+            if name == "costs":
+                error = InputError(name, error.got, f"a file that tfaudit wrote; `tfaudit cost {self.directory}` does")
+            raise error from None
 
 
 def _unreadable(argument: str, path: Path, problem: OSError) -> InputError:

@@ -1,0 +1,101 @@
+"""A trial of the campaigns in `tests/faults`: a command that must end in a result or in one clear line."""
+
+import contextlib
+import io
+import os
+import re
+import resource
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from tfaudit import cli
+from tfaudit.errors import InputError
+
+TRIALS = os.environ.get("TFAUDIT_TRIALS")
+"""Number of trials of each campaign; each has a default that takes seconds."""
+
+SECONDS, MEMORY = 20, 2**30
+"""A trial may take so long, and so much memory beyond what the libraries take."""
+
+
+class Ending(NamedTuple):
+    """How a trial ended: a result, or one line (`is_line`). What else happened is its `defect`."""
+
+    text: str = ""  # result as text, or the line
+    code: int = 0  # exit code of a command
+    is_line: bool = False
+    defect: str = ""
+
+
+def ending(read: Callable[[], object]) -> Ending:
+    """Call a function that must return a result or raise an `InputError` of one line."""
+    try:
+        with _on_time():
+            return Ending(repr(read()))
+    except InputError as error:
+        return _line(str(error))
+    except BaseException:
+        return Ending(defect=_last_line())
+
+
+def command(*words: object) -> Ending:
+    """Run `tfaudit` with these words in this process."""
+    out, err, code = io.StringIO(), io.StringIO(), 0
+    arguments, sys.argv = sys.argv, ["tfaudit", *map(str, words)]
+    try:
+        with _on_time(), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            cli.main()
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else bool(end.code)
+    except BaseException:
+        return Ending(defect=_last_line())
+    finally:
+        sys.argv = arguments
+    if "Traceback" in out.getvalue() + err.getvalue():
+        return Ending(defect=f"a traceback: {err.getvalue()[-300:]!r}")
+    if code == 2 and err.getvalue().startswith("tfaudit: "):
+        return _line(err.getvalue().removesuffix("\n"))
+    if code not in (0, 1, 2):
+        return Ending(defect=f"exit code {code}")
+    return Ending(out.getvalue(), code)
+
+
+def limit_memory() -> None:
+    """Limit the memory of this process to `MEMORY` more than it takes."""
+    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    address_space = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (address_space + MEMORY + used, resource.RLIM_INFINITY))
+
+
+def trials(default: int) -> int:
+    """Return the number of trials to make."""
+    return int(TRIALS or default)
+
+
+def _line(text: str) -> Ending:
+    if "\n" in text or len(text) > 2000:
+        return Ending(defect=f"no line: {text[:200]!r}")
+    return Ending(text, 2, is_line=True)
+
+
+@contextlib.contextmanager
+def _on_time():
+    def late(*_):
+        raise TimeoutError(f"more than {SECONDS} s")
+
+    signal.signal(signal.SIGALRM, late)
+    signal.alarm(SECONDS)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+
+
+def _last_line() -> str:
+    lines = traceback.format_exc().strip().splitlines()
+    places = [re.sub(r".*?(tfaudit/\S+)", r"\1", line.strip()) for line in lines if "tfaudit/" in line]
+    return " | ".join([lines[-1][:300], *places[-2:]])

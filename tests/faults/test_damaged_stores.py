@@ -1,0 +1,19 @@
+"""One damaged file never changes a result without a word, whatever the damage, and another run mends it."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.builders.trials import trials
+
+
+@pytest.mark.slow
+def test_every_command_tells_of_a_damaged_file_or_ends_as_without():
+    command = [sys.executable, "-m", "tests.faults.damaged_stores", "0", str(trials(24))]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[2], check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    *problems, counts = done.stdout.splitlines()
+    assert not problems
+    assert "damaged stores" in counts
