@@ -36,6 +36,7 @@ from tfaudit.audit.gate.gate import gate
 from tfaudit.audit.gate.limits import Limits
 from tfaudit.audit.gate.measurements import measure
 from tfaudit.audit.groups import groups
+from tfaudit.audit.intersections import intersections
 from tfaudit.audit.model_pair import compare
 from tfaudit.audit.negative_flips import flip_rates
 from tfaudit.audit.operating_points import operating_points, trade_offs
@@ -92,6 +93,8 @@ RESULTS = {
     "negative flips": lambda: flip_rates(BEFORE, AFTER),
     "groups": lambda: groups(BEFORE, AFTER, COLUMN, individuals=WRITERS),
     "groups, nobody": lambda: groups(BEFORE, AFTER, COLUMN),
+    "intersections": lambda: intersections(BEFORE, AFTER, COLUMN.to_frame()),
+    "intersections, classes": lambda: intersections(BEFORE, AFTER),
     "attributes": lambda: attributes(BEFORE, AFTER, COLUMN.to_frame()),
     "trends": lambda: trends(BEFORE, AFTER, np.arange(200.0), column=COLUMN, individuals=WRITERS),
     "factors": lambda: factors(TABLE, **SPARSE),

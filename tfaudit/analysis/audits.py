@@ -20,6 +20,7 @@ from tfaudit.audit.distortion.recall_distortion import Distortion, distortion
 from tfaudit.audit.factors.class_table import class_table
 from tfaudit.audit.gate.measurements import Measurements, measure
 from tfaudit.audit.groups import Groups, groups
+from tfaudit.audit.intersections import Intersections, intersections
 from tfaudit.audit.model_pair import PairComparison, compare
 from tfaudit.audit.negative_flips import NegativeFlips, flip_rates
 from tfaudit.audit.operating_points import trade_offs
@@ -198,6 +199,25 @@ AUDITS: Mapping[str, Audit] = {
             title="Groups",
             question="Which groups and individuals lose more, or less, accuracy than the images overall?",
             source="[P] 4.1",
+        ),
+        Audit(
+            name="intersections",
+            result=Intersections,
+            compute=lambda data, key, alpha: intersections(
+                data.baseline, data.populations[key], data.groups[data.group_columns], alpha=alpha
+            ),
+            depends_on=lambda data, key: data.groups_fingerprint,
+            columns=(
+                *("grouping", "groups", "worst_group", "worst_before", "worst_after", "worst_after_low"),
+                *("worst_after_high", "gap_before_pp", "gap_after_pp", "gap_change_pp", "gap_change_low_pp"),
+                *("gap_change_high_pp", "gap_change_p_holm", "verdict"),
+            ),
+            title="Gaps and intersections",
+            question=(
+                "How far apart are the best and the worst group, of classes, columns and their intersections such as "
+                "young women, does compression widen the gap, and which intersections lose accuracy?"
+            ),
+            source="[B], intervals [C]",
         ),
         Audit(
             name="attributes",

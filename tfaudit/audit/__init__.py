@@ -4,7 +4,7 @@ Populations   `class_impact`, `exemplars`, `chance`, `distortion`, `robustness`,
 Predictions   `calibration`, `flip_rates`
 Two models    `compare`, `gate` with `Limits`; `retrained_twins` for what training again changes
 Verdict       `measure` once, then `judge` and `study_verdict` for any limits; `plan` before anything is trained
-Groups        `groups`, `attributes`, `trends`
+Groups        `groups`, `intersections`, `attributes`, `trends`
 Choice        `trade_offs`, `operating_points`
 Regression    `class_table`, `factors`, `factors_glm`
 Human raters  `survey_sample`, `survey`
@@ -26,6 +26,7 @@ _MODULES = {
     "calibration": ("calibration", "Calibration"),
     "negative_flips": ("flip_rates", "NegativeFlips"),
     "groups": ("groups", "Groups"),
+    "intersections": ("intersections", "Intersections"),
     "trends": ("trends", "Trends"),
     "attributes": ("attributes", "Attributes"),
     "prediction_counts": ("count_predictions", "PredictionCounts"),

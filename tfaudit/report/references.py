@@ -21,6 +21,8 @@ M Q. McNemar. Note on the sampling error of the difference between correlated pr
 Psychometrika 12, 1947.
 T T. Tango. Equivalence test and confidence interval for the difference in proportions for the paired-sample design. \
 Statistics in Medicine 17, 1998.
+B J. Buolamwini, T. Gebru. Gender Shades: Intersectional Accuracy Disparities in Commercial Gender Classification. \
+FAT* 2018.
 G C. Guo, G. Pleiss, Y. Sun, K. Q. Weinberger. On Calibration of Modern Neural Networks. ICML 2017.
 Ku A. Kumar, P. Liang, T. Ma. Verified Uncertainty Calibration. NeurIPS 2019.
 Y S. Yan, Y. Xiong, K. Kundu, S. Yang, S. Deng, M. Wang, W. Xia, S. Soatto. Positive-Congruent Training: Towards \

@@ -1,0 +1,40 @@
+"""Gaps between the best and the worst group of every grouping."""
+
+import altair as alt
+import pandas as pd
+
+from tfaudit.charts.style import WIDTH, Drawing, before_after, numbers, row_axis
+
+DRAWN = 20  # groupings at most, those of the widest gaps
+
+
+def gaps_chart(gaps: pd.DataFrame) -> Drawing:
+    """Draw a bar from the worst to the best group of each grouping, before and after, the widest gap first.
+
+    Dots are the worst groups; the lines through them are intervals that hold for all groups of the grouping.
+
+    Args:
+        gaps: of an `Intersections`.
+    """
+    shown = gaps.sort_values("gap_after_pp", ascending=False, kind="stable").head(DRAWN)
+    sides = [
+        shown[["grouping", "groups", "worst_group"]].assign(
+            when=when,
+            worst=100 * shown[f"worst_{when}"],
+            best=100 * shown[f"worst_{when}"] + shown[f"gap_{when}_pp"],
+            low=100 * shown[f"worst_{when}_low"],
+            high=100 * shown[f"worst_{when}_high"],
+            gap=shown[f"gap_{when}_pp"],
+        )
+        for when in ("before", "after")
+    ]
+    colour = before_after("when")
+    y, offset = row_axis(shown["grouping"], limit=130), alt.YOffset("when:N", sort=["before", "after"])
+    x = alt.X("worst:Q", title="accuracy of the worst and the best group, %", scale=alt.Scale(zero=False, nice=True))
+    base = alt.Chart(pd.concat(sides, ignore_index=True), width=WIDTH - 100, height=alt.Step(14))
+    tooltip = ["grouping", "when", "groups", *numbers(worst=".2f", best=".2f", gap=".2f")]
+    bars = base.mark_rule(strokeWidth=6, opacity=0.35).encode(x=x, x2="best:Q", y=y, yOffset=offset, color=colour)
+    intervals = base.mark_rule(strokeWidth=1.5).encode(x="low:Q", x2="high:Q", y=y, yOffset=offset, color=colour)
+    dots = base.mark_circle(size=55, opacity=1).encode(x=x, y=y, yOffset=offset, color=colour, tooltip=tooltip)
+    some = f"the {DRAWN} groupings of the widest gaps, of {len(gaps)}" if len(gaps) > DRAWN else ""
+    return alt.layer(bars, intervals, dots).properties(title=some)
