@@ -1,6 +1,7 @@
 """Gaps between groups and intersections of groups: against pandas, written-out intervals and simulated studies."""
 
 import itertools
+import sys
 
 import numpy as np
 import pandas as pd
@@ -112,7 +113,7 @@ def test_small_groups_are_left_out_and_said():
 
 
 def test_one_model_against_several_and_many_columns(monkeypatch):
-    monkeypatch.setattr("tfaudit.audit.intersections.MOST_COLUMNS", 2)
+    monkeypatch.setattr(sys.modules["tfaudit.audit.intersections"], "MOST_COLUMNS", 2)
     one = Predictions(BEFORE.labels, BEFORE.ranked[:1])
     many = pd.DataFrame({f"c{i}": np.arange(400) % 2 for i in range(3)})
     result = intersections(one, AFTER, many)

@@ -208,9 +208,8 @@ AUDITS: Mapping[str, Audit] = {
             ),
             depends_on=lambda data, key: data.groups_fingerprint,
             columns=(
-                *("grouping", "groups", "worst_group", "worst_before", "worst_after", "worst_after_low"),
-                *("worst_after_high", "gap_before_pp", "gap_after_pp", "gap_change_pp", "gap_change_low_pp"),
-                *("gap_change_high_pp", "gap_change_p_holm", "verdict"),
+                *("grouping", "groups", "worst_group", "worst_before", "worst_after", "gap_before_pp", "gap_after_pp"),
+                *("gap_change_pp", "gap_change_low_pp", "gap_change_high_pp", "gap_change_p_holm", "verdict"),
             ),
             title="Gaps and intersections",
             question=(
