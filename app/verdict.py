@@ -14,7 +14,7 @@ from tfaudit.app.display import go_to, page_colours, show_notes
 from tfaudit.app.markdown import escape
 from tfaudit.audit.gate.limits import DEFAULT_LIMITS, FLAGS, QUANTITIES, Limits
 from tfaudit.errors import InputError
-from tfaudit.report.verdict_table import limits_in_words, verdict_html
+from tfaudit.report.verdict_table import verdict_html
 
 # A row is a link, so that it opens in a new tab and by keyboard; a plain click stays in this session.
 _CLICKS = """
@@ -51,7 +51,7 @@ def show_verdict(study_audit: StudyAudit) -> None:
         data = {"content": str(content), "colours": page_colours()}
         clicked = _TABLE(data=data, key="verdict", on_variant_change=lambda: None)
     with settings:
-        words = limits_in_words(limits)
+        words = limits.in_words()
         st.caption(escape(f"{words[0].upper()}{words[1:]}."))
     show_notes(verdict.notes)
     if clicked.variant in labels:

@@ -96,3 +96,10 @@ def test_guesses():
 def test_bad_input(call, message):
     with pytest.raises(InputError, match=message):
         call()
+
+
+def test_chart_has_a_line_per_number_of_members():
+    planned = plan(guessed_spread(), 2.0, members=[1, 30], images=[100, 1000])
+    chart = planned.chart().to_dict()
+    assert chart["layer"][0]["encoding"]["y"]["datum"] == 2.0
+    assert chart["layer"][1]["encoding"]["color"]["scale"]["domain"] == ["1 member", "30 members"]

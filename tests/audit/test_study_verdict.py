@@ -154,7 +154,7 @@ def test_the_best_is_the_smallest_that_passes():
     assert verdict.frame()["best"].tolist() == [False, True, False]
     assert verdict.frame()["size_ratio"].tolist() == [0.4, 0.3, 0.05]
     assert verdict.headline.startswith("Third is the smallest that passes, at 30 % of the size: accuracy")
-    assert "Under Tiny, recall of 3 falls" in verdict.headline
+    assert "Under Tiny, recall of class 3 falls" in verdict.headline
     unknown = sizes.assign(gzipped_bytes=[100.0, 40, np.nan, 5])
     assert study_verdict(measured, unknown, limits).best == "a"  # the sparsest, as a size is not known
     plain = study_verdict(measured, unknown.assign(bytes=[200.0, 60, 50, 5]))  # as `tfaudit compare` knows them
@@ -216,3 +216,22 @@ def test_null_populations_of_two_members_seldom_fail_the_gate(classes):
         verdict = judged(*(Predictions.from_top1(labels, side) for side in sides))
         failed.append(verdict.frame()["outcome"][0] == "fail")
     assert np.mean(failed) <= 0.05
+
+
+def test_a_class_named_by_a_number_reads_as_a_class():
+    before = Predictions.from_top1([0] * 400 + [1] * 400, [0] * 400 + [1] * 400)
+    after = Predictions.from_top1(before.labels, [1] * 100 + [0] * 300 + [1] * 400)
+    verdict = study_verdict({"int8": measure(before, after)}, limits=Limits(worst_class_drop_pp=1))
+    assert verdict.headline == "int8 fails. Recall of class 0 falls from 100.0 to 75.0 %, more than chance explains."
+    assert verdict.frame()["reason"][0].startswith("Class 0 loses 25.0 points")
+
+
+def test_chart_shows_both_changes_with_their_limits():
+    before, hurt = population(1, examples=4000), population(2, examples=4000, hurt=[3])
+    verdict = study_verdict({"a": measure(before, before, paired=True), "c": measure(before, hurt)})
+    panels = verdict.chart().to_dict()["hconcat"]
+    assert [panel["title"] if "title" in panel else panel["layer"][0]["title"] for panel in panels]
+    limits = [panel["layer"][-1]["encoding"]["x"]["datum"] for panel in panels]
+    assert limits == [-verdict.limits.overall_drop_pp, -verdict.limits.worst_class_drop_pp]
+    only_classes = study_verdict({"a": measure(before, hurt)}, limits=Limits(worst_class_drop_pp=5)).chart().to_dict()
+    assert [len(panel["layer"]) for panel in only_classes["hconcat"]] == [2, 3]

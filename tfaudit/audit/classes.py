@@ -348,6 +348,16 @@ def worst_class(frame: pd.DataFrame) -> int | None:
     return None if known.empty else int(known.sort_values(["collapsed", "change_pp"], ascending=[False, True]).index[0])
 
 
+def class_in_words(name: str) -> str:
+    """Return the name of a class as it stands in a sentence: a number alone would read as a count.
+
+    Example:
+        >>> class_in_words("Coat"), class_in_words("9")
+        ('Coat', 'class 9')
+    """
+    return f"class {name}" if name[:1].isdigit() else name
+
+
 def directions(difference: np.ndarray, p: np.ndarray, alpha: float) -> np.ndarray:
     """Return "harmed" or "favoured" by the sign of the difference where p <= alpha, else "no evidence".
 

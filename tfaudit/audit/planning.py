@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -13,6 +13,9 @@ from scipy import special
 from tfaudit.audit.gate.measurements import Measurements
 from tfaudit.errors import InputError, require
 from tfaudit.stats.precision import Design, Spread
+
+if TYPE_CHECKING:
+    from tfaudit.charts.style import Drawing
 
 MEMBERS, IMAGES = (1, 2, 3, 5, 10, 30), (50, 100, 200, 500, 1000, 5000)
 """Numbers of members, and of images of a class, that a plan shows."""
@@ -59,6 +62,12 @@ class Plan:
         needed = {str(k): d.images if d else None for k, d in zip(self.members, self.smallest, strict=True)}
         limit = self.passable_limit
         return {"half_width_pp": self.half_width, "passable_limit_pp": limit, "images_by_members": needed}
+
+    def chart(self) -> Drawing:
+        """Draw the half-widths over the images, one line per number of members."""
+        from tfaudit.charts.planning import plan_chart
+
+        return plan_chart(self.frame(), self.half_width)
 
 
 def plan(

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from tfaudit.audit.classes import MARGIN_PP, worst_class
+from tfaudit.audit.classes import MARGIN_PP, class_in_words, worst_class
 from tfaudit.audit.gate.checks import CANNOT_JUDGE, FAIL, OUTCOMES, PASS, Check
 from tfaudit.audit.gate.gate import Verdict, judge
 from tfaudit.audit.gate.limits import DEFAULT_LIMITS, Limits
 from tfaudit.audit.gate.measurements import Measurements
 from tfaudit.errors import listed
 from tfaudit.stats.multiplicity import adjust
+
+if TYPE_CHECKING:
+    from tfaudit.charts.style import Drawing
 
 NAMED = 3
 """Collapsed classes of a variant that have a sentence of their own."""
@@ -71,6 +74,12 @@ class StudyVerdict:
         counts = {name.replace(" ", "_"): int((self.table["outcome"] == name).sum()) for name in OUTCOMES}
         return {"headline": self.headline, "alerts": list(self.alerts), "best": self.best, **counts}
 
+    def chart(self) -> Drawing:
+        """Draw the changes of accuracy and of the worst class of every variant, against their limits."""
+        from tfaudit.charts.gate import verdict_chart
+
+        return verdict_chart(self.table, (self.limits.overall_drop_pp, self.limits.worst_class_drop_pp))
+
 
 def study_verdict(
     measured: Mapping[str, Measurements | None],
@@ -94,7 +103,7 @@ def study_verdict(
         >>> labels = [0] * 500 + [1] * 500
         >>> before, after = Predictions.from_top1(labels, labels), Predictions.from_top1(labels, [1] * 90 + labels[90:])
         >>> print(study_verdict({"int8": measure(before, after)}).headline)
-        int8 fails. Recall of 0 falls from 100.0 to 82.0 %, more than chance explains.
+        int8 fails. Recall of class 0 falls from 100.0 to 82.0 %, more than chance explains.
     """
     facts = _facts([baseline, *measured], descriptions)
     known = {key: measurements for key, measurements in measured.items() if measurements is not None}
@@ -176,22 +185,27 @@ class _Variant:
 
     def reason(self) -> str:
         """Return the gravest check in few words; of those that pass that of the classes."""
+        gravest = self.gravest()
+        return "A single model cannot be compared with a population." if gravest is None else gravest.reason
+
+    def gravest(self) -> Check | None:
+        """Return the gravest check; among those that pass that of the classes."""
         if self.verdict is None:
-            return "A single model cannot be compared with a population."
+            return None
 
         def gravity(check: Check) -> tuple[int, bool]:
             return OUTCOMES.index(check.outcome), check.name != "worst_class_drop_pp"
 
-        return min(self.verdict.checks, key=gravity).reason
+        return min(self.verdict.checks, key=gravity)
 
     def other_cause(self) -> str:
         """Return the reason as the end of a sentence, or a full stop where it is the worst class, which comes next."""
         worst = "" if self.worst is None or self.measurements is None else self.measurements.classes.names[self.worst]
-        reason = self.reason()
-        if worst and reason.startswith(f"{worst} "):
+        reason, gravest = self.reason(), self.gravest()
+        subject = "" if gravest is None else gravest.subject
+        if subject and subject == worst:
             return "."
-        names = () if self.measurements is None else self.measurements.classes.names
-        named = any(reason.startswith(f"{name} ") for name in names)
+        named = subject and class_in_words(subject) == subject  # a name keeps its capital
         return f": {reason if named else reason[0].lower() + reason[1:]}"
 
     def row(self) -> dict[str, Any]:
@@ -225,7 +239,7 @@ class _Variant:
         before, after = 100 * losses.before[worst], 100 * losses.after[worst]
         moves = "falls" if losses.loss[worst] > 0 else "rises" if losses.loss[worst] < 0 else "stays"
         recalls = f"from {before:.1f} to {after:.1f} %" if losses.loss[worst] else f"at {before:.1f} %"
-        return f"recall of {losses.names[worst]} {moves} {recalls}, {self._certainty()}"
+        return f"recall of {class_in_words(losses.names[worst])} {moves} {recalls}, {self._certainty()}"
 
     def _certainty(self) -> str:
         assert self.measurements is not None
@@ -258,7 +272,7 @@ class _Variant:
         collapsed = collapsed[np.argsort(-losses.loss[collapsed], kind="stable")]
         alerts = []
         for row in collapsed[:NAMED]:
-            fell = f"recall of {losses.names[row]} collapsed from {100 * losses.before[row]:.1f} to"
+            fell = f"recall of {class_in_words(losses.names[row])} collapsed from {100 * losses.before[row]:.1f} to"
             alerts.append(f"{self.title}: {fell} {100 * losses.after[row]:.1f} %{self.blindness(row)}.")
         more = [losses.names[row] for row in collapsed[NAMED:]]
         if more:

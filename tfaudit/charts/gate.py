@@ -1,10 +1,10 @@
-"""What a gate measured, against its limits."""
+"""What a gate measured, against its limits: of one variant, and of every variant of a study."""
 
 import altair as alt
 import numpy as np
 import pandas as pd
 
-from tfaudit.charts.style import AMBER, GAIN, GREY, LOSS, WIDTH, Drawing, categories
+from tfaudit.charts.style import AMBER, GAIN, GREY, LOSS, WIDTH, Drawing, categories, row_axis
 
 OUTCOMES, COLOURS, SHAPES = ["fail", "cannot judge", "pass"], [LOSS, AMBER, GAIN], ["cross", "diamond", "circle"]
 
@@ -40,3 +40,36 @@ def gate_chart(frame: pd.DataFrame) -> Drawing:
     points = points.encode(x=x, y=y, color=colour, shape=shape, tooltip=["title", "outcome", "sentence"])
     limit = base.mark_rule(strokeDash=[4, 3], color=GREY).encode(x=alt.datum(1))
     return alt.layer(limit, bars, points)
+
+
+def verdict_chart(frame: pd.DataFrame, limits: tuple[float | None, float | None]) -> Drawing:
+    """Two panels with a row per variant: the change of accuracy and that of the worst class, with their intervals.
+
+    A dashed line is the limit, colour and shape the outcome of the gate.
+
+    Args:
+        frame: of `tfaudit.audit.study_verdict.StudyVerdict.frame`.
+        limits: on the drops of accuracy and of the worst class, percentage points; None for no line.
+    """
+    shown = frame[["title", "outcome", "reason", "worst_class"]]
+    colour = categories("outcome", OUTCOMES, COLOURS, symbolLimit=3)
+    shape = alt.Shape("outcome:N", title=None, scale=alt.Scale(domain=OUTCOMES, range=SHAPES))
+    panels = []
+    for name, prefix, limit in zip(("accuracy", "worst class"), ("", "worst_"), limits, strict=True):
+        columns = {"change": f"{prefix}change_pp", "low": f"{prefix}low_pp", "high": f"{prefix}high_pp"}
+        if not prefix:
+            columns |= {"low": "change_low_pp", "high": "change_high_pp"}
+        rows = shown.assign(**{column: frame[source] for column, source in columns.items()})
+        base = alt.Chart(rows, width=WIDTH // 2, height=alt.Step(24), title=f"Change of {name}")
+        y = row_axis(rows["title"], limit=160)
+        if panels:
+            y = y.axis(None)
+        x = alt.X("change:Q", title="percentage points")
+        bars = base.mark_rule(strokeWidth=2).encode(x="low:Q", x2="high:Q", y=y, color=colour)
+        points = base.mark_point(size=80, filled=True, opacity=1)
+        tooltip = ["title", "outcome", "reason", *["worst_class"] * bool(prefix)]
+        layers = [bars, points.encode(x=x, y=y, color=colour, shape=shape, tooltip=tooltip)]
+        if limit is not None:
+            layers.append(base.mark_rule(strokeDash=[4, 3], color=GREY).encode(x=alt.datum(-limit)))
+        panels.append(alt.layer(*layers))
+    return alt.hconcat(*panels)

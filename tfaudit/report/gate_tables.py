@@ -11,7 +11,6 @@ from rich.text import Text
 
 from tfaudit.audit.gate.checks import CANNOT_JUDGE, FAIL, OUTCOMES, PASS
 from tfaudit.audit.gate.gate import Verdict
-from tfaudit.audit.gate.limits import QUANTITIES
 from tfaudit.audit.study_verdict import StudyVerdict
 from tfaudit.errors import printable
 
@@ -69,8 +68,7 @@ def first_screen(verdict: StudyVerdict) -> RenderableType:
     parts.append(table)
     if verdict.best is not None:
         parts.append(Text("* the most compressed that passes"))
-    limits = ((QUANTITIES[name], limit) for name, limit in verdict.limits.as_dict().items())
-    parts.append(Text(f"Limits: {', '.join(f'{limited.title} {limited.text(limit)}' for limited, limit in limits)}.\n"))
+    parts.append(Text(f"Limits: {verdict.limits.in_words()}.\n"))
     for row in frame[frame["outcome"] != PASS].to_dict("records"):
         parts.append(Text(f"- {printable(row['title'])}: {printable(row['reason'])}"))
     return Group(*parts, Text())

@@ -21,7 +21,7 @@ from tfaudit.report.references import cited
 from tfaudit.report.sections.order import study_sections
 from tfaudit.report.sections.section import ReportTable
 from tfaudit.report.summary_table import html_table
-from tfaudit.report.verdict_table import limits_in_words, verdict_html
+from tfaudit.report.verdict_table import verdict_html
 
 CLASS_LIMIT = 100  # classes in the table of a variant; a study with more shows at most this many that changed
 GALLERY = 24  # cards of a variant
@@ -93,7 +93,7 @@ def _page(study_audit: StudyAudit, limits: Limits) -> str:
         several=several,
         verdict=verdict,
         verdicts=verdict and verdict_html(verdict, links, several=several),
-        limits=limits_in_words(limits),
+        limits=limits.in_words(),
         table=html_table(audit),
         headlines=headlines(audit, study_audit.model_pairs),
         charts={name: Markup(inline_svg(chart, _DESCRIPTIONS[name.split("-")[0]])) for name, chart in charts.items()},

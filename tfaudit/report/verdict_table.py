@@ -8,7 +8,6 @@ import jinja2
 import pandas as pd
 from markupsafe import Markup
 
-from tfaudit.audit.gate.limits import QUANTITIES, Limits
 from tfaudit.audit.study_verdict import StudyVerdict
 from tfaudit.report.columns import column
 
@@ -119,24 +118,6 @@ def _with_minus_signs(text: str) -> str:
         'fixed-point int8 changes by −0.5'
     """
     return re.sub(r"(?<!\w)-(?=\d)", "−", text)
-
-
-def limits_in_words(limits: Limits) -> str:
-    """Return the limits that are set, in one line.
-
-    Example:
-        >>> limits_in_words(Limits(overall_drop_pp=1, worst_class_drop_pp=5))
-        'drop of accuracy at most 1 pp, drop of worst class at most 5 pp'
-    """
-    return ", ".join(
-        f"{QUANTITIES[name].title} at most {_short(QUANTITIES[name].text(value))}"
-        for name, value in limits.as_dict().items()
-    )
-
-
-def _short(text: str) -> str:
-    number, _, unit = text.partition(" ")
-    return f"{float(number):g} {unit}".strip()
 
 
 def _points(row: Mapping[Hashable, float], name: str, ends: str = "") -> tuple[str, str]:

@@ -100,7 +100,7 @@ def test_the_images_that_would_decide_do(counts, limit):
 def test_a_loss_of_exactly_the_limit_is_never_decided():
     check = only(gate(*pair((1000, 40, 10)), Limits(overall_drop_pp=3)), "overall_drop_pp")
     assert (check.outcome, check.images, check.members) == ("cannot judge", 0, 0)
-    assert check.sentence.endswith("no number of images would, if this is the loss.")
+    assert check.sentence.endswith("no number of images would decide, if this is the loss.")
 
 
 def test_worst_class_names_those_that_fail():

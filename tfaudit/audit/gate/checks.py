@@ -7,6 +7,7 @@ import dataclasses
 import numpy as np
 import pandas as pd
 
+from tfaudit.audit.classes import class_in_words
 from tfaudit.audit.gate.limits import QUANTITIES, Limits
 from tfaudit.audit.gate.measurements import Estimate, Losses, Measurements
 from tfaudit.errors import InputError, listed
@@ -94,7 +95,8 @@ class Checks:
         order = np.lexsort((-losses.loss, gravity))  # NaN, a class without images, comes last among its equals
         row, outcome = int(order[0]), str(outcomes[order[0]])
         name = losses.names[row]
-        check = self._loss("worst_class_drop_pp", f"recall of {name}", losses, row, limit, outcome, name)
+        recall = f"recall of {class_in_words(name)}"
+        check = self._loss("worst_class_drop_pp", recall, losses, row, limit, outcome, name)
         alike = [losses.names[i] for i in order if outcomes[i] == outcome]
         verb = {FAIL: "fail", CANNOT_JUDGE: "cannot be judged", PASS: "pass"}[outcome]
         names = f": {listed(alike, LISTED)}." if outcome != PASS else "."
@@ -172,7 +174,9 @@ class Checks:
         loss, low, high = (float(values[row]) for values in (losses.loss, losses.low, losses.high))
         moves = f"falls by {loss:.2f}" if loss >= 0 else f"rises by {-loss:.2f}"
         change = f"The {subject} {moves} points ({self._level} interval of the loss {low:.2f} to {high:.2f})"
-        reason = f"{short or subject.capitalize()} {_moves(loss, low, high)}, limit {limit:g}"
+        worded = class_in_words(short)
+        loser = worded if short and worded == short else (worded or subject).capitalize()  # a name keeps its case
+        reason = f"{loser} {_moves(loss, low, high)}, limit {limit:g}"
         design = self.measurements.decides(losses, row, limit) if outcome == CANNOT_JUDGE else None
         if not losses.examples[row]:
             reason = sentence = f"The {subject} is unknown: no test images."
@@ -203,11 +207,11 @@ class Checks:
     def _remedy(self, design: Design | None, images: int) -> str:
         """Return which images or members would decide, as the end of a sentence."""
         if design is None:
-            return "no number of images would, if this is the loss"
+            return "no number of images would decide, if this is the loss"
         more = [f"{_about(design.images):,} images"] * (design.images > images)
         more_members = design.members > self.measurements.members_a_side
         more += [f"{_about(design.members):,} members on each side"] * more_members
-        return f"about {' and '.join(more)} would, if this is the loss"
+        return f"about {' and '.join(more)} would decide, if this is the loss"
 
     def _share(self, name: str, share: Estimate, verb: str, limit: float) -> Check:
         if np.isnan(share.low):

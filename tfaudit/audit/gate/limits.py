@@ -120,6 +120,18 @@ class Limits:
         if not self.as_dict():
             raise InputError("limits", "none", f"one or more of {', '.join(QUANTITIES)}")
 
+    def in_words(self) -> str:
+        """Return the limits that are set, in one line.
+
+        Example:
+            >>> Limits(overall_drop_pp=1, worst_class_drop_pp=5).in_words()
+            'drop of accuracy at most 1 pp, drop of worst class at most 5 pp'
+        """
+        return ", ".join(
+            f"{QUANTITIES[name].title} at most {_short(QUANTITIES[name].text(value))}"
+            for name, value in self.as_dict().items()
+        )
+
     @classmethod
     def from_mapping(cls, settings: Mapping[str, Any]) -> Limits:
         """Return limits by name, such as the `[gate]` table of a TOML file.
@@ -177,3 +189,9 @@ def quantity_of(check: str) -> Quantity:
         ('flips', 'missing members')
     """
     return QUANTITIES[check] if check in QUANTITIES else _OF_SET_UPS[check]
+
+
+def _short(text: str) -> str:
+    """Return a value with its unit without trailing zeros."""
+    number, _, unit = text.partition(" ")
+    return f"{float(number):g} {unit}".strip()
