@@ -54,7 +54,7 @@ def verdict_chart(frame: pd.DataFrame, limits: tuple[float | None, float | None]
     shown = frame[["title", "outcome", "reason", "worst_class"]]
     colour = categories("outcome", OUTCOMES, COLOURS, symbolLimit=3)
     shape = alt.Shape("outcome:N", title=None, scale=alt.Scale(domain=OUTCOMES, range=SHAPES))
-    panels: list[alt.LayerChart] = []
+    panels: list[Drawing] = []
     for name, prefix, limit in zip(("accuracy", "worst class"), ("", "worst_"), limits, strict=True):
         columns = {"change": f"{prefix}change_pp", "low": f"{prefix}low_pp", "high": f"{prefix}high_pp"}
         if not prefix:
