@@ -12,6 +12,6 @@ setup(
     package_data={
         "tfaudit": ["py.typed"],
         "tfaudit.report": ["*.html", "*.css", "*.j2"],
-        "tfaudit.app": ["*.svg", "*.html"],
+        "tfaudit.app": ["*.svg", "*.html", "*.js"],
     },
 )

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 import pandas as pd
 import streamlit as st
 
+from tfaudit.analysis.stored_images import has_images
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.app.controls import choose_option, variant_labels
 from tfaudit.app.display import show_chart, show_notes, show_table
@@ -16,7 +17,7 @@ from tfaudit.audit.survey.sample import SurveySample, survey_sample
 from tfaudit.audit.survey.survey import survey
 from tfaudit.errors import InputError
 from tfaudit.ratings.answers import Answers, open_answers
-from tfaudit.ratings.names import rater_name
+from tfaudit.ratings.names import folded_name, rater_name
 
 Facts: TypeAlias = dict[Hashable, Any]  # a row of `Answers.studies`
 
@@ -25,6 +26,11 @@ SIZES = (100, 50, 20, 10, 8, 6, 4, 2)
 
 COUNTS = ("pies", "pies_judged", "non_pies", "non_pies_judged", "undecided", "answers", "raters")
 ANALYSIS = ("attribute", "share_pie", "share_non_pie", "ratio", "p", "p_holm", "kappa", *COUNTS)
+NOT_BLIND = (
+    "Labels 2 and 3, before and after compression, differ for PIEs alone: they are shown with the last question, which "
+    "is about them, and its answers are not blind."
+)
+
 READ_ONLY = ("study", "images", "raters")
 PROGRESS = ("rater", "complete", "images", "last")
 
@@ -43,12 +49,16 @@ def page(study_audit: StudyAudit) -> None:
         return
     table = study_audit.summary.table
     variants = table[(table["pies"] > 0) & (table["pies"] < len(study_audit.data.groups))]["variant"].tolist()
+    if not has_images(store, study_audit.data.split):
+        st.info("This study stores no images, so there is nothing to rate.")
+        return
     if studies:
         _study(study_audit, answers, studies)
     elif variants:
         st.markdown(
             "What do people see in the images that compression changes? Raters judge a shuffled sample, half of which "
-            "are such images (PIEs), without knowing which. Their answers are stored in the directory of the study."
+            "are such images (PIEs), without knowing which. Their answers are stored in the directory of the study. "
+            f"{NOT_BLIND}"
         )
     else:
         st.info("No variant has both PIEs and other images: there is nothing to compare, and nothing to rate.")
@@ -119,7 +129,7 @@ def _rate(study_audit: StudyAudit, answers: Answers, study: int) -> None:
         st.error(escape(str(error)))
         rater = ""
     if not rater:
-        _ask_name()
+        _ask_name(answers, study)
         return
     # In the session, too: other pages drop it from the URL.
     st.session_state["rater"] = st.query_params["rater"] = rater
@@ -131,14 +141,34 @@ def _rate(study_audit: StudyAudit, answers: Answers, study: int) -> None:
         st.button("Not you?", type="tertiary", on_click=_forget_rater)
 
 
-def _ask_name() -> None:
-    """Draw a form that disappears once it is filled in: shortcuts of answers must not end in its field."""
+def _ask_name(answers: Answers, study: int) -> None:
+    """Draw a form that disappears once it is filled in: shortcuts of answers must not end in its field.
+
+    A name that has answered is asked about: two raters of one name would overwrite each other's answers.
+    """
     with st.form("who rates"):
         name = st.text_input("Your name", max_chars=60, help="Finds your place again. Case does not matter.")
         _submit("Start")
-        if st.session_state.pop("Start pressed", False) and name:
-            st.session_state["rater"] = st.query_params["rater"] = rater_name(name)
-            st.rerun()
+    if st.session_state.pop("Start pressed", False):
+        st.session_state["name asked about"] = rater_name(name) if name else ""
+    if not (rater := st.session_state.get("name asked about", "")):
+        return
+    progress = answers.progress(study)
+    known = progress[progress["rater"].map(folded_name) == folded_name(rater)]
+    if known.empty:
+        _start(rater)
+        st.rerun()
+    (complete,) = known["complete"]
+    st.warning(
+        f"**{escape_name(rater)}** has answered {complete} images of this study. If that was somebody else, give "
+        "another name above, such as one with an initial: two raters of one name would change each other's answers."
+    )
+    st.button(f"I am {escape_name(rater)}, go on", on_click=_start, args=(rater,))
+
+
+def _start(rater: str) -> None:
+    st.session_state.pop("name asked about", None)
+    st.session_state["rater"] = st.query_params["rater"] = rater
 
 
 def _submit(label: str) -> None:
@@ -179,7 +209,7 @@ def _analysis(study_audit: StudyAudit, answers: Answers, study: int, facts: Fact
     with left:
         show_chart(result.chart(), f"human-study-{study}", "Share of PIEs and of other images with each attribute.")
     with right:
-        show_notes([*_outdated(study_audit, answers, study, facts), *result.notes])
+        show_notes([*_outdated(study_audit, answers, study, facts), NOT_BLIND, *result.notes])
     show_table(result.frame(), f"human-study-{study}", ANALYSIS, table="survey")
     st.subheader("Answers")
     show_table(table, f"answers-{study}")

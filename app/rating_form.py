@@ -1,13 +1,15 @@
 """The form of the human study: one image and one question at a time.
 
 Six questions of three answers at once would need eighteen shortcuts; one question needs three, and hands and eyes stay
-where they are. An answer is stored before the next question shows.
+where they are. The question about all three labels comes last, and labels 2 and 3 with it: they differ for PIEs alone.
 """
 
+from importlib.resources import files
 from typing import Any
 
 import pandas as pd
 import streamlit as st
+from streamlit.components.v2 import component
 
 from tfaudit.analysis.stored_images import data_uri, is_tiny
 from tfaudit.analysis.study_audit import StudyAudit
@@ -18,6 +20,11 @@ from tfaudit.ratings.answers import Answers, ImageAnswers
 
 CHOICES = (("Yes", "Y", 1), ("No", "N", 0), ("Cannot say", "U", None))
 """Label of a button, its shortcut, and the answer that is stored."""
+
+ASKED = tuple(sorted(QUESTIONS, key=lambda question: question.labels))
+"""The questions in the order in which they are asked."""
+
+_KEYS = component("tfaudit.rating_keys", js=files("tfaudit.app").joinpath("rating_keys.js").read_text())
 
 _BOX = "width:100%;max-height:min(60vh,32rem,62vw);"  # leaves the buttons in sight on a telephone
 
@@ -40,14 +47,14 @@ def rate(study_audit: StudyAudit, answers: Answers, study: int, rater: str) -> N
 def _show(study_audit: StudyAudit, answers: Answers, study: int, rater: str) -> None:
     st.session_state["rating"] = str(study_audit.data.store.directory), answers
     sheet, first = answers.sheet(study), answers.next_place(study, rater)
-    last = len(sheet) * len(QUESTIONS)
+    last = len(sheet) * len(ASKED)
     step = front = (
-        last if first is None else first * len(QUESTIONS) + _first_open_question(answers, study, rater, sheet, first)
+        last if first is None else first * len(ASKED) + _first_open_question(answers, study, rater, sheet, first)
     )
     if (earlier := st.session_state.get(_step_key(study, rater))) is not None:
         step = min(earlier, front)
     st.session_state["asked"] = study, rater, step
-    place = step // len(QUESTIONS)
+    place = step // len(ASKED)
     share = (len(sheet) if first is None else first) / len(sheet)
     st.progress(share, f"Image {min(place + 1, len(sheet))} of {len(sheet)}")
     if step == last:
@@ -58,10 +65,12 @@ def _show(study_audit: StudyAudit, answers: Answers, study: int, rater: str) -> 
         with left:
             _picture(study_audit, int(image["position"]))
         with right:
-            st.markdown("  \n".join(f"Label {i}: **{escape_name(image[f'label_{i}'])}**" for i in (1, 2, 3)))
+            labels = range(1, ASKED[step % len(ASKED)].labels + 1)
+            st.markdown("  \n".join(f"Label {i}: **{escape_name(image[f'label_{i}'])}**" for i in labels))
             stored = answers.of_image(study, rater, image["example"])
             _question((study, rater, image["example"]), stored, step)
             _categories((study, rater, image["example"]), stored, place)
+            _listen(study, rater, step)
     _navigation(study, rater, step, front)
     _other_raters(answers, study, rater)
     if place + 1 < len(sheet):
@@ -71,38 +80,74 @@ def _show(study_audit: StudyAudit, answers: Answers, study: int, rater: str) -> 
 def _first_open_question(answers: Answers, study: int, rater: str, sheet: pd.DataFrame, place: int) -> int:
     """Return the position of the first question about an image that lacks an answer."""
     stored = answers.of_image(study, rater, sheet["example"].iloc[place]).answers
-    return next(i for i, question in enumerate(QUESTIONS) if question.key not in stored)
+    return next(i for i, question in enumerate(ASKED) if question.key not in stored)
 
 
 def _question(image: tuple[int, str, str], stored: ImageAnswers, step: int) -> None:
-    number = step % len(QUESTIONS)
-    question = QUESTIONS[number]
+    number = step % len(ASKED)
+    question = ASKED[number]
     text = st.container()  # filled after the buttons, so that a question that can be read can be answered
     with st.container(horizontal=True, gap="small"):
         for label, shortcut, value in CHOICES:
             chosen = question.key in stored.answers and stored.answers[question.key] == value
-            form: Any = {"type": "primary" if chosen else "secondary", "shortcut": shortcut, "width": "stretch"}
-            st.button(label, f"{label} {step}", on_click=_answer, args=(image, question.key, value, step), **form)
+            form: Any = {"type": "primary" if chosen else "secondary", "width": "stretch"}
+            form |= {"on_click": _answer, "args": (image, question.key, value, step)}
+            st.button(f"{label} :gray-badge[{shortcut}]", f"{label} {step}", **form)
     with text:
-        st.caption(f"Question {number + 1} of {len(QUESTIONS)}")
+        st.caption(f"Question {number + 1} of {len(ASKED)}")
         st.markdown(escape(question.text))
 
 
 def _answer(image: tuple[int, str, str], question: str, value: int | None, step: int) -> None:
     if (*image[:2], step) != st.session_state["asked"]:
         return  # browsers let one key press a button and the one that replaces it
+    _record(image, question, value, step)
+
+
+def _record(image: tuple[int, str, str], question: str, value: int | None, step: int) -> None:
+    """Leave an answer to the run that follows, which shows the next question."""
     _store((*image, {question: value}))
     key = _step_key(*image[:2])
     if st.session_state.get(key) is not None:
         st.session_state[key] = step + 1
 
 
+def _listen(study: int, rater: str, step: int) -> None:
+    """Take keys: buttons with shortcuts would lose one that is pressed before the page has drawn the next question."""
+    place = step // len(ASKED)
+    data = {
+        "study": study,
+        "rater": rater,
+        "image": f"{_directory()} {study} {rater} {place}",
+        "step": step,
+        "end": (place + 1) * len(ASKED),
+        "keys": [shortcut.lower() for _, shortcut, _ in CHOICES],
+        "taken": st.session_state.get("taken keys", {}),
+    }
+    _KEYS(data=data, key="keys", on_typed_change=_take_keys)
+
+
+def _take_keys() -> None:
+    """Store the answers of all keys that have not been taken yet."""
+    typed = st.session_state["keys"]["typed"]
+    study, rater, asked = st.session_state["asked"]
+    taken, values = st.session_state.setdefault("taken keys", {}), {key.lower(): value for _, key, value in CHOICES}
+    sheet = st.session_state["rating"][1].sheet(study)
+    for number, step, key in typed["keys"]:
+        if number <= taken.get(typed["id"], 0):
+            continue
+        taken[typed["id"]] = number
+        place, question = divmod(step, len(ASKED))
+        if (typed["study"], typed["rater"], place) == (study, rater, asked // len(ASKED)) and key in values:
+            _record((study, rater, sheet["example"].iloc[place]), ASKED[question].key, values[key], step)
+
+
 def _navigation(study: int, rater: str, step: int, front: int) -> None:
-    place = step // len(QUESTIONS)
+    place = step // len(ASKED)
     targets = [
         ("Back", "Left", step - 1, step > 0),
         ("Forward", "Right", step + 1, step < front),
-        ("Previous image", "Shift+Left", (place - 1) * len(QUESTIONS), place > 0),
+        ("Previous image", "Shift+Left", (place - 1) * len(ASKED), place > 0),
         ("Where I stopped", "Shift+Right", front, step < front),
     ]
     with st.container(horizontal=True, gap="small"):

@@ -70,7 +70,10 @@ def serve(settings: dict[str, Any], password: str) -> None:
     app = st.App(HERE / "viewer.py", middleware=[door], lifespan=opened)
     sys.argv = [__file__, settings["directory"], json.dumps(settings["limits"])]  # of viewer.py
     sys.argv += [READ_ONLY] * settings["read_only"]
-    app.run(config=options(settings))
+    try:
+        app.run(config=options(settings))
+    except KeyboardInterrupt:
+        sys.exit(130)
 
 
 def _name(address: str) -> str:

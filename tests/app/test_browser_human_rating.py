@@ -2,7 +2,6 @@
 
 import io
 import re
-import shutil
 import statistics
 import time
 from pathlib import Path
@@ -12,8 +11,9 @@ import pandas as pd
 import pytest
 
 from tests.builders.pages import settled
+from tests.builders.studies import make_study
 from tfaudit.analysis.study_audit import StudyAudit
-from tfaudit.audit.survey.questions import QUESTIONS
+from tfaudit.app.rating_form import ASKED
 from tfaudit.audit.survey.survey import survey
 from tfaudit.ratings.answers import open_answers
 from tfaudit.store.store import open_store
@@ -25,10 +25,8 @@ IMAGES = 4
 
 
 @pytest.fixture
-def server(serve, digits, tmp_path):
-    directory = tmp_path / "digits"
-    shutil.copytree(digits, directory)
-    server = serve(directory)
+def server(serve, tmp_path):
+    server = serve(make_study(tmp_path).directory)
     yield server
     server.stop()
 
@@ -45,6 +43,7 @@ class Rater:
         self.page.keyboard.type(self.name)  # has the letters of all shortcuts
         self.page.keyboard.press("Enter")
         self.page.get_by_text("Question 1 of 6").wait_for()
+        settled(self.page)
 
     def place(self):
         """Number of the image and of the question that the page shows."""
@@ -122,7 +121,7 @@ def analysed(rater, raters, directory):
         for image, question, value in each.pressed:
             row = rows.setdefault((each.name, image), {"rater": each.name, "example": sheet["example"][image - 1]})
             row["is_pie"] = sheet["position"][image - 1] in pies
-            row[QUESTIONS[question - 1].key] = np.nan if value is None else value
+            row[ASKED[question - 1].key] = np.nan if value is None else value
     return found, survey(pd.DataFrame(rows.values())).frame()[list(found)]
 
 
@@ -132,7 +131,7 @@ def test_keys_answer_what_is_read_and_nothing_else(server, visit):
     page.get_by_role("button", name="Begin", exact=True).click()
     rater = Rater(page, "Ann")
     rater.start()
-    answers, image = open_answers(server.directory), 0
+    answers = open_answers(server.directory)
     page.get_by_text("Begin another study").click()
     page.get_by_role("spinbutton", name="Seed").click()
     page.keyboard.type("yynu")
@@ -140,16 +139,49 @@ def test_keys_answer_what_is_read_and_nothing_else(server, visit):
     assert rater.place() == (1, 1)
     assert answers.progress(1).empty
     page.get_by_role("heading", name="Human rating").click()
-    page.keyboard.type("yyyyyyyyyyyy")  # faster than anybody reads
+    typed = "ynuyny"
+    page.keyboard.type(typed + "nnn")  # faster than anybody reads; the last three are for no image
     settled(page)
-    image, question = rater.place()
-    (given,) = (
-        answers.answers(1)[[each.key for each in QUESTIONS]].notna().sum(axis=1).groupby(level=0).sum().to_frame().sum()
-    )
-    assert given == 6 * (image - 1) + question - 1
+    assert rater.place() == (2, 1)
+    page.keyboard.type("ny")
+    settled(page)
+    assert rater.place() == (2, 3)
+    page.keyboard.down("n")
+    for _ in range(5):
+        page.keyboard.down("n")  # held: repeats
+    page.keyboard.up("n")
+    settled(page)
+    assert rater.place() == (2, 4)
     page.keyboard.press("ArrowLeft")
-    before = (image, question - 1) if question > 1 else (image - 1, 6)
-    for _ in range(50):  # a busy machine takes its time to begin
-        if rater.place() != before:
-            page.wait_for_timeout(100)
-    assert rater.place() == before
+    settled(page)
+    assert rater.place() == (2, 3)
+    page.keyboard.type("yu")
+    settled(page)
+    assert rater.place() == (2, 5)
+    first, second = answers.sheet(1)["example"][:2]
+    keys = [question.key for question in ASKED]
+    assert answers.of_image(1, "Ann", first).answers == dict(zip(keys, map(ANSWERS.get, typed), strict=True))
+    assert answers.of_image(1, "Ann", second).answers == dict(zip(keys, map(ANSWERS.get, "nyyu"), strict=False))
+
+
+def test_no_key_is_lost_or_given_to_another_image(server, visit, rng):
+    """Bursts of keys at random moments, also while an image is replaced, against what the page should have taken."""
+    page = visit(f"{server.url}/label")
+    page.get_by_role("spinbutton", name="Images").fill(str(IMAGES))
+    page.get_by_role("button", name="Begin", exact=True).click()
+    rater = Rater(page, "Ann")
+    rater.start()
+    answers, keys = open_answers(server.directory), [question.key for question in ASKED]
+    expected = []
+    for number, example in enumerate(answers.sheet(1)["example"], 1):
+        page.get_by_text(f"Image {number} of {IMAGES}").wait_for()
+        typed = rng.choice(list(ANSWERS), len(ASKED))
+        for key in typed[:-1]:
+            page.keyboard.press(str(key))
+            page.wait_for_timeout(int(rng.choice([0, 0, 30, 300])))
+        # Too many at once: the image is still the one that was answered.
+        page.keyboard.type(typed[-1] + "y" * int(rng.integers(0, 3)))
+        settled(page)
+        expected.append((example, dict(zip(keys, (ANSWERS[str(key)] for key in typed), strict=True))))
+    for example, given in expected:
+        assert answers.of_image(1, "Ann", example).answers == given

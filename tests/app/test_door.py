@@ -3,6 +3,7 @@
 import asyncio
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -204,7 +205,7 @@ def guarded(tmp_path_factory):
     command = [sys.executable, "-P", "-m", "tfaudit.cli", "view", "study", "--port", str(port), "--address", "0.0.0.0"]
     environment = {**os.environ, "STREAMLIT_SERVER_HEADLESS": "true", "TFAUDIT_PASSWORD": PASSWORD}
     server = subprocess.Popen(
-        [*command, "--password"], cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        [*command, "--password"], cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     )
     connection = Connection(port)
     for _ in range(300):
@@ -214,8 +215,10 @@ def guarded(tmp_path_factory):
         except OSError:
             time.sleep(0.1)
     yield connection, server
-    server.terminate()
-    server.wait(20)
+    server.send_signal(signal.SIGINT)
+    said = server.communicate(timeout=20)[1]
+    assert server.returncode == 130
+    assert b"Traceback" not in said
 
 
 @pytest.mark.slow

@@ -7,12 +7,13 @@ import pytest
 
 from tests.builders.studies import make_study
 from tfaudit.analysis.study_data import StudyData
-from tfaudit.audit.survey.questions import CATEGORIES, QUESTIONS
+from tfaudit.app.rating_form import ASKED
+from tfaudit.audit.survey.questions import CATEGORIES
 from tfaudit.audit.survey.survey import survey
 from tfaudit.ratings.answers import open_answers
 from tfaudit.store.store import open_store
 
-KEYS = [question.key for question in QUESTIONS]
+KEYS = [question.key for question in ASKED]
 
 
 @pytest.fixture
@@ -24,9 +25,14 @@ def seal(directory):
     return StudyData(open_store(directory)).fingerprints.examples
 
 
+def said(button):
+    """What a button says, without its key."""
+    return button.label.split(" :")[0]
+
+
 def press(app, words):
     """A button by what it says; the page has only one such."""
-    (button,) = [button for button in app.button if button.label == words]
+    (button,) = [button for button in app.button if said(button) == words]
     assert not button.disabled
     app = button.click().run()
     assert not app.exception
@@ -79,13 +85,13 @@ def test_a_session_from_beginning_to_analysis(open_page, directory):
     app = start(begin(open_page, directory))
     answers = open_answers(directory)
     images = answers.sheet(1)["example"]
-    said = {}
+    given = {}
     for image, words in zip(images, (["Yes"] * 6, ["No"] * 6, ["Cannot say"] * 6, ["Yes", "No"] * 3), strict=True):
-        for question, word in zip(QUESTIONS, words, strict=True):
+        for question, word in zip(ASKED, words, strict=True):
             assert any(question.text[:30] in each.value for each in app.markdown)
             app = press(app, word)
-            said.setdefault(image, {})[question.key] = {"Yes": 1, "No": 0, "Cannot say": None}[word]
-            assert answers.of_image(1, "ann", image).answers == said[image]  # kept at once
+            given.setdefault(image, {})[question.key] = {"Yes": 1, "No": 0, "Cannot say": None}[word]
+            assert answers.of_image(1, "ann", image).answers == given[image]  # kept at once
     assert app.success[0].value == "All 4 images are answered. Thank you!"
     app.segmented_control("part").set_value("Progress and analysis").run()
     assert app.dataframe[0].value[["rater", "complete"]].values.tolist() == [["ann", 4]]
@@ -123,12 +129,12 @@ def test_looking_back_and_changing_an_answer(open_page, directory):
 
 def test_the_way_back_ends_at_the_first_question(open_page, directory):
     app = start(begin(open_page, directory))
-    possible = {button.label: not button.disabled for button in app.button}
+    possible = {said(button): not button.disabled for button in app.button}
     assert not any(possible[words] for words in ("Back", "Forward", "Previous image", "Where I stopped"))
     app = press(press(app, "Yes"), "Back")
     assert asked(app) == (1, 1)
-    assert {button.label: button.proto.type for button in app.button}["Yes"] == "primary"
-    assert {button.label: not button.disabled for button in app.button}["Back"] is False
+    assert {said(button): button.proto.type for button in app.button}["Yes"] == "primary"
+    assert {said(button): not button.disabled for button in app.button}["Back"] is False
 
 
 def test_a_button_that_has_gone_answers_nothing(open_page, directory):
@@ -150,7 +156,7 @@ def test_the_last_image_can_be_looked_at_again(open_page, directory):
     app = press(press(app, "Back"), "Yes")
     assert app.success
     answers = open_answers(directory)
-    assert answers.of_image(1, "ann", answers.sheet(1)["example"][1]).answers["typical"] == 1
+    assert answers.of_image(1, "ann", answers.sheet(1)["example"][1]).answers["fine_grained"] == 1
 
 
 def test_categories_are_kept_for_their_image(open_page, directory):
@@ -200,18 +206,25 @@ def test_two_studies_are_kept_apart(open_page, directory):
 
 @pytest.mark.slow
 def test_nothing_tells_which_images_are_pies(open_page, directory):
-    """Pages of two images differ in the image, its three labels and its place, whichever kind it is of."""
+    """Pages of two images differ in the image, its true class and its place, whichever kind it is of.
+
+    Until the last question, which is about all three labels: two of them differ for PIEs.
+    """
     app = start(begin(open_page, directory, images=8))
     answers, seen = open_answers(directory), set()
     for place, image in enumerate(answers.sheet(1)["example"]):
         app.run()
         assert asked(app) == (place + 1, 1)
         labelled, *others = [each.value for each in app.markdown if not each.value.startswith("**")]
-        assert labelled.startswith("Label 1: ")
+        assert re.fullmatch(r"Label 1: \*\*[^*]+\*\*", labelled)
         picture = re.sub('base64,[^"]*', "", app.get("html")[0].proto.body)
         words = [button.label for button in app.button] + [caption.value for caption in app.caption]
         seen.add((*others, picture, *words, bar(app).replace(f"Image {place + 1} ", ""), str(app.query_params)))
-        answers.record(1, "ann", image, dict.fromkeys(KEYS, 1))
+        answers.record(1, "ann", image, dict.fromkeys(KEYS[:-1], 1))
+        app.run()
+        assert asked(app) == (place + 1, 6)
+        assert len(re.findall("Label", "".join(each.value for each in app.markdown))) == 3
+        answers.record(1, "ann", image, {KEYS[-1]: 1})
     assert len(seen) == 1
     assert "pie" not in str(seen).lower()
 
@@ -249,15 +262,45 @@ def test_a_name_that_is_no_name_is_one_line(open_page, directory):
     assert app.text_input[0].label == "Your name"
 
 
-def test_a_missing_image_can_be_judged(open_page, directory):
+def keep_images(directory, kept):
+    """Store the study's examples anew, only those at `kept` with their images."""
     store = open_store(directory)
     examples = store.examples("test")
+    images = [image if i in kept else b"" for i, image in enumerate(examples["image"])]
     store.save_examples(
-        "test", examples["label"].to_numpy(), examples["example"], examples.attrs["class_names"], [b""] * len(examples)
+        "test", examples["label"].to_numpy(), examples["example"], examples.attrs["class_names"], images
     )
+
+
+def test_a_missing_image_can_be_judged(open_page, directory):
+    keep_images(directory, {0})
     app = start(begin(open_page, directory))
     assert "no image stored" in app.get("html")[0].proto.body
     assert asked(press(app, "Yes")) == (1, 2)
+
+
+def test_a_study_without_images_cannot_be_rated(open_page, directory):
+    keep_images(directory, set())
+    app = open_page(directory, "label")
+    assert "stores no images" in app.info[0].value
+    assert not app.button
+    assert not (directory / "answers.sqlite").exists()
+
+
+def test_whoever_begins_a_study_reads_what_is_not_blind(open_page, directory):
+    assert "its answers are not blind" in pages_text(open_page(directory, "label"))
+    assert "not blind" not in pages_text(start(begin(open_page, directory)))
+
+
+def test_a_name_that_has_answered_is_asked_about(open_page, directory):
+    answered(open_page, directory, 6)
+    app = start(open_page(directory, "label"), " ANN ")
+    assert "ANN** has answered 1 images of this study" in app.warning[0].value
+    assert "rater" not in app.query_params
+    app = start(app, "bob")
+    assert asked(app) == (1, 1)
+    app = press(start(open_page(directory, "label"), "Ann"), "I am Ann, go on")
+    assert asked(app) == (2, 1)
 
 
 def test_a_damaged_file_is_one_line_and_stays(open_page, directory):

@@ -10,9 +10,12 @@ import pandas as pd
 from PIL import Image
 
 from tfaudit.stats.image_properties import mean_activation, tilt
+from tfaudit.store.store import Store
 
 EDGE = 64
 """Pixels. Tilt and activation mean something for small grey images; larger images are not measured."""
+
+_CHUNK = 1000
 
 _PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -38,6 +41,13 @@ def image_properties(pngs: Iterable[bytes]) -> tuple[pd.Series, ...]:
         pd.Series(mean_activation(stacked), name="mean activation"),
     )
     return tuple(values for values in measured if values.nunique() > 1)
+
+
+def has_images(store: Store, split: str) -> bool:
+    """Return whether a split of a study stores any image; looks no further than the first one."""
+    total = len(store.examples(split, images=False, groups=False))
+    chunks = (range(start, min(start + _CHUNK, total)) for start in range(0, total, _CHUNK))
+    return any(any(store.images(split, chunk)) for chunk in chunks)
 
 
 def can_be_measured(png: bytes) -> bool:

@@ -9,13 +9,15 @@ from types import MappingProxyType
 class Question:
     """A yes-no question about one image and its three labels.
 
-    `key` names its column among the answers; the image has the `attribute` if the answer is `holds`, 0 or 1.
+    `key` names its column among the answers; the image has the `attribute` if the answer is `holds`, 0 or 1. `labels`
+    of the three are needed to answer: labels 2 and 3 differ for PIEs alone, so who sees them is no longer blind.
     """
 
     key: str
     text: str
     attribute: str
     holds: int
+    labels: int = 1
 
 
 QUESTIONS: tuple[Question, ...] = (
@@ -36,6 +38,7 @@ QUESTIONS: tuple[Question, ...] = (
         "(does this image require fine grained classification)",
         "fine grained",
         1,
+        labels=3,
     ),
     Question(
         "abstract",
