@@ -50,6 +50,16 @@ def replaying(version=0):
         del runs.ENGINES["replay"]
 
 
+SCRIPT = """
+import json, sys
+from tfaudit import Study, run
+from tfaudit.population import local
+local.COMMAND = (sys.executable, "-m", "tests.builders.replayed_worker")
+run(Study.from_json(json.loads(sys.argv[1])), sys.argv[2], workers=2)
+"""
+"""Runs a study with real worker processes that replay members, and can be killed."""
+
+
 def replayed_study(directory, study=STUDY, version=0):
     """Run a study with the engine "replay"; return its store."""
     with replaying(version):
@@ -60,12 +70,7 @@ def _done(store, job, version):
     """Do a job, twice if need be, and return its last event; errors become what worker and engine make of them."""
     for _ in range(ATTEMPTS):
         try:
-            if isinstance(job, MemberJob):
-                _save_member(store, job.variant, job.member, version)
-            else:
-                for variant, member in missing_evaluations(store, job.condition):
-                    ranked = _predictions(store, variant, member, version, job.condition.severity)
-                    store.evaluations.save(variant, member, job.condition.split, ranked)
+            replay(store, job, version)
         except OSError as problem:
             if fatal := worker.fatal_problem(problem, store.directory):
                 raise InputError(*fatal) from None
@@ -73,6 +78,16 @@ def _done(store, job, version):
         else:
             return Event("done", job)
     return Event("failed", job, error)
+
+
+def replay(store, job, version=0):
+    """Store the members or evaluations of a job as if they had been made."""
+    if isinstance(job, MemberJob):
+        _save_member(store, job.variant, job.member, version)
+        return
+    for variant, member in missing_evaluations(store, job.condition):
+        ranked = _predictions(store, variant, member, version, job.condition.severity)
+        store.evaluations.save(variant, member, job.condition.split, ranked)
 
 
 def _predictions(store, variant, member, version, severity=0):

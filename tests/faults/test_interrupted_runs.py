@@ -1,0 +1,159 @@
+"""A run on a failing disk, or killed, at each of its operations in turn: one line, and the next run completes it.
+
+Members are replayed, everything else is real.
+"""
+
+import dataclasses
+import errno
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import psutil
+import pytest
+
+from tests.builders.failing_disk import Operations
+from tests.builders.replayed_studies import SCRIPT, STUDY, replayed_study
+from tests.builders.trials import command, trials
+from tfaudit.errors import InputError
+from tfaudit.study.variants import Quantized
+
+SMALL = dataclasses.replace(STUDY, population=1, variants=(Quantized("int8"),), severities=(3,))
+PROBLEMS = [(code, always) for code in (errno.ENOSPC, errno.EIO, errno.EROFS) for always in (True, False)]
+KILLS = max(4, trials(0) // 100)
+"""At random moments; TFAUDIT_TRIALS=10000 makes a hundred."""
+SEVERAL = trials(0) >= 1000
+"""With TFAUDIT_TRIALS=1000 and more every operation fails in every way."""
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """The files of a run that nothing disturbs, and the number of its operations."""
+    directory = tmp_path_factory.mktemp("whole")
+    with Operations(directory, 0, lambda *_: None).watched() as operations:
+        replayed_study(directory, SMALL)
+    return files(directory), operations.count
+
+
+def files(directory):
+    return {
+        str(path.relative_to(directory)): path.read_bytes()
+        for path in directory.rglob("*")
+        if path.is_file() and path.name != ".lock" and "logs" not in path.parts
+    }
+
+
+def ways(number):
+    """The ways in which an operation fails."""
+    return PROBLEMS if SEVERAL else [PROBLEMS[number % len(PROBLEMS)]]
+
+
+@pytest.mark.slow
+def test_the_disk_fails_at_each_operation_in_turn(whole, tmp_path):
+    expected, count = whole
+    assert count > 50
+    ends = {"one line": 0, "failed members": 0, "complete": 0}
+    for number in range(1, count + 1):
+        for code, always in ways(number):
+
+            def fail(name, path, code=code):
+                raise OSError(code, os.strerror(code), str(path))
+
+            directory = tmp_path / f"{number}-{code}-{always}"
+            with Operations(directory, number, fail, always=always).watched():
+                try:
+                    store = replayed_study(directory, SMALL)
+                except InputError as error:
+                    ends["one line"] += "cannot be written" in str(error)
+                else:
+                    failed = store.failures() or store.evaluations.failures()
+                    ends["failed members" if failed else "complete"] += 1
+                    assert failed or files(directory) == expected, (number, code, always)
+            replayed_study(directory, SMALL)
+            assert files(directory) == expected, (number, code, always)
+    assert ends["one line"] > count / 3
+    print(f"{sum(ends.values())} failing disks: {ends}")
+
+
+@pytest.mark.slow
+def test_an_audit_whose_results_cannot_be_cached_says_the_same(tmp_path):
+    replayed_study(tmp_path, SMALL)
+    expected = command("audit", tmp_path)
+    assert expected.code == 0
+    for number in (1, 2, 3, 4, 9, 30):
+
+        def fail(name, path):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+
+        shutil.rmtree(tmp_path / "audit")
+        with Operations(tmp_path, number, fail, always=number % 2 == 0).watched():
+            assert command("audit", tmp_path) == expected
+        assert command("audit", tmp_path) == expected
+
+
+@pytest.mark.slow
+def test_the_run_is_killed_at_each_operation_in_turn(whole, tmp_path):
+    expected, count = whole
+    killed = 0
+    for number in range(1, count + 1):
+        directory = tmp_path / str(number)
+        process = os.fork()
+        if not process:
+            with Operations(directory, number, lambda *_: os.kill(os.getpid(), signal.SIGKILL)).watched():
+                replayed_study(directory, SMALL)
+            os._exit(0)
+        killed += os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == -signal.SIGKILL
+        finished = {path: path.stat().st_mtime_ns for path in directory.glob("members/*/*/member.json")}
+        replayed_study(directory, SMALL)
+        assert files(directory) == expected, number
+        assert {path: path.stat().st_mtime_ns for path in finished} == finished
+    assert killed == count
+
+
+@pytest.mark.slow
+def test_runs_and_workers_are_killed_at_random_moments(tmp_path):
+    study = dataclasses.replace(STUDY, population=KILLS + 4)
+    directory, rng = tmp_path / "s", random.Random(0)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    script = [sys.executable, "-c", SCRIPT, json.dumps(study.to_json()), str(directory)]
+    done, kills = {}, 0
+
+    def results():
+        places = [*directory.glob("members/*/*/member.json"), *directory.glob("predictions/split=fog*/*/*.parquet")]
+        return {path: path.stat().st_mtime_ns for path in places}
+
+    while kills < KILLS:
+        process = subprocess.Popen(script, stderr=subprocess.DEVNULL, env=environment)
+        wanted, patience = len(results()) + rng.randint(0, 4), time.monotonic() + 100
+        while len(results()) < wanted and process.poll() is None and time.monotonic() < patience:
+            time.sleep(0.01)
+        time.sleep(rng.random() * 0.3)
+        assert process.poll() is None
+        workers = psutil.Process(process.pid).children()
+        how = rng.choice([signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGSTOP])
+        victim = rng.choice([process, *workers])
+        victim.send_signal(how)
+        kills += 1
+        if victim is not process or how == signal.SIGSTOP:  # a run whose worker dies replaces it
+            time.sleep(rng.random() * 2)
+            workers += psutil.Process(process.pid).children() if process.poll() is None else []
+            process.kill()
+        process.wait()
+        stopped = [worker for worker in workers if worker.is_running() and worker.status() == psutil.STATUS_STOPPED]
+        for worker in stopped:
+            worker.resume()
+        assert not psutil.wait_procs(workers, timeout=20)[1], "a worker outlived its run"
+        assert done.items() <= results().items(), "a finished result was made again"
+        done = results()
+    replayed_study(directory, study)
+    assert done.items() <= results().items(), "a finished result was made again"
+    replayed_study(tmp_path / "whole", study)
+    mine, whole = files(directory), files(tmp_path / "whole")
+    assert sorted(mine) == sorted(whole)
+    assert [path for path in whole if mine[path] != whole[path]] == []
+    print(f"{kills} kills; {len(done)} of {len(results())} results were finished before the last run")
