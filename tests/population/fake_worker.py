@@ -1,4 +1,7 @@
-"""A worker without TensorFlow: speaks the protocol and misbehaves as the variant's name says."""
+"""A worker without TensorFlow: speaks the protocol and misbehaves as the variant's name says.
+
+`python fake_worker.py PLACE DIRECTORY`: what it did stands in PLACE, which engines with other directories share, too.
+"""
 
 import json
 import os
@@ -9,26 +12,30 @@ import time
 from pathlib import Path
 
 if __name__ == "__main__":
-    directory = Path(sys.argv[1])
+    place, directory = map(Path, sys.argv[1:])
     for line in sys.stdin:
         kind, variant, member = json.loads(line)
-        answer = {"error": None}
+        answer = {"error": None, "machine": {"cpu": "made up", "gpus": []}}
         if kind == "condition":
             print("".join(json.dumps({"left": left}) + "\n" for left in (2, 1, 0)) + json.dumps(answer), flush=True)
             continue
-        once = directory / f"once-{variant}-{member}"
+        once = place / f"once-{variant}-{member}"
+        first = not once.exists()
+        once.touch()
         if variant == "slow":
-            (directory / f"busy-{os.getpid()}").touch()
+            (place / f"busy-{os.getpid()}").touch()
             time.sleep(1.5)
-        if variant == "broken" or (variant == "shaky" and not once.exists()):
-            once.touch()
+        if variant == "hung" or (variant == "hangs once" and first):
+            (place / f"hung-{os.getpid()}").touch()
+            time.sleep(60)
+        if variant == "broken" or (variant == "shaky" and first):
             answer = {"error": "Traceback\nRuntimeError: boom"}
-        elif variant == "deadly" or (variant == "mortal" and not once.exists()):
-            once.touch()
+        elif variant == "deadly" or (variant == "mortal" and first):
             os.kill(os.getpid(), signal.SIGKILL)
         elif variant == "fatal":
             answer = {"error": "Traceback\nOSError", "fatal": ["directory", "a full disk", "space"]}
         Path(tempfile.gettempdir(), f"__autograph_generated_file{os.getpid()}.py").touch()  # as TensorFlow does
-        with (directory / "made").open("a") as made:
-            made.write(f"{variant} {member}\n")
+        with (place / "made").open("a") as made:
+            gpus, threads = os.environ.get("CUDA_VISIBLE_DEVICES"), os.environ["OMP_NUM_THREADS"]
+            made.write(json.dumps([variant, member, os.getpid(), gpus, threads]) + "\n")
         print(json.dumps(answer), flush=True)

@@ -44,7 +44,7 @@ def test_plain_lines_without_a_terminal():
     text = told(PlainProgress, terminal=False)
     assert "2 of 5 members exist already" in text
     assert "[3/5] dense/000 done, about" in text
-    assert "member dense/001 failed, trying once more: RuntimeError: [boom]" in text
+    assert "member dense/001 failed, trying again: RuntimeError: [boom]" in text
     assert "member dense/001 failed: RuntimeError: [boom]" in text
     assert "\x1b" not in text
 
@@ -67,7 +67,7 @@ def test_evaluations_are_counted_one_by_one():
     begin = {"total": 100, "already": 30, "what": "evaluations"}
     plain = told(PlainProgress, terminal=False, story=EVALUATIONS, **begin)
     assert "30 of 100 evaluations exist already" in plain
-    assert "condition fog 3 failed, trying once more: the worker process died" in plain
+    assert "condition fog 3 failed, trying again: the worker process died" in plain
     assert "[71/100] fog 3 done, about" in plain
     assert "condition snow 1 failed: RuntimeError: boom" in plain
     live = told(LiveProgress, terminal=True, story=EVALUATIONS[:13], **begin)

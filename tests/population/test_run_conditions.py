@@ -18,7 +18,7 @@ from tests.builders.tiny_studies import SCRIPT
 from tests.builders.tiny_studies import STUDY as PLAIN
 from tfaudit import InputError, open_store, run
 from tfaudit.cli import app
-from tfaudit.population import local
+from tfaudit.population import worker_process
 from tfaudit.store.members import read_sealed_json, sealed_json
 
 STUDY = dataclasses.replace(PLAIN, corruptions=("fog", "shot_noise"), severities=(1, 5), corrupted_members=2)
@@ -80,7 +80,7 @@ def test_one_worker_gives_the_same_bits(trained, evaluated, tmp_path):
 def test_a_second_run_does_nothing_and_damage_is_repaired(copied, monkeypatch):
     before, written = stamps(copied.directory, "predictions/*/*/*"), contents(copied.directory)
     with monkeypatch.context() as patch:
-        patch.setattr(local, "COMMAND", ("/bin/false",))  # whoever starts a worker fails
+        patch.setattr(worker_process, "COMMAND", ("/bin/false",))  # whoever starts a worker fails
         run(STUDY, copied.directory, workers=2)
     assert stamps(copied.directory, "predictions/*/*/*") == before
     for name, damage in (("dense", lambda b: b[: len(b) // 2]), ("int8", lambda b: b[:99] + bytes(4) + b[103:])):
@@ -182,7 +182,7 @@ def test_the_command_line_tells_what_it_evaluates_and_what_failed(trained, tmp_p
     break_model(open_store(directory))
     result = CliRunner().invoke(app, ["run", str(tmp_path / "recipe.py"), "--out", str(directory), "--workers", "1"])
     assert "6 of 6 members exist already" in result.output
-    assert "condition fog 1 failed, trying once more: RuntimeError: dense/001" in result.output.replace("\n", " ")
+    assert "condition fog 1 failed, trying again: RuntimeError: dense/001" in result.output.replace("\n", " ")
     assert "condition fog-5 failed: RuntimeError: dense/001" in result.output
     assert "2 conditions failed; run the same command again to retry" in result.output
     assert result.exit_code == 1

@@ -10,13 +10,24 @@ from tfaudit.cli.console import app, err, option, out
 from tfaudit.cli.recipes import recipe_study
 from tfaudit.cli.report import show
 
+RAY = "With --engine ray"
+
 
 @app.command()
 def run(
     recipe: Annotated[str, typer.Argument(help="Name of a recipe (`tfaudit list`), or a Python file with a `study`.")],
     directory: Annotated[Path | None, option("Directory of the study; runs/RECIPE by default.", "--out")] = None,
     population: Annotated[int | None, option("Members per variant; by default the recipe's.")] = None,
-    workers: Annotated[int | None, option("Worker processes; one per core by default.")] = None,
+    workers: Annotated[int | None, option("Members at once; by default one per core, or as many as fit.")] = None,
+    engine: Annotated[str, option("local: processes on this machine; ray: tasks on a Ray cluster.")] = "local",
+    address: Annotated[
+        str | None, option("Head of the cluster, HOST:PORT; by default RAY_ADDRESS, else Ray starts here.", panel=RAY)
+    ] = None,
+    cpus: Annotated[float, option("Cores, and threads, of each member.", panel=RAY)] = 1,
+    gpus: Annotated[float, option("GPUs of each member; .5 for two members on one.", panel=RAY)] = 0,
+    memory: Annotated[float | None, option("Memory of each member in GB.", panel=RAY)] = None,
+    timeout: Annotated[float | None, option("Seconds that a member may take; any time by default.")] = None,
+    retries: Annotated[int, option("Further attempts of a member that fails.")] = 2,
     dataset: Annotated[str | None, option("Data set; by default the recipe's.")] = None,
     model: Annotated[str | None, option("Model or .keras file; by default the recipe's.")] = None,
     smoke: Annotated[bool, option("Run two members for a few steps, as a test of the recipe.", "--smoke")] = False,
@@ -42,7 +53,19 @@ def run(
         study = dataclasses.replace(study, population=population)
     directory = directory or Path("runs") / (study.name + "-smoke" * smoke)
     try:
-        store = run_study(study, directory, workers=workers, progress=progress_for(out))
+        store = run_study(
+            study,
+            directory,
+            engine=engine,
+            workers=workers,
+            address=address,
+            cpus=cpus,
+            gpus=gpus,
+            memory=None if memory is None else round(memory * 1e9),
+            retries=retries,
+            timeout=timeout,
+            progress=progress_for(out),
+        )
     except KeyboardInterrupt:
         err.print("tfaudit: interrupted; run the same command again to resume")
         raise typer.Exit(130) from None

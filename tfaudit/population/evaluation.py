@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from tfaudit.compress.litert.inference import predict
 from tfaudit.datasets.benchmarks import Benchmark
+from tfaudit.datasets.dataset import Dataset
 from tfaudit.errors import InputError
 from tfaudit.population.condition_images import ConditionImages, condition_images
 from tfaudit.population.plan import missing_evaluations
@@ -19,12 +20,12 @@ class Evaluator:
     """Evaluates a study's members under its conditions, in one process.
 
     It reuses data, the images of the last condition and one traced model, yet predictions depend on the member's model
-    and the condition alone.
+    and the condition alone. `test` is the test set; by default it is loaded.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, test: Dataset | None = None) -> None:
         self._store = store
-        self._test = load_test(store.study)
+        self._test = load_test(store.study) if test is None else test
         self._models = StoredModels(store)
         self._images = functools.lru_cache(maxsize=1)(self._new_images)
 

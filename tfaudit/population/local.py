@@ -3,92 +3,115 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
-import json
 import os
 import selectors
 import shutil
-import subprocess
-import sys
 import tempfile
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any, cast
 
-from tfaudit.errors import InputError
-from tfaudit.population.plan import Event, Job, Order
-
-COMMAND = (sys.executable, "-m", "tfaudit.population.worker")  # starts a worker; the directory follows
-ATTEMPTS = 2  # how often a job is tried
+from tfaudit.population import worker_process
+from tfaudit.population.engine import Answer, EngineOptions, carry_out
+from tfaudit.population.plan import Event, Job, log_path
+from tfaudit.population.worker_process import WorkerProcess
 
 
-def run_jobs(directory: Path, jobs: Sequence[Job], workers: int) -> Generator[Event]:
-    """Run jobs in worker processes and yield events as they happen.
+@contextlib.contextmanager
+def local_engine(directory: Path, options: EngineOptions) -> Iterator[Callable[[Sequence[Job]], Generator[Event]]]:
+    """Yield a function that runs jobs in worker processes and yields events as they happen.
 
-    A worker that dies is replaced, and its job counts as failed once. A job fails if the job that it needs fails.
-    Closing the generator, or any exception, ends the workers at once.
+    A worker that dies is replaced, and its job counts as failed once. Closing the generator, or any exception, ends the
+    workers at once.
 
     Args:
         directory: of the store; its `study.json` exists.
-        jobs: in the order in which they should be done. A job can start once the job that it needs is done or is not
-            among them.
-        workers: number of processes, at most one per job.
-
-    Raises:
-        InputError: no job can succeed: bad input, or a disk that is full or cannot be written.
+        options: `workers` is the number of processes, at most one per job, by default one per core that this process
+            may use.
     """
-    waiting = list(jobs)
-    undone = {job.order for job in jobs}
-    failures: dict[Order, int] = {}
-    failed: dict[Order, Job] = {}
+    yield functools.partial(_run_jobs, directory, options)
+
+
+def _run_jobs(directory: Path, options: EngineOptions, jobs: Sequence[Job]) -> Generator[Event]:
     with contextlib.ExitStack() as stack, selectors.DefaultSelector() as selector:
         scratch = stack.enter_context(_scratch_folder(directory))
-        idle = [_Worker(directory, number, scratch) for number in range(min(workers, len(jobs)))]
-        for worker in idle:
-            stack.callback(worker.end)
-            selector.register(worker.answers, selectors.EVENT_READ, worker)
-        busy: dict[_Worker, Job] = {}
-        while waiting or busy:
-            for orphan in [job for job in waiting if job.needs in failed]:
-                waiting.remove(orphan)
-                yield Event("failed", orphan, f"its parent, {failed[cast(Order, orphan.needs)].name}, failed")
-            ready = [job for job in waiting if job.needs not in undone]
-            for worker, job in zip(idle[:], ready, strict=False):
-                idle.remove(worker)
-                waiting.remove(job)
-                busy[worker] = job
-                yield Event("started", job)
-                worker.start(job)
-            if not busy:
-                continue
-            for key, _ in selector.select():
-                worker = key.data
-                answer = worker.answer()
-                if answer is not None and "left" in answer:
-                    yield Event("advanced", busy[worker], left=answer["left"])
-                    continue
-                finished = busy.pop(worker, None)
-                if answer is None:
-                    selector.unregister(worker.answers)
-                    worker.restart()
-                    selector.register(worker.answers, selectors.EVENT_READ, worker)
-                    answer = {"error": f"the worker process died; its log is {worker.log}"}
-                if finished is None:  # the worker was idle when it died, and its successor is idle too
-                    continue
-                idle.append(worker)
-                if answer.get("fatal"):
-                    raise InputError(*answer["fatal"])
-                if answer["error"] is None:
-                    undone.discard(finished.order)
-                    yield Event("done", finished)
-                    continue
-                failures[finished.order] = failures.get(finished.order, 0) + 1
-                if failures[finished.order] < ATTEMPTS:
-                    waiting.insert(0, finished)
-                    yield Event("retried", finished, answer["error"])
-                else:
-                    failed[finished.order] = finished
-                    yield Event("failed", finished, answer["error"])
+        engine = _LocalEngine(directory, scratch, selector, options.jobs_per_worker)
+        stack.callback(engine.end)
+        for _ in range(min(options.workers or available_cores(), len(jobs))):
+            engine.add_worker()
+        yield from carry_out(engine, jobs, options)
+
+
+def available_cores() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class _LocalEngine:
+    """Worker processes, one job each."""
+
+    def __init__(self, directory: Path, scratch: Path, selector: selectors.BaseSelector, jobs_per_worker: int) -> None:
+        self._directory, self._scratch, self._selector = directory, scratch, selector
+        self._jobs_per_worker = jobs_per_worker
+        self._idle: list[WorkerProcess] = []
+        self._busy: dict[WorkerProcess, Job] = {}
+        self._started: list[Job] = []
+
+    def add_worker(self) -> None:
+        """Start an idle worker."""
+        logs = {worker.log for worker in (*self._idle, *self._busy)}
+        names = (self._directory / "logs" / f"worker-{number}.log" for number in range(len(logs) + 1))
+        log = next(path for path in names if path not in logs)
+        worker = WorkerProcess(worker_process.COMMAND, self._directory, log=log, scratch=self._scratch)
+        self._selector.register(worker.answers, selectors.EVENT_READ, worker)
+        self._idle.append(worker)
+
+    def has_room(self) -> bool:
+        return bool(self._idle)
+
+    def start(self, job: Job, *, needed: bool) -> None:
+        if self._idle[0].jobs >= self._jobs_per_worker:
+            self._replace(self._idle[0])
+        worker = self._idle.pop(0)
+        self._busy[worker] = job
+        self._started.append(job)
+        worker.start(job.order)
+
+    def answers(self, seconds: float | None) -> Iterator[tuple[Job, Answer]]:
+        started, self._started = self._started, []
+        if started:
+            yield from ((job, {"started": True}) for job in started)
+            return
+        for key, _ in self._selector.select(seconds):
+            worker = key.data
+            answer, job = worker.answer(), self._busy.get(worker)
+            if answer is None:
+                self._replace(worker)  # if it was idle, its successor is idle too
+                log = self._directory / log_path(job.order) if job else worker.log
+                answer = {"error": f"the worker process died; its log is {log if log.exists() else worker.log}"}
+            elif "left" not in answer:
+                del self._busy[worker]
+                self._idle.append(worker)
+            if job:
+                yield job, answer
+
+    def abandon(self, job: Job) -> None:
+        self._replace(next(worker for worker, busy in self._busy.items() if busy is job))
+
+    def end(self) -> None:
+        """Kill all workers."""
+        for worker in (*self._idle, *self._busy):
+            worker.end()
+
+    def _replace(self, worker: WorkerProcess) -> None:
+        """Kill a worker and start an idle one in its place."""
+        self._selector.unregister(worker.answers)
+        worker.end()
+        if worker in self._idle:
+            self._idle.remove(worker)
+        self._busy.pop(worker, None)
+        self.add_worker()
 
 
 @contextlib.contextmanager
@@ -105,47 +128,3 @@ def _scratch_folder(directory: Path) -> Iterator[Path]:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-class _Worker:
-    """A worker process and its two pipes; `scratch` is its folder for temporary files."""
-
-    def __init__(self, directory: Path, number: int, scratch: Path) -> None:
-        self._scratch = scratch
-        self.log = directory / "logs" / f"worker-{number}.log"
-        self._command = [*COMMAND, str(directory)]
-        self._launch()
-
-    def _launch(self) -> None:
-        self.log.parent.mkdir(exist_ok=True)
-        # Workers share a GPU, so each allocates the memory that it needs instead of all of it.
-        settings = {"TF_CPP_MIN_LOG_LEVEL": "2", "OMP_NUM_THREADS": "1", "TF_FORCE_GPU_ALLOW_GROWTH": "true"}
-        environment = {**os.environ, **settings, "PYTHONUNBUFFERED": "1", "TMPDIR": str(self._scratch)}
-        with self.log.open("ab") as log:
-            # The pipes are unbuffered: the selector would not see answers that a buffer holds.
-            self._process = subprocess.Popen(
-                self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, env=environment, bufsize=0
-            )
-        self._orders = cast(IO[bytes], self._process.stdin)
-        self.answers = cast(IO[bytes], self._process.stdout)
-
-    def start(self, job: Job) -> None:
-        with contextlib.suppress(BrokenPipeError):  # the worker died, which the end of its answers shows
-            self._orders.write(json.dumps(job.order).encode() + b"\n")
-            self._orders.flush()
-
-    def answer(self) -> dict[str, Any] | None:
-        """Return one answer, or None if the process died."""
-        line = self.answers.readline()
-        return json.loads(line) if line.endswith(b"\n") else None
-
-    def restart(self) -> None:
-        self.end()
-        self._launch()
-
-    def end(self) -> None:
-        self._process.kill()
-        self._process.wait()
-        for pipe in (self._orders, self.answers):
-            with contextlib.suppress(BrokenPipeError):
-                pipe.close()

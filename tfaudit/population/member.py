@@ -40,12 +40,13 @@ GRADIENT_BATCHES = 8  # number of training batches over which pruning methods av
 class MemberMaker:
     """Makes members of a study, one after another, in one process.
 
-    It reuses data, compiled models and traced functions, yet a member depends on its seed alone.
+    It reuses data, compiled models and traced functions, yet a member depends on its seed alone. `splits` are the
+    training and the test set; by default they are loaded.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, splits: tuple[Dataset, Dataset] | None = None) -> None:
         self._store = store
-        self._train, self._test = load_splits(store.study)
+        self._train, self._test = splits or load_splits(store.study)
         self._trainer = functools.cache(self._new_trainer)
         self._retrainer = functools.cache(self._new_retrainer)
         self._parent = functools.lru_cache(maxsize=1)(self._load)

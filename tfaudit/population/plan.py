@@ -1,7 +1,7 @@
 """The plan of a run: the jobs that are still to do in a store."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from tfaudit.errors import InputError
 from tfaudit.store.store import Store
@@ -9,6 +9,17 @@ from tfaudit.study.conditions import Condition
 
 Order = tuple[str, str, int]
 """A job as a worker receives it: "member", variant and number, or "condition", corruption and severity."""
+
+
+def log_path(order: Order) -> str:
+    """Return the path of the log of a job, relative to the study's directory.
+
+    Example:
+        >>> log_path(("member", "dense", 7)), log_path(("condition", "fog", 3))
+        ('logs/dense-007.log', 'logs/fog-3.log')
+    """
+    kind, name, number = order
+    return f"logs/{f'{name}-{number:03d}' if kind == 'member' else Condition(name, number).split}.log"
 
 
 @dataclass(frozen=True)
@@ -81,6 +92,7 @@ class Event:
     job: Job  # the job
     error: str = ""  # the traceback of a job that was retried or failed
     left: int = 0  # for "advanced", how many of the job's predictions are missing
+    machine: dict[str, Any] | None = None  # for "done", the models of the processors: see `tfaudit.population.worker`
 
 
 def member_jobs(store: Store) -> list[MemberJob]:

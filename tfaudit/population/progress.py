@@ -57,7 +57,7 @@ class _CountingProgress(Progress):
             self.given_up += job.size - self.made.get(job.order, 0)
         if event.kind != "done":
             reason = event.error.strip().splitlines()[-1]
-            verb = "failed, trying once more" if event.kind == "retried" else "failed"
+            verb = "failed, trying again" if event.kind == "retried" else "failed"
             kind = job.order[0]
             self.console.print(f"{kind} {job.name} {verb}: {reason}", style="yellow", markup=False, highlight=False)
 

@@ -4,14 +4,16 @@ import contextlib
 import dataclasses
 import functools
 import importlib.metadata
-import os
-from collections.abc import Callable, Generator, Iterator, Sequence
+import importlib.util
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tfaudit.datasets.benchmarks import expand_wildcards
 from tfaudit.errors import InputError, require
 from tfaudit.population.condition_images import check_conditions
-from tfaudit.population.local import run_jobs
+from tfaudit.population.engine import RETRIES, EngineOptions
+from tfaudit.population.local import local_engine
+from tfaudit.population.node_folder import Splits
 from tfaudit.population.plan import Event, Job, condition_jobs, member_jobs
 from tfaudit.population.progress import Progress
 from tfaudit.population.stored_examples import load_splits, store_examples
@@ -19,7 +21,7 @@ from tfaudit.store.files import lock
 from tfaudit.store.store import Store
 from tfaudit.study.study import Study
 
-ENGINES = {"local": run_jobs}  # functions that run jobs, by name; see `tfaudit.population.local.run_jobs`
+ENGINES = ("local", "ray")
 
 _LIBRARIES = ("tfaudit", "tensorflow", "keras", "tensorflow-model-optimization", "ai-edge-litert", "numpy")
 
@@ -30,6 +32,12 @@ def run(
     *,
     engine: str = "local",
     workers: int | None = None,
+    address: str | None = None,
+    cpus: float = 1,
+    gpus: float = 0,
+    memory: int | None = None,
+    retries: int = RETRIES,
+    timeout: float | None = None,
     progress: Progress | None = None,
 ) -> Store:
     """Train, compress and test every member of a study that the directory does not hold yet, and return the store.
@@ -37,16 +45,24 @@ def run(
     Members are tested on the test set, then under the study's conditions: corruptions, whose images are computed once
     per condition and never stored, and benchmark sets. A study in the directory may get further conditions.
 
-    The run can be interrupted or killed at any moment; the same call continues it. A member that fails twice is
-    recorded with its traceback, `store.failures()` lists it, and a later call tries it again. The same holds for
-    conditions and `store.evaluations.failures()`.
+    The run can be interrupted or killed at any moment; the same call continues it. A member that fails
+    for good is recorded with its traceback, `store.failures()` lists it, and a later call tries it again. The same
+    holds for conditions and `store.evaluations.failures()`.
 
     Args:
         study: what to run.
         directory: of the study; created if missing. One run at a time can use it.
-        engine: "local", worker processes on this machine.
-        workers: number of worker processes; by default one per core that this process may use. Each has one thread,
-            so a seed gives the same bits with any number of workers.
+        engine: "local", worker processes on this machine, or "ray", tasks on a Ray cluster (`tfaudit[ray]`). The same
+            seed gives the same bits with both, and with any number of workers, on processors of one model.
+        workers: number of members at once; by default one per core that this process may use, or as many as the cluster
+            has room for.
+        address: of the Ray cluster, HOST:PORT. By default the environment variable RAY_ADDRESS; without it Ray starts
+            on this machine.
+        cpus: cores of each member on Ray, which are the threads of its worker. Local workers have one thread.
+        gpus: GPUs of each member on Ray: 0, a share of one, or several for `Training(strategy="mirrored")`.
+        memory: bytes of memory that Ray reserves for each member.
+        retries: number of further attempts of a member that fails, whose worker dies, or that takes too long.
+        timeout: seconds that a member may take, to make or to test under a condition; any time by default.
         progress: display of the progress; none by default.
 
     Raises:
@@ -54,41 +70,71 @@ def run(
             is missing or does not fit.
     """
     require(engine in ENGINES, "engine", engine, ", ".join(map(repr, ENGINES)))
-    if workers is None:
-        workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    require(workers >= 1, "workers", workers, "1 or more")
+    options = EngineOptions(
+        workers=workers, retries=retries, timeout=timeout, address=address, cpus=cpus, gpus=gpus, memory=memory
+    )
+    if engine == "local":
+        for name, default in (("address", None), ("cpus", 1), ("gpus", 0), ("memory", None)):
+            value = getattr(options, name)
+            require(value == default, name, value, "no such option with the local engine; engine 'ray' takes it")
+    elif importlib.util.find_spec("ray") is None:
+        raise InputError("engine", "'ray', but Ray is not installed", "`pip install 'tfaudit[ray]'`, or engine 'local'")
     train, test = load_splits(study)  # before anything is written or started, so that a missing set is one line
     study = dataclasses.replace(study, benchmarks=expand_wildcards(study.benchmarks))
     check_conditions(study, test)
     with _disk_errors(directory), lock(directory), progress or Progress() as shown:
-        store = Store.create(directory, study, {name: importlib.metadata.version(name) for name in _LIBRARIES})
+        versions = {name: importlib.metadata.version(name) for name in _LIBRARIES}
+        store = Store.create(directory, study, versions)
         store_examples(store, train, test)
-        start = functools.partial(ENGINES[engine], store.directory, workers=workers)
-        _carry_out(store, member_jobs(store), study.population * len(study.all_variants), "members", start, shown)
-        if study.conditions:
-            jobs = condition_jobs(store)
-            for condition in set(study.conditions) - {job.condition for job in jobs}:
-                store.evaluations.delete_failure(condition.split)  # the members that failed are no longer tested
-            _carry_out(store, jobs, len(study.conditions) * len(store.evaluated_members()), "evaluations", start, shown)
+        with _start(engine, store, options, (train, test), versions) as start:
+            phase = functools.partial(_carry_out, store, engine, start=start, progress=shown)
+            phase(member_jobs(store), study.population * len(study.all_variants), "members")
+            if study.conditions:
+                jobs = condition_jobs(store)
+                for condition in set(study.conditions) - {job.condition for job in jobs}:
+                    store.evaluations.delete_failure(condition.split)  # the members that failed are no longer tested
+                phase(jobs, len(study.conditions) * len(store.evaluated_members()), "evaluations")
     return store
+
+
+Start = Callable[[Sequence[Job]], Generator[Event]]
+"""Runs jobs and yields events as they happen."""
+
+
+def _start(
+    engine: str, store: Store, options: EngineOptions, splits: Splits, versions: Mapping[str, str]
+) -> contextlib.AbstractContextManager[Start]:
+    """Return the context of an engine."""
+    if engine == "local":
+        return local_engine(store.directory, options)
+    from tfaudit.population.ray_engine import ray_engine
+
+    return ray_engine(store.directory, options, splits, versions)
 
 
 def _carry_out(
     store: Store,
+    engine: str,
     jobs: Sequence[Job],
     total: int,
     what: str,
-    start: Callable[[Sequence[Job]], Generator[Event]],
+    *,
+    start: Start,
     progress: Progress,
 ) -> None:
-    """Run jobs, `total` of which are wanted in all, and record their failures."""
+    """Run jobs, `total` of which are wanted in all, and record their failures and the machines they ran on."""
     progress.begin(total, total - sum(job.size for job in jobs), what=what)
+    machines = store.machines
     with contextlib.closing(start(jobs)) as events:
         for event in events:
             if event.kind == "failed":
                 event.job.save_failure(store, event.error)
             elif event.kind == "done":
                 event.job.delete_failure(store)
+                machine = event.machine and {"engine": engine, **event.machine}
+                if machine and machine not in machines:
+                    machines.append(machine)
+                    store.add_machine(machine)
             progress.update(event)
 
 

@@ -4,6 +4,8 @@
 number]` or `["condition", corruption, severity]`, and answers each with one line: `{"error": null}`, or the traceback.
 If no job of the run can succeed (bad input, a full disk), the answer also has `"fatal"`: the argument, what was got and
 what was expected, as in an `InputError`. During a condition, `{"left": n}` reports how many predictions are missing.
+The answer of a job that is done also has `"machine"`: `{"cpu": model, "gpus": [models]}`. What libraries print during a
+job goes to its log, `logs/VARIANT-MEMBER.log` or `logs/SPLIT.log`, which is deleted if it is empty.
 
 The process ends when its input ends, even during a job, so no worker outlives a killed run. It is a process of its own
 rather than a fork or a `multiprocessing` child, so it works from notebooks and from scripts without
@@ -12,6 +14,7 @@ rather than a fork or a `multiprocessing` child, so it works from notebooks and 
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import functools
 import json
@@ -27,11 +30,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tfaudit.errors import InputError
+from tfaudit.population.node_folder import remove_workplace, shipped_splits
+from tfaudit.population.plan import log_path
 from tfaudit.study.conditions import Condition
 
 if TYPE_CHECKING:
     from tfaudit.population.evaluation import Evaluator
     from tfaudit.population.member import MemberMaker
+    from tfaudit.population.node_folder import Splits
     from tfaudit.population.plan import Order
     from tfaudit.store.store import Store
 
@@ -42,14 +48,40 @@ def main(directory: str) -> None:
     """Do jobs until the standard input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C and ends the workers
     answers = os.fdopen(os.dup(1), "w", buffering=1)
-    os.dup2(2, 1)  # what libraries print goes to the log, not among the answers
+    os.dup2(2, 1)  # what libraries print goes to logs, not among the answers
     runner = _JobRunner(directory)
 
     def send(answer: dict[str, object]) -> None:
         answers.write(json.dumps(answer) + "\n")
 
-    for order in _read_orders():
-        send(runner.run(*order, lambda left: send({"left": left})))
+    for order in _read_orders(directory):
+        with _printing_to(Path(directory) / log_path(order)):
+            answer = runner.run(*order, lambda left: send({"left": left}))
+        send(answer)
+
+
+@contextlib.contextmanager
+def _printing_to(log: Path) -> Iterator[None]:
+    """Append what is printed to a log, and delete it if it is empty; a log that cannot be written is done without."""
+    try:
+        log.parent.mkdir(exist_ok=True)
+        target = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+    except OSError:
+        yield
+        return
+    originals = {descriptor: os.dup(descriptor) for descriptor in (1, 2)}
+    try:
+        for descriptor in originals:
+            os.dup2(target, descriptor)
+        yield
+    finally:
+        for descriptor, original in originals.items():
+            os.dup2(original, descriptor)
+            os.close(original)
+        empty = not os.fstat(target).st_size
+        os.close(target)
+        if empty:
+            log.unlink(missing_ok=True)
 
 
 class _JobRunner:
@@ -77,14 +109,24 @@ class _JobRunner:
             elif isinstance(problem, OSError) and (fatal := fatal_problem(problem, self._directory)):
                 answer["fatal"] = fatal
             return answer
-        return {"error": None}
+        return {"error": None, "machine": self._machine}
+
+    @functools.cached_property
+    def _machine(self) -> dict[str, object]:
+        import tensorflow as tf
+
+        from tfaudit.population.machine import cpu_model
+
+        gpus = map(tf.config.experimental.get_device_details, tf.config.list_physical_devices("GPU"))
+        return {"cpu": cpu_model(), "gpus": [details.get("device_name", "GPU") for details in gpus]}
 
     @functools.cached_property
     def _store(self) -> Store:
         import tensorflow as tf
 
-        tf.config.threading.set_intra_op_parallelism_threads(1)
-        tf.config.threading.set_inter_op_parallelism_threads(1)
+        threads = int(os.environ.get("OMP_NUM_THREADS", "1"))
+        tf.config.threading.set_intra_op_parallelism_threads(threads)
+        tf.config.threading.set_inter_op_parallelism_threads(threads)
         if tf.config.list_physical_devices("GPU"):  # on a CPU with one thread it only costs a quarter of LeNet's speed
             tf.config.experimental.enable_op_determinism()
 
@@ -98,7 +140,7 @@ class _JobRunner:
 
         from tfaudit.population.member import MemberMaker
 
-        return MemberMaker(store)
+        return MemberMaker(store, self._splits)
 
     @functools.cached_property
     def _conditions(self) -> Evaluator:
@@ -106,7 +148,11 @@ class _JobRunner:
 
         from tfaudit.population.evaluation import Evaluator
 
-        return Evaluator(store)
+        return Evaluator(store, self._splits[1] if self._splits else None)
+
+    @functools.cached_property
+    def _splits(self) -> Splits | None:
+        return shipped_splits(Path(self._directory))
 
 
 def fatal_problem(problem: OSError, directory: str | Path) -> list[str]:
@@ -125,12 +171,13 @@ def fatal_problem(problem: OSError, directory: str | Path) -> list[str]:
     return ["directory", got, "a writable directory with free space; then run again"]
 
 
-def _read_orders() -> Iterator[Order]:
+def _read_orders(directory: str) -> Iterator[Order]:
     orders: queue.SimpleQueue[Order] = queue.SimpleQueue()
 
     def read() -> None:
         for line in sys.stdin:
             orders.put(tuple(json.loads(line)))
+        remove_workplace(Path(directory))
         os._exit(0)  # the parent has ended or needs no more jobs; unfinished work does not count
 
     threading.Thread(target=read, daemon=True).start()

@@ -1,7 +1,7 @@
 """A study's directory: members, predictions, examples; whole writes, checksums, a lock.
 
 ```
-DIR/study.json                                                the study as run, and the versions of the libraries
+DIR/study.json                                                the study as run, the versions of the libraries, machines
 DIR/members/VARIANT/MEMBER/{model.keras|model.tflite, history.csv, member.json}
 DIR/predictions/split=SPLIT/variant=VARIANT/MEMBER.parquet    columns ranked, probability (fixed-size lists)
 DIR/examples/SPLIT.parquet                                    example, label, image (PNG), groups
@@ -158,8 +158,22 @@ class Store:
         content = {"format": FORMAT, "study": study.to_json(), "versions": dict(versions)}
         if imported is not None:
             content["members"] = imported
+        if existing and (machines := existing.machines):
+            content["machines"] = machines
         store.write("study.json", sealed_json(content))
         return store
+
+    @property
+    def machines(self) -> list[dict[str, Any]]:
+        """Engines and models of the processors with which members were made or tested; none where not recorded."""
+        return read_sealed_json(self.read("study.json")).get("machines", [])
+
+    def add_machine(self, machine: Mapping[str, Any]) -> None:
+        """Record in `study.json` an engine and its processors, unless they are there; may raise `OSError`."""
+        content = read_sealed_json(self.read("study.json"))
+        if (machines := content.setdefault("machines", [])).count(dict(machine)) == 0:
+            machines.append(dict(machine))
+            self.write("study.json", sealed_json(content))
 
     @property
     def variants(self) -> tuple[str, ...]:
@@ -235,6 +249,14 @@ class Store:
         seal = self.examples_seal()
         facts = {**record, "examples": seal} if seal else record
         self.write(record_path, complete_record(variant, member, files, facts))
+
+    def receive(self, files: Mapping[str, bytes]) -> None:
+        """Write files that another directory of this study holds, a member's record last; may raise `OSError`."""
+        records = [path for path in files if path.endswith("/member.json")]
+        for record in records:
+            (self.directory / record).unlink(missing_ok=True)
+        for path in [*(path for path in files if path not in records), *records]:
+            self.write(path, files[path])
 
     def missing(self, split: str = "test") -> tuple[Missing, ...]:
         """Return the results of a split that the study should hold and does not, in the order of the variants.

@@ -1,0 +1,127 @@
+"""What every engine promises: plan, retries, deaths, timeouts; with workers that need no TensorFlow.
+
+All tests of Ray share one simulated cluster, whose start takes longer than the tests.
+"""
+
+import contextlib
+import json
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.builders.ray_clusters import ray_cluster
+from tfaudit import InputError, Quantized, Study, Training
+from tfaudit.datasets.loading import load_dataset
+from tfaudit.population import worker_process
+from tfaudit.population.engine import EngineOptions
+from tfaudit.population.local import local_engine
+from tfaudit.population.plan import MemberJob as Job
+from tfaudit.store.store import Store
+
+STUDY = Study(
+    name="s", dataset="digits", model="digits_convnet", training=Training(epochs=1), variants=(Quantized("int8"),)
+)
+SPLITS = tuple(load_dataset("digits", split).take(20) for split in ("train", "test"))
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with ray_cluster(num_gpus=2) as cluster:
+        yield cluster
+
+
+@pytest.fixture(params=["local", pytest.param("ray", marks=pytest.mark.slow)])
+def run_jobs(request, tmp_path, monkeypatch):
+    """A function that runs jobs in the store `tmp_path / "s"` and yields events; `tmp_path` tells what workers did."""
+    command = (sys.executable, str(Path(__file__).with_name("fake_worker.py")), str(tmp_path))
+    monkeypatch.setattr(worker_process, "COMMAND", command)
+    store = Store.create(tmp_path / "s", STUDY, {})
+    if request.param == "ray":
+        request.getfixturevalue("cluster")
+
+    def start(jobs, workers=2, **options):
+        options = EngineOptions(workers=workers, **options)
+        if request.param == "local":
+            engine = local_engine(store.directory, options)
+        else:
+            from tfaudit.population.ray_engine import ray_engine
+
+            engine = ray_engine(store.directory, options, SPLITS, {})
+        with engine as run, contextlib.closing(run(jobs)) as events:
+            yield from events
+
+    return start
+
+
+def made(tmp_path):
+    return [tuple(json.loads(line)) for line in (tmp_path / "made").read_text().splitlines()]
+
+
+def told(events):
+    return [(event.kind, event.job.variant, event.job.member) for event in events]
+
+
+class TestEveryEngine:
+    def test_every_member_is_made_once_and_parents_come_first(self, run_jobs, tmp_path):
+        jobs = [Job(v, m, p) for m in range(4) for v, p in (("child", "dense"), ("dense", None), ("pruned", None))]
+        seen = told(run_jobs(jobs, workers=2))
+        assert sorted(row[:2] for row in made(tmp_path)) == sorted((job.variant, job.member) for job in jobs)
+        for member in range(4):
+            assert seen.index(("done", "dense", member)) < seen.index(("started", "child", member))
+        assert [seen.count(("started", job.variant, job.member)) for job in jobs] == [1] * 12
+
+    def test_a_failure_a_death_and_a_hung_worker_are_tried_again(self, run_jobs, tmp_path):
+        seen = told(run_jobs([Job(v, 0) for v in ("shaky", "mortal", "hangs once", "dense")], timeout=2))
+        for variant in ("shaky", "mortal", "hangs once"):
+            assert seen.count(("retried", variant, 0)) == 1
+        assert {event[1] for event in seen if event[0] == "done"} == {"shaky", "mortal", "hangs once", "dense"}
+        (hung,) = tmp_path.glob("hung-*")
+        assert not psutil.pid_exists(int(hung.name[5:])), "the hung worker still runs"
+
+    @pytest.mark.parametrize(
+        ("variant", "words"),
+        [
+            ("broken", "RuntimeError: boom"),
+            ("deadly", "died; its log is"),
+            ("hung", "longer than the timeout of 0.5 s"),
+        ],
+    )
+    def test_what_fails_for_good_is_given_up_with_its_children_while_others_go_on(self, run_jobs, variant, words):
+        jobs = [Job(variant, 0), Job("child", 0, variant), Job("grandchild", 0, "child"), Job("dense", 0)]
+        seen = list(run_jobs(jobs, workers=1, retries=1, timeout=0.5))
+        failed = {event.job.variant: event.error for event in seen if event.kind == "failed"}
+        assert set(failed) == {variant, "child", "grandchild"}
+        assert words in failed[variant]
+        assert failed["grandchild"] == "its parent, child/000, failed"
+        kinds = [event.kind for event in seen if event.job.variant == variant]
+        assert kinds == ["started", "retried", "started", "failed"]
+        assert told(seen)[-1] == ("done", "dense", 0)
+
+    def test_a_fatal_answer_ends_the_run_in_one_line(self, run_jobs, tmp_path):
+        with pytest.raises(InputError, match=r"directory: got a full disk.*, expected space") as caught:
+            list(run_jobs([Job("fatal", 0), *(Job("dense", member) for member in range(50))]))
+        assert "\n" not in str(caught.value)
+
+    def test_workers_are_replaced_after_some_jobs(self, run_jobs, tmp_path):
+        list(run_jobs([Job("dense", member) for member in range(8)], workers=1, jobs_per_worker=3))
+        workers = [row[2] for row in made(tmp_path)]
+        assert len(set(workers)) == 3
+        assert {row[4] for row in made(tmp_path)} == {"1"}
+
+    def test_a_run_that_is_left_early_ends_its_jobs(self, run_jobs, tmp_path):
+        with contextlib.closing(run_jobs([Job("hung", member) for member in range(9)])) as running:
+            assert next(running).kind == "started"
+            while not (busy := list(tmp_path.glob("hung-*"))):
+                time.sleep(0.01)
+        end = time.monotonic() + 10
+        while any(psutil.pid_exists(int(file.name[5:])) for file in busy):
+            assert time.monotonic() < end, "a worker outlived its run"
+            time.sleep(0.05)
+
+    def test_machines_are_told(self, run_jobs):
+        assert [event.machine for event in run_jobs([Job("dense", 0)]) if event.kind == "done"] == [
+            {"cpu": "made up", "gpus": []}
+        ]

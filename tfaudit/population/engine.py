@@ -1,0 +1,118 @@
+"""What every engine does: start jobs, wait for answers, retry, time out. Engines differ in where jobs run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from tfaudit.errors import InputError, require
+from tfaudit.population.job_queue import JobQueue
+from tfaudit.population.plan import Event, Job, Order
+
+RETRIES = 2
+"""How often a job that failed is tried again by default."""
+
+JOBS_PER_WORKER = 50
+"""Jobs after which a worker process is replaced: TensorFlow's converter never returns some of its memory."""
+
+Answer = dict[str, Any]
+"""What a worker says of a job: see `tfaudit.population.worker`; an engine adds `{"started": True}`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineOptions:
+    """What a run asks of its engine; see `tfaudit.run`.
+
+    Attributes:
+        workers: number of jobs at once; by default as many as there is room for.
+        retries: number of further attempts of a job that failed.
+        timeout: seconds that a member may take, to make or to test under a condition; any time by default.
+        jobs_per_worker: number of jobs after which a worker process is replaced.
+        address: of the Ray cluster.
+        cpus: cores of a job on Ray, which are the threads of its worker.
+        gpus: GPUs of a job on Ray; several jobs share one where it is below 1.
+        memory: bytes of memory of a job on Ray.
+    """
+
+    workers: int | None = None
+    retries: int = RETRIES
+    timeout: float | None = None
+    jobs_per_worker: int = JOBS_PER_WORKER
+    address: str | None = None
+    cpus: float = 1
+    gpus: float = 0
+    memory: int | None = None
+
+    def __post_init__(self) -> None:
+        require(self.workers is None or self.workers >= 1, "workers", self.workers, "1 or more")
+        require(self.retries >= 0, "retries", self.retries, "0 or more")
+        require(self.timeout is None or self.timeout > 0, "timeout", self.timeout, "a number of seconds above 0")
+        require(self.cpus > 0, "cpus", self.cpus, "a number above 0")
+        gpus_fit = self.gpus >= 0 and (self.gpus < 1 or self.gpus == int(self.gpus))  # Ray shares no further GPUs
+        require(gpus_fit, "gpus", self.gpus, "0, a share of a GPU below 1, or a whole number")
+        require(self.memory is None or self.memory > 0, "memory", self.memory, "a number of bytes above 0")
+
+
+class Engine(Protocol):
+    """Where jobs run."""
+
+    def has_room(self) -> bool:
+        """Return whether one more job can be started now."""
+
+    def start(self, job: Job, *, needed: bool) -> None:
+        """Start a job, or put it where it starts soon; `needed` says whether other jobs need what it makes."""
+
+    def answers(self, seconds: float | None) -> Iterable[tuple[Job, Answer]]:
+        """Wait until jobs answer, at most some seconds, and return the answers; a lost worker answers with an error."""
+
+    def abandon(self, job: Job) -> None:
+        """End a job's worker at once; the job answers no more."""
+
+
+def carry_out(engine: Engine, jobs: Sequence[Job], options: EngineOptions, *, grace: float = 0) -> Generator[Event]:
+    """Run jobs and yield events as they happen.
+
+    A job that fails, loses its worker or is silent for too long is tried again; then it fails, and so do the jobs that
+    need it.
+
+    Args:
+        engine: where they run.
+        jobs: in the order in which they should be done. A job can start once the job that it needs is done or is not
+            among them.
+        options: retries and timeout; an engine looks after the others itself.
+        grace: seconds beyond the timeout in which the engine may itself end a job that takes too long.
+
+    Raises:
+        InputError: no job can succeed: bad input, or a disk that is full or cannot be written.
+    """
+    queue, timeout = JobQueue(jobs, options.retries), options.timeout
+    running: dict[Order, tuple[Job, float]] = {}  # each with the time when its patience ends
+    while queue:
+        while engine.has_room() and (job := queue.take()):
+            engine.start(job, needed=queue.is_needed(job.order))
+        soonest = min((end for _, end in running.values()), default=None) if timeout else None
+        for job, answer in engine.answers(None if soonest is None else max(soonest - time.monotonic(), 0)):
+            if answer.get("started") or "left" in answer:
+                running[job.order] = job, time.monotonic() + (timeout or 0) + grace
+                yield Event("started", job) if answer.get("started") else Event("advanced", job, left=answer["left"])
+                continue
+            running.pop(job.order, None)
+            if answer.get("fatal"):
+                raise InputError(*answer["fatal"])
+            if answer["error"] is None:
+                queue.done(job)
+                yield Event("done", job, machine=answer.get("machine"))
+            else:
+                yield from queue.failed(job, answer["error"])
+        now = time.monotonic()
+        for job in [job for job, end in running.values() if timeout and end <= now]:
+            engine.abandon(job)
+            del running[job.order]
+            yield from queue.failed(job, too_long(timeout))
+
+
+def too_long(timeout: float | None) -> str:
+    """Return the error of a job that takes too long."""
+    return f"TimeoutError: it took longer than the timeout of {timeout:g} s"

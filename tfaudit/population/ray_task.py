@@ -1,0 +1,220 @@
+"""What runs on a node of a Ray cluster: a worker process in a directory of its own.
+
+A node needs no file system in common with the driver. A task lays the files that a job needs into a temporary
+directory of the study, has the worker process of the local engine do the job there, and returns the files it made. The
+worker process lives as long as the process of Ray that started it, so later tasks find TensorFlow started and models
+traced.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.metadata
+import os
+import platform
+import selectors
+import shutil
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import ray
+
+from tfaudit.population.engine import Answer, too_long
+from tfaudit.population.node_folder import Splits, make_workplace, remove_workplace
+from tfaudit.population.plan import Order, log_path
+from tfaudit.population.worker_process import WorkerProcess
+from tfaudit.store.store import Store
+from tfaudit.study.study import Study
+
+Files = Mapping[str, bytes]
+"""Contents of files by path relative to a study's directory."""
+
+Delivery = tuple[Answer, Files]
+"""An answer, and the files that the job made since the last one."""
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """What every task of a run is told.
+
+    Attributes:
+        token: identifies the run.
+        command: starts a worker process; the directory follows.
+        threads: of every worker.
+        fresh: whether every job has a new worker process, which has all memory of its GPUs.
+        timeout: seconds that a member may take.
+        versions: of the libraries where the run was started.
+    """
+
+    token: str
+    command: tuple[str, ...]
+    threads: int
+    fresh: bool
+    timeout: float | None
+    versions: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Luggage:
+    """What a node needs once.
+
+    Attributes:
+        study: as `Study.to_json` gives it.
+        model: content of the `.keras` file that the study's model names, else None.
+        splits: training and test set, or None where every node opens them itself.
+    """
+
+    study: Mapping[str, Any]
+    model: bytes | None
+    splits: Splits | None
+
+
+def perform(
+    facts: RunFacts,
+    luggage: Sequence[ray.ObjectRef],
+    order: Order,
+    models: Sequence[ray.ObjectRef],
+    *parents: Delivery,
+) -> Iterator[Delivery]:
+    """Do a job and yield answers, each with the files made since the last one.
+
+    Args:
+        facts: of the run.
+        luggage: one reference to the `Luggage`, fetched when this process needs it.
+        order: of the job.
+        models: for a condition, references to the members to test, each fetched when it is its turn.
+        *parents: the members that a member is made from.
+    """
+    yield {"started": True}, {}
+    for name, version in facts.versions.items():
+        if (here := importlib.metadata.version(name)) != version:
+            expected = f"{name} {version}, as where the run was started; install the same versions on every node"
+            yield {"error": "", "fatal": ["engine", f"{name} {here} on {_node()}", expected]}, {}
+            return
+    workplace = _workplace(facts, luggage)
+    try:
+        if order[0] == "condition":
+            yield from _test_members(workplace, order, models)
+        else:
+            yield workplace.do(order, {path: text for _, files in parents for path, text in files.items()})
+    finally:
+        if facts.fresh:
+            workplace.end_worker()
+
+
+def _test_members(workplace: _Workplace, order: Order, models: Sequence[ray.ObjectRef]) -> Iterator[Delivery]:
+    """Test members one by one; one that cannot be tested does not stop the others."""
+    answer: Answer = {}
+    left, problems = len(models), []
+    for model in models:
+        _, inputs = ray.get(model)
+        answer, files = workplace.do(order, inputs)
+        if answer.get("fatal"):
+            yield answer, files
+            return
+        if answer["error"] is None:
+            left -= 1
+        else:
+            problems.append(answer["error"].strip())
+        yield {"left": left}, files
+    more = f" (and {len(problems) - 1} more)" * (len(problems) > 1)
+    yield {**answer, "error": problems[0] + more if problems else None}, {}
+
+
+_WORKPLACES: list[_Workplace] = []
+"""The one of this process, if it has one."""
+
+
+def _workplace(facts: RunFacts, luggage: Sequence[ray.ObjectRef]) -> _Workplace:
+    """Return this process's workplace in a run; that of an earlier run is removed."""
+    if _WORKPLACES and _WORKPLACES[0].facts.token != facts.token:
+        _WORKPLACES.pop().remove()
+    if not _WORKPLACES:
+        _WORKPLACES.append(_Workplace(facts, ray.get(luggage[0])))
+    return _WORKPLACES[0]
+
+
+class _Workplace:
+    """A directory of the study on this node, and a worker process in it."""
+
+    def __init__(self, facts: RunFacts, luggage: Luggage) -> None:
+        self.facts = facts
+        self._worker: WorkerProcess | None = None
+        self._devices: str | None = None
+        self._folder = make_workplace(facts.token, luggage.splits)
+        self._directory = self._folder / "study"
+        study = Study.from_json(luggage.study)
+        if luggage.model is not None:
+            path = self._folder / Path(study.model).name
+            path.write_bytes(luggage.model)
+            study = dataclasses.replace(study, model=str(path))
+        Store.create(self._directory, study, facts.versions)
+
+    def do(self, order: Order, inputs: Files) -> Delivery:
+        """Have the worker do a job with some files; return its last answer and the files that it made."""
+        for path, content in inputs.items():
+            target = self._directory / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content)
+        try:
+            answer = self._answer(order)
+        except BaseException:  # the task was cancelled
+            self.end_worker()
+            raise
+        if fatal := answer.get("fatal"):
+            answer["fatal"] = [fatal[0], f"{fatal[1]} (on {_node()})", fatal[2]]
+        made = {}
+        for file in sorted(self._directory.glob("*/**/*")):
+            name = str(file.relative_to(self._directory))
+            whole = answer["error"] is None or name.startswith("logs/")
+            if file.is_file() and whole and name not in inputs and file.suffix != ".part":
+                made[name] = file.read_bytes()
+        for folder in self._directory.glob("*/"):
+            shutil.rmtree(folder)
+        return answer, made
+
+    def end_worker(self) -> None:
+        """End the worker process, if there is one."""
+        if self._worker:
+            self._worker.end()
+            self._worker = None
+
+    def remove(self) -> None:
+        """End the worker and delete the directory."""
+        self.end_worker()
+        remove_workplace(self._directory)
+
+    def _answer(self, order: Order) -> Answer:
+        devices = os.environ.get("CUDA_VISIBLE_DEVICES")
+        if devices != self._devices:  # a process keeps the GPUs that it has started with
+            self.end_worker()
+        if self._worker is None:
+            log = self._directory / "logs" / f"{_node()}-{os.getpid()}.log".replace(" ", "-")
+            facts, scratch = self.facts, self._folder / "scratch"
+            self._worker = WorkerProcess(
+                facts.command, self._directory, log=log, scratch=scratch, threads=facts.threads
+            )
+            (self._folder / "worker.pid").write_text(str(self._worker.id))
+            self._devices = devices
+        self._worker.start(order)
+        timeout = self.facts.timeout
+        end = None if timeout is None else time.monotonic() + timeout
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._worker.answers, selectors.EVENT_READ)
+            while True:
+                if not selector.select(None if end is None else max(end - time.monotonic(), 0)):
+                    self.end_worker()
+                    return {"error": too_long(timeout)}
+                answer = self._worker.answer()
+                if answer is None:
+                    self.end_worker()
+                    return {"error": f"the worker process on {_node()} died; its log is {log_path(order)}"}
+                if "left" not in answer:
+                    return answer
+
+
+def _node() -> str:
+    return f"node {platform.node() or 'unnamed'}"

@@ -1,0 +1,74 @@
+"""A worker process as its parent sees it: started, given orders, read, ended."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import IO, cast
+
+from tfaudit.population.engine import Answer
+from tfaudit.population.plan import Order
+
+COMMAND = (sys.executable, "-m", "tfaudit.population.worker")  # starts a worker; the directory follows
+
+
+class WorkerProcess:
+    """A worker process and its two pipes.
+
+    Args:
+        command: starts the worker; the directory follows.
+        directory: of the study.
+        log: file for what the process prints before its first job.
+        scratch: its folder for temporary files.
+        threads: number of threads of every operation and between operations.
+    """
+
+    def __init__(
+        self, command: tuple[str, ...], directory: Path, *, log: Path, scratch: Path, threads: int = 1
+    ) -> None:
+        self.log = log
+        log.parent.mkdir(exist_ok=True)
+        # Workers share a GPU, so each allocates the memory that it needs instead of all of it.
+        settings = {"TF_CPP_MIN_LOG_LEVEL": "2", "OMP_NUM_THREADS": str(threads), "TF_FORCE_GPU_ALLOW_GROWTH": "true"}
+        environment = {**os.environ, **settings, "PYTHONUNBUFFERED": "1", "TMPDIR": str(scratch)}
+        with log.open("ab") as file:
+            # The pipes are unbuffered: a selector would not see answers that a buffer holds.
+            self._process = subprocess.Popen(
+                [*command, str(directory)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=file,
+                env=environment,
+                bufsize=0,
+            )
+        self._orders = cast(IO[bytes], self._process.stdin)
+        self.answers = cast(IO[bytes], self._process.stdout)
+        self.id = self._process.pid
+        self.jobs = 0  # number of orders so far
+
+    def start(self, order: Order) -> None:
+        """Send an order."""
+        self.jobs += 1
+        with contextlib.suppress(BrokenPipeError):  # the worker died, which the end of its answers shows
+            self._orders.write(json.dumps(order).encode() + b"\n")
+            self._orders.flush()
+
+    def answer(self) -> Answer | None:
+        """Wait for an answer and return it, or None if the process died."""
+        line = self.answers.readline()
+        return json.loads(line) if line.endswith(b"\n") else None
+
+    def end(self) -> None:
+        """Kill the process; do nothing if it has ended."""
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._orders, self.answers):
+            with contextlib.suppress(BrokenPipeError):
+                pipe.close()
+        with contextlib.suppress(OSError):
+            if not self.log.stat().st_size:
+                self.log.unlink()
