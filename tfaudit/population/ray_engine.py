@@ -25,6 +25,7 @@ from tfaudit.population.local import available_cores
 from tfaudit.population.node_folder import Splits, end_run
 from tfaudit.population.plan import Event, Job, MemberJob, Order, missing_evaluations
 from tfaudit.population.ray_task import Files, Luggage, RunFacts, perform
+from tfaudit.store.members import RECORD_KEYS, read_sealed_json
 from tfaudit.store.store import Store, open_store
 
 NODE_PATIENCE = 600.0  # seconds to wait for a node that can run jobs, after the last one was lost
@@ -257,7 +258,15 @@ class _RayEngine:
             if path.startswith("examples/") and stored.exists() and stored.read_bytes() != content:
                 self._store.evaluations.delete(stored.stem)
                 self._changed.add(job.order)
-        self._store.receive(files)
+        files = dict(files)
+        if isinstance(job, MemberJob):
+            record = files.pop(self._store.member_path(job.variant, job.member, "member.json"), None)
+            if record is not None:
+                facts = {name: fact for name, fact in read_sealed_json(record).items() if name not in RECORD_KEYS}
+                made = {path: files.pop(path) for path in list(files) if not path.startswith("logs/")}
+                self._store.save_member(job.variant, job.member, made, facts)
+        for path, content in files.items():
+            self._store.write(path, content)
 
     def _member(self, variant: str, member: int) -> Any:
         """Return a reference to a member's files."""

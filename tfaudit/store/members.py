@@ -9,6 +9,9 @@ from typing import Any
 _SEAL = "sha256"
 """Key of a file's checksum of its own."""
 
+RECORD_KEYS = ("status", "variant", "member", "files", "examples")
+"""What a store itself writes into the record of a member, beside the facts that its maker tells."""
+
 
 def complete_record(variant: str, member: int, files: Mapping[str, bytes], facts: Mapping[str, Any]) -> bytes:
     """Return the record of a complete member, with the size and the SHA-256 of each of its files."""

@@ -250,14 +250,6 @@ class Store:
         facts = {**record, "examples": seal} if seal else record
         self.write(record_path, complete_record(variant, member, files, facts))
 
-    def receive(self, files: Mapping[str, bytes]) -> None:
-        """Write files that another directory of this study holds, a member's record last; may raise `OSError`."""
-        records = [path for path in files if path.endswith("/member.json")]
-        for record in records:
-            (self.directory / record).unlink(missing_ok=True)
-        for path in [*(path for path in files if path not in records), *records]:
-            self.write(path, files[path])
-
     def missing(self, split: str = "test") -> tuple[Missing, ...]:
         """Return the results of a split that the study should hold and does not, in the order of the variants.
 
