@@ -13,6 +13,7 @@ from tfaudit.app.markdown import escape
 from tfaudit.charts.rendering import chart_bytes
 from tfaudit.charts.style import Drawing, css_variables
 from tfaudit.report.columns import column
+from tfaudit.report.csv_files import csv_bytes
 
 WIDE = 640  # pixels of a downloaded chart; on the page its column decides
 # Without it Streamlit squeezes a chart of fixed height until its legend fits.
@@ -20,6 +21,8 @@ FIT = alt.AutoSizeParams(type="fit-x", contains="padding")
 NARROW = 240  # pixels of one of several panels in a chart: panels neither stretch nor shrink, and a telephone has 370
 # For panels side by side, which together are wider than a telephone.
 SCROLL = "<style>[data-testid=stVegaLiteChart] { overflow-x: auto; max-width: 100%; }</style>"
+# Streamlit's own CSV file of a table would hold text that a spreadsheet runs.
+ONE_CSV = '<style>button[aria-label="Download as CSV"] { display: none; }</style>'
 _MIME = {"png": "image/png", "svg": "image/svg+xml", "csv": "text/csv"}
 
 
@@ -105,8 +108,9 @@ def show_table(
     configured = {str(name): _column_config(shown[name], table, pinned=i == 0) for i, name in enumerate(shown)}
     config = configured | dict(settings or {})
     selecting: dict[str, Any] = {"on_select": "rerun" if select else "ignore", "selection_mode": "single-row"}
+    st.html(ONE_CSV)
     st.dataframe(shown, hide_index=True, placeholder="–", column_config=config, key=key, **selecting)
-    _download(name, "csv", lambda: shown.to_csv(index=False).encode(), "These rows and columns, unrounded")
+    _download(name, "csv", lambda: csv_bytes(shown), "These rows and columns, unrounded")
 
 
 def _column_config(cells: pd.Series, table: str, *, pinned: bool) -> Any:

@@ -35,6 +35,20 @@ def test_a_parent_that_is_there_already_does_not_hold_its_children_back(run_jobs
     assert [event.kind for event in run_jobs([Job("int8", 0, "dense")])] == ["started", "done"]
 
 
+@pytest.mark.parametrize("name", ["logs", "logs/worker-0.log"])
+@pytest.mark.parametrize("exists", [True, False])
+def test_logs_follow_no_link(run_jobs, tmp_path, tmp_path_factory, name, exists):
+    elsewhere = tmp_path_factory.mktemp("elsewhere") / "place"
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    if exists:
+        elsewhere.mkdir() if name == "logs" else elsewhere.touch()
+    (tmp_path / name).symlink_to(elsewhere)
+    with pytest.raises(InputError, match=r"logs: got [^\n]*, which is a link, expected"):
+        list(run_jobs([Job("dense", 0)], workers=1))
+    assert elsewhere.exists() == exists
+    assert not (elsewhere.stat().st_size if exists and elsewhere.is_file() else exists and list(elsewhere.iterdir()))
+
+
 def test_a_fatal_answer_leaves_no_process(run_jobs):
     with pytest.raises(InputError, match="directory: got a full disk, expected space"):
         list(run_jobs([Job("fatal", 0), *(Job("dense", m) for m in range(50))]))

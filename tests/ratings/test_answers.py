@@ -415,6 +415,47 @@ def test_damage_that_sqlite_does_not_call_so(answers, tmp_path, statement):
         answers.answers(study)
 
 
+@pytest.mark.parametrize(
+    ("statement", "name"),
+    [
+        ("CREATE TRIGGER forget AFTER INSERT ON answers BEGIN DELETE FROM answers; END", "trigger 'forget'"),
+        ("CREATE VIEW everybody AS SELECT * FROM membership", "view 'everybody'"),
+        ("CREATE TABLE other (a)", "table 'other'"),
+        ("CREATE INDEX shouted ON raters (upper(name))", "index 'shouted'"),
+    ],
+)
+def test_what_others_added_is_refused(answers, tmp_path, statement, name):
+    study = begun(answers, n=4)
+    image = answers.sheet(study)["example"][0]
+    answers.record(study, "ann", image, ALL)
+    with contextlib.closing(sqlite3.connect(tmp_path / "answers.sqlite")) as database:
+        database.execute("ANALYZE")
+    answers.record(study, "ann", image, ALL)  # SQLite's own statistics are no harm
+    with contextlib.closing(sqlite3.connect(tmp_path / "answers.sqlite")) as database:
+        database.execute(statement)
+        database.commit()
+    for use in (lambda: answers.record(study, "bob", image, ALL), lambda: answers.answers(study)):
+        with pytest.raises(InputError, match=f"which holds what tfaudit did not make: {name}, expected[^\\n]*$"):
+            use()
+
+
+def test_a_file_that_is_read_only(answers, tmp_path):
+    study = begun(answers, n=4)
+    image = answers.sheet(study)["example"][0]
+    answers.record(study, "ann", image, ALL)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    closed = open_answers(tmp_path, read_only=True)
+    assert len(closed.answers(study)) == 1
+    with pytest.raises(InputError, match="which is opened read-only, expected a viewer without --read-only"):
+        closed.record(study, "ann", image, ALL)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+    with contextlib.closing(sqlite3.connect(tmp_path / "answers.sqlite")) as other:  # while somebody rates elsewhere
+        other.execute("BEGIN")
+        other.execute("SELECT * FROM raters").fetchall()
+        answers.record(study, "bob", image, ALL)
+        assert sorted(closed.answers(study)["rater"]) == ["ann", "bob"]
+
+
 def test_a_format_that_sqlite_does_not_know(answers, tmp_path):
     study = begun(answers)
     place = tmp_path / "answers.sqlite"

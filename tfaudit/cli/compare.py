@@ -73,11 +73,12 @@ def compare(
 def _write_csv(path: Path, pairs: dict[str, PairComparison]) -> None:
     import pandas as pd
 
+    from tfaudit.report.csv_files import csv_bytes
     from tfaudit.store.files import write_whole
 
     table = pd.concat([pair.frame().assign(model=name) for name, pair in pairs.items()])
     try:
-        write_whole(path, table[["model", *table.columns[:-1]]].to_csv(index=False).encode())
+        write_whole(path, csv_bytes(table[["model", *table.columns[:-1]]]))
     except OSError as error:
         raise InputError("csv", f"{path}, which cannot be written ({error.strerror})", "a writable path") from None
     out.print(f"classes: {path}", soft_wrap=True)

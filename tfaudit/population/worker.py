@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING
 
 from tfaudit.errors import InputError
 from tfaudit.population.node_folder import remove_workplace, shipped_splits
+from tfaudit.population.logs import open_log
 from tfaudit.population.plan import log_path
 from tfaudit.study.conditions import Condition
 
@@ -64,9 +65,8 @@ def main(directory: str) -> None:
 def _printing_to(log: Path) -> Iterator[None]:
     """Append what is printed to a log, and delete it if it is empty; a log that cannot be written is done without."""
     try:
-        log.parent.mkdir(exist_ok=True)
-        target = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
-    except OSError:
+        target = open_log(log)
+    except (InputError, OSError):
         yield
         return
     originals = {descriptor: os.dup(descriptor) for descriptor in (1, 2)}

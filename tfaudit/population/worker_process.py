@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO, cast
 
 from tfaudit.population.engine import Answer
+from tfaudit.population.logs import open_log
 from tfaudit.population.plan import Order
 
 COMMAND = (sys.executable, "-m", "tfaudit.population.worker")  # starts a worker; the directory follows
@@ -31,11 +32,10 @@ class WorkerProcess:
         self, command: tuple[str, ...], directory: Path, *, log: Path, scratch: Path, threads: int = 1
     ) -> None:
         self.log = log
-        log.parent.mkdir(exist_ok=True)
         # Workers share a GPU, so each allocates the memory that it needs instead of all of it.
         settings = {"TF_CPP_MIN_LOG_LEVEL": "2", "OMP_NUM_THREADS": str(threads), "TF_FORCE_GPU_ALLOW_GROWTH": "true"}
         environment = {**os.environ, **settings, "PYTHONUNBUFFERED": "1", "TMPDIR": str(scratch)}
-        with log.open("ab") as file:
+        with os.fdopen(open_log(log), "ab") as file:
             # The pipes are unbuffered: a selector would not see answers that a buffer holds.
             self._process = subprocess.Popen(
                 [*command, str(directory)],

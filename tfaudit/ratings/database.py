@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-from tfaudit.errors import InputError, one_line
+from tfaudit.errors import InputError, listed, one_line
 
 _APPLICATION = int.from_bytes(b"tfan")
 """Identifies the file as tfaudit's in its header."""
@@ -143,6 +143,7 @@ class AnswerFile:
         uri = f"{self.path.absolute().as_uri()}?mode={mode}"
         database = sqlite3.connect(uri, uri=True, timeout=self._patience, isolation_level=None)
         try:
+            database.execute("PRAGMA trusted_schema = OFF")
             database.execute("PRAGMA foreign_keys = ON")
             database.execute("PRAGMA synchronous = FULL")  # a recorded answer survives a power cut
         except BaseException:
@@ -158,8 +159,13 @@ class AnswerFile:
         if application == _APPLICATION:
             if version != _VERSION:
                 raise self._error(f"which has the format {version}", f"the format {_VERSION} of this tfaudit")
-            if not {sql for (sql,) in database.execute("SELECT sql FROM sqlite_schema")}.issuperset(_TABLES):
+            schema = database.execute("SELECT type, name, sql FROM sqlite_schema").fetchall()
+            if not {sql for *_, sql in schema}.issuperset(_TABLES):
                 raise self._error(*_DAMAGED)
+            # A trigger or view would run when answers are written or read; SQLite itself makes the others.
+            if foreign := [f"{kind} {name!a}" for kind, name, sql in schema if sql not in _TABLES and not _made(name)]:
+                expected = f"the tables of tfaudit alone; {_MOVE}"
+                raise self._error(f"which holds what tfaudit did not make: {listed(foreign)}", expected)
             return False
         if application or version or database.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
             raise self._error("which is another program's SQLite file", f"a file that tfaudit wrote; {_MOVE}")
@@ -195,6 +201,11 @@ class AnswerFile:
 
     def _error(self, state: str, expected: str) -> InputError:
         return InputError("answers", f"{self.path}, {state}", expected)
+
+
+def _made(name: str) -> bool:
+    """Return whether SQLite makes an object of this name by itself: indices of keys, and statistics of `ANALYZE`."""
+    return name.startswith(("sqlite_autoindex_", "sqlite_stat"))
 
 
 def _create(database: sqlite3.Connection) -> None:
