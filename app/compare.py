@@ -6,7 +6,7 @@ from typing import Any
 import streamlit as st
 
 from tfaudit.analysis.audits import AUDITS
-from tfaudit.analysis.stored_images import data_uri, is_tiny
+from tfaudit.analysis.stored_images import preview_of
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
 from tfaudit.app.audit_page import show_question
@@ -127,4 +127,4 @@ def _flips(study_audit: StudyAudit, pair: PairComparison, name: str) -> None:
 
 def _card(row: dict[Hashable, Any], image: bytes) -> Card:
     texts = {name: str(row[name]) for name in ("example", "label", "before", "after")}
-    return Card(**texts, before_share=1, after_share=1, source=data_uri(image), tiny=is_tiny(image))
+    return Card(**texts, before_share=1, after_share=1, preview=preview_of(image))

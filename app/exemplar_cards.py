@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 from markupsafe import Markup
 
+from tfaudit.analysis.stored_images import Preview
 from tfaudit.app.markdown import escape_name
 from tfaudit.charts.style import GAIN, LOSS
 from tfaudit.report.exemplar_cards import Card
@@ -18,6 +19,8 @@ STYLE = """<style>
 .tfa-picture.tiny { image-rendering: pixelated; }
 .tfa-blank { padding: 0.5rem; font-size: 0.84rem; text-align: center; overflow-wrap: anywhere;
   opacity: 0.75; box-sizing: border-box; }
+.tfa-text { margin: 0; max-height: 9.5rem; overflow: auto; font-size: 0.84rem; line-height: 1.35; white-space: pre-line;
+  overflow-wrap: anywhere; }
 .tfa-card dl { display: grid; grid-template-columns: max-content 1fr; gap: 0.15rem 0.6rem;
   margin: 0.5rem 0 0; padding: 0; font-size: 0.84rem; line-height: 1.3; }
 .tfa-card dt { margin: 0; font-weight: 400; opacity: 0.7; }
@@ -58,8 +61,11 @@ def show_cards(cards: Sequence[Card], members: tuple[int, int], positions: Seque
     return chosen
 
 
-def image_html(source: str, name: str, example: str, *, tiny: bool) -> Markup:
-    """Return an image, from its data URI, in a square, crisp if `tiny`; without one, a box with its id."""
+def preview_html(preview: Preview, name: str, example: str) -> Markup:
+    """Return an image in a square, or a text; without one, a box with the id of the example."""
+    source, text, tiny = preview
+    if text:
+        return Markup('<p class="tfa-text">{}</p>').format(text)
     if not source:
         return Markup('<div class="tfa-picture tfa-blank"><span>no image stored<br>{}</span></div>').format(example)
     return Markup('<img class="tfa-picture{}" src="{}" alt="Image {}, of class {}">').format(
@@ -76,7 +82,7 @@ def _card(card: Card, members: tuple[int, int]) -> str:
             ("after", card.after, _votes(card.after_share, members[1], card.after == card.label)),
         )
     )
-    image = image_html(card.source, card.label, card.example, tiny=card.tiny)
+    image = preview_html(card.preview, card.label, card.example)
     return Markup('<figure class="tfa-card">{}<dl>{}</dl></figure>').format(image, rows)
 
 

@@ -3,12 +3,12 @@
 import pandas as pd
 import streamlit as st
 
-from tfaudit.analysis.stored_images import data_uri, is_tiny
+from tfaudit.analysis.stored_images import preview_of
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
 from tfaudit.app.controls import variant_labels
 from tfaudit.app.display import show_chart, show_table
-from tfaudit.app.exemplar_cards import image_html
+from tfaudit.app.exemplar_cards import STYLE, preview_html
 from tfaudit.app.markdown import escape, escape_name, unique_labels
 from tfaudit.charts.predictions import votes_chart
 from tfaudit.errors import InputError
@@ -39,7 +39,7 @@ def show_image(study_audit: StudyAudit, position: int) -> None:
     example = str(data.store.examples(data.split, images=False, groups=False)["example"].iloc[position])
     (image,) = data.store.images(data.split, [position])
     with st.container(width=320):
-        st.html(image_html(data_uri(image), label, example, tiny=is_tiny(image)))
+        st.html(STYLE + preview_html(preview_of(image), label, example))
     st.markdown(f"**{escape_name(example)}**, of class **{escape_name(label)}**")
     groups = [f"{name}: {value}" for name, value in data.groups.iloc[position].items()]
     if groups:

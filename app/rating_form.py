@@ -9,9 +9,10 @@ from typing import Any
 
 import pandas as pd
 import streamlit as st
+from markupsafe import Markup
 from streamlit.components.v2 import component
 
-from tfaudit.analysis.stored_images import data_uri, is_tiny
+from tfaudit.analysis.stored_images import preview_of
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.app.markdown import escape, escape_name
 from tfaudit.audit.survey.questions import CATEGORIES, QUESTIONS
@@ -189,15 +190,20 @@ def _directory() -> str:
 
 
 def _picture(study_audit: StudyAudit, position: int) -> None:
-    png = _image(study_audit, position)
-    if not png:
+    preview = preview_of(_image(study_audit, position))
+    if preview.text:
+        st.html(
+            Markup('<p style="{}overflow:auto;white-space:pre-line;font-size:1.1rem">{}</p>').format(_BOX, preview.text)
+        )
+        return
+    if not preview.source:
         st.html(
             f'<div role="img" aria-label="No image stored" style="{_BOX}aspect-ratio:4/3;display:grid;'
             'place-items:center;border:1px dashed currentColor;border-radius:.5rem;opacity:.6">no image stored</div>'
         )
         return
-    crisp = "image-rendering:pixelated;" if is_tiny(png) else ""
-    st.html(f'<img src="{data_uri(png)}" alt="The image to rate" style="{_BOX}object-fit:contain;{crisp}">')
+    crisp = "image-rendering:pixelated;" if preview.tiny else ""
+    st.html(f'<img src="{preview.source}" alt="The image to rate" style="{_BOX}object-fit:contain;{crisp}">')
 
 
 def _image(study_audit: StudyAudit, position: int) -> bytes:

@@ -40,6 +40,7 @@ lazy_names(
         # data
         "corrupt": "datasets.corruptions.corrupt",
         "load_dataset": "datasets.loading",
+        "Examples": "datasets.examples",
         # studies of populations
         "Study": "study.study",
         "Training": "study.training",

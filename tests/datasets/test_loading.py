@@ -75,7 +75,7 @@ def test_a_set_that_is_not_prepared_names_the_command(tmp_path):
         ("mnist/fog", "got 'mnist/fog', expected 'mnist', without one"),
         ("mnist:9.9.9", "expected a version of 'mnist': .*3.0.1"),
         ("../mnist", "expected NAME, NAME/CONFIG or NAME:VERSION"),
-        ("huggingface:mnist", "expected NAME, NAME/CONFIG or NAME:VERSION"),
+        ("huggingface:mnist", "which is no module that can be imported"),
         ("", "expected NAME, NAME/CONFIG or NAME:VERSION"),
         ("voc/2007", "objects: Sequence.*, expected one feature 'label' of type ClassLabel"),
         ("ag_news_subset", "title: Text.*, expected one feature 'image' of type Image"),

@@ -105,7 +105,7 @@ def test_steps_count_the_short_batch():
         (lambda: Training(), "epochs, steps"),
         (lambda: Training(epochs=1, steps=1), "epochs, steps"),
         (lambda: Training(steps=0), "1 or more"),
-        (lambda: Training(epochs=1, optimizer="lion"), "optimizer: got 'lion', expected 'sgd' or 'adam'"),
+        (lambda: Training(epochs=1, optimizer=7), "optimizer: got 7, expected a name, such as 'adamw', or a Keras opt"),
         (lambda: Training(epochs=1, learning_rate=((1, 0.1),)), "epochs that rise from 0"),
         (lambda: Training(epochs=1, keep="best"), "'best' only with validation > 0"),
         (lambda: Pruned(1.0), r"sparsity: got 1.0, expected a share in \(0, 1\)"),

@@ -1,9 +1,10 @@
-"""Images as a study stores them, in PNG: their pixels, their properties, and the same as sources of a page."""
+"""Previews as a study stores them, images in PNG or texts in UTF-8: pixels, properties, and parts of a page."""
 
 import base64
 import io
 import struct
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -51,8 +52,8 @@ def has_images(store: Store, split: str) -> bool:
 
 
 def can_be_measured(png: bytes) -> bool:
-    """Return whether an image is grey and small."""
-    if not png:
+    """Return whether a preview is an image that is grey and small."""
+    if not png.startswith(_PNG):
         return False
     with Image.open(io.BytesIO(png)) as image:
         return image.mode == "L" and max(image.size) <= EDGE
@@ -72,6 +73,32 @@ def png_of(pixels: np.ndarray, edge: int) -> bytes:
     buffer = io.BytesIO()
     image.save(buffer, "PNG", optimize=True)
     return buffer.getvalue()
+
+
+class Preview(NamedTuple):
+    """What a page shows of an example: a picture, a text, or neither if none is stored.
+
+    Attributes:
+        source: the picture as a data URI, or empty.
+        text: the text, or the row of a table with a line per column; or empty.
+        tiny: whether the picture is enlarged without smoothing.
+    """
+
+    source: str = ""
+    text: str = ""
+    tiny: bool = False
+
+
+def preview_of(content: bytes) -> Preview:
+    """Return the preview in what a study stores of an example.
+
+    Example:
+        >>> preview_of(b"what a day").text, preview_of(b"")
+        ('what a day', Preview(source='', text='', tiny=False))
+    """
+    if content.startswith(_PNG):
+        return Preview(source=data_uri(content), tiny=is_tiny(content))
+    return Preview(text=content.decode("utf-8", "replace"))
 
 
 def data_uri(png: bytes) -> str:

@@ -2,7 +2,6 @@
 
 import importlib
 import pkgutil
-import runpy
 from pathlib import Path
 
 from rich.table import Table
@@ -11,6 +10,7 @@ from rich.text import Text
 from tfaudit.cli.console import app, out
 from tfaudit.errors import InputError
 from tfaudit.study.study import Study
+from tfaudit.user_code import import_file
 
 
 @app.command("list")
@@ -32,7 +32,7 @@ def recipe_study(recipe: str) -> Study:
     if recipe.endswith(".py"):
         if not Path(recipe).is_file():
             raise InputError("recipe", f"{recipe}, which does not exist", "a Python file")
-        study = runpy.run_path(recipe).get("study")
+        study = getattr(import_file("recipe", Path(recipe)), "study", None)
     else:
         if recipe not in _recipes():
             raise InputError("recipe", repr(recipe), f"{', '.join(_recipes())}, or the path of a Python file")

@@ -28,9 +28,14 @@ def run(
     memory: Annotated[float | None, option("Memory of each member in GB.", panel=RAY)] = None,
     timeout: Annotated[float | None, option("Seconds that a member may take; any time by default.")] = None,
     retries: Annotated[int, option("Further attempts of a member that fails.")] = 2,
-    dataset: Annotated[str | None, option("Data set; by default the recipe's.")] = None,
-    model: Annotated[str | None, option("Model or .keras file; by default the recipe's.")] = None,
+    dataset: Annotated[str | None, option("Data set, or a function `data.py:load`; by default the recipe's.")] = None,
+    model: Annotated[
+        str | None, option("Model, .keras file, or a function `nets.py:build`; by default the recipe's.")
+    ] = None,
     smoke: Annotated[bool, option("Run two members for a few steps, as a test of the recipe.", "--smoke")] = False,
+    accept_changed_code: Annotated[
+        bool, option("Resume although the source of a function has changed.", "--accept-changed-code")
+    ] = False,
 ) -> None:
     """Train and compress a population, evaluate it and audit what it forgets. An interrupted run can be resumed."""
     import dataclasses
@@ -43,7 +48,9 @@ def run(
     study = recipe_study(recipe)
     if model is not None and model.endswith(".keras"):
         model = str(Path(model).absolute())  # workers and later runs may have another working directory
-    study = dataclasses.replace(study, dataset=dataset or study.dataset, model=model or study.model)
+    if model is not None:
+        study = dataclasses.replace(study, model=model, initialise=None)
+    study = dataclasses.replace(study, dataset=dataset or study.dataset)
     if smoke:
         study = study.smoke()
         if not is_available(study.dataset):
@@ -65,6 +72,7 @@ def run(
             retries=retries,
             timeout=timeout,
             progress=progress_for(out),
+            accept_changed_code=accept_changed_code,
         )
     except KeyboardInterrupt:
         err.print("tfaudit: interrupted; run the same command again to resume")

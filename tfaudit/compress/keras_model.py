@@ -57,7 +57,7 @@ class KerasForward:
 
     def __init__(self, model: object) -> None:
         self.model = check_model(model)
-        self.gives_probabilities = _ends_in_probabilities(self.model)
+        self.gives_probabilities = ends_in_probabilities(self.model)
         inputs = getattr(self.model, "inputs", None)
         shape = inputs[0].shape if inputs else (None, *_built_shape(self.model)[1:])
         self.batch: int | None = shape[0]
@@ -97,11 +97,12 @@ def _built_shape(model: keras.Model) -> tuple[int | None, ...]:
     return tuple(shape)
 
 
-def _ends_in_probabilities(model: keras.Model) -> bool | None:
+def ends_in_probabilities(model: keras.Model) -> bool | None:
+    """Return whether the model ends in softmax or sigmoid; None if its last operation does not show it."""
     # `operations`, not `layers`: a functional model may end in `keras.ops.softmax`, which is no layer.
     last = (model.layers if isinstance(model, keras.Sequential) else getattr(model, "operations", [None]))[-1]
     if isinstance(last, keras.Model):
-        return _ends_in_probabilities(last)
+        return ends_in_probabilities(last)
     activation = getattr(last, "activation", None)
     if isinstance(last, keras.layers.Softmax) or activation in (keras.activations.softmax, keras.activations.sigmoid):
         return True

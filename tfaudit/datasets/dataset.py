@@ -1,16 +1,17 @@
-"""`Dataset`: labelled images in memory or as a stream, the same whatever their source."""
+"""`Dataset`: labelled examples in memory, or images as a stream, the same whatever their source."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from tfaudit.datasets.cropping import fit_within
+from tfaudit.datasets.structure import mapped
 from tfaudit.errors import InputError, require
 from tfaudit.quiet import start_tensorflow
 
@@ -46,7 +47,7 @@ class EncodedImages:
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Labelled images in a fixed order: in memory with `pixels`, else read from `stream` on every pass.
+    """Labelled examples in a fixed order: in memory with `pixels` or `inputs`, else images read from `stream`.
 
     Attributes:
         name: name of the data set, as `load_dataset` takes it.
@@ -61,6 +62,10 @@ class Dataset:
         known_labels: int64 `(N,)`; required with `pixels`.
         known_ids: str `(N,)`; required with `pixels`.
         known_groups: further columns `(N,)` by name, such as the writer of a digit; optional with `pixels`.
+        inputs: of examples that are no uint8 images, what the model takes: an array `(N, ...)` of numbers or text, or
+            a dictionary or tuple of them.
+        targets: the labels as the user's function returned them, `(N,)` or one-hot; the known labels by default.
+        preview: as in `tfaudit.Examples`.
     """
 
     name: str
@@ -75,6 +80,9 @@ class Dataset:
     known_labels: np.ndarray | None = field(default=None, repr=False)
     known_ids: np.ndarray | None = field(default=None, repr=False)
     known_groups: Mapping[str, np.ndarray] = field(default_factory=dict, repr=False)
+    inputs: Any = field(default=None, repr=False)
+    targets: np.ndarray | None = field(default=None, repr=False)
+    preview: Callable[[Any], Any] | Sequence[Any] | None = field(default=None, repr=False)
 
     @property
     def num_classes(self) -> int:
@@ -83,12 +91,28 @@ class Dataset:
 
     @property
     def in_memory(self) -> bool:
-        """Whether the pixels are in memory; a stream has `batches` but no `images`."""
-        return self.pixels is not None
+        """Whether the examples are in memory; a stream has `batches` but no `images`."""
+        return self.pixels is not None or self.inputs is not None
+
+    @property
+    def has_images(self) -> bool:
+        """Whether the examples are uint8 images, which can be corrupted and measured."""
+        return self.inputs is None
+
+    @property
+    def held(self) -> Any:
+        """What the model takes, in memory: the images, or the inputs of other examples."""
+        return self.images if self.inputs is None else self.inputs
+
+    @property
+    def input_shape(self) -> Any:
+        """The shape of one example's inputs, without the batch: `(H, W, C)`, or in the structure of `inputs`."""
+        return self.fixed_shape() if self.inputs is None else mapped(lambda values: values.shape[1:], self.inputs)
 
     @property
     def images(self) -> np.ndarray:
         """The images, uint8 `(N, H, W, C)`; of a stream, an `InputError`."""
+        self._require_images()
         if self.pixels is None:
             raise InputError("images", f"{self.name!r}, a stream", "a data set in memory; read it with batches()")
         return self.pixels
@@ -129,8 +153,10 @@ class Dataset:
             return self._stream().map(lambda image, label, name: (label, name, {}))
         return self.label_stream()
 
-    def batches(self, batch_size: int) -> tf.data.Dataset:
+    def batches(self, batch_size: int, *, targets: bool = False) -> tf.data.Dataset:
         """Return a `tf.data.Dataset` of float32 pixels 0..255 `(B, H, W, C)` and int64 labels `(B,)`, in order, once.
+
+        Examples that are no images keep the types of their inputs. `targets` gives those instead of the labels.
 
         Raises:
             InputError: `batch_size` is below 1, or the images vary in size.
@@ -138,15 +164,32 @@ class Dataset:
         import tensorflow as tf
 
         require(batch_size >= 1, "batch_size", batch_size, "at least 1")
-        if self.pixels is not None:
+        if self.in_memory:
             # One tensor, sliced by ranges: slicing example by example takes twenty times as long.
-            with tf.device("CPU:0"):  # tf.data runs there, even with a GPU
-                images, labels = tf.constant(self.pixels), tf.constant(self.labels)
+            inputs, labels = self.tensors(targets=targets)
             starts = tf.data.Dataset.range(0, self.num_examples, batch_size)
-            batches = starts.map(lambda i: (images[i : i + batch_size], labels[i : i + batch_size]))
+
+            def batch(start: tf.Tensor) -> tuple[Any, tf.Tensor]:
+                return mapped(lambda values: values[start : start + batch_size], (inputs, labels))
+
+            batches = starts.map(batch)
         else:
             batches = self.examples().batch(batch_size)
-        return batches.map(lambda pixels, classes: (tf.cast(pixels, tf.float32), classes)).prefetch(2)
+        return batches.map(lambda inputs, labels: (self.as_floats(inputs), labels)).prefetch(2)
+
+    def tensors(self, *, targets: bool = False) -> tuple[Any, tf.Tensor]:
+        """Return the inputs in memory, in their structure, and the labels or targets as tensors on the CPU."""
+        import tensorflow as tf
+
+        with tf.device("CPU:0"):  # tf.data runs there, even with a GPU
+            labels = self.labels if self.targets is None or not targets else self.targets
+            return mapped(tf.constant, self.held), tf.constant(labels)
+
+    def as_floats(self, inputs: Any) -> Any:
+        """Return a batch's pixels as float32; other inputs as they are."""
+        import tensorflow as tf
+
+        return tf.cast(inputs, tf.float32) if self.inputs is None else inputs
 
     def examples(self) -> tf.data.Dataset:
         """Return a stream's single uint8 images `(H, W, C)`, of one size, and labels, in the fixed order, once."""
@@ -155,6 +198,7 @@ class Dataset:
 
     def fixed_shape(self) -> tuple[int, int, int]:
         """Return `image_shape` where it has no None; raise `InputError` where the images vary in size."""
+        self._require_images()
         height, width, channels = self.image_shape
         if height is None or width is None or channels is None:
             got = f"{self.name!r}, whose images vary in size {self.image_shape}"
@@ -162,11 +206,19 @@ class Dataset:
             raise InputError("images", got, f"images of one size; {call} makes them so")
         return height, width, channels
 
-    def head(self, n: int) -> np.ndarray:
-        """Return the first n images, uint8 `(min(n, N), H, W, C)`, such as representative images for quantization."""
+    def _require_images(self) -> None:
+        if self.inputs is not None:
+            got = f"{self.name!r}, whose examples are no images (uint8, (N, H, W, 1 or 3))"
+            raise InputError("images", got, "a data set of images")
+
+    def head(self, n: int) -> Any:
+        """Return the first n images, uint8 `(min(n, N), H, W, C)`, such as representative images for quantization.
+
+        Examples that are no images are returned in the structure of `inputs`.
+        """
         require(n >= 1, "n", n, "at least 1")
-        if self.pixels is not None:
-            return self.pixels[:n]
+        if self.in_memory:
+            return mapped(lambda values: values[:n], self.held)
         return next(iter(self.examples().batch(n)))[0].numpy()
 
     def thumbnails(self, edge: int) -> Iterator[np.ndarray]:
@@ -212,7 +264,7 @@ class Dataset:
     def take(self, n: int) -> Dataset:
         """Return the first n examples as a data set."""
         require(n >= 1, "n", n, "at least 1")
-        if self.pixels is not None:
+        if self.in_memory:
             return self.select(np.arange(min(n, self.num_examples)), split=self.split)
         return replace(
             self,
@@ -247,7 +299,12 @@ class Dataset:
             self,
             split=split,
             num_examples=len(positions),
-            pixels=self.images[positions],
+            pixels=None if self.pixels is None else self.images[positions],
+            inputs=mapped(lambda values: values[positions], self.held) if self.pixels is None else None,
+            targets=None if self.targets is None else self.targets[positions],
+            preview=self.preview
+            if callable(self.preview) or self.preview is None
+            else [self.preview[i] for i in positions],
             known_labels=self.labels[positions],
             known_ids=self.example_ids[positions],
             known_groups={key: values[positions] for key, values in self._label_columns[2].items()},

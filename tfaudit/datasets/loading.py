@@ -15,8 +15,10 @@ from tfaudit.datasets.cropping import resize_and_crop
 from tfaudit.datasets.dataset import Dataset, EncodedImages, check_labels
 from tfaudit.datasets.features import ChosenFeatures, choose_features, partial_decoding, value_of
 from tfaudit.datasets.mock import mock_builder
+from tfaudit.datasets.own import load_own
 from tfaudit.errors import InputError, require
 from tfaudit.quiet import quiet_tfds, start_tensorflow
+from tfaudit.user_code import as_reference, is_reference
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -38,8 +40,9 @@ def load_dataset(
     `"validation"` only; see `tfaudit.datasets.catalogue.test_split`.
 
     Args:
-        name: `"digits"`, or a TFDS name with or without configuration and version: `"cifar10"`,
-            `"mnist_corrupted/fog"`, `"mnist:3.0.1"`, `"mock:imagenet2012"`.
+        name: `"digits"`; a TFDS name with or without configuration and version: `"cifar10"`,
+            `"mnist_corrupted/fog"`, `"mnist:3.0.1"`, `"mock:imagenet2012"`; or a function `load(split)` of your own as
+            `"file.py:load"` or `"package.module:load"`, which returns `tfaudit.Examples` or (x, y).
         split: name of a split, such as `"train"` or `"test"`; for TFDS data sets also a slice, `"train[:80%]"`.
         data_dir: folder of the prepared data sets; by default the variable `TFDS_DATA_DIR` or `~/tensorflow_datasets`.
         image_size: shorter side to scale to, in pixels. None leaves the images as they are.
@@ -57,6 +60,10 @@ def load_dataset(
         require(pixels is None or pixels >= 1, argument, pixels, "1 pixel or more")
     if image_size is not None and crop is not None:
         require(crop <= image_size, "crop", crop, f"at most image_size, {image_size}")
+    if is_reference(name):
+        for argument, pixels in (("image_size", image_size), ("crop", crop)):
+            require(pixels is None, argument, pixels, f"None: {name!r} returns its examples as the model takes them")
+        return load_own(as_reference("dataset", name, "a name"), split)
     entry = CATALOGUE.get(name)
     if entry is None or entry.embedded is None:
         return _load_prepared(name, split, data_dir, image_size, crop)
@@ -77,6 +84,8 @@ def is_available(name: str, *, data_dir: str | Path | None = None) -> bool:
         >>> is_available("digits"), is_available("mock:imagenet2012")
         (True, True)
     """
+    if is_reference(name):
+        return True
     entry = catalogue_entry(name)
     if entry.embedded or name.startswith(MOCK_PREFIX):
         return True

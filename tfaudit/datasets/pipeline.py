@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tfaudit.datasets.augmentation import CROPPED_ENCODED, find_augmentation
 from tfaudit.datasets.cropping import random_crop_encoded
 from tfaudit.datasets.dataset import Dataset
+from tfaudit.datasets.structure import mapped
 from tfaudit.errors import require
 
 if TYPE_CHECKING:
@@ -18,7 +19,9 @@ SHUFFLE_BYTES = 256 * 2**20
 ORDER, AUGMENT = 0, 1
 
 
-def training_batches(dataset: Dataset, *, batch_size: int, seed: int, augmentation: str = "none") -> tf.data.Dataset:
+def training_batches(
+    dataset: Dataset, *, batch_size: int, seed: int, augmentation: str = "none", targets: bool = False
+) -> tf.data.Dataset:
     """Return an infinite dataset of shuffled batches; seed and step determine every batch bit for bit.
 
     An epoch shows every example once and ends with a short batch where `batch_size` does not divide N, so it takes
@@ -28,13 +31,15 @@ def training_batches(dataset: Dataset, *, batch_size: int, seed: int, augmentati
     `element_spec` is the same for all seeds, so a train function is traced once for a whole population.
 
     Args:
-        dataset: the training set, with images of one size.
+        dataset: the training set; images have one size.
         batch_size: examples per step, at least 1.
         seed: 0 to 2**31 - 1.
         augmentation: one of `tfaudit.datasets.augmentation.AUGMENTATIONS`.
+        targets: whether to give the labels as the user's function returned them, such as one-hot.
 
     Returns:
-        An infinite `tf.data.Dataset` of float32 pixels 0..255 `(B, H, W, C)` and int64 labels `(B,)`.
+        An infinite `tf.data.Dataset` of float32 pixels 0..255 `(B, H, W, C)` and int64 labels `(B,)`; examples that
+        are no images keep the structure and types of their inputs.
 
     Raises:
         InputError: an argument is not as described.
@@ -50,18 +55,22 @@ def training_batches(dataset: Dataset, *, batch_size: int, seed: int, augmentati
     require(batch_size >= 1, "batch_size", batch_size, "at least 1")
     require(0 <= seed < 2**31, "seed", seed, f"0 to {2**31 - 1}")
     augment = find_augmentation(augmentation)
+    if augmentation != "none":
+        dataset.fixed_shape()  # images only
     root = tf.constant([seed, 0])
     order, seeds = tf.random.fold_in(root, ORDER), tf.random.fold_in(root, AUGMENT)
     if dataset.in_memory:
-        batches = _epochs_in_memory(dataset, batch_size, order)
+        batches = _epochs_in_memory(dataset, batch_size, order, targets)
     else:
         crops = dataset.encoded is not None and augmentation in CROPPED_ENCODED
         augment = CROPPED_ENCODED[augmentation] if crops else augment
         batches = _epochs_streaming(dataset, batch_size, order, seeds if crops else None)
 
-    def finish(step: tf.Tensor, batch: tuple[tf.Tensor, tf.Tensor]) -> tuple[tf.Tensor, tf.Tensor]:
-        images, labels = batch
-        return tf.cast(augment(images, tf.random.fold_in(seeds, step)), tf.float32), labels
+    def finish(step: tf.Tensor, batch: tuple[Any, tf.Tensor]) -> tuple[Any, tf.Tensor]:
+        inputs, labels = batch
+        if dataset.has_images:
+            inputs = augment(inputs, tf.random.fold_in(seeds, step))
+        return dataset.as_floats(inputs), labels
 
     endless = tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY)
     options = tf.data.Options()
@@ -69,11 +78,10 @@ def training_batches(dataset: Dataset, *, batch_size: int, seed: int, augmentati
     return batches.enumerate().map(finish).apply(endless).with_options(options).prefetch(2)
 
 
-def _epochs_in_memory(dataset: Dataset, batch_size: int, seed: tf.Tensor) -> tf.data.Dataset:
+def _epochs_in_memory(dataset: Dataset, batch_size: int, seed: tf.Tensor, targets: bool) -> tf.data.Dataset:
     import tensorflow as tf
 
-    with tf.device("CPU:0"):  # tf.data runs there, even with a GPU
-        images, labels = tf.constant(dataset.images), tf.constant(dataset.labels)
+    held = dataset.tensors(targets=targets)
     count = dataset.num_examples
 
     def epoch(number: tf.Tensor) -> tf.data.Dataset:
@@ -81,7 +89,7 @@ def _epochs_in_memory(dataset: Dataset, batch_size: int, seed: tf.Tensor) -> tf.
         return tf.data.Dataset.range(0, count, batch_size).map(lambda start: order[start : start + batch_size])
 
     orders = tf.data.Dataset.counter().flat_map(epoch)
-    return orders.map(lambda order: (tf.gather(images, order), tf.gather(labels, order)))
+    return orders.map(lambda order: mapped(lambda values: tf.gather(values, order), held))
 
 
 def _epochs_streaming(

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tfaudit.compress.model_files import load_keras
-from tfaudit.errors import InputError, require
+from tfaudit.errors import InputError, one_line, require
 
 if TYPE_CHECKING:
     import keras
@@ -29,11 +28,15 @@ PREPROCESSING: dict[str, tuple[Any, Any] | None] = {
 reverses the channels."""
 
 
-def load_pretrained(path: str | Path, input_shape: Sequence[int | None], preprocess: str = "none") -> keras.Model:
+def load_pretrained(
+    path: str | Path, input_shape: Any, preprocess: str = "none", *, fresh: bool = False
+) -> keras.Model:
     """Load a `.keras` file as a functional model with its preprocessing: pixels 0..255 in, the file's outputs out.
 
-    `input_shape` is `(H, W, C)`. `preprocess` is that of the model's training: "none" (it rescales its inputs), "unit"
-    (to [0, 1]), or "tf" (to [-1, 1]), "caffe" (BGR, means subtracted) and "torch" as in `keras.applications`.
+    `input_shape` is `(H, W, C)`; a model that takes no images is returned as it is. `preprocess` is that of the model's
+    training: "none" (it rescales its inputs), "unit" (to [0, 1]), or "tf" (to [-1, 1]), "caffe" (BGR, means
+    subtracted) and "torch" as in `keras.applications`. `fresh` draws new initial weights with Keras' global seed, but
+    for layers that are frozen or were adapted to data (normalisation, vocabularies).
 
     Raises:
         InputError: no such file, one that cannot be loaded or takes other images, or an unknown preprocessing.
@@ -42,7 +45,12 @@ def load_pretrained(path: str | Path, input_shape: Sequence[int | None], preproc
 
     require(preprocess in PREPROCESSING, "preprocess", preprocess, ", ".join(PREPROCESSING))
     inner = load_keras(place := Path(path).expanduser())
-    shape = inner.input_shape[1:]
+    if fresh:
+        inner = with_fresh_weights(inner)
+    if not isinstance(input_shape, tuple) or len(input_shape) != 3:
+        require(preprocess == "none", "preprocess", preprocess, "'none' where the model takes no images")
+        return inner
+    shape = inner.input_shape[1:] if isinstance(inner.input_shape, tuple) else ()
     if len(shape) != 3 or any(side not in (None, size) for side, size in zip(shape, input_shape, strict=True)):
         expected = f"{tuple(input_shape)}, those of the data set"
         raise InputError("model", f"{place}, which takes images {shape}", expected)
@@ -52,3 +60,23 @@ def load_pretrained(path: str | Path, input_shape: Sequence[int | None], preproc
     if rescaling := PREPROCESSING[preprocess]:
         scaled = keras.layers.Rescaling(*rescaling, name=preprocess)(scaled)
     return keras.Model(images, inner(scaled), name=f"{inner.name}_on_pixels")
+
+
+def with_fresh_weights(model: keras.Model) -> keras.Model:
+    """Return a copy of a model with new initial weights; frozen and adapted layers keep theirs.
+
+    Raises:
+        InputError: Keras cannot copy the model.
+    """
+    import keras
+
+    try:
+        copy = keras.models.clone_model(model)
+    except Exception as problem:  # a subclassed model without a full get_config
+        got = f"{model.name!r}, which Keras cannot build again ({one_line(problem)})"
+        raise InputError("initialise", got, "'file', or a function that builds the model") from problem
+    pairs = zip(model._flatten_layers(False), copy._flatten_layers(False), strict=True)
+    for layer, other in pairs:
+        if layer.weights and (hasattr(layer, "adapt") or not layer.trainable):
+            other.set_weights(layer.get_weights())
+    return copy

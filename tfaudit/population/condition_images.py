@@ -28,6 +28,9 @@ def check_conditions(study: Study, test: Dataset) -> None:
     """Check that the images of all conditions are available, fit and are not too small; raise `InputError` if not."""
     if not study.conditions:
         return
+    if not test.has_images:
+        got = f"{study.conditions[0].title} on {test.name!r}, whose examples are no images"
+        raise InputError("corruptions", got, "no corruptions and benchmarks, or images: uint8 (N, H, W, 1 or 3)")
     shape = test.fixed_shape()
     if study.corruptions:  # one image suffices, since all have the same shape
         corrupt(np.zeros((1, *shape), np.uint8), study.corruptions[0], study.severities[0], seed=study.seed)

@@ -9,7 +9,7 @@ from tfaudit.datasets.dataset import Dataset
 from tfaudit.errors import InputError
 from tfaudit.population.condition_images import ConditionImages, condition_images
 from tfaudit.population.plan import missing_evaluations
-from tfaudit.population.stored_examples import load_test, pngs
+from tfaudit.population.stored_examples import load_test, preview_bytes
 from tfaudit.population.stored_models import StoredModels
 from tfaudit.stats.ranking import RankedClasses
 from tfaudit.store.store import Store
@@ -26,7 +26,7 @@ class Evaluator:
     def __init__(self, store: Store, test: Dataset | None = None) -> None:
         self._store = store
         self._test = load_test(store.study) if test is None else test
-        self._models = StoredModels(store)
+        self._models = StoredModels(store, self._test)
         self._images = functools.lru_cache(maxsize=1)(self._new_images)
 
     def prepare(self, condition: Condition) -> None:
@@ -79,5 +79,5 @@ class Evaluator:
             self._store.evaluations.delete(split)  # its examples changed
         except InputError:  # missing or damaged
             pass
-        images = [b""] * len(ids) if condition.severity else pngs(benchmark.dataset)
+        images = [b""] * len(ids) if condition.severity else preview_bytes(benchmark.dataset)
         self._store.save_examples(split, benchmark.labels, ids, self._test.class_names, images, groups)

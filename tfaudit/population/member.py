@@ -16,7 +16,6 @@ import tensorflow as tf
 from tfaudit.compress.counts import counts
 from tfaudit.compress.litert.inference import predict
 from tfaudit.compress.litert.quantize import quantize
-from tfaudit.compress.model_files import load_keras
 from tfaudit.compress.pruning import schedules
 from tfaudit.compress.pruning.hold_masks import HoldMasks
 from tfaudit.compress.pruning.kernels import find_kernels, kernel_layers
@@ -26,15 +25,21 @@ from tfaudit.compress.pruning.pruning_method import PruningMethod
 from tfaudit.compress.pruning.sparsity import sparsity_at
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.errors import InputError
+from tfaudit.population.own_training import OwnTraining
 from tfaudit.population.stored_examples import load_splits
+from tfaudit.population.stored_models import load_member
 from tfaudit.population.training import Trainer, copy_variables
 from tfaudit.store.parquet import prediction_bytes
 from tfaudit.store.store import Store
 from tfaudit.study.study import Study
+from tfaudit.study.training import Training
 from tfaudit.study.variants import Pruned, Quantized
 
 REPRESENTATIVE_EXAMPLES = 100  # number of training examples that calibrate fixed-point quantization, [F] A
 GRADIENT_BATCHES = 8  # number of training batches over which pruning methods average gradients
+
+
+AnyTrainer = Trainer | OwnTraining
 
 
 class MemberMaker:
@@ -46,6 +51,7 @@ class MemberMaker:
 
     def __init__(self, store: Store, splits: tuple[Dataset, Dataset] | None = None) -> None:
         self._store = store
+        require_unchanged(store.study)
         self._train, self._test = splits or load_splits(store.study)
         self._trainer = functools.cache(self._new_trainer)
         self._retrainer = functools.cache(self._new_retrainer)
@@ -56,6 +62,7 @@ class MemberMaker:
         variant = self._store.study.variant(key)
         if isinstance(variant, Pruned) and variant.parent:
             check_pruning(self._retrainer().model, variant)
+            check_own_training(self._store.study, variant)
         elif not isinstance(variant, Quantized):
             self._trainer(key)
 
@@ -107,27 +114,25 @@ class MemberMaker:
                 dense.train(start, root_seed, until=variant.rewind_to)
             return start
 
-        decay = study.planned_training.weight_decay
+        decay = _weight_decay(study.planned_training)
         history = prune_and_retrain(
             variant, self._retrainer(), model, seed=seed, root_seed=root_seed, early=early, decay=decay
         )
         return model, history
 
-    def _new_trainer(self, key: str) -> Trainer:
+    def _new_trainer(self, key: str) -> AnyTrainer:
         study = self._store.study
         variant = study.variant(key)
         if isinstance(variant, Pruned):
             return gradual_trainer(study, variant, self._train)
-        return Trainer(study, study.planned_training, self._train)
+        return trainer_of(study, study.planned_training, self._train)
 
-    def _new_retrainer(self) -> Trainer:
+    def _new_retrainer(self) -> AnyTrainer:
         study = self._store.study
-        return Trainer(study, study.retraining or study.planned_training, self._train)
+        return trainer_of(study, study.retraining or study.planned_training, self._train)
 
     def _load(self, key: str, member: int) -> keras.Model:
-        path = self._store.member_path(key, member, "model.keras")
-        self._store.read_checked(key, member, path)
-        return load_keras(self._store.directory / path)
+        return load_member(self._store, key, member, self._train)
 
 
 def _counts(model: keras.Model | bytes) -> dict[str, float | None]:
@@ -142,12 +147,25 @@ def _model_bytes(model: keras.Model) -> bytes:
         return path.read_bytes()
 
 
-def gradual_trainer(study: Study, variant: Pruned, data: Dataset) -> Trainer:
+def trainer_of(study: Study, training: Training | str, data: Dataset, *, best_from: float = 0.0) -> AnyTrainer:
+    """Return the trainer of a training, or of the function that a reference names; `best_from` as in `Trainer`."""
+    if isinstance(training, Training):
+        return Trainer(study, training, data, best_from=best_from)
+    return OwnTraining(study, training, data)
+
+
+def gradual_trainer(study: Study, variant: Pruned, data: Dataset) -> AnyTrainer:
     """Return a trainer that prunes models while it trains them; the best epoch is one at the final sparsity."""
-    trainer = Trainer(study, study.planned_training, data, best_from=variant.end)
+    check_own_training(study, variant)
+    trainer = trainer_of(study, study.planned_training, data, best_from=variant.end)
     layers = _layers(trainer.model, variant)
-    schedule = pruning_schedule(variant, _target_sparsity(trainer.model, variant, layers), trainer.steps)
-    settings = _settings(variant, study.planned_training.weight_decay)
+    sparsity = _target_sparsity(trainer.model, variant, layers)
+    if isinstance(trainer, OwnTraining):  # its number of steps is known in its fit only
+        schedule: schedules.Schedule | float = sparsity
+        trainer.sparsity, trainer.layers = sparsity, layers
+    else:
+        schedule = pruning_schedule(variant, sparsity, trainer.steps)
+    settings = _settings(variant, _weight_decay(study.planned_training))
     examples = _examples(settings, trainer, study.seed)  # the same for all members, so that they share a trace
     trainer.callbacks.append(Pruning(schedule, layers=layers, gradient_data=examples, **settings))
     return trainer
@@ -155,7 +173,7 @@ def gradual_trainer(study: Study, variant: Pruned, data: Dataset) -> Trainer:
 
 def prune_and_retrain(
     variant: Pruned,
-    trainer: Trainer,
+    trainer: AnyTrainer,
     model: keras.Model,
     *,
     seed: int,
@@ -189,9 +207,12 @@ def prune_and_retrain(
         return pd.DataFrame({"epoch": []})
     if variant.treatment == "rewind":
         copy_variables(early(), model)
-        for name, kernel in find_kernels(model).items():
+        # By position: Keras numbers the layers that have no name from model to model.
+        for name, kernel in zip(find_kernels(compiled), find_kernels(model).values(), strict=True):
             if name in masks:
                 kernel.assign(np.where(masks[name], kernel.numpy(), 0))
+    if isinstance(trainer, OwnTraining):
+        trainer.sparsity, trainer.layers = sparsity, layers
     if trainer.callbacks:
         trainer.callbacks[0].masks = masks  # so that all members share a trace
     else:
@@ -211,6 +232,26 @@ def pruning_schedule(variant: Pruned, sparsity: float, steps: int) -> schedules.
     frequency = min(variant.frequency or max(window // 100, 1), window)
     end = begin + window // frequency * frequency
     return schedules.polynomial(0.0, sparsity, begin, end, frequency)
+
+
+def check_own_training(study: Study, variant: Pruned) -> None:
+    """Refuse what a training function's unknown number of steps cannot give; raise `InputError`."""
+    defaults = Pruned(0.5)
+    changed = [name for name in ("begin", "end", "frequency") if getattr(variant, name) != getattr(defaults, name)]
+    if variant.treatment == "gradual" and isinstance(study.training, str) and changed:
+        got = f"{', '.join(changed)} of {variant.key!r} with a training function"
+        raise InputError("variants", got, "the defaults there, or a tfaudit.Training")
+
+
+def require_unchanged(study: Study) -> None:
+    """Raise an `InputError` if a file of the study's own code or model is another than when the run began."""
+    now = study.with_fingerprints()
+    if source := study.changed_source(now):
+        raise InputError(study.argument_of(source), f"{source}, which changed during the run", "the file as it was")
+
+
+def _weight_decay(training: Training | str) -> float:
+    return training.weight_decay if isinstance(training, Training) else 0.0
 
 
 def check_pruning(model: keras.Model, variant: Pruned) -> None:
@@ -237,7 +278,7 @@ def _settings(variant: Pruned, weight_decay: float) -> dict[str, Any]:
 
 
 def _examples(
-    settings: dict[str, Any], trainer: Trainer, seed: int, *, split_seed: int | None = None
+    settings: dict[str, Any], trainer: AnyTrainer, seed: int, *, split_seed: int | None = None
 ) -> tf.data.Dataset | None:
     """Return training batches for the scores; None for methods that use no examples, since batches take time."""
     if not PruningMethod(**settings).needs_data:

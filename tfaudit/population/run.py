@@ -9,6 +9,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tfaudit.datasets.benchmarks import expand_wildcards
+from tfaudit.datasets.dataset import Dataset
 from tfaudit.errors import InputError, require
 from tfaudit.population.condition_images import check_conditions
 from tfaudit.population.engine import RETRIES, EngineOptions
@@ -20,6 +21,7 @@ from tfaudit.population.stored_examples import load_splits, store_examples
 from tfaudit.store.files import lock
 from tfaudit.store.store import Store
 from tfaudit.study.study import Study
+from tfaudit.user_code import is_importing
 
 ENGINES = ("local", "ray")
 
@@ -39,6 +41,7 @@ def run(
     retries: int = RETRIES,
     timeout: float | None = None,
     progress: Progress | None = None,
+    accept_changed_code: bool = False,
 ) -> Store:
     """Train, compress and test every member of a study that the directory does not hold yet, and return the store.
 
@@ -64,11 +67,19 @@ def run(
         retries: number of further attempts of a member that fails, whose worker dies, or that takes too long.
         timeout: seconds that a member may take, to make or to test under a condition; any time by default.
         progress: display of the progress; none by default.
+        accept_changed_code: whether to go on although the source of one of the study's functions has changed since
+            members were made.
 
     Raises:
-        InputError: the directory holds another study, is in use or cannot be written, the disk is full, or a data set
-            is missing or does not fit.
+        InputError: the directory holds another study, is in use or cannot be written, the disk is full, a data set is
+            missing or does not fit, or a function of the user's own cannot be used; nothing has been trained then.
     """
+    if not isinstance(study, Study):
+        recipe = f"; the command `tfaudit run {study}` takes names of recipes" if isinstance(study, str) else ""
+        raise InputError("study", repr(study), f"a tfaudit.Study{recipe}")
+    if is_importing():
+        got = "a call of run while the study's own file is imported"
+        raise InputError("study", got, 'the call under `if __name__ == "__main__":`, since workers import the file')
     require(engine in ENGINES, "engine", engine, ", ".join(map(repr, ENGINES)))
     options = EngineOptions(
         workers=workers, retries=retries, timeout=timeout, address=address, cpus=cpus, gpus=gpus, memory=memory
@@ -79,12 +90,14 @@ def run(
             require(value == default, name, value, "no such option with the local engine; engine 'ray' takes it")
     elif importlib.util.find_spec("ray") is None:
         raise InputError("engine", "'ray', but Ray is not installed", "`pip install 'tfaudit[ray]'`, or engine 'local'")
+    study = study.with_fingerprints()
     train, test = load_splits(study)  # before anything is written or started, so that a missing set is one line
     study = dataclasses.replace(study, benchmarks=expand_wildcards(study.benchmarks))
     check_conditions(study, test)
+    check_own_parts(study, train)
     with _disk_errors(directory), lock(directory), progress or Progress() as shown:
         versions = {name: importlib.metadata.version(name) for name in _LIBRARIES}
-        store = Store.create(directory, study, versions)
+        store = Store.create(directory, study, versions, accept_changed_code=accept_changed_code)
         store_examples(store, train, test)
         with _start(engine, store, options, (train, test), versions) as start:
             phase = functools.partial(_carry_out, store, engine, start=start, progress=shown)
@@ -110,6 +123,20 @@ def _start(
     from tfaudit.population.ray_engine import ray_engine
 
     return ray_engine(store.directory, options, splits, versions)
+
+
+def check_own_parts(study: Study, train: Dataset) -> None:
+    """Build a study's own model once, and look at its own training, before anything is written; raise `InputError`."""
+    own = [training for training in (study.training, study.retraining) if isinstance(training, str)]
+    if not own and not study.sources:
+        return
+    from tfaudit.models.member_model import build_member, check_outputs
+    from tfaudit.population.own_training import fit_function
+
+    for reference in own:
+        fit_function(reference)
+    if study.model in study.sources:
+        check_outputs(build_member(study, train, 0), train, repr(study.model))
 
 
 def _carry_out(

@@ -10,6 +10,7 @@ from PIL import Image
 from tfaudit.datasets.catalogue import test_split
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.loading import load_dataset
+from tfaudit.datasets.preview import previews
 from tfaudit.errors import InputError
 from tfaudit.stats.image_properties import pixel_entropy
 from tfaudit.store.store import Store
@@ -39,25 +40,25 @@ def store_examples(store: Store, train: Dataset, test: Dataset) -> None:
         same = stored["example"].tolist() == ids and stored["label"].tolist() == test.labels.tolist()
         if same and stored.attrs["class_names"] == [*test.class_names] and store.table("classes") is not None:
             return
-    store.save_examples("test", test.labels, ids, test.class_names, pngs(test), test.groups)
+    store.save_examples("test", test.labels, ids, test.class_names, preview_bytes(test), test.groups)
     store.save_table("classes", class_facts(train))
 
 
-def pngs(dataset: Dataset) -> list[bytes]:
-    """Return thumbnails of a set's images as PNGs, in order."""
+def preview_bytes(dataset: Dataset) -> list[bytes]:
+    """Return the previews of a set's examples, in order: thumbnails of images as PNGs, texts as UTF-8."""
     edge = THUMBNAIL if dataset.num_examples <= MANY else SMALL_THUMBNAIL
-    return [_png(image) for image in dataset.thumbnails(edge)]
+    return [shown.encode() if isinstance(shown, str) else _png(shown) for shown in previews(dataset, edge)]
 
 
 def class_facts(train: Dataset) -> pd.DataFrame:
     """Return one row per class of the training set with the properties that explain accuracy in [P] 3.1.
 
     Columns: `class`, `train_examples`, and `entropy_bits`, the mean entropy of its images' pixel values; NaN for a
-    streaming set, whose images would have to be decoded.
+    streaming set, whose images would have to be decoded, and for examples that are no images.
     """
     count = np.bincount(train.labels, minlength=train.num_classes)
     entropy = np.full(train.num_classes, np.nan)
-    if train.in_memory:
+    if train.in_memory and train.has_images:
         bits = np.bincount(train.labels, pixel_entropy(train.images), minlength=train.num_classes)
         np.divide(bits, count, out=entropy, where=count > 0)
     return pd.DataFrame({"class": train.class_names, "train_examples": count, "entropy_bits": entropy})

@@ -7,23 +7,26 @@ import zipfile
 import keras
 
 from tfaudit.compress.model_files import load_keras
+from tfaudit.datasets.dataset import Dataset
+from tfaudit.models.member_model import build_member, strip_compilation
 from tfaudit.store.store import Store
 from tfaudit.study.variants import Quantized
+from tfaudit.user_code import is_reference
 
 _NAME = re.compile(r'("name": |\[(?="[^"]+", \d+, \d+\]))"([^"]+)"')
 """The name of a layer, in its definition and in references of other layers."""
 
 
 class StoredModels:
-    """Opens members' models such that only the first one is traced.
+    """Opens members' models such that only the first one is traced; `data` as in `load_member`.
 
     Building and tracing a model takes far longer than reading its weights, and the dense and pruned members of a study
     have one architecture. So each member's weights are loaded into the same model, unless the file describes another
     architecture.
     """
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, store: Store, data: Dataset | None = None) -> None:
+        self._store, self._data = store, data
         self._description = ""
         self._model: keras.Model | None = None
 
@@ -34,11 +37,26 @@ class StoredModels:
         path = self._store.member_path(variant, member, "model.keras")
         description = _description(self._store.read_checked(variant, member, path))
         if self._model is None or description != self._description:
-            self._model = load_keras(self._store.directory / path)
+            self._model = load_member(self._store, variant, member, self._data)
             self._description = description
         else:
             self._model.load_weights(self._store.directory / path)
         return self._model
+
+
+def load_member(store: Store, variant: str, member: int, data: Dataset | None) -> keras.Model:
+    """Return the model of a dense or pruned member, not compiled; a missing or damaged file raises `InputError`.
+
+    The model of a function of the user's own is built by the function: its file may hold layers that Keras cannot find.
+    Then `data`, a split of the study's data set, is needed.
+    """
+    path = store.member_path(variant, member, "model.keras")
+    store.read_checked(variant, member, path)
+    if data is None or not is_reference(store.study.model):
+        return load_keras(store.directory / path)
+    model = strip_compilation(build_member(store.study, data, 0))
+    model.load_weights(store.directory / path)
+    return model
 
 
 def _description(content: bytes) -> str:

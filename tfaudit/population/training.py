@@ -1,7 +1,9 @@
 """Training of members one after another in one traced model."""
 
+import copy
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import keras
 import numpy as np
@@ -11,9 +13,10 @@ import tensorflow as tf
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.pipeline import training_batches
 from tfaudit.datasets.validation import split_validation
-from tfaudit.models.pretrained import load_pretrained
-from tfaudit.models.registry import build_model
+from tfaudit.errors import InputError, one_line
+from tfaudit.models.member_model import build_member, check_outputs, gives_probabilities, strip_compilation
 from tfaudit.study.study import Study, Training
+from tfaudit.study.training import RATES
 
 
 class Trainer:
@@ -50,13 +53,19 @@ class Trainer:
         self._epochs = math.ceil(self.steps / self._steps_per_epoch)
         self._first_best_epoch = math.ceil(self._epochs * best_from)
         self.callbacks = list(callbacks)
-        self.model = self.build(0)
-        self.model.compile(
-            optimizer=_optimizer(training, self.steps, self._steps_per_epoch),
-            loss=_loss(training, data.num_classes),
-            metrics=["accuracy"],
-            jit_compile=bool(tf.config.list_physical_devices("GPU")),  # slower than plain graphs on a CPU
-        )
+        self.model = build_member(study, data, 0)
+        check_outputs(self.model, data, repr(study.model))
+        self._own_compilation = bool(self.model.compiled)
+        if self._own_compilation:
+            _check_settings(study, training)
+        else:
+            self.model.compile(
+                optimizer=_optimizer(training, self.steps, self._steps_per_epoch),
+                **self._loss_and_metrics(),
+                jit_compile=_jit_compile(training),
+                steps_per_execution=training.steps_per_execution,
+            )
+        self._check_execution()
         self.model.optimizer.build(self.model.trainable_variables)
         if training.weight_decay:
             for kernel in (v for v in self.model.trainable_variables if v.name.endswith("kernel")):
@@ -65,12 +74,34 @@ class Trainer:
 
     def build(self, seed: int) -> keras.Model:
         """Return a new model with the weights of a seed; not compiled, so it saves as an ordinary `.keras` file."""
-        keras.utils.set_random_seed(seed)
-        name, options, data = self._study.model, self._study.model_options, self._data
-        if name.endswith(".keras"):
-            return load_pretrained(name, data.image_shape, **options)
-        mean, std = data.moments()
-        return build_model(name, data.image_shape, data.num_classes, mean=mean.tolist(), std=std.tolist(), **options)
+        return strip_compilation(build_member(self._study, self._data, seed))
+
+    def _loss_and_metrics(self) -> dict[str, Any]:
+        """Return the loss and the accuracy that fit the outputs: scores per class, or one logit or probability."""
+        smoothing, logits = self._training.label_smoothing, not gives_probabilities(self.model, self._data)
+        if self._one_logit:
+            loss = keras.losses.BinaryCrossentropy(from_logits=logits, label_smoothing=smoothing)
+            return {
+                "loss": loss,
+                "metrics": [keras.metrics.BinaryAccuracy("accuracy", threshold=0.0 if logits else 0.5)],
+            }
+        if smoothing:
+            loss = keras.losses.CategoricalCrossentropy(from_logits=logits, label_smoothing=smoothing)
+        else:
+            loss = keras.losses.SparseCategoricalCrossentropy(from_logits=logits)
+        return {"loss": loss, "metrics": ["accuracy"]}
+
+    @property
+    def _one_logit(self) -> bool:
+        return self.model.output_shape[-1] == 1
+
+    def _check_execution(self) -> None:
+        """Refuse a number of steps per execution at which training would stop late."""
+        together = self.model.steps_per_execution
+        for name, steps in (("an epoch", self._steps_per_epoch), ("the training", self.steps)):
+            if steps % together:
+                expected = f"a divisor of {steps}, the steps of {name}"
+                raise InputError("steps_per_execution", str(together), expected)
 
     def batches(self, seed: int, *, split_seed: int | None = None) -> tf.data.Dataset:
         """Return the endless training batches of a seed; see `train`."""
@@ -95,12 +126,12 @@ class Trainer:
         for variable, value in zip(self.model.optimizer.variables, self._initial_optimizer, strict=True):
             variable.assign(value)
         part, held_out = self._split(seed if split_seed is None else split_seed)
-        validation = held_out and held_out.batches(1024).map(
-            lambda x, y: (tf.cast(x, tf.float32), _targets(training, y, held_out))
+        validation = held_out and held_out.batches(1024, targets=self._own_compilation).map(
+            lambda x, y: (x, self._targets(y))
         )
         callbacks = list(self.callbacks)
         if training.steps is not None or until is not None:
-            callbacks.append(_StopAt(self.steps if until is None else until))
+            callbacks.append(StopAt(self.steps if until is None else until))
         if training.keep == "best" and until is None:
             best = {"restore_best_weights": True, "start_from_epoch": self._first_best_epoch}
             callbacks.append(keras.callbacks.EarlyStopping(patience=self._epochs, **best))
@@ -120,8 +151,14 @@ class Trainer:
 
     def _batches_of(self, data: Dataset, seed: int) -> tf.data.Dataset:
         training = self._training
-        pairs = training_batches(data, batch_size=training.batch_size, seed=seed, augmentation=training.augmentation)
-        return pairs.map(lambda x, y: (x, _targets(training, y, data)), num_parallel_calls=1)
+        settings: dict[str, Any] = {"batch_size": training.batch_size, "augmentation": training.augmentation}
+        pairs = training_batches(data, seed=seed, targets=self._own_compilation, **settings)
+        return pairs.map(lambda x, y: (x, self._targets(y)), num_parallel_calls=1)
+
+    def _targets(self, labels: tf.Tensor) -> tf.Tensor:
+        """Return what the loss takes: labels, or one-hot rows where they are smoothed."""
+        smoothed = self._training.label_smoothing and not self._own_compilation and not self._one_logit
+        return tf.one_hot(labels, self._data.num_classes) if smoothed else labels
 
     def _split(self, seed: int) -> tuple[Dataset, Dataset | None]:
         """Return the part to train on and the part held out for validation."""
@@ -153,8 +190,8 @@ class LearningRate(keras.optimizers.schedules.LearningRateSchedule):
         return rate
 
 
-class _StopAt(keras.callbacks.Callback):
-    """Ends training after a number of steps, also within an epoch."""
+class StopAt(keras.callbacks.Callback):
+    """Ends training after a number of optimizer steps, also within an epoch."""
 
     def __init__(self, steps: int) -> None:
         super().__init__()
@@ -162,29 +199,47 @@ class _StopAt(keras.callbacks.Callback):
         self._done = 0
 
     def on_train_begin(self, logs: dict | None = None) -> None:
+        """Begin to count."""
         self._done = 0
 
     def on_train_batch_end(self, batch: int, logs: dict | None = None) -> None:
-        self._done += 1
+        """Count the steps of one execution."""
+        self._done += self.model.steps_per_execution
         if self._done >= self._steps:
             self.model.stop_training = True
 
 
+def _check_settings(study: Study, training: Training) -> None:
+    """Refuse settings that a model with an optimizer and a loss of its own would ignore."""
+    ignored = ("optimizer", *RATES, "label_smoothing", "jit_compile", "steps_per_execution")
+    if changed := training.changed(*ignored):
+        got = f"{', '.join(changed)} for a model that {study.model!r} compiled"
+        raise InputError("training", got, "these settings in compile, or a model that is not compiled")
+
+
+def _jit_compile(training: Training) -> bool:
+    if training.jit_compile is None:  # slower than plain graphs on a CPU
+        return bool(tf.config.list_physical_devices("GPU"))
+    return training.jit_compile
+
+
 def _optimizer(training: Training, steps: int, steps_per_epoch: int) -> keras.optimizers.Optimizer:
+    if isinstance(training.optimizer, dict):
+        try:
+            return keras.optimizers.deserialize(copy.deepcopy(training.optimizer))
+        except (ValueError, TypeError, KeyError) as problem:
+            got = f"{training.optimizer['class_name']!r}, which Keras cannot make ({one_line(problem)})"
+            raise InputError("optimizer", got, "keras.optimizers.serialize(optimizer)") from None
     rate = LearningRate(training, steps, steps_per_epoch)
-    if training.optimizer == "adam":
-        return keras.optimizers.Adam(rate)
-    return keras.optimizers.SGD(rate, momentum=training.momentum, nesterov=training.nesterov and training.momentum > 0)
-
-
-def _loss(training: Training, num_classes: int) -> keras.losses.Loss:
-    if training.label_smoothing:
-        return keras.losses.CategoricalCrossentropy(from_logits=True, label_smoothing=training.label_smoothing)
-    return keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-
-
-def _targets(training: Training, labels: tf.Tensor, data: Dataset) -> tf.Tensor:
-    return tf.one_hot(labels, data.num_classes) if training.label_smoothing else labels
+    if training.optimizer == "sgd":
+        return keras.optimizers.SGD(
+            rate, momentum=training.momentum, nesterov=training.nesterov and training.momentum > 0
+        )
+    try:
+        return type(keras.optimizers.get(training.optimizer))(rate)
+    except (ValueError, TypeError):
+        expected = "a name that Keras knows, such as 'sgd', 'adam' or 'adamw', or a Keras optimizer"
+        raise InputError("optimizer", repr(training.optimizer), expected) from None
 
 
 def copy_variables(source: keras.Model, target: keras.Model) -> None:

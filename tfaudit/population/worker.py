@@ -34,6 +34,7 @@ from tfaudit.population.node_folder import remove_workplace, shipped_splits
 from tfaudit.population.logs import open_log
 from tfaudit.population.plan import log_path
 from tfaudit.study.conditions import Condition
+from tfaudit.user_code import PATH_VARIABLE, extend_path
 
 if TYPE_CHECKING:
     from tfaudit.population.evaluation import Evaluator
@@ -50,6 +51,7 @@ def main(directory: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C and ends the workers
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # what libraries print goes to logs, not among the answers
+    extend_path(list(filter(None, os.environ.get(PATH_VARIABLE, "").split(os.pathsep))))
     runner = _JobRunner(directory)
 
     def send(answer: dict[str, object]) -> None:
@@ -104,7 +106,10 @@ class _JobRunner:
                 self._conditions.evaluate(Condition(name, number), report)
         except BaseException as problem:
             answer: dict[str, object] = {"error": traceback.format_exc()}
-            if isinstance(problem, InputError) and not prepared:
+            wrong_for_all = (
+                not prepared or getattr(problem, "argument", "") == "training"
+            )  # a function of the user's own
+            if isinstance(problem, InputError) and wrong_for_all:
                 answer["fatal"] = [problem.argument, problem.got, problem.expected]
             elif isinstance(problem, OSError) and (fatal := fatal_problem(problem, self._directory)):
                 answer["fatal"] = fatal

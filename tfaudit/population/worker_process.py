@@ -13,8 +13,11 @@ from typing import IO, cast
 from tfaudit.population.engine import Answer
 from tfaudit.population.logs import open_log
 from tfaudit.population.plan import Order
+from tfaudit.user_code import PATH_VARIABLE, search_path
 
-COMMAND = (sys.executable, "-m", "tfaudit.population.worker")  # starts a worker; the directory follows
+COMMAND = (sys.executable, "-P", "-m", "tfaudit.population.worker")
+"""Starts a worker; the directory follows. Without the current folder in the search path (`-P`), no file there hides a
+library."""
 
 
 class WorkerProcess:
@@ -34,7 +37,8 @@ class WorkerProcess:
         self.log = log
         # Workers share a GPU, so each allocates the memory that it needs instead of all of it.
         settings = {"TF_CPP_MIN_LOG_LEVEL": "2", "OMP_NUM_THREADS": str(threads), "TF_FORCE_GPU_ALLOW_GROWTH": "true"}
-        environment = {**os.environ, **settings, "PYTHONUNBUFFERED": "1", "TMPDIR": str(scratch)}
+        settings |= {"PYTHONUNBUFFERED": "1", "TMPDIR": str(scratch)}
+        environment = {**os.environ, **settings, PATH_VARIABLE: os.pathsep.join(search_path())}
         with os.fdopen(open_log(log), "ab") as file:
             # The pipes are unbuffered: a selector would not see answers that a buffer holds.
             self._process = subprocess.Popen(

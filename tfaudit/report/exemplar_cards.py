@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from tfaudit.analysis.stored_images import data_uri, is_tiny
+from tfaudit.analysis.stored_images import Preview, preview_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -19,8 +19,7 @@ class Card:
         after: modal label of the compressed population.
         before_share: share of the baseline members that predict their modal label.
         after_share: share of the compressed members that predict their modal label.
-        source: the image as a data URI; empty if no image is stored.
-        tiny: whether the image is enlarged without smoothing.
+        preview: the image or text of the example.
     """
 
     example: str
@@ -29,8 +28,7 @@ class Card:
     after: str
     before_share: float
     after_share: float
-    source: str
-    tiny: bool
+    preview: Preview
 
 
 def by_decisiveness(pies: pd.DataFrame) -> pd.DataFrame:
@@ -47,7 +45,7 @@ def cards(pies: pd.DataFrame, images: Iterable[bytes]) -> list[Card]:
 
     Args:
         pies: rows of an `Exemplars`' frame.
-        images: PNG bytes, one per row; empty if no image is stored.
+        images: what `Store.images` returns, one per row.
     """
     return [
         Card(
@@ -57,8 +55,7 @@ def cards(pies: pd.DataFrame, images: Iterable[bytes]) -> list[Card]:
             after=row["compressed_mode"],
             before_share=row["baseline_share"],
             after_share=row["compressed_share"],
-            source=data_uri(image),
-            tiny=is_tiny(image),
+            preview=preview_of(image),
         )
         for row, image in zip(pies.to_dict("records"), images, strict=True)
     ]

@@ -4,7 +4,7 @@
 DIR/study.json                                                the study as run, the versions of the libraries, machines
 DIR/members/VARIANT/MEMBER/{model.keras|model.tflite, history.csv, member.json}
 DIR/predictions/split=SPLIT/variant=VARIANT/MEMBER.parquet    columns ranked, probability (fixed-size lists)
-DIR/examples/SPLIT.parquet                                    example, label, image (PNG), groups
+DIR/examples/SPLIT.parquet                                    example, label, image (PNG, or a text in UTF-8), groups
 DIR/examples/classes.parquet                                  class, and facts about its training data
 DIR/costs.parquet                                             cost of each variant on this machine
 DIR/failures/SPLIT.txt                                        why a condition could not be evaluated
@@ -134,10 +134,13 @@ class Store:
         study: Study,
         versions: Mapping[str, str],
         imported: Mapping[str, tuple[int, ...]] | None = None,
+        *,
+        accept_changed_code: bool = False,
     ) -> Store:
         """Write a study into a directory, or continue the same study.
 
-        The population may grow; existing members stay. `imported` as in the class.
+        The population may grow; existing members stay. `imported` as in the class. `accept_changed_code` continues
+        though a function's source file changed; a changed model file is another study.
 
         Raises:
             InputError: the directory holds another study, or a larger population of this one.
@@ -149,6 +152,7 @@ class Store:
             if difference := existing.study.difference(study):
                 got = f"{directory}, which holds another study: {difference}"
                 raise InputError("directory", got, "the same study or another directory")
+            _check_sources(existing.study, study, directory, accept_changed_code)
             grows = study.population >= existing.study.population
             expected = f"{existing.study.population} or more, which {directory} already holds per variant"
             require(grows, "population", study.population, expected)
@@ -388,8 +392,8 @@ class Store:
     ) -> None:
         """Write the N examples of a split, so that they can be shown without the data set.
 
-        Labels are `(N,)` integers; images are PNGs, empty bytes where there is none; groups are N rows in the order of
-        the examples, with columns of text or numbers, such as writer or attribute.
+        Labels are `(N,)` integers; images are PNGs, or UTF-8 texts of examples that are none, empty bytes if there is
+        neither; groups are N rows in the order of the examples, with columns of text or numbers, such as writer.
 
         Raises:
             InputError: `groups` has another length, a reserved column name, or values of another type.
@@ -398,7 +402,7 @@ class Store:
         self.write(f"examples/{split}.parquet", content)
 
     def examples(self, split: str = "test", *, images: bool = True, groups: bool = True) -> pd.DataFrame:
-        """Return one row per example: `example` (its id), `label`, `image` (PNG bytes) and its groups.
+        """Return one row per example: `example` (its id), `label`, `image` (PNG bytes, or a text's) and its groups.
 
         `.attrs["class_names"]` holds the class names, `.attrs["groups"]` the names of the columns of groups. A computed
         corruption has the test set's examples.
@@ -425,7 +429,11 @@ class Store:
         return "examples" not in record or record["examples"] == self.examples_seal()
 
     def images(self, split: str, positions: Sequence[int]) -> list[bytes]:
-        """Return images by position, in any order, reading no others: PNGs, empty for none; may raise `InputError`."""
+        """Return images by position, in any order, reading no others: PNGs or texts, empty for none.
+
+        Raises:
+            InputError: there is no such position, or the file is damaged.
+        """
         with self._example_file(split) as file:
             try:
                 return parquet.read_images(file, positions)
@@ -472,6 +480,16 @@ class Store:
             if name == "costs":
                 error = InputError(name, error.got, f"a file that tfaudit wrote; `tfaudit cost {self.directory}` does")
             raise error from None
+
+
+def _check_sources(existing: Study, study: Study, directory: Path, accept_changed_code: bool) -> None:
+    """Refuse a study whose model file or functions are others than those that the members of a directory come from."""
+    source = existing.changed_source(study)
+    if source is None or (accept_changed_code and not source.endswith(".keras")):
+        return
+    got = f"{source}, which has changed since the members in {directory} were made"
+    code = "" if source.endswith(".keras") else ", or --accept-changed-code to go on with members of both"
+    raise InputError(study.argument_of(source), got, f"the file as it was, another directory{code}")
 
 
 def _unreadable(argument: str, path: Path, problem: OSError) -> InputError:

@@ -8,6 +8,7 @@ import textwrap
 import zlib
 from collections.abc import Mapping
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from tfaudit.datasets.corruptions.registry import SEVERITIES
@@ -15,11 +16,17 @@ from tfaudit.errors import InputError, require
 from tfaudit.study.conditions import Condition, all_conditions
 from tfaudit.study.training import Training
 from tfaudit.study.variants import TITLE_SETTINGS, VARIANTS, Dense, ImportedBaseline, Pruned, Variant
+from tfaudit.user_code import as_reference, is_reference, source_digest
 
 SMOKE_EDGE = 64  # edge in pixels to which `smoke` crops the images of studies that crop them
 
 _CHANGEABLE = ("population", "corruptions", "severities", "benchmarks", "corrupted_members", "corrupted_variants")
 """Settings that may change without invalidating existing members."""
+
+INITIALISATIONS = ("fresh", "file")
+
+Source = Any
+"""A name, a path or a reference, all of them text, or a function, which becomes its reference: `tfaudit.user_code`."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -28,10 +35,12 @@ class Study:
 
     Args:
         name: name of the study and its recipe.
-        dataset: a name that `tfaudit.load_dataset` knows.
-        model: a name of `tfaudit.models`, or the path of a `.keras` file, from which every dense member starts.
-        training: training of the members; None for imported predictions (`tfaudit.store.import_predictions`), whose
-            data set and model are mere descriptions and which cannot be run.
+        dataset: a name that `tfaudit.load_dataset` knows, or a function `load(split)` (`tfaudit.Examples`).
+        model: a name of `tfaudit.models`, the path of a `.keras` file, or a function that returns a Keras model and
+            takes nothing or any of `input_shape`, `num_classes` and `seed`.
+        training: training of the members, or a function `fit(model, train, *, seed, callbacks)` that trains a model
+            in place and returns its History; None for imported predictions (`tfaudit.store.import_predictions`),
+            whose data set and model are mere descriptions and which cannot be run.
         retraining: training after one-shot pruning; `training` by default.
         variants: the compressed variants; the dense baseline is always included.
         population: K, the number of independently trained members per variant.
@@ -48,6 +57,12 @@ class Study:
             "imagenet2012_corrupted/*" stands for all configurations that are prepared where the study runs.
         corrupted_members: number of members per variant to test under these conditions; all by default.
         corrupted_variants: keys of the variants to test under them; all by default. The baseline is always tested.
+        initialise: of a `.keras` file, the weights from which its members are trained: "fresh", each with initial
+            weights of its own, or "file", all with those of the file. "fresh" by default where they are trained at all.
+        fingerprints: SHA-256 by reference of the files of the functions and of the model; a run records them.
+
+    Functions stand at the top level of a module or file, or are references to one, `"nets.py:build"` or
+    `"package.nets:build"`: worker processes import them (docs/own_study.md).
 
     Example:
         >>> from tfaudit import Pruned, Quantized
@@ -60,10 +75,10 @@ class Study:
     """
 
     name: str
-    dataset: str
-    model: str
-    training: Training | None
-    retraining: Training | None = None
+    dataset: Source
+    model: Source
+    training: Training | Source | None
+    retraining: Training | Source | None = None
     variants: tuple[Variant, ...] = ()
     population: int = 10
     top_k: int = 5
@@ -78,12 +93,20 @@ class Study:
     benchmarks: tuple[str, ...] = ()
     corrupted_members: int | None = None
     corrupted_variants: tuple[str, ...] | None = None
+    initialise: str | None = None
+    fingerprints: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self._check_sources()
+        if isinstance(self.variants, Variant):
+            got = f"{type(self.variants).__name__}, a single variant"
+            raise InputError("variants", got, "a tuple of variants, such as variants=[tfaudit.Pruned(0.9)]")
         for name in ("variants", "corruptions", "severities", "benchmarks"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         object.__setattr__(self, "model_options", dict(self.model_options))
         object.__setattr__(self, "smoke_options", dict(self.smoke_options))
+        for variant in self.variants:
+            require(isinstance(variant, Variant), "variants", variant, "variants, such as tfaudit.Pruned(0.9)")
         keys = [variant.key for variant in self.all_variants]
         distinct = {key.casefold() for key in keys}  # paths must also differ on file systems that ignore case
         for i, variant in enumerate(self.variants, start=1):
@@ -101,6 +124,50 @@ class Study:
         for key in self.corrupted_variants or ():
             require(key in keys, "corrupted_variants", key, ", ".join(keys))
 
+    def _check_sources(self) -> None:
+        """Replace functions by their references, and set what depends on the kind of model."""
+        model = "a name, the path of a .keras file (model.save('net.keras')), or a function that builds the model"
+        data = "a name, or a function load(split) of a file"
+        training = "a tfaudit.Training, or a function fit(model, train, *, seed, callbacks) of a file"
+        for name, expected in (("model", model), ("dataset", data), ("training", training), ("retraining", training)):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, Training):
+                object.__setattr__(self, name, as_reference(name, value, expected))
+                valid = name in ("model", "dataset") or is_reference(getattr(self, name))
+                require(valid, name, value, expected)
+        object.__setattr__(self, "fingerprints", dict(self.fingerprints))
+        require(self.initialise in (None, *INITIALISATIONS), "initialise", self.initialise, "'fresh' or 'file'")
+        if self.training is not None and self.model.endswith(".keras"):
+            untrained = isinstance(self.training, Training) and self.training.epochs == 0
+            object.__setattr__(self, "initialise", self.initialise or ("file" if untrained else "fresh"))
+        else:
+            require(self.initialise is None, "initialise", self.initialise, "None unless the model is a .keras file")
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Path of the study's model file, and references of its functions: what `fingerprints` are of."""
+        values = (self.model, self.dataset, self.training, self.retraining)
+        own = [value for value in values if is_reference(value)]
+        return tuple(dict.fromkeys([self.model, *own] if self.model.endswith(".keras") else own))
+
+    def with_fingerprints(self) -> Study:
+        """Return the study with the fingerprints of its sources as they are now; raise `InputError` if one is gone."""
+        digests = {source: source_digest(self.argument_of(source), source) for source in self.sources}
+        return dataclasses.replace(self, fingerprints=digests)
+
+    def changed_source(self, other: Study) -> str | None:
+        """Return the first source of this study that has another fingerprint in the other one; None without one."""
+        for mine, others in zip(self.sources, other.sources, strict=False):
+            before, after = self.fingerprints.get(mine), other.fingerprints.get(others)
+            if before and after and before != after:
+                return others
+        return None
+
+    def argument_of(self, source: str) -> str:
+        """Return the name of the setting whose value is one of `sources`."""
+        names = ("model", "dataset", "training", "retraining")
+        return next(name for name in names if getattr(self, name) == source)
+
     @property
     def conditions(self) -> tuple[Condition, ...]:
         """Conditions of the tests besides the test set; a run replaces benchmark names ending in `/*`, skipped here."""
@@ -112,7 +179,7 @@ class Study:
         return (Dense() if self.training else ImportedBaseline(), *self.variants)
 
     @property
-    def planned_training(self) -> Training:
+    def planned_training(self) -> Training | str:
         """The training of the members; a study of imported predictions has none and raises `InputError`."""
         if self.training is None:
             raise InputError("study", f"{self.name!r}, which holds imported predictions", "a study with a training")
@@ -166,9 +233,10 @@ class Study:
     def difference(self, other: Study) -> str | None:
         """Describe the first setting that must not differ and does; None if both studies can share their members."""
         mine, others = (json.loads(json.dumps(study.to_json())) for study in (self, other))
-        for name in mine:
-            if name not in _CHANGEABLE and mine[name] != others[name]:
-                expected, got = (textwrap.shorten(json.dumps(study[name]), 60) for study in (others, mine))
+        for name in {**mine, **others}:
+            moved = _is_moved(mine.get(name), self.fingerprints, others.get(name), other.fingerprints)
+            if name not in (*_CHANGEABLE, "fingerprints") and mine.get(name) != others.get(name) and not moved:
+                expected, got = (textwrap.shorten(json.dumps(study.get(name)), 60) for study in (others, mine))
                 return f"its {name} is {got}, not {expected}"
         return None
 
@@ -193,12 +261,13 @@ class Study:
             small["corrupted_variants"] = tuple(key for key in self.corrupted_variants if key in keys)
         if self.crop and not self.model.endswith(".keras"):
             small |= {"image_size": SMOKE_EDGE, "crop": SMOKE_EDGE}
-        if training.epochs != 0:
+        if isinstance(training, Training) and training.epochs != 0:
             # There are too few examples to hold out some of every class.
             batch_size = min(32, training.batch_size)
             quick: dict[str, Any] = {"epochs": None, "batch_size": batch_size, "validation": 0.0, "keep": "last"}
+            quick["steps_per_execution"] = 1
             small["training"] = dataclasses.replace(training, steps=8, **quick)
-            if self.retraining:
+            if isinstance(self.retraining, Training):
                 small["retraining"] = dataclasses.replace(self.retraining, steps=4, **quick)
         return dataclasses.replace(self, **small)
 
@@ -215,7 +284,11 @@ class Study:
         """Return the study as a dictionary of JSON values."""
         fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         for name in ("training", "retraining"):
-            fields[name] = fields[name] and dataclasses.asdict(fields[name])
+            if isinstance(fields[name], Training):
+                fields[name] = fields[name].to_json()
+        for name in ("initialise", "fingerprints"):  # unknown to earlier versions, which read what is not there
+            if not fields[name]:
+                del fields[name]
         fields["variants"] = [{"family": v.family, **dataclasses.asdict(v)} for v in self.variants]
         return fields
 
@@ -225,8 +298,18 @@ class Study:
         try:
             copies = [dict(settings) for settings in fields["variants"]]
             variants = tuple(VARIANTS[settings.pop("family")](**settings) for settings in copies)
-            plans = {name: fields.get(name) and Training(**fields[name]) for name in ("training", "retraining")}
+            given = {name: fields.get(name) for name in ("training", "retraining")}
+            plans = {name: Training(**plan) if isinstance(plan, Mapping) else plan for name, plan in given.items()}
+            if given["training"] and "initialise" not in fields and str(fields["model"]).endswith(".keras"):
+                plans["initialise"] = "file"  # as earlier versions did
             return cls(**{**fields, **plans, "variants": variants})
         except (KeyError, TypeError) as problem:
             expected = "a description that this version of tfaudit reads"
             raise InputError("study", f"a description with a wrong or missing field ({problem})", expected) from None
+
+
+def _is_moved(mine: object, digests: Mapping[str, str], others: object, other_digests: Mapping[str, str]) -> bool:
+    """Return whether two sources are the same file, or function of it, in two places."""
+    if not isinstance(mine, str) or not isinstance(others, str) or digests.get(mine, "") != other_digests.get(others):
+        return False
+    return Path(mine).name == Path(others).name

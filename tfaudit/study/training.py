@@ -2,8 +2,12 @@
 
 import dataclasses
 import math
+from collections.abc import Mapping
+from typing import Any
 
-from tfaudit.errors import require
+from tfaudit.errors import InputError, require
+
+PRECISIONS = ("float32", "mixed_float16", "mixed_bfloat16")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -14,7 +18,8 @@ class Training:
         epochs: passes over the training set; 0 leaves the model unchanged. Exactly one of `epochs` and `steps`.
         steps: optimizer steps.
         batch_size: examples per step.
-        optimizer: "sgd" or "adam".
+        optimizer: "sgd", "adam" or another name that Keras knows, which takes the learning rates below; or a Keras
+            optimizer, or its configuration `keras.optimizers.serialize(...)`, which has learning rates of its own.
         learning_rate: constant, or pairs `(epoch, rate)`, each of which sets the rate from that epoch on.
         decay: "constant", or "cosine" to zero at the last step.
         warmup: epochs over which the rate rises linearly from zero.
@@ -26,12 +31,22 @@ class Training:
         label_smoothing: share of the probability spread over all classes.
         validation: share of the training set held out for validation, stratified, split by the member's seed.
         keep: weights to keep, those of the "last" epoch or of the "best" one, with the lowest validation loss ([R] 6).
+        precision: "float32", "mixed_float16" or "mixed_bfloat16": the Keras policy under which models are built.
+        jit_compile: whether to compile train steps with XLA; by default only where there is a GPU.
+        steps_per_execution: steps of one call of the compiled function; divides the steps of an epoch.
+
+    A model that its function compiled keeps its own optimizer, loss and metrics; then the settings of optimizer and
+    loss must be at their defaults here.
+
+    Example:
+        >>> Training(epochs=3, optimizer="adamw", learning_rate=1e-3, decay="cosine").total_steps(1000)
+        24
     """
 
     epochs: int | None = None
     steps: int | None = None
     batch_size: int = 128
-    optimizer: str = "sgd"
+    optimizer: Any = "sgd"
     learning_rate: float | tuple[tuple[float, float], ...] = 0.01
     decay: str = "constant"
     warmup: float = 0.0
@@ -42,6 +57,9 @@ class Training:
     label_smoothing: float = 0.0
     validation: float = 0.0
     keep: str = "last"
+    precision: str = "float32"
+    jit_compile: bool | None = None
+    steps_per_execution: int = 1
 
     def __post_init__(self) -> None:
         if isinstance(self.learning_rate, list | tuple):
@@ -54,14 +72,48 @@ class Training:
         require(self.epochs is None or self.epochs >= 0, "epochs", self.epochs, "1 or more, or 0: no training")
         require(self.steps is None or self.steps >= 1, "steps", self.steps, "1 or more")
         require(self.batch_size >= 1, "batch_size", self.batch_size, "1 or more")
-        require(self.optimizer in ("sgd", "adam"), "optimizer", self.optimizer, "'sgd' or 'adam'")
+        object.__setattr__(self, "optimizer", _configuration(self.optimizer))
+        if isinstance(self.optimizer, dict) and (set_here := self.changed(*RATES)):
+            got = f"a configured optimizer and {', '.join(set_here)}"
+            raise InputError("optimizer", got, "the name of an optimizer, or these settings in its configuration")
+        require(self.precision in PRECISIONS, "precision", self.precision, ", ".join(map(repr, PRECISIONS)))
+        require(self.jit_compile in (None, True, False), "jit_compile", self.jit_compile, "None, True or False")
+        require(self.steps_per_execution >= 1, "steps_per_execution", self.steps_per_execution, "1 or more")
         require(self.decay in ("constant", "cosine"), "decay", self.decay, "'constant' or 'cosine'")
         require(self.keep in ("last", "best"), "keep", self.keep, "'last' or 'best'")
         require(0 <= self.validation < 1, "validation", self.validation, "a share in [0, 1)")
         require(self.keep == "last" or self.validation > 0, "keep", self.keep, "'best' only with validation > 0")
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the settings as JSON values, without those at their defaults that earlier versions do not know."""
+        later = [name for name in ("precision", "jit_compile", "steps_per_execution") if not self.changed(name)]
+        return {name: value for name, value in dataclasses.asdict(self).items() if name not in later}
+
+    def changed(self, *settings: str) -> list[str]:
+        """Return those of the settings that are not at their defaults."""
+        defaults = {field.name: field.default for field in dataclasses.fields(self)}
+        return [name for name in settings if getattr(self, name) != defaults[name]]
 
     def total_steps(self, examples: int) -> int:
         """Return the number of optimizer steps over `examples` examples; an epoch's last, short batch counts."""
         if self.epochs is None:
             return self.steps or 0
         return self.epochs * math.ceil(examples / self.batch_size)
+
+
+RATES = ("learning_rate", "decay", "warmup", "momentum", "nesterov")
+"""Settings that a configured optimizer has itself."""
+
+
+def _configuration(optimizer: Any) -> str | dict[str, Any]:
+    """Return the name of an optimizer or its configuration as JSON values."""
+    if isinstance(optimizer, str):
+        return optimizer
+    if isinstance(optimizer, Mapping):
+        require("class_name" in optimizer, "optimizer", dict(optimizer), "keras.optimizers.serialize(optimizer)")
+        return dict(optimizer)
+    if not hasattr(optimizer, "get_config") or isinstance(optimizer, type):
+        raise InputError("optimizer", repr(optimizer), "a name, such as 'adamw', or a Keras optimizer")
+    import keras
+
+    return keras.optimizers.serialize(optimizer)

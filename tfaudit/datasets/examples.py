@@ -1,0 +1,173 @@
+"""`Examples`: what a data set function of the user's own returns, and its checks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from tfaudit.datasets.structure import leaves, mapped
+from tfaudit.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class Examples:
+    """Labelled examples of any kind: images, texts, rows of a table.
+
+    A function `load(split)`, called with "train" and "test", returns these, `(x, y)`, `(x, y, groups)`, or a
+    `tf.data.Dataset` of such pairs or triples, single or in batches, which is read into memory.
+
+    Args:
+        x: inputs of the model: an array `(N, ...)` of numbers or text, or a dictionary or tuple of such arrays.
+        y: labels `(N,)`, integers 0..C-1, or one-hot `(N, C)`.
+        groups: a table of N rows, or columns by name: further facts to audit by, such as region or device.
+        ids: N stable names of the examples; by default their positions.
+        class_names: C names; by default the numbers of the labels in the training and test set.
+        preview: what people see of an example in the report and the viewer: N values, or a function of one example's
+            x, each a text, a dictionary (a row of a table) or an image `(H, W, 1 or 3)` of uint8. By default a text
+            shows itself, a dictionary of single values its row, and an image of uint8 itself.
+
+    Example:
+        >>> texts = Examples(["how kind", "never again"], [1, 0], class_names=["complaint", "praise"])
+        >>> texts.checked("reviews").x
+        array(['how kind', 'never again'], dtype='<U11')
+    """
+
+    x: Any
+    y: Any
+    groups: Any = None
+    ids: Sequence[Any] | np.ndarray | None = None
+    class_names: Sequence[str] | None = None
+    preview: Callable[[Any], Any] | Sequence[Any] | None = None
+    labels: np.ndarray = field(init=False, repr=False, default_factory=lambda: np.empty(0, np.int64))
+
+    def checked(self, name: str) -> Examples:
+        """Return the examples as arrays, with `labels`, int64 `(N,)`; `name` says whose they are in an `InputError`."""
+        x = mapped(lambda value: _array(name, value), _structure(self.x))
+        arrays = dict(leaves(x))
+        if not arrays:
+            raise InputError("dataset", f"x without arrays from {name}", "x with an array or more")
+        y = _array(name, self.y)
+        sizes = {key: len(value) for key, value in {**arrays, "y": y}.items()}
+        if len(set(sizes.values())) > 1:
+            counted = ", ".join(f"{count} in {key}" for key, count in sizes.items())
+            raise InputError("dataset", f"{counted} from {name}", "as many examples in all")
+        if not len(y):
+            raise InputError("dataset", f"no examples from {name}", "one example or more")
+        for key, values in arrays.items():
+            if values.dtype.kind == "f" and not np.isfinite(values).all():
+                raise InputError("dataset", f"NaN or infinity in {key} from {name}", "finite numbers")
+        result = replace(self, x=x, y=y, groups=_groups(name, self.groups, len(y)), ids=_ids(name, self.ids, len(y)))
+        object.__setattr__(result, "labels", _labels(name, y))
+        if self.class_names is not None:
+            object.__setattr__(result, "class_names", tuple(map(str, self.class_names)))
+        return result
+
+
+def read_examples(returned: Any, name: str) -> Examples:
+    """Return what a data set function returned as checked examples; `name` says whose they are in an `InputError`."""
+    if isinstance(returned, Examples):
+        return returned.checked(name)
+    if hasattr(returned, "element_spec"):
+        returned = _read_stream(returned, name)
+    if not isinstance(returned, tuple) or len(returned) not in (2, 3):
+        got = f"a {type(returned).__name__} from {name}"
+        if isinstance(returned, tuple):
+            got = f"a tuple of {len(returned)} from {name}"
+        raise InputError("dataset", got, "(x, y), (x, y, groups), a tf.data.Dataset of these, or tfaudit.Examples")
+    return Examples(*returned).checked(name)
+
+
+def _read_stream(stream: Any, name: str) -> tuple[Any, ...]:
+    """Return the elements of a `tf.data.Dataset`, single examples or batches, as arrays."""
+    spec = stream.element_spec
+    if not isinstance(spec, tuple) or len(spec) not in (2, 3):
+        raise InputError("dataset", f"a tf.data.Dataset of other elements from {name}", "pairs (x, y) or triples")
+    if stream.cardinality() == -1:  # tf.data.INFINITE_CARDINALITY
+        raise InputError("dataset", f"an endless tf.data.Dataset from {name}", "one that ends, without repeat()")
+    parts = [value.shape for part in spec[:2] for _, value in leaves(part)]
+    sizes = {shape[0] if shape.rank else "single" for shape in parts}
+    in_batches = len(sizes) == 1 and "single" not in sizes and spec[1].shape.rank >= 1
+    elements = list((stream if in_batches else stream.batch(1024)).as_numpy_iterator())
+    if not elements:
+        raise InputError("dataset", f"nothing from {name}", "one example or more")
+    return tuple(_joined([element[i] for element in elements]) for i in range(len(spec)))
+
+
+def _joined(parts: list[Any]) -> Any:
+    if isinstance(parts[0], Mapping):
+        return {key: _joined([part[key] for part in parts]) for key in parts[0]}
+    if isinstance(parts[0], tuple):
+        return tuple(_joined([part[i] for part in parts]) for i in range(len(parts[0])))
+    return np.concatenate(parts)
+
+
+def _structure(x: Any) -> Any:
+    """Return a table as a dictionary of its columns; a list of arrays as a tuple."""
+    if isinstance(x, pd.DataFrame):
+        return {str(name): x[name].to_numpy() for name in x}
+    if isinstance(x, list) and x and all(hasattr(value, "__array__") for value in x):
+        return tuple(x)
+    return x
+
+
+def _array(name: str, values: Any) -> np.ndarray:
+    """Return numbers, booleans or text as an array; bytes, TensorFlow's text, are decoded."""
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind == "O":
+            texts = [value.decode() if isinstance(value, bytes) else value for value in array.ravel().tolist()]
+            if all(isinstance(text, str) for text in texts):
+                array = np.array(texts, dtype=np.str_).reshape(array.shape)
+        elif array.dtype.kind == "S":
+            array = np.char.decode(array, "utf-8")
+    except (ValueError, TypeError, UnicodeDecodeError):
+        array = np.empty(0, object)
+    if array.dtype.kind not in "fiubU" and array.dtype.name != "bfloat16":
+        raise InputError("dataset", f"values that form no array of numbers or text from {name}", "arrays of equal rows")
+    if not array.ndim:
+        raise InputError("dataset", f"a single value from {name}", "an array (N, ...)")
+    return array
+
+
+def _labels(name: str, y: np.ndarray) -> np.ndarray:
+    """Return labels as int64 `(N,)`, from integers, whole floats, booleans or one-hot rows."""
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y[:, 0]
+    if y.dtype.kind == "U":
+        raise InputError("dataset", f"labels of text from {name}", "integers 0..C-1, and class_names of C texts")
+    whole = y.dtype.kind in "iub" or bool(np.isfinite(y).all() and (y == np.round(y)).all())
+    if y.ndim == 2 and whole and ((y == 0) | (y == 1)).all() and (y.sum(axis=1) == 1).all():
+        return y.argmax(axis=1).astype(np.int64)
+    if y.ndim != 1 or not whole:
+        got = f"{'several labels per example' if y.ndim > 1 else 'fractions as labels'}, shape {y.shape}, from {name}"
+        raise InputError("dataset", got, "integers 0..C-1 (N,), or one-hot rows (N, C)")
+    labels = y.astype(np.int64)
+    if labels.min() < 0:
+        raise InputError("dataset", f"labels from {labels.min()} to {labels.max()} from {name}", "integers 0..C-1")
+    return labels
+
+
+def _groups(name: str, groups: Any, examples: int) -> dict[str, np.ndarray]:
+    if groups is None:
+        return {}
+    columns = groups if isinstance(groups, pd.DataFrame | Mapping) else {"group": groups}
+    arrays = {str(key): _array(name, columns[key]) for key in columns}
+    for key, values in arrays.items():
+        if values.shape != (examples,):
+            got = f"{values.shape} values in group {key!r} from {name}"
+            raise InputError("dataset", got, f"{examples}, one per example")
+    return arrays
+
+
+def _ids(name: str, ids: Sequence[Any] | np.ndarray | None, examples: int) -> np.ndarray:
+    if ids is None:
+        return np.arange(examples).astype(str)
+    texts = _array(name, ids).astype(str)
+    if texts.shape != (examples,) or len(set(texts.tolist())) < examples:
+        got = f"{len(texts)} ids, {len(set(texts.ravel().tolist()))} of them different, from {name}"
+        raise InputError("dataset", got, f"{examples} different ones, one per example")
+    return texts

@@ -1,0 +1,104 @@
+"""Data sets of the user's own: the training and the test set that a function returns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from tfaudit.datasets.dataset import Dataset
+from tfaudit.datasets.examples import Examples, read_examples
+from tfaudit.datasets.structure import leaves
+from tfaudit.errors import InputError, require
+from tfaudit.user_code import call, check_call, import_reference, source_digest
+
+SPLITS = ("train", "test")
+
+
+def load_own(reference: str, split: str) -> Dataset:
+    """Return a split of the data set of a function `load(split)`; both splits are loaded once and must agree.
+
+    Args:
+        reference: of the function, as in `tfaudit.user_code`.
+        split: "train" or "test".
+
+    Raises:
+        InputError: the function cannot be imported or called, fails, or returns no labelled examples as
+            `tfaudit.Examples` describes them.
+    """
+    require(split in SPLITS, "split", split, f"'train' or 'test', with which {reference!r} is called")
+    return _both(reference, source_digest("dataset", reference))[SPLITS.index(split)]
+
+
+@lru_cache(maxsize=2)
+def _both(reference: str, digest: str) -> tuple[Dataset, Dataset]:
+    load = import_reference("dataset", reference)
+    check_call("dataset", reference, load, "load(split)", "train")
+    own = [read_examples(call("dataset", reference, load, split), _name(reference, split)) for split in SPLITS]
+    train, test = own
+    if (mine := _kinds(train)) != (others := _kinds(test)):
+        different = next(key for key in {**mine, **others} if mine.get(key) != others.get(key))
+        got = f"{different} {others.get(different, 'missing')} from {_name(reference, 'test')}"
+        raise InputError("dataset", got, f"{mine.get(different, 'none')}, as for 'train'")
+    names = _class_names(reference, train, test)
+    return _dataset(reference, "train", train, names), _dataset(reference, "test", test, names)
+
+
+def _dataset(reference: str, split: str, own: Examples, names: tuple[str, ...]) -> Dataset:
+    if own.labels.max() >= len(names):
+        got = f"labels from {own.labels.min()} to {own.labels.max()} from {_name(reference, split)}"
+        raise InputError("dataset", got, f"0 to {len(names) - 1}, the positions of {len(names)} class names")
+    images = _are_images(own.x)
+    return Dataset(
+        reference,
+        split,
+        names,
+        own.x.shape[1:] if images else (None, None, None),
+        len(own.labels),
+        pixels=own.x if images else None,
+        inputs=None if images else own.x,
+        targets=own.y,
+        preview=own.preview,
+        known_labels=own.labels,
+        known_ids=np.asarray(own.ids),
+        known_groups=own.groups,
+    )
+
+
+def _are_images(x: Any) -> bool:
+    return isinstance(x, np.ndarray) and x.dtype == np.uint8 and x.ndim == 4 and x.shape[3] in (1, 3)
+
+
+def _kinds(own: Examples) -> Mapping[str, str]:
+    """Return shape and type of every array, and what else the two splits must share."""
+    kinds = {name: f"{values.shape[1:]} of {_type(values)}" for name, values in leaves(own.x)}
+    kinds["y"] = str(own.y.shape[1:])
+    kinds["groups"] = ", ".join(sorted(own.groups)) or "none"
+    kinds["class_names"] = ", ".join(own.class_names or ()) or "none"
+    return kinds
+
+
+def _type(values: np.ndarray) -> str:
+    return "text" if values.dtype.kind == "U" else str(values.dtype)
+
+
+def _class_names(reference: str, train: Examples, test: Examples) -> tuple[str, ...]:
+    if train.class_names is not None:
+        names = tuple(train.class_names)
+    elif train.y.ndim == 2 and train.y.shape[1] > 1:
+        names = tuple(map(str, range(train.y.shape[1])))
+    else:
+        names = tuple(map(str, range(max(int(train.labels.max()), int(test.labels.max())) + 1)))
+    if len(names) < 2 or len(set(names)) < len(names):
+        raise InputError("dataset", f"{len(set(names))} classes from {reference!r}", "2 or more, of different names")
+    missing = sorted({*range(len(names))} - {*train.labels.tolist()})
+    if missing and train.class_names is None:
+        got = f"labels up to {len(names) - 1}, but no {missing[0]}, from {_name(reference, 'train')}"
+        raise InputError("dataset", got, "integers 0..C-1 that all occur in the training set, or class_names")
+    return names
+
+
+def _name(reference: str, split: str) -> str:
+    return f"{reference.rpartition('/')[2]}({split!r})"

@@ -1,0 +1,37 @@
+"""Inputs of any structure: an array, or a dictionary or tuple of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+
+def mapped(function: Callable[[Any], Any], inputs: Any) -> Any:
+    """Return the structure with the function applied to every array.
+
+    Example:
+        >>> mapped(len, {"a": "xy", "b": ("x", "")})
+        {'a': 2, 'b': (1, 0)}
+    """
+    if isinstance(inputs, Mapping):
+        return {key: mapped(function, value) for key, value in inputs.items()}
+    if isinstance(inputs, tuple):
+        return tuple(mapped(function, value) for value in inputs)
+    return function(inputs)
+
+
+def leaves(inputs: Any, name: str = "x") -> Iterator[tuple[str, Any]]:
+    """Yield name and value of every array, such as `x`, `x['age']` or `x[0]`.
+
+    Example:
+        >>> dict(leaves({"a": "xy", "b": ("x", "")}))
+        {"x['a']": 'xy', "x['b'][0]": 'x', "x['b'][1]": ''}
+    """
+    if isinstance(inputs, Mapping):
+        for key, value in inputs.items():
+            yield from leaves(value, f"{name}[{key!r}]")
+    elif isinstance(inputs, tuple):
+        for i, value in enumerate(inputs):
+            yield from leaves(value, f"{name}[{i}]")
+    else:
+        yield name, inputs

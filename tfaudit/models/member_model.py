@@ -1,0 +1,106 @@
+"""The model of a study's members: an architecture by name, a model file, or a function of the user's own."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import keras
+import numpy as np
+
+from tfaudit.compress.keras_model import ends_in_probabilities, require_keras_model
+from tfaudit.datasets.dataset import Dataset
+from tfaudit.errors import InputError, one_line, require
+from tfaudit.models.pretrained import load_pretrained
+from tfaudit.models.registry import build_model
+from tfaudit.study.study import Study
+from tfaudit.study.training import Training
+from tfaudit.user_code import call, check_call, import_reference, is_reference
+
+CHECKED = 32  # examples with which outputs are checked
+
+
+def build_member(study: Study, data: Dataset, seed: int) -> keras.Model:
+    """Return a new model with the weights of a seed; compiled only if a function of the user's own compiled it.
+
+    Raises:
+        InputError: there is no such model, its function cannot be called, or it does not fit the data.
+    """
+    precision = study.training.precision if isinstance(study.training, Training) else "float32"
+    policy = keras.config.dtype_policy()
+    keras.utils.set_random_seed(seed)
+    keras.config.set_dtype_policy(precision)
+    try:
+        return _build(study, data, seed)
+    finally:
+        keras.config.set_dtype_policy(policy)
+
+
+def strip_compilation(model: keras.Model) -> keras.Model:
+    """Return the model itself, no longer compiled: it then saves without its optimizer."""
+    model.optimizer, model.compiled = None, False
+    return model
+
+
+def check_outputs(model: keras.Model, data: Dataset, name: str) -> None:
+    """Raise an `InputError` unless the model takes the data and gives a score per class, or one logit for two classes.
+
+    `name` says in the error which model it is.
+    """
+    inputs = data.as_floats(keras.tree.map_structure(keras.ops.convert_to_tensor, data.head(2)))
+    try:
+        outputs = model(inputs, training=False)
+    except Exception as problem:  # Keras raises whatever its layers raise
+        reason = one_line(problem) if "\n" not in str(problem) else str(problem).split("\n")[0]
+        got = f"{name}, which cannot take the examples of {data.name!r} ({type(problem).__name__}: {reason})"
+        raise InputError("model", got, f"a model for inputs of shape {data.input_shape}") from problem
+    units = f"{data.num_classes} scores per example" + " or one logit" * (data.num_classes == 2)
+    if not hasattr(outputs, "shape"):
+        raise InputError("model", f"{name} with several outputs", f"one output, {units}")
+    shape = tuple(outputs.shape)
+    allowed = [(2, data.num_classes)] + [(2, 1)] * (data.num_classes == 2)
+    if shape not in allowed:
+        got = f"{name}, which gives scores of shape {shape} for 2 examples of {data.name!r}"
+        raise InputError(
+            "model", got, f"{units}: classes are {', '.join(data.class_names[:5])}" + ", ..." * (data.num_classes > 5)
+        )
+
+
+def gives_probabilities(model: keras.Model, data: Dataset) -> bool:
+    """Return whether the outputs are probabilities: its last layer shows it, or else its scores for some examples."""
+    known = ends_in_probabilities(model)
+    if known is not None:
+        return known
+    inputs = data.as_floats(keras.tree.map_structure(keras.ops.convert_to_tensor, data.head(CHECKED)))
+    scores = keras.ops.convert_to_numpy(model(inputs, training=False)).astype(np.float64)
+    in_range = bool(((scores >= 0) & (scores <= 1)).all())
+    return in_range and (scores.shape[1] == 1 or bool(np.allclose(scores.sum(axis=1), 1, atol=1e-3)))
+
+
+def _build(study: Study, data: Dataset, seed: int) -> keras.Model:
+    name, options = study.model, dict(study.model_options)
+    if name.endswith(".keras"):
+        return load_pretrained(name, data.input_shape, fresh=study.initialise == "fresh", **options)
+    if is_reference(name):
+        return _build_own(name, data, seed, options)
+    mean, std = data.moments()
+    return build_model(name, data.fixed_shape(), data.num_classes, mean=mean.tolist(), std=std.tolist(), **options)
+
+
+def _build_own(reference: str, data: Dataset, seed: int, options: dict[str, Any]) -> keras.Model:
+    function = import_reference("model", reference)
+    offered = {"input_shape": data.input_shape, "num_classes": data.num_classes, "seed": seed}
+    parameters = inspect.signature(function).parameters
+    for option in options:
+        require(option in parameters, "model_options", option, f"parameters of {reference!r}")
+    named = {name: value for name, value in offered.items() if name in parameters} | options
+    expected = "build() with any of input_shape, num_classes, seed, and the model_options"
+    check_call("model", reference, function, expected, **named)
+    model = call("model", reference, function, **named)
+    short = f"{reference.rpartition('/')[2]!r}"
+    if not isinstance(model, keras.Model):
+        require_keras_model(model, f"a Keras 3 model from {short}")
+    if not model.built or not all(layer.built for layer in model.layers):
+        got = f"{short}, whose model has layers without weights yet"
+        raise InputError("model", got, "a built model: start with keras.Input, or call it once on a batch")
+    return model
