@@ -99,7 +99,9 @@ def run(
         versions = {name: importlib.metadata.version(name) for name in _LIBRARIES}
         store = Store.create(directory, study, versions, accept_changed_code=accept_changed_code)
         store_examples(store, train, test)
-        with _start(engine, store, options, (train, test), versions) as start:
+        # Members need no previews, which may be functions that cannot be shipped.
+        splits = dataclasses.replace(train, preview=None), dataclasses.replace(test, preview=None)
+        with _start(engine, store, options, splits, versions) as start:
             phase = functools.partial(_carry_out, store, engine, start=start, progress=shown)
             phase(member_jobs(store), study.population * len(study.all_variants), "members")
             if study.conditions:
