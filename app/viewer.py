@@ -50,6 +50,7 @@ def _pages() -> dict[str, ViewerPage]:
         "corruptions": ViewerPage("corruptions", "Corruptions", ("robustness",)),
         "distortion": ViewerPage("distortion", "Recall distortion", ("distortion",)),
         "operating_points": ViewerPage("operating_points", "Operating points", ("unfairness",)),
+        "levels": ViewerPage("levels", "All variants"),
         "groups": ViewerPage("groups", "Groups", ("groups", "attributes", "trends")),
         "compare": ViewerPage("compare", "Compare two models", ("model_pair",), always=True),
         "label": ViewerPage("human_rating", "Human rating"),

@@ -37,6 +37,10 @@ from tfaudit.audit.gate.limits import Limits
 from tfaudit.audit.gate.measurements import measure
 from tfaudit.audit.groups import groups
 from tfaudit.audit.intersections import intersections
+from tfaudit.audit.levels.accuracies import accuracies
+from tfaudit.audit.levels.claims import claims
+from tfaudit.audit.levels.class_recalls import class_recalls
+from tfaudit.audit.levels.difficulty import difficulty_levels
 from tfaudit.audit.model_pair import compare
 from tfaudit.audit.negative_flips import flip_rates
 from tfaudit.audit.operating_points import operating_points, trade_offs
@@ -103,6 +107,12 @@ RESULTS = {
     "operating points, no choice": lambda: operating_points(
         pd.DataFrame({"variant": ["a"], "sparsity": 0.5, "unfairness": 1})
     ),
+    "all accuracies": lambda: accuracies(summary({"dense": BEFORE, "int8": AFTER}, permutations=0).accuracies),
+    "all claims": lambda: claims({"int8": class_impact(BEFORE, AFTER).frame(), "one": compare(ONE, OTHER).frame()}),
+    "all recalls": lambda: class_recalls(
+        pd.DataFrame({"method": "m", "level": [0.5, 0.9], 0: [0.9, 0.8], 1: [0.7, 0.2]}), pd.Series([0.9, 0.8])
+    ),
+    "all exemplars": lambda: difficulty_levels({"int8": exemplars(BEFORE, AFTER), "same": exemplars(BEFORE, BEFORE)}),
     "pairs": lambda: compare(ONE, OTHER),
     "twins": lambda: retrained_twins(BEFORE),
     "survey": lambda: survey(answers()),

@@ -12,6 +12,7 @@ import pytest
 from tests.builders.corrupted_studies import corrupted_study
 from tests.builders.populations import population
 from tests.builders.studies import TWO, make_study
+from tfaudit.analysis.across_variants import ACROSS
 from tfaudit.analysis.audits import AUDITS
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.app import viewer
@@ -20,6 +21,7 @@ from tfaudit.app.viewer import PAGES
 from tfaudit.audit.distortion.recall_distortion import distortion
 from tfaudit.store.store import Store, open_store
 from tfaudit.study.study import Study, Training
+from tfaudit.study.variants import Pruned
 
 NAMES = list(PAGES)
 
@@ -246,3 +248,14 @@ def test_names_are_shown_as_they_are():
     assert escape("1. first") == r"1\. first"
     assert unique_labels(["a", "", "a", "x" * 90, "x" * 100])[:3] == ["a (0)", "(no name)", "a (2)"]
     assert len(set(unique_labels(["x" * 90, "x" * 100]))) == 2
+
+
+@pytest.mark.slow
+def test_all_variants_have_a_tab_per_audit(open_page, tmp_path):
+    directory = make_study(tmp_path, variants=(Pruned(0.5), Pruned(0.9))).directory
+    for audit in ACROSS.values():
+        app = open_page(directory, "levels", across=audit.title)
+        assert not app.exception
+        assert not app.error
+        assert any(audit.question.split("?")[0] in text.value for text in app.markdown)
+        assert len(app.get("vega_lite_chart")) >= 1

@@ -5,6 +5,7 @@ Predictions   `calibration`, `flip_rates`
 Two models    `compare`, `gate` with `Limits`; `retrained_twins` for what training again changes
 Verdict       `measure` once, then `judge` and `study_verdict` for any limits; `plan` before anything is trained
 Groups        `groups`, `intersections`, `attributes`, `trends`
+All variants  `accuracies`, `claims`, `class_recalls`, `difficulty_levels`
 Choice        `trade_offs`, `operating_points`
 Regression    `class_table`, `factors`, `factors_glm`
 Human raters  `survey_sample`, `survey`
@@ -32,6 +33,10 @@ _MODULES = {
     "prediction_counts": ("count_predictions", "PredictionCounts"),
     "class_rates": ("class_rates",),
     "summary": ("summary", "Summary"),
+    "levels.accuracies": ("accuracies", "Accuracies"),
+    "levels.claims": ("claims", "Claims"),
+    "levels.class_recalls": ("class_recalls", "ClassRecalls"),
+    "levels.difficulty": ("difficulty_levels", "DifficultyLevels"),
     "operating_points": ("trade_offs", "operating_points", "OperatingPoints"),
     "factors.class_table": ("class_table",),
     "factors.regression": ("factors", "factors_glm", "Factors"),

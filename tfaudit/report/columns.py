@@ -313,6 +313,34 @@ COLUMNS: Mapping[str, Column] = {
         "overconfidence_after_pp",
         _points("overconfidence before", "Confidence minus accuracy, percentage points"),
     ),
+    # All variants side by side.
+    "accuracies.rank": _text("accuracy", "The true class counts as right among the first k predictions"),
+    "mean": _share("mean", "Over the members", ".2f"),
+    "sd": Column("sd", ".2f", "pp", 100, "Standard deviation over the members"),
+    **{name: _share(name, "Over the members", ".2f") for name in ("least", "median", "most")},
+    "tested": _count("classes", help="Classes with test images"),
+    "uncorrected": _count("p ≤ alpha", help="Classes, uncorrected"),
+    "expected_false": _number("false", ".2g", "Alpha times the classes: what chance alone gives at most on average"),
+    "holm_own": _count("Holm, own", help=f"Classes after {_HOLM} over the classes of the variant"),
+    "holm_all": _count("Holm, all", help=f"Classes after {_HOLM} over the classes of all variants"),
+    "bh_all": _count("BH, all", help=f"Classes after {_BH} over the classes of all variants"),
+    "lost_all": _count("lost", help=f"Classes that lost recall, after {_HOLM} over all variants"),
+    "gained_all": _count("gained", help=f"Classes that gained recall, after {_HOLM} over all variants"),
+    "p_holm_own": _p("p, Holm, own", help=f"p after {_HOLM} over the classes of the variant"),
+    "p_holm_all": _p("p, Holm, all", help=f"p after {_HOLM} over the classes of all variants"),
+    "p_bh_all": _p("p, BH, all", help=f"p after {_BH} over the classes of all variants"),
+    "method": _text("method"),
+    "class_recalls.level": _share("sparsity", form=".4g"),
+    "class_recalls.recall": _share("recall", "Mean over the members"),
+    **{
+        f"top{k}_{group}": _share(f"top-{k} {heading}", f"Accuracy on {meaning}", ".2f")
+        for k in (1, 5)
+        for group, heading, meaning in (
+            ("non_pies", "non-PIEs", "images whose modal label stays"),
+            ("pies", "PIEs", "images whose modal label changes"),
+            ("all", "all", "all images"),
+        )
+    },
     # Recall distortion.
     "mark": _text("mark", "< classes move closer together, > further apart, ? no evidence"),
     "alpha": _number("slope", ".3f", "Mean over the members"),

@@ -225,11 +225,18 @@ def robustness(
     )
 
 
-def robustness_table(levels: Mapping[str, Robustness]) -> pd.DataFrame:
-    """Return [F] table 3 with a column per level: relative change in percent by corruption, and last the mean.
+def robustness_table(
+    levels: Mapping[str, Robustness], *, relative: bool = True, baseline: str = "baseline"
+) -> pd.DataFrame:
+    """Return [F] tables 3 and 8 with a column per level, in percent by corruption, and last the mean.
 
     The rows are corruptions; the columns have two levels, the title and `top-1` or `top-5`. The results, by title, are
     for one baseline under the same corruptions.
+
+    Args:
+        levels: results by title.
+        relative: the changes relative to the baseline's accuracy; else the accuracies, the baseline's first.
+        baseline: title of the baseline.
 
     Raises:
         InputError: no levels, or levels with different corruptions.
@@ -250,8 +257,10 @@ def robustness_table(levels: Mapping[str, Robustness]) -> pd.DataFrame:
         rows = rows or names
         if names != rows:
             raise InputError("levels", f"{title} with the corruptions {listed(names)}", f"{listed(rows)} for all")
-        wide = level.changes().pivot(index="corruption", columns="k", values="relative_change")
-        parts[title] = 100 * wide.loc[[*names, OVERALL]].rename(columns=lambda k: f"top-{k}").rename_axis(columns=None)
+        wanted = {title: "relative_change"} if relative else {baseline: "accuracy_before", title: "accuracy_after"}
+        for heading, values in wanted.items():
+            wide = level.changes().pivot(index="corruption", columns="k", values=values).loc[[*names, OVERALL]]
+            parts[heading] = 100 * wide.rename(columns=lambda k: f"top-{k}").rename_axis(columns=None)
     return pd.concat(parts, axis=1)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 
 from tfaudit.analysis.audits import AUDITS
 from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.report.sections.across import across_sections
 from tfaudit.report.sections.attributes import attributes_section
 from tfaudit.report.sections.audit import audit_section
 from tfaudit.report.sections.chance import chance_section
@@ -29,12 +30,15 @@ SECTIONS: Mapping[str, Callable[[StudyAudit], Section | None]] = {
 
 
 def study_sections(study_audit: StudyAudit) -> tuple[Section, ...]:
-    """Return all sections that the data allow; an audit with a question and no entry in `SECTIONS` comes last.
+    """Return all sections that the data allow.
+
+    Those of `SECTIONS` come first, then those of audits with a question, then those of all variants side by side.
 
     Raises:
         InputError: damaged files, or groups or answers that do not fit the study.
     """
     others = [name for name, audit in AUDITS.items() if audit.question and name not in SECTIONS]
-    sections = [make(study_audit) for make in SECTIONS.values()]
+    sections: list[Section | None] = [make(study_audit) for make in SECTIONS.values()]
     sections += [audit_section(study_audit, name) for name in others]
+    sections += across_sections(study_audit)
     return tuple(section for section in sections if section is not None)

@@ -134,6 +134,9 @@ def _tables(study_audit: StudyAudit, titled: Mapping[str, Robustness]) -> Iterat
         title = "PIEs among the images whose modal label differs between baseline and variant under corruption"
         rows["condition"] = rows["corruption"] + severities
         yield ReportTable.of(title, rows, (*FLIP, "p", "p_holm"), "flips", folded=True)
+    absolute = robustness_table(titled, relative=False, baseline=study_audit.data.titles[BASELINE]).dropna(how="all")
+    absolute.columns = pd.Index([", ".join(names) for names in absolute.columns])
+    yield crosstab("Accuracy over levels, % ([F] tables 3 and 8)", absolute, ".2f", folded=True)
 
 
 def _severity_table(titled: Mapping[str, Robustness], baseline: str) -> ReportTable:

@@ -1,0 +1,32 @@
+"""All variants side by side: a tab per row of `ACROSS`."""
+
+import functools
+
+import streamlit as st
+
+from tfaudit.analysis.across_variants import ACROSS, Across
+from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.app.controls import draw_tabs, has_variants
+from tfaudit.app.display import show_chart, show_notes, show_table
+from tfaudit.app.markdown import escape
+
+
+def page(study_audit: StudyAudit) -> None:
+    """Draw the page."""
+    if has_variants(study_audit):
+        views = {audit.title: functools.partial(_draw, study_audit, audit) for audit in ACROSS.values()}
+        draw_tabs(views, "across")
+
+
+def _draw(study_audit: StudyAudit, audit: Across) -> None:
+    st.markdown(escape(f"{audit.question} ({audit.source})"))
+    result = audit.compute(study_audit)
+    if result is None:
+        st.info("The study does not allow this: it takes variants of two levels of sparsity.")
+        return
+    show_chart(result.chart(), f"across-{audit.name}", f"{audit.title}: {audit.question}")
+    show_table(result.frame(), f"across-{audit.name}", audit.columns or None, table=audit.name)
+    for count, (title, rows) in enumerate((result.tables() if hasattr(result, "tables") else {}).items()):
+        st.markdown(f"**{escape(title)}**")
+        show_table(rows, f"across-{audit.name}-{count + 2}", table=audit.name)
+    show_notes(result.notes)

@@ -1,0 +1,34 @@
+"""Audits of all variants side by side: their sections, their tabs, and what a study does not allow."""
+
+import pytest
+
+from tests.builders.sections import cells, sections_of
+from tests.builders.studies import make_study
+from tfaudit.analysis.across_variants import ACROSS
+from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.study.variants import Pruned, Quantized
+
+LEVELS = (Pruned(0.5), Pruned(0.9), Quantized("int8"))
+
+
+@pytest.mark.slow
+def test_every_row_has_a_section(tmp_path):
+    store = make_study(tmp_path, variants=LEVELS)
+    sections = sections_of(store)
+    for name, audit in ACROSS.items():
+        section = sections[name.replace("_", "-")]
+        assert (section.title, section.question, section.source) == (audit.title, audit.question, audit.source)
+    levels = cells(sections["class-recalls"].tables[0])["sparsity, %"]
+    assert set(levels) == {"0", "50", "90"}
+    titles = cells(sections["claims"].tables[0])["variant"]
+    assert titles == ("magnitude 50 %", "magnitude 90 %", "fixed-point int8")
+
+
+def test_what_a_study_does_not_allow(tmp_path):
+    single = StudyAudit.read(make_study(tmp_path / "single", members=1))
+    results = {name: audit.compute(single) for name, audit in ACROSS.items()}
+    assert results["class_recalls"] is None  # a single level of sparsity
+    assert results["claims"].frame()["tested"].tolist() == [5, 5]  # of single models, McNemar's tests
+    missing = {("magnitude-0.9", 0), ("int8", 0)}
+    alone = StudyAudit.read(make_study(tmp_path / "alone", members=1, missing=missing))
+    assert [name for name, audit in ACROSS.items() if audit.compute(alone) is not None] == ["accuracies"]

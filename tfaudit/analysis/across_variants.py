@@ -1,0 +1,119 @@
+"""Audits of all variants side by side, registered once: their sections in the report, their tabs in the viewer.
+
+They join results of `AUDITS`, which are cached, and are computed when they are shown.
+"""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pandas as pd
+
+from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.analysis.study_data import BASELINE
+from tfaudit.audit.levels.accuracies import Accuracies, accuracies
+from tfaudit.audit.levels.claims import Claims, claims
+from tfaudit.audit.levels.class_recalls import ClassRecalls, class_recalls
+from tfaudit.audit.levels.difficulty import DifficultyLevels, difficulty_levels
+from tfaudit.study.variants import Pruned
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Across:
+    """One audit of all variants.
+
+    Attributes:
+        name: of its section and of its files.
+        compute: takes the audits of a study; returns a result with `.frame()`, `.summary()`, `.chart()`, perhaps
+            `.tables()` and `notes`, or None where the study does not allow it.
+        columns: of its table, in order; all by default.
+        title, question, source: as in `Audit`.
+    """
+
+    name: str
+    compute: Callable[[StudyAudit], Any]
+    columns: tuple[str, ...] = ()
+    title: str
+    question: str
+    source: str
+
+
+def _accuracies(study_audit: StudyAudit) -> Accuracies:
+    return accuracies(study_audit.summary.accuracies)
+
+
+def _difficulty(study_audit: StudyAudit) -> DifficultyLevels | None:
+    titles, found = study_audit.data.titles, study_audit.summary.exemplars
+    return difficulty_levels({titles[key]: exemplars for key, exemplars in found.items()}) if found else None
+
+
+def _claims(study_audit: StudyAudit) -> Claims | None:
+    titles, impacts = study_audit.data.titles, study_audit.summary.impacts
+    frames = {key: impact.frame() for key, impact in impacts.items()}
+    frames |= {key: pair.frame() for key, pair in study_audit.model_pairs.items()}
+    changes = {titles[key]: frames[key] for key in study_audit.data.compressed_keys if key in frames}
+    return claims(changes, alpha=study_audit.data.alpha) if changes else None
+
+
+def _class_recalls(study_audit: StudyAudit) -> ClassRecalls | None:
+    """Return the recalls over the sparsities of pruned variants; None where no method has two levels."""
+    data, rows = study_audit.data, []
+    varied = data.study.varied_settings
+    for key in data.compressed_keys:
+        variant = data.study.variant(key)
+        if isinstance(variant, Pruned):
+            level = data.means(key, ["sparsity"])["sparsity"] if variant.ratio is not None else variant.sparsity
+            described: dict[Any, Any] = {"method": variant.pruning_method(*varied), "level": level}
+            rows.append(described | dict(enumerate(study_audit.counts(key).recall.mean(0))))
+    recalls = pd.DataFrame(rows)
+    if recalls.empty or recalls["level"].isna().any() or recalls.groupby("method")["level"].nunique().max() < 2:
+        return None
+    counted = study_audit.counts(BASELINE)
+    before = pd.Series(counted.recall.mean(0))
+    before.attrs["class_names"] = counted.class_names
+    return class_recalls(recalls, before)
+
+
+ACROSS: Mapping[str, Across] = {
+    audit.name: audit
+    for audit in (
+        Across(
+            name="accuracies",
+            compute=_accuracies,
+            title="Accuracies of the members",
+            question="How do the top-1 and top-5 accuracies of the members of every population spread?",
+            source="[F] table 1",
+        ),
+        Across(
+            name="claims",
+            compute=_claims,
+            title="Classes over all variants",
+            question=(
+                "Which classes lose or gain recall in which variants, with one correction for all variants and classes "
+                "that are shown together?"
+            ),
+            source="[H] [BH], intervals [C]",
+        ),
+        Across(
+            name="class_recalls",
+            compute=_class_recalls,
+            title="Classes over sparsity",
+            question=(
+                "How does the recall of every class fall with sparsity, and do the classes that are hard before "
+                "compression stay the hardest?"
+            ),
+            source="[P] figures 3, 5 and 7",
+        ),
+        Across(
+            name="exemplar_levels",
+            compute=_difficulty,
+            title="Exemplars over levels",
+            question=(
+                "How much harder are PIEs than other images for models that are not compressed, at every level of "
+                "compression?"
+            ),
+            source="[F] figure 3 and table 6",
+        ),
+    )
+}
+"""By name, in the order of the report and of the tabs."""
