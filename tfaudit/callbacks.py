@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.audit.epoch_metrics import class_recall, epoch_metrics
+from tfaudit.compress.keras_model import require_instance
 from tfaudit.compress.litert.inference import predict
 from tfaudit.compress.pruning.hold_masks import HoldMasks
 from tfaudit.compress.pruning.pruning import Pruning
@@ -60,6 +61,11 @@ class ClassAudit(keras.callbacks.Callback):
         self._class_names = getattr(validation, "class_names", None)
         self._baseline = None if baseline is None else self._classes_of(baseline)
         self._history: list[pd.DataFrame] = []
+
+    def set_model(self, model: Any = None) -> None:
+        """Take the model of a fit; a class instead of an instance, or a Keras 2 model, is refused."""
+        require_instance(self, model)
+        super().set_model(model)
 
     def on_train_begin(self, logs: dict | None = None) -> None:
         """Start a new history."""

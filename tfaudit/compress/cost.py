@@ -14,6 +14,7 @@ import pandas as pd
 from tfaudit.compress.counts import Counts, counts
 from tfaudit.compress.litert.latency import BATCHES, COLUMNS, REPEATS, as_flatbuffer, latencies
 from tfaudit.compress.model_files import open_model
+from tfaudit.compress.model_inputs import Inputs
 from tfaudit.errors import require
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def cost(
     *,
     threads: int = 1,
     repeats: int = REPEATS,
-    images: np.ndarray | None = None,
+    images: Inputs | None = None,
 ) -> Cost:
     """Measure size, operations and latency of a Keras model or a flatbuffer.
 
@@ -81,7 +82,7 @@ def cost(
         model: a built Keras 3 model, the bytes of a flatbuffer, or the path of a `.keras` or `.tflite` file.
         threads: number of threads of LiteRT.
         repeats: number of latency samples; 0 measures none.
-        images: inputs of the network, `(N, H, W, C)`; seeded pixels by default.
+        images: inputs of the network, `(N, H, W, C)`, or as `predict` takes them; seeded pixels or tokens by default.
 
     Raises:
         InputError: a model, images or a setting that cannot be used.
@@ -102,7 +103,7 @@ def measure_variants(
     *,
     threads: int = 1,
     repeats: int = REPEATS,
-    images: np.ndarray | None = None,
+    images: Inputs | None = None,
 ) -> pd.DataFrame:
     """Measure the costs of several models of one task, such as one member of each variant, with interleaved timing.
 
@@ -130,7 +131,7 @@ def measure_variants(
     return table[["variant", *table.columns.drop("variant")]]
 
 
-def _costs(models: Mapping[str, Any], repeats: int, threads: int, images: np.ndarray | None) -> dict[str, Cost]:
+def _costs(models: Mapping[str, Any], repeats: int, threads: int, images: Inputs | None) -> dict[str, Cost]:
     require(len(models) > 0, "models", dict(models), "one model or more")
     whole = isinstance(repeats, int | np.integer) and not isinstance(repeats, bool)
     require(whole and repeats >= 0, "repeats", repeats, "a whole number of 0 or more")

@@ -1,15 +1,16 @@
 """Keras models: what a usable one is, and inference that is traced once."""
 
+import re
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, cast
 
 import keras
 import numpy as np
 import tensorflow as tf
 
-from tfaudit.compress.input_images import OPEN_SIDE, as_input
-from tfaudit.errors import InputError
+from tfaudit.compress.model_inputs import OPEN_SIDE, Input, Inputs, as_inputs
+from tfaudit.errors import InputError, listed
 
 _TRACED: weakref.WeakKeyDictionary[keras.Model, tuple[list, dict[tuple, Callable]]] = weakref.WeakKeyDictionary()
 
@@ -28,81 +29,224 @@ def require_keras_model(model: object, expected: str = "a Keras 3 model") -> ker
     return model
 
 
+def require_instance(callback: Any, model: Any) -> None:
+    """Raise an `InputError` unless a fit gives a callback, and not its class, a Keras 3 model.
+
+    Keras calls `callback.set_model(model)`; on a class, the model takes the place of the callback.
+    """
+    if not isinstance(callback, keras.callbacks.Callback):
+        raise InputError("callbacks", "the class of a callback", "an instance, such as tfaudit.Pruning(0.9)")
+    if not isinstance(model, keras.Model):
+        require_keras_model(model)
+
+
 def check_model(model: Any) -> keras.Model:
-    """Return the model itself, or raise an `InputError` unless it is built and has one input and one output."""
+    """Return the model itself, or raise an `InputError` unless all its layers are built."""
     model = require_keras_model(model, "a Keras 3 model, flatbuffer bytes or a path")
     if not all(layer.built for layer in model.layers):
         raise InputError("model", f"{model.name!r} with layers that are not built", "a built model: call it once")
-    for name in ("input", "output"):
-        tensors = getattr(model, f"{name}s", None)
-        if tensors is not None and len(tensors) != 1:
-            raise InputError("model", f"{model.name!r} with {len(tensors)} {name}s", "one")
     return model
 
 
 class KerasForward:
-    """Inference of a Keras model: images in, float32 scores `(N, units)` out.
+    """Inference of a Keras model: inputs in, float32 scores `(N, units)` of one output out.
 
     The model is called with `training=False` inside one traced function with an open batch size, which is cached for
     the life of the model: further calls, new weights and a short last batch are not traced again. A layer that is
     added, removed or given another activation is. The model's own `predict_function` and its compiled state do not
     change.
 
+    Args:
+        model: a built Keras 3 model.
+        output: name of the output, a key where the model returns a dictionary, else the name of its layer; None for
+            the only one.
+
     Attributes:
-        gives_probabilities: whether the model ends in softmax or sigmoid; None if its last operation does not show it.
+        gives_probabilities: whether the output ends in softmax or sigmoid; None if its last operation does not show it.
+        is_regression: whether the model is compiled with the loss of a regression; None if its loss does not show it.
         batch: the fixed batch size of the model, or None.
-        image_shape: shape of one image, None for an open side; in `example_shape` 64 stands for an open side.
-        dtype: type of the input.
+        inputs: the inputs of the model, in the order in which it flattens them.
+        outputs: names of the outputs; empty for a subclassed model, which does not say.
     """
 
-    def __init__(self, model: object) -> None:
+    def __init__(self, model: object, output: str | None = None) -> None:
         self.model = check_model(model)
-        self.gives_probabilities = ends_in_probabilities(self.model)
-        inputs = getattr(self.model, "inputs", None)
-        shape = inputs[0].shape if inputs else (None, *_built_shape(self.model)[1:])
-        self.batch: int | None = shape[0]
-        self.example_shape = tuple(side or OPEN_SIDE for side in shape[1:])
-        # A subclassed model was built for images of some size; only their channels are binding.
-        binding = shape[1:] if inputs else (*(None,) * (len(shape) - 2), shape[-1])
-        self.image_shape: tuple[int | None, ...] = tuple(binding)
-        self.dtype = np.dtype(tf.as_dtype(inputs[0].dtype).as_numpy_dtype) if inputs else np.dtype(np.float32)
+        self.outputs = output_names(self.model)
+        if self.outputs and (output not in self.outputs if output is not None else len(self.outputs) > 1):
+            raise no_such_output(f"{self.model.name!r}", output, self.outputs)
+        self.output = output
+        self.gives_probabilities = ends_in_probabilities(self.model, output)
+        self.is_regression = _is_regression(self.model, output)
+        declared = getattr(self.model, "inputs", None)
+        if declared:
+            names = _input_names(self.model)
+            self.batch: int | None = next((t.shape[0] for t in declared if t.shape[0] is not None), None)
+            self.inputs: tuple[Input, ...] = tuple(
+                Input(name, tuple(tensor.shape[1:]), _dtype(tensor.dtype))
+                for name, tensor in zip(names, declared, strict=True)
+            )
+        else:
+            shapes = _built_shapes(self.model)
+            # A subclassed model was built for inputs of some size; only their channels are binding.
+            self.batch = next(iter(shapes.values()))[0]
+            only = np.dtype(np.float32) if len(shapes) == 1 else None
+            self.inputs = tuple(
+                Input(
+                    name, (*(None,) * (len(shape) - 2), *shape[1:][-1:]) if only else (None,) * (len(shape) - 1), only
+                )
+                for name, shape in shapes.items()
+            )
+            self.example_shapes = [tuple(side or OPEN_SIDE for side in shape[1:]) for shape in shapes.values()]
+            return
+        self.example_shapes = [source.example_shape for source in self.inputs]
 
-    def __call__(self, images: np.ndarray) -> np.ndarray:
-        """Return the scores of images `(N, H, W, C)`."""
-        images = as_input(images, self.image_shape, self.dtype)
-        return _traced(self.model, self.batch, images)(tf.convert_to_tensor(images)).numpy()
+    def __call__(self, images: Inputs) -> np.ndarray:
+        """Return the scores of inputs, such as images `(N, H, W, C)`."""
+        arrays = as_inputs(images, self.inputs)
+        return self._traced(arrays)(*map(tf.convert_to_tensor, arrays)).numpy()
+
+    def call(self, *tensors: Any) -> Any:
+        """Call the model in inference mode on tensors in the order of `inputs`; return all its outputs."""
+        return _called(self.model, tensors)
+
+    def levels(self) -> int:
+        """Return the number of different tokens that all tables of embeddings have; 256 without any."""
+        tables = [layer for layer in self.model._flatten_layers() if isinstance(layer, keras.layers.Embedding)]
+        return min((layer.input_dim for layer in tables), default=256)
+
+    def _traced(self, arrays: list[np.ndarray]) -> Callable:
+        model, output = self.model, self.output
+        inner = model._flatten_layers(include_self=False)
+        parts = [part for layer in inner for part in (layer, getattr(layer, "activation", None), layer.dtype_policy)]
+        traced, functions = _TRACED.get(model, ([], {}))
+        if len(traced) != len(parts) or any(a is not b for a, b in zip(traced, parts, strict=True)):
+            functions = {}
+            _TRACED[model] = (parts, functions)
+        key = (output, *((array.shape[1:], array.dtype) for array in arrays))
+        if key not in functions:
+            # A weak reference: the function, a value of the dictionary, must not keep its key, the model, alive.
+            alive = weakref.ref(model)
+
+            def scores(*batch: Any) -> Any:
+                model = cast(keras.Model, alive())
+                return tf.cast(chosen_output(model, _called(model, batch), output), tf.float32)
+
+            # A concrete function: TensorFlow warns of retracing where many models share this function.
+            specs = [tf.TensorSpec((self.batch, *a.shape[1:]), tf.as_dtype(a.dtype)) for a in arrays]
+            functions[key] = tf.function(scores, autograph=False).get_concrete_function(*specs)
+        return functions[key]
 
 
-def _traced(model: keras.Model, batch: int | None, images: np.ndarray) -> Callable:
-    inner = model._flatten_layers(include_self=False)
-    parts = [part for layer in inner for part in (layer, getattr(layer, "activation", None), layer.dtype_policy)]
-    traced, functions = _TRACED.get(model, ([], {}))
-    if len(traced) != len(parts) or any(a is not b for a, b in zip(traced, parts, strict=True)):
-        functions = {}
-        _TRACED[model] = (parts, functions)
-    key = (images.shape[1:], images.dtype)
-    if key not in functions:
-        # A weak reference: the function, a value of the dictionary, must not keep its key, the model, alive.
-        alive = weakref.ref(model)
-        # A concrete function: TensorFlow warns of retracing where many models share this lambda.
-        function = tf.function(lambda batch: tf.cast(cast(keras.Model, alive())(batch, training=False), tf.float32))
-        functions[key] = function.get_concrete_function(tf.TensorSpec((batch, *images.shape[1:]), images.dtype))
-    return functions[key]
+def _called(model: keras.Model, tensors: Sequence[Any]) -> Any:
+    """Call a model in inference mode on tensors in the order in which it flattens its inputs."""
+    if getattr(model, "inputs", None):
+        structure = getattr(model, "_inputs_struct", None)
+        nested = structure is not None and keras.tree.is_nested(structure)
+        values = keras.tree.pack_sequence_as(structure, list(tensors)) if nested else tensors[0]
+        return model(values, training=False)
+    if isinstance(_built_structure(model), dict):
+        return model(dict(zip(_built_shapes(model), tensors, strict=True)), training=False)
+    return model(tensors[0] if len(tensors) == 1 else list(tensors), training=False)
 
 
-def _built_shape(model: keras.Model) -> tuple[int | None, ...]:
-    shape = (model.get_build_config() or {}).get("input_shape")
-    if not isinstance(shape, tuple | list) or not all(side is None or isinstance(side, int) for side in shape):
-        raise InputError("model", f"{model.name!r} without a single input shape", "one input (N, H, W, C)")
-    return tuple(shape)
+def output_names(model: keras.Model) -> tuple[str, ...]:
+    """Return the names of a model's outputs: keys of a dictionary, else its layers' names; none if subclassed.
+
+    >>> inputs = keras.Input((4,))
+    >>> output_names(keras.Model(inputs, {"kind": keras.layers.Dense(3)(inputs), "age": keras.layers.Dense(1)(inputs)}))
+    ('kind', 'age')
+    """
+    structure = getattr(model, "_outputs_struct", None)
+    if isinstance(structure, dict):
+        return tuple(map(str, structure))
+    if not getattr(model, "outputs", None):
+        return ()
+    names = list(getattr(model, "output_names", None) or [])
+    count = len(model.outputs)
+    return tuple(names) if len(names) == count == len(set(names)) else tuple(map(str, range(count)))
 
 
-def ends_in_probabilities(model: keras.Model) -> bool | None:
-    """Return whether the model ends in softmax or sigmoid; None if its last operation does not show it."""
+def chosen_output(model: keras.Model, outputs: Any, output: str | None) -> Any:
+    """Return one output of those that a model returned; raise an `InputError` unless it is clear which."""
+    if isinstance(outputs, dict):
+        named = {str(name): value for name, value in outputs.items()}
+    elif isinstance(outputs, list | tuple):
+        names = output_names(model) or tuple(map(str, range(len(outputs))))
+        named = dict(zip(names, outputs, strict=True))
+    else:
+        return outputs
+    if output is None and len(named) == 1:
+        return next(iter(named.values()))
+    if output not in named:
+        raise no_such_output(f"{model.name!r}", output, named)
+    return named[output]
+
+
+def no_such_output(model: str, output: str | None, names: Iterable[str]) -> InputError:
+    """Return the error for an output that is not named, or not there."""
+    got = f"none for {model}, which has several" if output is None else f"{output!r} for {model}"
+    return InputError("output", got, f"one of {listed(list(names), 9)}")
+
+
+def _input_names(model: keras.Model) -> list[str]:
+    structure = getattr(model, "_inputs_struct", None)
+    keys = {id(tensor): str(key) for key, tensor in structure.items()} if isinstance(structure, dict) else {}
+    return [keys.get(id(tensor), tensor.name) for tensor in model.inputs]
+
+
+def _dtype(name: str) -> np.dtype:
+    return np.dtype(object) if name == "string" else np.dtype(tf.as_dtype(name).as_numpy_dtype)
+
+
+def _built_structure(model: keras.Model) -> Any:
+    config = model.get_build_config() or {}
+    shapes = config.get("shapes_dict") or {}
+    return next(iter(shapes.values())) if len(shapes) == 1 else config.get("input_shape")
+
+
+def _built_shapes(model: keras.Model) -> dict[str, tuple[int | None, ...]]:
+    """Return the shapes, with the batch, that a subclassed model was built for, by name of the input."""
+    structure = _built_structure(model)
+    named = structure if isinstance(structure, dict) else {"inputs": structure}
+    if isinstance(structure, list | tuple) and any(isinstance(part, list | tuple) for part in structure):
+        named = {str(i): part for i, part in enumerate(structure)}
+    valid = bool(named) and all(
+        isinstance(shape, tuple | list) and shape and all(side is None or isinstance(side, int) for side in shape)
+        for shape in named.values()
+    )
+    if not valid:
+        expected = "one argument of inputs: an array, a dictionary or a list of arrays"
+        raise InputError("model", f"{model.name!r} without shapes of its inputs", expected)
+    return {str(name): tuple(shape) for name, shape in named.items()}
+
+
+_REGRESSION = re.compile("mean_?squared|mean_?absolute|^(mse|mae|mape|msle)$|huber|log_?cosh|poisson", re.IGNORECASE)
+_CLASSIFICATION = re.compile("cross_?entropy|hinge|focal", re.IGNORECASE)
+
+
+def _is_regression(model: keras.Model, output: str | None) -> bool | None:
+    loss = getattr(model, "loss", None) if getattr(model, "compiled", False) else None
+    if isinstance(loss, dict):
+        loss = loss.get(output) if output is not None else next(iter(loss.values()), None)
+    elif isinstance(loss, list | tuple):
+        names = output_names(model)
+        loss = loss[names.index(output)] if output in names else next(iter(loss), None)
+    name = loss if isinstance(loss, str) else getattr(loss, "__name__", type(loss).__name__)
+    return True if _REGRESSION.search(name) else False if _CLASSIFICATION.search(name) else None
+
+
+def ends_in_probabilities(model: keras.Model, output: str | None = None) -> bool | None:
+    """Return whether an output ends in softmax or sigmoid; None if its last operation does not show it."""
     # `operations`, not `layers`: a functional model may end in `keras.ops.softmax`, which is no layer.
     last = (model.layers if isinstance(model, keras.Sequential) else getattr(model, "operations", [None]))[-1]
+    names = output_names(model)
+    if len(names) > 1:
+        structure = model._outputs_struct
+        last = (
+            structure[output] if isinstance(structure, dict) else model.outputs[names.index(output)]
+        )._keras_history[0]
     if isinstance(last, keras.Model):
-        return ends_in_probabilities(last)
+        return ends_in_probabilities(last) if len(output_names(last)) <= 1 else None
     activation = getattr(last, "activation", None)
     if isinstance(last, keras.layers.Softmax) or activation in (keras.activations.softmax, keras.activations.sigmoid):
         return True

@@ -85,12 +85,15 @@ def _require_file(path: Path, *suffixes: str) -> None:
         raise InputError("model", f"{path}, which does not exist", "an existing file")
 
 
-def image_shape(model: keras.Model | bytes) -> tuple[int | None, ...]:
-    """Return the `(H, W, channels)` of the images that a model from `open_model` takes; None for an open side."""
+def image_shape(model: keras.Model | bytes, output: str | None = None) -> tuple[int | None, ...]:
+    """Return the `(H, W, channels)` of the images that a model from `open_model` takes; None for an open side.
+
+    Of a model with several inputs it is the shape of the first; `output` is as in `tfaudit.predict`.
+    """
     if isinstance(model, bytes):
         from tfaudit.compress.litert.flatbuffer import Flatbuffer
 
-        return Flatbuffer(model).image_shape
+        return Flatbuffer(model, output=output).inputs[0].shape
     from tfaudit.compress.keras_model import KerasForward
 
-    return KerasForward(model).image_shape
+    return KerasForward(model, output).inputs[0].shape

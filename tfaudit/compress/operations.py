@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tfaudit.compress.keras_model import KerasForward
+from tfaudit.compress.keras_model import KerasForward, output_names
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def keras_operations(model: Any) -> Operations:
     Every weight of a kernel is used equally often, so zeros save their share: a kernel of n weights, m of them nonzero,
     with M multiply-accumulates needs M m / n of them. Products of activations, as in attention, count too. Elementwise
     operations (biases, normalisation, activations, pooling) do not, as is common; in a convnet they are about 1 %. An
-    open side of the input counts as 64 pixels. Raise an `InputError` unless the model has one input and one output.
+    open side of an input counts as 64 pixels or tokens. Raise an `InputError` unless the model is a built Keras model.
 
     >>> import keras
     >>> inputs = keras.Input((8, 8, 1))
@@ -55,10 +55,13 @@ def keras_operations(model: Any) -> Operations:
     >>> keras_operations(model)
     Operations(counted=(Operation(name='conv/kernel', macs=648, effective_macs=648),), uncounted=())
     """
-    forward = KerasForward(model)
+    names = output_names(model)
+    forward = KerasForward(model, names[0] if names else None)
     batch = forward.batch or 1
-    function = tf.function(lambda images: forward.model(images, training=False), autograph=False)
-    traced = function.get_concrete_function(tf.TensorSpec((batch, *forward.example_shape), forward.dtype))
+    shapes = zip(forward.inputs, forward.example_shapes, strict=True)
+    specs = [tf.TensorSpec((batch, *shape), tf.as_dtype(source.dtype or np.float32)) for source, shape in shapes]
+    function = tf.function(forward.call, autograph=False)
+    traced = function.get_concrete_function(*specs)
     weights = {id(weight.value.handle): weight for weight in forward.model.variables}
     sources = {id(inside): weights.get(id(outside)) for outside, inside in traced.graph.captures}
     counted, uncounted = [], []

@@ -184,11 +184,6 @@ def test_capture_restores_the_descriptors_when_the_block_fails(capfd):
     assert capfd.readouterr() == ("", "free again")
 
 
-def two_inputs():
-    inputs = [keras.Input((2,)), keras.Input((2,))]
-    return keras.Model(inputs, layers.Add()(inputs))
-
-
 def nan_model():
     model = net()
     model.set_weights([np.full_like(w, np.nan) for w in model.get_weights()])
@@ -206,7 +201,6 @@ def nan_model():
         (net, "int8", iter(IMAGES), "representative: got .*iterator, expected an array"),
         (net, "int8", IMAGES * np.nan, "representative: got NaN or infinity"),
         (nan_model, "float16", None, "model: got 'net' with scores of NaN"),
-        (two_inputs, "float16", None, "with 2 inputs, expected one"),
         (lambda: keras.Sequential([layers.Dense(2)]), "float16", None, "has no variables yet"),
         (lambda: b"TFL3", "float16", None, "model: got bytes, expected"),
     ],

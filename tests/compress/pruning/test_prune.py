@@ -115,7 +115,7 @@ def test_what_cannot_be_pruned():
     with pytest.raises(InputError, match="has no variables yet"):
         prune(keras.Sequential([keras.layers.Dense(3)]), 0.5)
     with pytest.raises(
-        InputError, match="which has nothing to prune, expected a variable called 'kernel', 'depthwise_kernel'"
+        InputError, match="which has nothing to prune, expected a float variable called 'kernel', 'depthwise_kernel'"
     ):
         prune(keras.Sequential([keras.Input((3,)), keras.layers.ReLU()]), 0.5)
 

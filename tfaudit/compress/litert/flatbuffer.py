@@ -1,32 +1,46 @@
 """Inference of a TensorFlow Lite flatbuffer in LiteRT, without TensorFlow."""
 
+import re
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from ai_edge_litert.interpreter import Interpreter
 
-from tfaudit.compress.input_images import as_input
-from tfaudit.errors import InputError, one_line, require
+from tfaudit.compress.model_inputs import Input, Inputs, as_inputs
+from tfaudit.errors import InputError, listed, one_line, require
 from tfaudit.quiet import captured_output
 
 _RESHAPING = {"DEQUANTIZE", "QUANTIZE", "CAST", "RESHAPE"}
+CLIPPED_SHARE = 0.5
+"""Share of input values outside the calibrated range above which they are in another range than the model's."""
 
 
 class Flatbuffer:
-    """Inference of a flatbuffer: images in, float32 scores `(N, units)` out.
+    """Inference of a flatbuffer: inputs in, float32 scores `(N, units)` of one output out.
 
-    Integer inputs and outputs are converted with their scale and zero point.
+    Integer inputs and outputs with a scale are converted with their scale and zero point. Inputs and outputs have the
+    names of the file's signature.
+
+    Args:
+        content: the bytes of the file.
+        threads: number of threads of LiteRT.
+        output: name of the output; that of the only one, which converters may have changed, does not matter.
 
     Attributes:
-        gives_probabilities: whether it ends in softmax or sigmoid; None if its last operator does not show it.
+        gives_probabilities: whether the output ends in softmax or sigmoid; None if its last operator does not show it.
+        is_regression: None, since a file does not show it.
         batch: its fixed batch size, or None if it can be resized.
-        image_shape: shape of one image; None for an open side.
+        inputs: its inputs, in the order of their names, or of the model that `quantize` converted.
+        outputs: names of its outputs.
 
     Raises:
-        InputError: not a flatbuffer, or one with several inputs or outputs.
+        InputError: not a flatbuffer, or one without this output.
     """
 
-    def __init__(self, content: bytes, *, threads: int = 1) -> None:
+    is_regression: bool | None = None
+
+    def __init__(self, content: bytes, *, threads: int = 1, output: str | None = None) -> None:
         require(threads >= 1, "threads", threads, "1 or more")
         try:
             with captured_output():  # LiteRT prints a message about its delegate to stderr.
@@ -35,53 +49,110 @@ class Flatbuffer:
         except (ValueError, RuntimeError) as error:
             got = f"{len(content)} bytes that LiteRT cannot run ({one_line(error)})"
             raise InputError("model", got, "a TensorFlow Lite flatbuffer") from error
-        inputs, outputs = self._interpreter.get_input_details(), self._interpreter.get_output_details()
-        for name, tensors in (("input", inputs), ("output", outputs)):
-            if len(tensors) != 1:
-                raise InputError("model", f"a flatbuffer with {len(tensors)} {name}s", "one")
-        self._input, self._output = inputs[0], outputs[0]
-        signature = self._input["shape_signature"]  # Old converters write none; the shape is then fixed.
-        sides = [None if side < 0 else int(side) for side in (signature if len(signature) else self._input["shape"])]
-        self.batch, self.image_shape = sides[0], tuple(sides[1:])
+        self._details = self._named("inputs", self._interpreter.get_input_details())
+        outputs = self._named("outputs", self._interpreter.get_output_details())
+        self.outputs = tuple(outputs)
+        if len(outputs) > 1 and output is not None and output not in outputs:
+            raise InputError("output", f"{output!r} for a flatbuffer", f"one of {listed(self.outputs, 9)}")
+        only = next(iter(outputs.values())) if len(outputs) == 1 else None
+        self._output = only or outputs.get(str(output))
+        sides = {name: _sides(detail) for name, detail in self._details.items()}
+        self.batch: int | None = next((shape[0] for shape in sides.values() if shape[0] is not None), None)
+        self.inputs = tuple(Input(name, tuple(shape[1:]), _dtype(self._details[name])) for name, shape in sides.items())
         self.gives_probabilities = self._ends_in_probabilities()
 
-    def __call__(self, images: np.ndarray) -> np.ndarray:
-        """Return the scores of images `(N, H, W, C)`."""
+    def __call__(self, images: Inputs) -> np.ndarray:
+        """Return the scores of inputs, such as images `(N, H, W, C)`."""
+        if self._output is None:
+            got = "none for a flatbuffer, which has several"
+            raise InputError("output", got, f"one of {listed(self.outputs, 9)}")
         self.run(images)
-        return self._dequantized(self._interpreter.get_tensor(self._output["index"]))
+        return self._dequantized(self._output)
 
-    def run(self, images: np.ndarray) -> Callable[[], None]:
-        """Run the network on images `(N, H, W, C)`, and return a function that only runs it on them again.
+    def all_outputs(self, images: Inputs) -> dict[str, np.ndarray]:
+        """Return the scores of every output, by its name."""
+        self.run(images)
+        outputs = self._named("outputs", self._interpreter.get_output_details())
+        return {name: self._dequantized(detail) for name, detail in outputs.items()}
 
-        Raise an `InputError` if the images do not fit, or LiteRT cannot run the network on them.
+    def run(self, images: Inputs) -> Callable[[], None]:
+        """Run the network on inputs, and return a function that only runs it on them again.
+
+        Raise an `InputError` if the inputs do not fit, or LiteRT cannot run the network on them.
         """
-        images, index = self._quantized(images), self._input["index"]
+        arrays = as_inputs(images, self.inputs)
+        details = list(self._details.values())
+        arrays = [_quantized(array, detail) for array, detail in zip(arrays, details, strict=True)]
         try:
-            if tuple(self._interpreter.get_input_details()[0]["shape"]) != images.shape:
-                self._interpreter.resize_tensor_input(index, images.shape)
+            now = {detail["index"]: tuple(detail["shape"]) for detail in self._interpreter.get_input_details()}
+            changed = False
+            for array, detail in zip(arrays, details, strict=True):
+                if now[detail["index"]] != array.shape:
+                    self._interpreter.resize_tensor_input(detail["index"], array.shape)
+                    changed = True
+            if changed:
                 self._interpreter.allocate_tensors()
-            self._interpreter.set_tensor(index, images)
+            for array, detail in zip(arrays, details, strict=True):
+                self._interpreter.set_tensor(detail["index"], array)
             self._interpreter.invoke()
         except RuntimeError as error:  # LiteRT prepares some operators only once it knows the shapes.
-            got = f"a flatbuffer that LiteRT cannot run on {len(images)} images ({one_line(error)})"
+            got = f"a flatbuffer that LiteRT cannot run on {len(arrays[0])} images ({one_line(error)})"
             raise InputError("model", got, "one that runs") from error
         return self._interpreter.invoke
 
-    def _quantized(self, images: np.ndarray) -> np.ndarray:
-        dtype = np.dtype(self._input["dtype"])
-        scale, zero_point = self._input["quantization"]
-        if not scale:
-            return as_input(images, self.image_shape, dtype)
-        images = as_input(images, self.image_shape, np.dtype(np.float32))
-        bounds = np.iinfo(dtype)
-        return np.clip(np.rint(images / scale) + zero_point, bounds.min, bounds.max).astype(dtype)
+    def sources(self) -> list[tuple[int, Input]]:
+        """Return the inputs with the indices of their tensors."""
+        return [(detail["index"], source) for detail, source in zip(self._details.values(), self.inputs, strict=True)]
 
-    def _dequantized(self, scores: np.ndarray) -> np.ndarray:
-        scale, zero_point = self._output["quantization"]
-        scores = scores.astype(np.float32)
+    def check_range(self, images: Inputs) -> None:
+        """Raise an `InputError` if most values lie outside the range that an integer network was calibrated for.
+
+        Such values are clipped: an image in 0 to 255 is white to a network that was calibrated with pixels in [0, 1].
+        """
+        ranges = self._ranges()
+        for array, source in zip(as_inputs(images, self.inputs), self.inputs, strict=True):
+            if source.name not in ranges or array.dtype.kind != "f" or not array.size:
+                continue
+            low, high = ranges[source.name]
+            slack = (high - low) / 100
+            if np.mean((array < low - slack) | (array > high + slack)) > CLIPPED_SHARE:
+                got = f"values from {array.min():g} to {array.max():g}"
+                expected = f"{low:g} to {high:g}, the range of the images that this integer model was calibrated with"
+                raise InputError("images", got, expected)
+
+    def _ranges(self) -> dict[str, tuple[float, float]]:
+        """Return the calibrated range of every float input that is quantized first, and of every integer input."""
+        ranges, tensors = {}, {tensor["index"]: tensor for tensor in self._interpreter.get_tensor_details()}
+        first = {
+            operator["inputs"][0]: operator["outputs"][0]
+            for operator in self._interpreter._get_ops_details()
+            if operator["op_name"] == "QUANTIZE"
+        }
+        for name, detail in self._details.items():
+            detail = tensors.get(first.get(detail["index"]), detail)
+            scale, zero_point = detail["quantization"]
+            if scale:
+                bounds = np.iinfo(detail["dtype"])
+                ranges[name] = (float(scale * (bounds.min - zero_point)), float(scale * (bounds.max - zero_point)))
+        return ranges
+
+    def _named(self, kind: str, details: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+        """Return the tensors by their names in the file's signature, else by their own."""
+        signatures = self._interpreter._get_full_signature_list()  # its public form does not tell the tensors
+        by_index = {detail["index"]: detail for detail in details}
+        names = next(iter(signatures.values()))[kind] if len(signatures) == 1 else {}
+        if set(names.values()) != set(by_index):
+            return {detail["name"]: detail for detail in details}
+        return {name: by_index[index] for name, index in sorted(names.items(), key=lambda item: _position(item[0]))}
+
+    def _dequantized(self, detail: dict[str, Any]) -> np.ndarray:
+        scale, zero_point = detail["quantization"]
+        scores = self._interpreter.get_tensor(detail["index"]).astype(np.float32)
         return (scores - zero_point) * np.float32(scale) if scale else scores
 
     def _ends_in_probabilities(self) -> bool | None:
+        if self._output is None:
+            return None
         # By operator, not by value: an int8 softmax over many classes rounds many of them to 0, and its rows do not sum
         # to 1. LiteRT has the list of operators under this private name only.
         producers = {
@@ -94,3 +165,28 @@ class Flatbuffer:
         while operator is not None and operator["op_name"] in _RESHAPING:
             operator = producers.get(operator["inputs"][0])
         return operator and {"SOFTMAX": True, "LOGISTIC": True, "FULLY_CONNECTED": False}.get(operator["op_name"])
+
+
+def _position(name: str) -> int:
+    """Return the position that `quantize` writes into the names of inputs without names of their own."""
+    place = re.match(r"input_(\d+)_", name)
+    return int(place[1]) if place else 0
+
+
+def _sides(detail: dict[str, Any]) -> list[int | None]:
+    signature = detail["shape_signature"]  # Old converters write none; the shape is then fixed.
+    return [None if side < 0 else int(side) for side in (signature if len(signature) else detail["shape"])]
+
+
+def _dtype(detail: dict[str, Any]) -> np.dtype:
+    """Return the type in which values are given: float32 for integers with a scale."""
+    kind = np.dtype(detail["dtype"])
+    return np.dtype(np.float32) if detail["quantization"][0] else np.dtype(object) if kind.kind in "OSU" else kind
+
+
+def _quantized(array: np.ndarray, detail: dict[str, Any]) -> np.ndarray:
+    scale, zero_point = detail["quantization"]
+    if not scale:
+        return array
+    bounds = np.iinfo(detail["dtype"])
+    return np.clip(np.rint(array / scale) + zero_point, bounds.min, bounds.max).astype(detail["dtype"])

@@ -9,7 +9,6 @@ import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
-from tfaudit.compress.input_images import OPEN_SIDE
 from tfaudit.compress.litert.flatbuffer import Flatbuffer
 from tfaudit.compress.operations import Operation, Operations
 
@@ -50,7 +49,7 @@ def read_flatbuffer(content: bytes) -> FlatbufferContents:
     runnable = Flatbuffer(content)
     batch = runnable.batch or 1
     model = schema.ModelT.InitFromObj(schema.Model.GetRootAs(content, 0))
-    graph = _Graph(model, _shapes(content, (batch, *(side or OPEN_SIDE for side in runnable.image_shape))))
+    graph = _Graph(model, _shapes(content, runnable, batch))
     stored = {tensor.buffer: tensor for part in model.subgraphs for tensor in part.tensors if graph.is_weight(tensor)}
     kernels, counted, uncounted = {}, [], []
     for operator in graph.operators:
@@ -77,6 +76,22 @@ def read_flatbuffer(content: bytes) -> FlatbufferContents:
         operations=Operations(tuple(counted), tuple(uncounted)),
         notes=(f"zeros are not counted in {', '.join(unread)}: packed integers",) if unread else (),
     )
+
+
+def table_rows(content: bytes) -> int:
+    """Return the number of rows that all tables have from which a flatbuffer gathers rows; 256 without any.
+
+    Tokens below it are in every table of embeddings.
+    """
+    model = schema.ModelT.InitFromObj(schema.Model.GetRootAs(content, 0))
+    graph, rows = _Graph(model, {}), []
+    for operator in graph.operators:
+        if graph.kind(operator) in ("GATHER", "EMBEDDING_LOOKUP"):
+            table = operator.inputs[0] if graph.kind(operator) == "GATHER" else operator.inputs[1]
+            stored = graph.constant(table)
+            if stored is not None and stored.shape is not None and len(stored.shape) == 2:
+                rows.append(int(stored.shape[0]))
+    return min(rows, default=256)
 
 
 class _Graph:
@@ -118,15 +133,18 @@ class _Graph:
         return data if data is not None and len(data) else None
 
 
-def _shapes(content: bytes, images: tuple[int, ...]) -> dict[int, list[int]]:
+def _shapes(content: bytes, runnable: Flatbuffer, batch: int) -> dict[int, list[int]]:
     """Return the shapes of all tensors in a run, since the file is incomplete for an open batch."""
     # Delegates hide the shapes of the tensors that they take over.
     plain = OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
     interpreter = Interpreter(model_content=content, num_threads=1, experimental_op_resolver_type=plain)
-    (source,) = interpreter.get_input_details()
-    interpreter.resize_tensor_input(source["index"], images)
+    sources = {detail["index"]: detail["dtype"] for detail in interpreter.get_input_details()}
+    shapes = {index: (batch, *source.example_shape) for index, source in runnable.sources()}
+    for index, shape in shapes.items():
+        interpreter.resize_tensor_input(index, shape)
     interpreter.allocate_tensors()
-    interpreter.set_tensor(source["index"], np.zeros(images, source["dtype"]))
+    for index, shape in shapes.items():
+        interpreter.set_tensor(index, np.zeros(shape, sources[index]))
     interpreter.invoke()
     return {tensor["index"]: tensor["shape"].tolist() for tensor in interpreter.get_tensor_details()}
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from tfaudit.compress.input_images import image_batches
 from tfaudit.compress.model_files import open_model
+from tfaudit.compress.model_inputs import Inputs, input_batches, length_of, map_arrays
 from tfaudit.errors import InputError, require
 from tfaudit.stats.ranking import RankedClasses, rank_scores, stated_kind
 
@@ -19,12 +19,13 @@ if TYPE_CHECKING:
 
 
 class _Forward(Protocol):
-    """Images in, float32 scores `(N, units)` out."""
+    """Inputs in, float32 scores `(N, units)` of one output out."""
 
     gives_probabilities: bool | None
+    is_regression: bool | None
     batch: int | None
 
-    def __call__(self, images: np.ndarray) -> np.ndarray: ...
+    def __call__(self, images: Inputs) -> np.ndarray: ...
 
 
 def predict(
@@ -36,31 +37,38 @@ def predict(
     threads: int = 1,
     classes: Sequence[int] | np.ndarray | None = None,
     scores_are: str = "auto",
+    output: str | None = None,
 ) -> RankedClasses:
-    """Predict the k best classes of every image, best first, and their probabilities.
+    """Predict the k best classes of every image, or other example, best first, and their probabilities.
 
     Equal scores rank the lower class first. Logits are converted by softmax; the outputs of softmax or sigmoid are
     probabilities already; they need not sum to 1, as quantized ones do not. If the last operation of the model does not
     show which, the scores decide, as in `tfaudit.stats.rank_scores`. A single output unit is a two-class model: its
-    sigmoid is the probability of class 1. On one machine the same call gives the same bits. A flatbuffer runs in LiteRT
-    and imports no TensorFlow. A Keras model runs in inference mode, traced once.
+    sigmoid is the probability of class 1. Unless it ends in a sigmoid or is compiled with the loss of a classifier, it
+    may be a regression, and `scores_are` has to say that it is not. On one machine the same call gives the same bits. A
+    flatbuffer runs in LiteRT and imports no TensorFlow. A Keras model runs in inference mode, traced once.
 
     Args:
         model: a Keras 3 model, the bytes of a flatbuffer, or the path of a `.keras` or `.tflite` file.
-        images: an array `(N, H, W, C)`, uint8 or float, as the model's input takes it (without further scaling); a
-            `tfaudit` data set; or an iterable of batches, such as a `tf.data.Dataset`, of images or (images, labels).
+        images: an array `(N, H, W, C)`, uint8 or float, or of any other shape and type, as the model's input takes it
+            (without further scaling); for several inputs a dictionary of arrays by name, or a tuple of arrays; a
+            `tfaudit` data set; or an iterable of batches, such as a `tf.data.Dataset` or a list, of these or of
+            (images, labels).
         batch_size: images per step; an iterable keeps its own batches.
         k: number of classes to return; C for a model with C < k classes.
         threads: number of threads of LiteRT. Keras uses TensorFlow's settings.
         classes: the only classes to choose from, for images of a subset of the model's classes, such as the 200 of
             ImageNet-A; probabilities are normalised over them. All classes by default.
         scores_are: "probabilities" or "logits" where neither the model nor its scores show it.
+        output: name of the output of a model with several: a key of the dictionary that it returns, else the name of
+            the output's layer; in a flatbuffer that of its signature.
 
     Returns:
         The pair (classes, probabilities): int32 and float32 `(N, min(k, C))`, where C is the number of classes.
 
     Raises:
-        InputError: the model cannot run or lacks one of the classes, images do not fit it, or a score is not finite.
+        InputError: the model cannot run, is a regression or lacks one of the classes, images do not fit it, have
+            another range than those that an integer model was calibrated with, or a score is not finite.
 
     >>> import keras, numpy as np
     >>> model = keras.Sequential([keras.Input((2, 2, 1)), keras.layers.Flatten(), keras.layers.Softmax()])
@@ -69,25 +77,33 @@ def predict(
     ([[0, 1, 2]], array([[0.5, 0.2, 0.2]], dtype=float32))
     """
     require(k >= 1, "k", k, "1 or more")
-    allowed, forward = None if classes is None else _allowed(classes), _forward(model, threads)
+    allowed, forward = None if classes is None else _allowed(classes), forward_of(model, threads, output)
     blocks = _scores(forward, images, batch_size)
     first = next(blocks, None)
     if first is None:
         raise InputError("images", "no images", "one image or more")
     probabilities = stated_kind(scores_are)
+    if forward.is_regression:
+        raise InputError("model", "a regression: its loss compares numbers", "a classifier")
     if probabilities is None:
         probabilities = forward.gives_probabilities
-    if probabilities is None and first.shape[1] == 1:
-        probabilities = bool(first.min() >= 0 and first.max() <= 1)
+        if first.shape[1] == 1 and not probabilities and forward.is_regression is None:
+            got = "one output without a sigmoid, which may be a regression"
+            expected = "scores_are (--scores-are) set to logits or probabilities for a model of two classes"
+            raise InputError("model", got, expected)
     blocks = (_two_classes(scores, probabilities) for scores in itertools.chain([first], blocks))
     ranked = rank_scores(blocks, k=k, probabilities=probabilities, classes=allowed)
     return RankedClasses(ranked.classes.astype(np.int32), ranked.probabilities)
 
 
 def _scores(forward: _Forward, images: Any, batch_size: int) -> Iterator[np.ndarray]:
-    for batch in image_batches(images, batch_size):
-        if not len(batch):
+    checked = False
+    for batch in input_batches(images, batch_size):
+        if not length_of(batch):
             continue
+        if not checked and hasattr(forward, "check_range"):
+            forward.check_range(batch)
+            checked = True
         scores = np.concatenate([forward(part)[:real] for part, real in _cut(batch, forward.batch)])
         if scores.ndim != 2:
             raise InputError("model", f"scores of shape {scores.shape}", "(N, classes)")
@@ -114,22 +130,29 @@ def _allowed(classes: Sequence[int] | np.ndarray) -> np.ndarray:
     return np.sort(allowed)
 
 
-def _forward(model: object, threads: int) -> _Forward:
-    opened = open_model(model)
+def forward_of(model: object, threads: int = 1, output: str | None = None) -> Any:
+    """Return the inference of a Keras model, a flatbuffer or the path of either: inputs in, float32 scores out."""
+    opened = open_model(model)  # type: ignore[arg-type]
     if isinstance(opened, bytes):
         from tfaudit.compress.litert.flatbuffer import Flatbuffer
 
-        return Flatbuffer(opened, threads=threads)
+        return Flatbuffer(opened, threads=threads, output=output)
     from tfaudit.compress.keras_model import KerasForward
 
-    return KerasForward(opened)
+    return KerasForward(opened, output)
 
 
-def _cut(batch: np.ndarray, size: int | None) -> Iterator[tuple[np.ndarray, int]]:
-    """Yield the parts of a batch for a model of fixed batch size, padded, each with its number of real images."""
+def _cut(batch: Inputs, size: int | None) -> Iterator[tuple[Inputs, int]]:
+    """Yield the parts of a batch for a model of fixed batch size, padded, each with its number of real examples."""
+    count = length_of(batch)
     if size is None:
-        yield batch, len(batch)
+        yield batch, count
         return
-    for start in range(0, len(batch), size):
-        part = batch[start : start + size]
-        yield np.concatenate([part, part[:1].repeat(size - len(part), axis=0)]), len(part)
+    for start in range(0, count, size):
+        real = min(size, count - start)
+
+        def part(array: np.ndarray, start: int = start, real: int = real) -> np.ndarray:
+            cut = array[start : start + real]
+            return np.concatenate([cut, cut[:1].repeat(size - real, axis=0)])
+
+        yield map_arrays(part, batch), real

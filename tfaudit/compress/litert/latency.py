@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from tfaudit.compress.input_images import OPEN_SIDE
 from tfaudit.compress.litert.flatbuffer import Flatbuffer
 from tfaudit.compress.model_files import open_model
+from tfaudit.compress.model_inputs import Input, Inputs, arrays_of, map_arrays
 from tfaudit.errors import InputError, require
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def latencies(
     batches: Sequence[int] = BATCHES,
     repeats: int = REPEATS,
     threads: int = 1,
-    images: np.ndarray | None = None,
+    images: Inputs | None = None,
     seed: int = 0,
 ) -> pd.DataFrame:
     """Time networks in LiteRT, interleaved: each round times every model once, in shuffled order.
@@ -48,7 +48,8 @@ def latencies(
         batches: batch sizes, in images per call.
         repeats: number of rounds, and so of samples per model and batch size.
         threads: number of threads of LiteRT.
-        images: inputs `(N, H, W, C)`, repeated to fill a batch; seeded pixels by default, since values matter little.
+        images: inputs `(N, H, W, C)`, or as `predict` takes them, repeated to fill a batch; by default seeded pixels,
+            or tokens that all tables of embeddings have, since values matter little.
         seed: seed of the pixels and of the order.
 
     Returns:
@@ -70,7 +71,7 @@ def latencies(
     for argument, value in (("repeats", repeats), ("threads", threads), *(("batches", batch) for batch in batches)):
         whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
         require(whole and value >= 1, argument, value, "a whole number of 1 or more")
-    if images is not None and not (isinstance(images, np.ndarray) and len(images)):
+    if images is not None and not all(isinstance(array, np.ndarray) and len(array) for array in arrays_of(images)):
         got = "no images" if isinstance(images, np.ndarray) else type(images).__name__
         raise InputError("images", got, "an array (N, H, W, C) of one image or more")
     require(len(batches) > 0, "batches", batches, "one batch size or more")
@@ -84,7 +85,7 @@ def latencies(
     return pd.concat(tables, ignore_index=True)[list(COLUMNS)]
 
 
-def as_flatbuffer(model: Any, images: np.ndarray | None = None) -> bytes:
+def as_flatbuffer(model: Any, images: Inputs | None = None) -> bytes:
     """Return a flatbuffer itself, or what `quantize` returns or raises for a Keras model: a float32 flatbuffer."""
     opened = open_model(model)
     if isinstance(opened, bytes):
@@ -95,14 +96,28 @@ def as_flatbuffer(model: Any, images: np.ndarray | None = None) -> bytes:
 
 
 def _ready(
-    content: bytes, batch: int, threads: int, images: np.ndarray | None, draws: np.random.Generator
+    content: bytes, batch: int, threads: int, images: Inputs | None, draws: np.random.Generator
 ) -> Callable[[], None] | None:
     network = Flatbuffer(content, threads=threads)
     if network.batch not in (None, batch):
         return None
     if images is None:
-        images = draws.integers(0, 256, (batch, *(side or OPEN_SIDE for side in network.image_shape)), "uint8")
-    return network.run(np.resize(images, (batch, *images.shape[1:])))
+        tokens = any(source.dtype is not None and source.dtype.kind in "iu" for source in network.inputs)
+        levels = _tokens(content) if tokens else 256
+        images = {source.name: _pixels(source, draws, batch, levels) for source in network.inputs}
+    return network.run(map_arrays(lambda array: np.resize(array, (batch, *array.shape[1:])), images))
+
+
+def _tokens(content: bytes) -> int:
+    from tfaudit.compress.litert.flatbuffer_contents import table_rows  # imports TensorFlow
+
+    return table_rows(content)
+
+
+def _pixels(source: Input, draws: np.random.Generator, batch: int, levels: int) -> np.ndarray:
+    if source.dtype is not None and source.dtype.kind == "f":
+        return draws.integers(0, 256, (batch, *source.example_shape), "uint8")
+    return source.drawn(draws, batch, levels=levels)
 
 
 def _times(runs: Sequence[Callable[[], None] | None], repeats: int, draws: np.random.Generator) -> np.ndarray:

@@ -1,22 +1,28 @@
 """Post-training quantization to TensorFlow Lite; every conversion is compared with Keras."""
 
 import contextlib
+import re
 import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import keras
 import numpy as np
 import tensorflow as tf
 
-from tfaudit.compress.input_images import as_input
-from tfaudit.compress.keras_model import KerasForward
+from tfaudit.compress.keras_model import KerasForward, chosen_output, output_names
 from tfaudit.compress.litert.flatbuffer import Flatbuffer
-from tfaudit.errors import InputError, one_line, require
+from tfaudit.compress.model_files import load_keras
+from tfaudit.compress.model_inputs import Inputs, arrays_of, as_inputs, length_of, map_arrays
+from tfaudit.errors import InputError, listed, one_line, require
 from tfaudit.quiet import captured_output
 from tfaudit.study.quantization import KINDS
 
 CALIBRATION_IMAGES = 100
 CHECK_IMAGES = 4
+LEAST_SPREAD = 0.05
+"""Range of rescaled representative images, of 1 or 2 for pixels, below which they were scaled twice."""
+
 TOLERANCE = 1e-3
 """Largest difference between flatbuffer and Keras, as a share of the largest score; rounding causes 1e-5."""
 
@@ -25,7 +31,14 @@ class ConversionError(RuntimeError):
     """TensorFlow Lite cannot convert the model, or the converted model gives other scores than Keras."""
 
 
-def quantize(model: keras.Model, kind: str, *, representative: np.ndarray | None = None, sparse: bool = False) -> bytes:
+def quantize(
+    model: keras.Model | str | Path,
+    kind: str,
+    *,
+    representative: Inputs | None = None,
+    sparse: bool = False,
+    output: str | None = None,
+) -> bytes:
     """Convert a Keras model to the bytes of a flatbuffer with float input and output, without training, [F] appendix A.
 
     For every kind, the float32 flatbuffer is first compared with Keras on four images, since converters have had silent
@@ -39,16 +52,22 @@ def quantize(model: keras.Model, kind: str, *, representative: np.ndarray | None
     are compared with the dense file's. LiteRT 2.3 runs sparse float32 kernels, and sparse float16 kernels unless their
     zeros form blocks of four, but no integer kernels. A model that it does not run correctly raises an error.
 
+    Inputs and outputs are named in the file's signature as in the model. An LSTM or GRU is converted for batches of
+    one, as TensorFlow Lite requires; for batches of any size and to "int8" only with `unroll=True`.
+
     Args:
-        model: a built Keras 3 model with one input and one output; it does not change.
+        model: a built Keras 3 model, which does not change, or the path of a `.keras` file.
         kind: a name of `tfaudit.study.quantization.KINDS`, such as "float16" or "int8".
-        representative: training images `(N, H, W, C)`, uint8 or float, as the model's input takes them; required for
-            "int8", whose ranges come from the first 100. The check uses the first four; by default, seeded noise in
-            [0, 1) (0 to 255 for an integer input; 64 pixels for an open side of the input).
+        representative: training images `(N, H, W, C)`, uint8 or float, as the model's input takes them, or for several
+            inputs a dictionary or tuple of arrays, as for `predict`; required for "int8", whose ranges come from the
+            first 100. The check uses the first four; by default, seeded noise in [0, 1) (for an integer input 0 to 255,
+            or the tokens that an Embedding has; 64 pixels for an open side of the input).
         sparse: whether to store kernels with many zeros (from about a third) without them. Other kernels do not change.
+        output: name of the only output to convert, as for `predict`; None for all.
 
     Raises:
-        InputError: an unknown kind, no representative images for "int8", or a model or images that do not fit.
+        InputError: an unknown kind, no representative images for "int8", or a model or images that do not fit, or are
+            in another range than the model's own rescaling expects.
         ConversionError: the conversion failed, the float32 flatbuffer differs from Keras, or the sparse one does not
             run or differs from the dense one.
 
@@ -59,62 +78,145 @@ def quantize(model: keras.Model, kind: str, *, representative: np.ndarray | None
     b'TFL3'
     """
     require(kind in KINDS, "kind", kind, ", ".join(KINDS))
-    forward = KerasForward(model)
+    if isinstance(model, str | Path):
+        model = load_keras(Path(model))
+    names = output_names(model) if isinstance(model, keras.Model) and model.built else ()
+    forward = KerasForward(model, output if output is not None or len(names) < 2 else names[0])
     if representative is None and KINDS[kind].calibrated:
         raise InputError("representative", "None", f"training images (N, H, W, C) for kind {kind!r}")
     require(isinstance(sparse, bool), "sparse", sparse, "True or False")
+    _check_recurrent(forward, kind)
     images = _noise(forward) if representative is None else _checked(representative, forward)
-    with _float32_compute(forward.model), tempfile.TemporaryDirectory() as exported:
+    if representative is not None:
+        _check_rescaling(forward.model, images[0])
+    try:
+        with _float32_compute(forward.model):
+            return _converted(forward, kind, images, output, sparse, forward.batch)
+    except ConversionError as error:
+        if "TensorListReserve" not in str(error) or forward.batch is not None:
+            raise
+    with _float32_compute(forward.model):  # the lists of a recurrent layer need a batch size that is known
+        return _converted(forward, kind, images, output, sparse, 1)
+
+
+def _converted(
+    forward: KerasForward, kind: str, images: list[np.ndarray], output: str | None, sparse: bool, batch: int | None
+) -> bytes:
+    with tempfile.TemporaryDirectory() as exported:
         try:
-            with captured_output() as output:
-                _export(forward, images, exported)
-                plain = _convert(exported, "float32", forward, images)
-                dense = plain if kind == "float32" else _convert(exported, kind, forward, images)
-                converted = _convert(exported, kind, forward, images, sparse=True) if sparse else dense
+            with captured_output() as captured:
+                _export(forward, images, exported, output, batch)
+                plain = _convert(exported, "float32", forward, images, batch)
+                dense = plain if kind == "float32" else _convert(exported, kind, forward, images, batch)
+                content = _convert(exported, kind, forward, images, batch, sparse=True) if sparse else dense
         except Exception as error:  # Keras and the converter raise ConverterError, ValueError, RuntimeError and more.
             reason = f"kind {kind!r}: TensorFlow Lite cannot convert {forward.model.name!r}: {one_line(error)}"
-            details = f"{error}\nOutput of the converter:\n{output.getvalue()}"
+            details = f"{error}\nOutput of the converter:\n{captured.getvalue()}"
             raise ConversionError(f"{reason}\n{details}") from error
-        check_images = images[: forward.batch or CHECK_IMAGES]
-        _check_against_keras(forward, plain, kind, check_images)
+    some = [array[: batch or CHECK_IMAGES] for array in images]
+    _check_against_keras(forward, plain, kind, some, output)
     if sparse:
-        _check_sparse(dense, converted, kind, check_images)
-    return converted
+        _check_sparse(dense, content, kind, _named(forward, some))
+    return content
 
 
-def _checked(representative: object, forward: KerasForward) -> np.ndarray:
-    if not hasattr(representative, "__array__"):
-        raise InputError("representative", type(representative).__name__, "an array of shape (N, H, W, C)")
-    array = np.asarray(representative)[:CALIBRATION_IMAGES]
+def _checked(representative: Inputs, forward: KerasForward) -> list[np.ndarray]:
+    for array in arrays_of(representative):
+        if not hasattr(array, "__array__"):
+            raise InputError("representative", type(array).__name__, "an array of shape (N, H, W, C)")
     try:
-        images = as_input(array, forward.image_shape, forward.dtype)
+        cut = map_arrays(lambda array: np.asarray(array)[:CALIBRATION_IMAGES], representative)
+        arrays = as_inputs(cut, forward.inputs)
     except InputError as error:
-        raise InputError("representative", error.got, error.expected) from None
-    if not len(images):
+        raise InputError(error.argument.replace("images", "representative"), error.got, error.expected) from None
+    if not length_of(tuple(arrays)):
         raise InputError("representative", "no images", "one image or more")
-    if not np.isfinite(images).all():
+    if not all(np.isfinite(array).all() for array in arrays if array.dtype.kind == "f"):
         raise InputError("representative", "NaN or infinity", "finite values")
-    return np.resize(images, (max(len(images), forward.batch or 1), *images.shape[1:]))
+    return [np.resize(array, (max(len(array), forward.batch or 1), *array.shape[1:])) for array in arrays]
 
 
-def _noise(forward: KerasForward) -> np.ndarray:
-    noise = np.random.default_rng(0).random((forward.batch or CHECK_IMAGES, *forward.example_shape))
-    return (noise if forward.dtype.kind == "f" else noise * 256).astype(forward.dtype)
+def _noise(forward: KerasForward) -> list[np.ndarray]:
+    draws, count = np.random.default_rng(0), forward.batch or CHECK_IMAGES
+    if not getattr(forward.model, "inputs", None):
+        return [draws.random((count, *shape)).astype(np.float32) for shape in forward.example_shapes]
+    return [source.drawn(draws, count, levels=forward.levels()) for source in forward.inputs]
 
 
-def _export(forward: KerasForward, images: np.ndarray, directory: str) -> None:
+def _check_recurrent(forward: KerasForward, kind: str) -> None:
+    """Raise an `InputError` for recurrent layers that crash the converter: loops in integers."""
+    loops = [
+        layer.name
+        for layer in forward.model._flatten_layers()
+        if isinstance(layer, keras.layers.RNN) and not layer.unroll
+    ]
+    if loops and KINDS[kind].calibrated:
+        got = f"the recurrent layers {listed(loops)} for kind {kind!r}, on which TensorFlow Lite crashes"
+        raise InputError("model", got, "unroll=True in these layers, or kind 'dynamic_range'")
+
+
+def _check_rescaling(model: keras.Model, images: np.ndarray) -> None:
+    """Raise an `InputError` for images that the model's own `Rescaling` makes all but constant."""
+    first = next((layer for layer in model.layers if not isinstance(layer, keras.layers.InputLayer)), None)
+    if not isinstance(first, keras.layers.Rescaling) or images.dtype.kind != "f" or images.min() == images.max():
+        return
+    spread = float((np.ptp(images) * np.abs(first.scale)).max())
+    if spread < LEAST_SPREAD:
+        got = f"values from {images.min():g} to {images.max():g}"
+        expected = (
+            f"a wider range, such as 0 to 255: the model multiplies them by {float(np.max(first.scale)):.3g} itself"
+        )
+        raise InputError("representative", got, expected)
+
+
+def _export(
+    forward: KerasForward, images: list[np.ndarray], directory: str, output: str | None, batch: int | None
+) -> None:
     """Write the inference pass as a SavedModel."""
     # `TFLiteConverter.from_keras_model` stores a tensor name that counts the process's models, which changes the bytes.
     # A subclassed model declares no sides and is converted for those of the images.
-    sides = forward.image_shape if getattr(forward.model, "inputs", None) else images.shape[1:]
     archive = keras.export.ExportArchive()
     archive.track(forward.model)
-    signature = [tf.TensorSpec((forward.batch, *sides), forward.dtype, name="images")]
-    archive.add_endpoint("serve", lambda images: forward.model(images, training=False), input_signature=signature)
+    declared, specs = getattr(forward.model, "inputs", None), []
+    for source, name, array in zip(forward.inputs, _signature_names(forward), images, strict=True):
+        sides = source.shape if declared else array.shape[1:]
+        specs.append(tf.TensorSpec((batch, *sides), tf.as_dtype(array.dtype), name=name))
+    several = len(output_names(forward.model)) > 1 or output is not None
+
+    def serve(*tensors: object) -> object:
+        outputs = forward.call(*tensors)
+        if output is not None:
+            return {output: chosen_output(forward.model, outputs, output)}
+        if several and not isinstance(outputs, dict):
+            return dict(zip(output_names(forward.model), outputs, strict=True))
+        return outputs
+
+    if len(specs) == 1:
+        archive.add_endpoint("serve", lambda images: serve(images), input_signature=specs)
+    else:
+        named = {spec.name: spec for spec in specs}
+        archive.add_endpoint("serve", lambda images: serve(*(images[name] for name in named)), input_signature=[named])
     archive.write_out(directory)
 
 
-def _convert(exported: str, name: str, forward: KerasForward, images: np.ndarray, *, sparse: bool = False) -> bytes:
+def _signature_names(forward: KerasForward) -> list[str]:
+    """Return the names of the inputs in the file: keys of a dictionary, else position and name."""
+    if len(forward.inputs) == 1:
+        return ["images"]
+    keyed = isinstance(getattr(forward.model, "_inputs_struct", {}), dict)
+    names = [re.sub(r"\W", "_", source.name) for source in forward.inputs]
+    return names if keyed else [f"input_{i}_{name}" for i, name in enumerate(names)]
+
+
+def _convert(
+    exported: str,
+    name: str,
+    forward: KerasForward,
+    images: list[np.ndarray],
+    batch: int | None,
+    *,
+    sparse: bool = False,
+) -> bytes:
     kind = KINDS[name]
     converter = tf.lite.TFLiteConverter.from_saved_model(exported)
     optimizations = {tf.lite.Optimize.DEFAULT: kind.optimized, tf.lite.Optimize.EXPERIMENTAL_SPARSITY: sparse}
@@ -124,29 +226,43 @@ def _convert(exported: str, name: str, forward: KerasForward, images: np.ndarray
     if kind.operators:
         converter.target_spec.supported_ops = [getattr(tf.lite.OpsSet, operators) for operators in kind.operators]
     if kind.calibrated:
-        step = forward.batch or 1
-        batches = [[images[i : i + step]] for i in range(0, len(images) - step + 1, step)]
-        converter.representative_dataset = lambda: iter(batches)
+        step, names = batch or 1, _signature_names(forward)
+        starts = range(0, len(images[0]) - step + 1, step)
+        batches = [[array[i : i + step] for array in images] for i in starts]
+        feeds = [dict(zip(names, arrays, strict=True)) if len(names) > 1 else arrays for arrays in batches]
+        converter.representative_dataset = lambda: iter(feeds)
     return bytes(converter.convert())
 
 
-def _check_against_keras(forward: KerasForward, content: bytes, kind: str, images: np.ndarray) -> None:
-    expected = np.asarray(tf.cast(forward.model(images, training=False), tf.float32))
-    if not np.isfinite(expected).all():
-        raise InputError("model", f"{forward.model.name!r} with scores of NaN or infinity", "finite scores")
-    if difference := _difference(Flatbuffer(content)(images), expected):
-        reason = f"kind {kind!r}: the float32 flatbuffer of {forward.model.name!r} differs from Keras"
-        raise ConversionError(f"{reason} by up to {difference}; the conversion is wrong")
+def _check_against_keras(
+    forward: KerasForward, content: bytes, kind: str, images: list[np.ndarray], output: str | None
+) -> None:
+    outputs = forward.call(*map(tf.convert_to_tensor, images))
+    scores = Flatbuffer(content).all_outputs(_named(forward, images))
+    names = (None,) if len(scores) == 1 and output is None else tuple(scores)
+    for name, found in zip(names, scores.values(), strict=True):
+        expected = np.asarray(tf.cast(chosen_output(forward.model, outputs, name), tf.float32))
+        if not np.isfinite(expected).all():
+            raise InputError("model", f"{forward.model.name!r} with scores of NaN or infinity", "finite scores")
+        if difference := _difference(found, expected):
+            reason = f"kind {kind!r}: the float32 flatbuffer of {forward.model.name!r} differs from Keras"
+            raise ConversionError(f"{reason} by up to {difference}; the conversion is wrong")
 
 
-def _check_sparse(dense: bytes, sparse: bytes, kind: str, images: np.ndarray) -> None:
+def _named(forward: KerasForward, images: list[np.ndarray]) -> Inputs:
+    """Return the inputs by their names in the file's signature."""
+    return dict(zip(_signature_names(forward), images, strict=True)) if len(images) > 1 else images[0]
+
+
+def _check_sparse(dense: bytes, sparse: bytes, kind: str, images: Inputs) -> None:
     reason = f"kind {kind!r}, sparse: LiteRT does not run kernels of this kind stored without their zeros"
     try:
-        scores = Flatbuffer(sparse)(images)
+        scores = Flatbuffer(sparse).all_outputs(images)
     except InputError as error:
         raise ConversionError(f"{reason}; leave sparse out, and compress the file with gzip ({error})") from error
-    if difference := _difference(scores, Flatbuffer(dense)(images)):
-        raise ConversionError(f"{reason} correctly: it differs from the dense flatbuffer by up to {difference}")
+    for name, expected in Flatbuffer(dense).all_outputs(images).items():
+        if difference := _difference(scores[name], expected):
+            raise ConversionError(f"{reason} correctly: it differs from the dense flatbuffer by up to {difference}")
 
 
 def _difference(scores: np.ndarray, expected: np.ndarray) -> str:

@@ -3,12 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
+import keras
 import numpy as np
 import tensorflow as tf
 
-from tfaudit.compress.pruning.kernels import kernels_of_masks
+from tfaudit.compress.pruning.kernels import find_kernels, kernels_of_masks
 from tfaudit.compress.pruning.masked_training import MaskingCallback
-from tfaudit.errors import require
+from tfaudit.compress.pruning.reached_sparsity import UNMASKED, warn_of_shortfall
+from tfaudit.errors import InputError, require
 
 
 class HoldMasks(MaskingCallback):
@@ -19,12 +21,12 @@ class HoldMasks(MaskingCallback):
     train function is reused, and `masks` may be replaced between two fits.
 
     Args:
-        masks: by Keras variable path a bool array of the kernel's shape, True where a weight stays.
+        masks: by Keras variable path a bool array of the kernel's shape, True where a weight stays. A model that was
+            saved and loaded may have other paths: those that end alike are meant.
 
     Raises:
         InputError: no masks; in `fit`: a kernel that the model does not have, or that has another shape.
 
-    >>> import keras
     >>> model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(10, name="only")], name="net")
     >>> model.compile("sgd", "mse")
     >>> mask = np.arange(80).reshape(8, 10) % 4 == 0
@@ -36,8 +38,27 @@ class HoldMasks(MaskingCallback):
 
     def __init__(self, masks: Mapping[str, np.ndarray]) -> None:
         super().__init__()
-        require(bool(masks), "masks", masks, "the masks that tfaudit.prune returns")
+        expected = "the masks that tfaudit.prune returns"
+        if not isinstance(masks, Mapping):
+            expected += ", or for a pruned model HoldMasks.from_zeros(model)"
+            raise InputError("masks", type(masks).__name__, expected)
+        require(bool(masks), "masks", masks, expected)
         self.masks = dict(masks)
+
+    @classmethod
+    def from_zeros(cls, model: keras.Model) -> "HoldMasks":
+        """Return the callback that holds the zeros of a pruned model, as a `.keras` file stores them.
+
+        Kernels without zeros, or of zeros only, which were initialised so, are free.
+
+        Raises:
+            InputError: not a Keras 3 model, or one without zeros.
+        """
+        kernels = find_kernels(model, embeddings=True).items()
+        nonzero = {name: kernel.numpy() != 0 for name, kernel in kernels}
+        masks = {name: mask for name, mask in nonzero.items() if mask.any() and not mask.all()}
+        require(bool(masks), "model", model.name, "a pruned model, whose kernels have zeros")
+        return cls(masks)
 
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         """Put the masks on."""
@@ -49,6 +70,7 @@ class HoldMasks(MaskingCallback):
         self._detach()
         if self._masked is not None:
             self._masked.apply()  # averaged or restored weights may be nonzero under the masks
+            warn_of_shortfall(self.model, self._masked.kernels, self._masked.sparsity(), UNMASKED)
 
 
 def _never(step: Any) -> tuple[tf.Tensor, tf.Tensor]:

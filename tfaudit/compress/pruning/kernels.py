@@ -1,5 +1,6 @@
 """Prunable kernels of a Keras model, and their names."""
 
+import itertools
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
@@ -7,12 +8,18 @@ import keras
 import numpy as np
 
 from tfaudit.compress.keras_model import require_keras_model
-from tfaudit.errors import InputError, listed
+from tfaudit.errors import InputError, listed, require
 
 KERNELS = ("kernel", "depthwise_kernel", "pointwise_kernel", "recurrent_kernel")
 """Names of the variables that are pruned: the kernels of Conv*, Conv*Transpose, DepthwiseConv*, SeparableConv*, Dense,
 EinsumDense (also inside MultiHeadAttention), of recurrent cells as in TF-MOT, and of any custom layer that uses one of
-these names. Biases, normalisation and embeddings have other names."""
+these names. Biases and normalisation have other names. TF-MOT prunes tables of embeddings too, but no depthwise
+kernels: see `select_kernels`."""
+
+EMBEDDINGS = "embeddings"
+"""Name of the table of an Embedding, which is pruned only if asked for."""
+
+_DEPTHWISE = (keras.layers.DepthwiseConv1D, keras.layers.DepthwiseConv2D)
 
 Kernels: TypeAlias = Mapping[str, keras.Variable]
 """Kernels by name."""
@@ -21,11 +28,12 @@ Layers: TypeAlias = Iterable[str | keras.Layer] | str | keras.Layer | None
 """Names of layers, or layers, at any depth; None: all that have a kernel."""
 
 
-def find_kernels(model: keras.Model) -> dict[str, keras.Variable]:
+def find_kernels(model: keras.Model, *, embeddings: bool = False) -> dict[str, keras.Variable]:
     """Return all prunable kernels of a model by Keras variable path, in the order of `model.weights`.
 
-    If two kernels have one path, because layers in different parts of the model share a name, the second is called
-    `path#2`, and so on. Raise an `InputError` unless it is a Keras 3 model with variables.
+    Tables of embeddings are among them with `embeddings`. If two kernels have one path, because layers in different
+    parts of the model share a name, the second is called `path#2`, and so on. Raise an `InputError` unless it is a
+    Keras 3 model with variables.
 
     >>> inputs = keras.Input((4,))
     >>> hidden = keras.layers.Dense(3, name="hidden")(inputs)
@@ -33,8 +41,9 @@ def find_kernels(model: keras.Model) -> dict[str, keras.Variable]:
     ['hidden/kernel', 'out/kernel']
     """
     kernels: dict[str, keras.Variable] = {}
+    names = (*KERNELS, EMBEDDINGS) if embeddings else KERNELS
     for variable in require_keras_model(model).weights:
-        if variable.name in KERNELS and len(variable.shape) >= 2 and "float" in variable.dtype:
+        if variable.name in names and len(variable.shape) >= 2 and "float" in variable.dtype:
             twins = sum(name.partition("#")[0] == variable.path for name in kernels)
             kernels[f"{variable.path}#{twins + 1}" if twins else variable.path] = variable
     return kernels
@@ -51,15 +60,44 @@ def kernel_layers(model: keras.Model) -> list[str]:
     return list(dict.fromkeys(layer.name for layer in layers))
 
 
-def select_kernels(model: keras.Model, layers: Layers) -> dict[str, keras.Variable]:
+def select_kernels(
+    model: keras.Model,
+    layers: Layers,
+    *,
+    trainable_only: bool = False,
+    embeddings: bool = False,
+    as_tfmot: bool = False,
+) -> dict[str, keras.Variable]:
     """Return the kernels in some layers; a nested model stands for its layers.
 
-    Raise an `InputError` as `find_kernels`, for a layer that is unknown or has no kernel, or with nothing to prune.
+    Args:
+        model: a Keras 3 model.
+        layers: names of layers, or layers; None: all that have a kernel.
+        trainable_only: leave out kernels of frozen layers.
+        embeddings: include the tables of embeddings.
+        as_tfmot: without `layers`, those that TF-MOT prunes: with embeddings, without depthwise kernels.
+
+    Raises:
+        InputError: as `find_kernels`, a layer that is unknown or has no kernel, or nothing to prune.
     """
-    kernels = find_kernels(model)
+    for argument, value in (("trainable_only", trainable_only), ("embeddings", embeddings)):
+        require(isinstance(value, bool), argument, value, "True or False")
+    kernels = find_kernels(model, embeddings=embeddings or as_tfmot)
+    if as_tfmot and layers is None:
+        makers = owners(model, kernels)
+        kernels = {
+            name: kernel
+            for name, kernel in kernels.items()
+            if kernel.name != "depthwise_kernel" and not isinstance(makers[name], _DEPTHWISE)
+        }
+    if trainable_only:
+        trainable = {id(variable) for variable in model.trainable_variables}
+        kernels = {name: kernel for name, kernel in kernels.items() if id(kernel) in trainable}
     if not kernels:
         got = f"{model.name!r}, which has nothing to prune"
-        raise InputError("model", got, f"a variable called {_quoted(KERNELS)}")
+        raise InputError(
+            "model", got, f"a float variable called {_quoted(KERNELS)}" + " in a trainable layer" * trainable_only
+        )
     if layers is None:
         return kernels
     choices = [layers] if isinstance(layers, str | keras.Layer) else list(layers)
@@ -79,15 +117,42 @@ def select_kernels(model: keras.Model, layers: Layers) -> dict[str, keras.Variab
 
 
 def kernels_of_masks(model: keras.Model, masks: Mapping[str, Any]) -> dict[str, keras.Variable]:
-    """Return the kernels to which masks, by Keras variable path, belong; raise an `InputError` if they do not fit."""
-    kernels = find_kernels(model)
+    """Return the kernels to which masks belong, under the names of the masks; raise an `InputError` if they do not fit.
+
+    Masks are named by Keras variable path, or, as saving and loading changes the first part of a path, by the only path
+    that ends in the same two or more parts.
+
+    >>> model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1, name="only")], name="net")
+    >>> kernels_of_masks(model, {"other/only/kernel": np.ones((2, 1))})["other/only/kernel"].path
+    'net/only/kernel'
+    """
+    kernels, selected = find_kernels(model, embeddings=True), dict[str, keras.Variable]()
     for name, mask in masks.items():
-        if name not in kernels:
+        match = _match(name, kernels)
+        if match is None:
             raise InputError("masks", repr(name), f"kernels of {model.name!r}: {_quoted(kernels)}")
-        shape = tuple(kernels[name].shape)
+        shape = tuple(kernels[match].shape)
         if np.shape(mask) != shape:
             raise InputError("masks", f"shape {np.shape(mask)} for {name!r}", f"{shape}, the shape of the kernel")
-    return {name: kernels[name] for name in masks}
+        if any(kernels[match] is other for other in selected.values()):
+            raise InputError("masks", f"{name!r} and another mask for {match!r}", "one mask per kernel")
+        selected[name] = kernels[match]
+    return selected
+
+
+def _match(name: str, kernels: Iterable[str]) -> str | None:
+    """Return the kernel of this name, else the only one with the most equal parts at the end, two or more."""
+    if name in kernels:
+        return name
+    shared = {kernel: _equal_parts(name, kernel) for kernel in kernels}
+    most = max(shared.values(), default=0)
+    best = [kernel for kernel, parts in shared.items() if parts == most]
+    return best[0] if most >= 2 and len(best) == 1 else None
+
+
+def _equal_parts(one: str, other: str) -> int:
+    pairs = zip(reversed(one.split("/")), reversed(other.split("/")), strict=False)
+    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def owners(model: keras.Model, kernels: Kernels) -> dict[str, keras.Layer]:

@@ -7,6 +7,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from tfaudit.compress.keras_model import require_instance
 from tfaudit.compress.pruning.kernels import Kernels
 from tfaudit.compress.pruning.masked_kernels import MaskedKernels
 from tfaudit.compress.pruning.pruning_method import PruningMethod
@@ -105,6 +106,11 @@ class MaskingCallback(keras.callbacks.Callback):
         super().__init__()
         self._masked: MaskedKernels | None = None
         self._train_function: MaskedTrainFunction | None = None
+
+    def set_model(self, model: Any = None) -> None:
+        """Take the model of a fit; a class instead of an instance, or a Keras 2 model, is refused."""
+        require_instance(self, model)
+        super().set_model(model)
 
     def _attach(
         self,

@@ -13,6 +13,7 @@ from tfaudit.compress.pruning.gradients import loss_gradients
 from tfaudit.compress.pruning.kernels import Kernels, Layers, select_kernels
 from tfaudit.compress.pruning.masks import masks
 from tfaudit.compress.pruning.pruning_method import PruningMethod
+from tfaudit.compress.pruning.reached_sparsity import warn_of_quantized, warn_of_shortfall
 from tfaudit.compress.pruning.score_data import GradientData, batches, mean_over
 from tfaudit.compress.pruning.tfmot_masks import TFMOT
 from tfaudit.errors import require
@@ -27,6 +28,8 @@ def prune(
     granularity: str = "weight",
     axis: int = -2,
     layers: Layers = None,
+    trainable_only: bool = False,
+    embeddings: bool = False,
     gradient_data: GradientData | None = None,
     gradient: str = "loss",
     decay: float = 0.0,
@@ -47,12 +50,18 @@ def prune(
         granularity: "weight", or "channel": whole slices of a kernel stay or go.
         axis: axis of the channels, -2: input channels, [P]; -1: output channels; see `pruning.channels`.
         layers: names of layers, or layers, at any depth; None: all that have a kernel.
+        trainable_only: leave out the kernels of frozen layers.
+        embeddings: prune the tables of embeddings as well, as TF-MOT does.
         gradient_data: inputs and targets as two arrays, or batches of them, over which the scores of "gradient",
             "undecayed" and "chip" are averaged.
         gradient: "loss": of the whole training loss ([R]'s text); "data": without penalties (the authors' code).
         decay: for "undecayed": eps of the weight decay `eps/2 |w|^2`; Keras' `L2(l)` has eps = 2 l.
         seed: for "random".
         tfmot: choose weights as TF-MOT does: all ties stay, blocks, m-by-n; see `tfaudit.compress.pruning.tfmot_masks`.
+            Without `layers` those of TF-MOT: embeddings too, and no depthwise kernels, which are pruned otherwise.
+
+    A warning names what keeps a model from the sparsity that was asked: kernels that Keras has quantized, which have no
+    float weights, and LoRA, whose product is added to the kernel.
 
     Returns:
         The masks by Keras variable path: bool arrays of the kernels' shapes, True where a weight stays.
@@ -70,11 +79,15 @@ def prune(
     """
     check_sparsity("sparsity", sparsity)
     pruning_method = PruningMethod(method, scope, granularity, axis, gradient, decay, seed, tfmot)
-    kernels = select_kernels(model, layers)
+    choice: dict[str, Any] = {"trainable_only": trainable_only, "embeddings": embeddings, "as_tfmot": tfmot is not None}
+    kernels = select_kernels(model, layers, **choice)
+    warn_of_quantized(model)
     kernel_masks = _masks(model, kernels, sparsity, pruning_method, gradient_data)
     for name, kernel in kernels.items():
         values = kernel.numpy()
         kernel.assign(np.where(kernel_masks[name], values, np.zeros((), values.dtype)))
+    masked = 1 - sum(mask.sum() for mask in kernel_masks.values()) / sum(mask.size for mask in kernel_masks.values())
+    warn_of_shortfall(model, kernels, float(masked), "the kernels cannot be assigned")
     return kernel_masks
 
 

@@ -1,5 +1,6 @@
 """Gradual pruning inside `model.fit`: the callback `Pruning`."""
 
+import warnings
 from typing import Any
 
 import keras
@@ -7,24 +8,37 @@ import numpy as np
 
 from tfaudit.compress.pruning.gradients import check_loss
 from tfaudit.compress.pruning.kernels import Layers, select_kernels
-from tfaudit.compress.pruning.masked_kernels import steps_done
+from tfaudit.compress.pruning.masked_kernels import MaskedKernels, steps_done
 from tfaudit.compress.pruning.masked_training import MaskedTrainFunction, MaskingCallback
 from tfaudit.compress.pruning.one_shot import check_sparsity
 from tfaudit.compress.pruning.pruning_method import PruningMethod
-from tfaudit.compress.pruning.schedules import Schedule, describe, first_update, planned
+from tfaudit.compress.pruning.reached_sparsity import (
+    TOLERANCE,
+    UNMASKED,
+    KeptEpochs,
+    reached_sparsity,
+    warn_of_quantized,
+    warn_of_shortfall,
+)
+from tfaudit.compress.pruning.schedules import Schedule, ask, describe, first_update, planned
 from tfaudit.compress.pruning.score_data import GradientData, gathered
 from tfaudit.compress.pruning.tfmot_masks import TFMOT
-from tfaudit.errors import InputError
+from tfaudit.errors import InputError, listed
 
 
 class Pruning(MaskingCallback):
     """Callback that prunes a Keras 3 model while it trains: `model.fit(..., callbacks=[tfaudit.Pruning(0.9)])`.
 
     It adds no layers to the model, and nothing has to be stripped afterwards: a checkpoint is an ordinary `.keras` file
-    whose kernels have zeros. Masks, losses and weights equal those of TF-MOT's `prune_low_magnitude`. It works with
-    `steps_per_execution`, `jit_compile`, mixed precision, a custom `train_step` that applies gradients with
-    `model.optimizer`, and distribution strategies. It adds `sparsity`, the share of pruned kernel weights, to the logs
-    of an epoch for the callbacks that come after it.
+    whose kernels have zeros. Masks, losses and weights equal those of TF-MOT's `prune_low_magnitude` for the kernels
+    that both prune: by default TF-MOT prunes tables of embeddings too, but no depthwise kernels, as `tfmot=TFMOT()`
+    does here. It works with `steps_per_execution`, `jit_compile`, mixed precision, a custom `train_step` that applies
+    gradients with `model.optimizer`, and distribution strategies.
+
+    It adds to the logs of an epoch, for the callbacks that come after it, `sparsity`, the share of kernel weights that
+    the masks prune, and `sparsity_reached`, the share that is 0, what LoRA adds included. Warnings say where the model
+    does not become what was asked: frozen layers, LoRA, kernels that Keras has quantized, a fit that ends early, a
+    second optimizer, and callbacks that keep an epoch before the last mask for being the best.
 
     Training resumed from a checkpoint (the optimizer has done steps already) continues with the mask that the model
     had: zeros stay 0 until the schedule decides otherwise. Steps count from 1, over the life of the optimizer.
@@ -37,7 +51,8 @@ class Pruning(MaskingCallback):
         schedule: any TF-MOT `PruningSchedule`, e.g. `tfmot.sparsity.keras.PolynomialDecay`, or the final sparsity in
             [0, 1): a cubic schedule over the first three quarters of this fit, which reaches it exactly unless the fit
             is stopped early.
-        method: as in `prune`, and so are `scope`, `granularity`, `axis`, `layers`, `gradient`, `decay` and `seed`.
+        method: as in `prune`, and so are `scope`, `granularity`, `axis`, `layers`, `trainable_only`, `embeddings`,
+            `gradient`, `decay` and `seed`.
         gradient_data: as in `prune`; held in memory. At every update of the masks, the scores of "gradient",
             "undecayed" and "chip" are computed from the current masked network.
         tfmot: as in `prune`; for m-by-n, whose sparsity does not rise, use `prune` and `HoldMasks`.
@@ -62,6 +77,8 @@ class Pruning(MaskingCallback):
         granularity: str = "weight",
         axis: int = -2,
         layers: Layers = None,
+        trainable_only: bool = False,
+        embeddings: bool = False,
         gradient_data: GradientData | None = None,
         gradient: str = "loss",
         decay: float = 0.0,
@@ -76,6 +93,10 @@ class Pruning(MaskingCallback):
             raise InputError("tfmot", "sparsity_m_by_n, a constant mask", "tfaudit.prune, then HoldMasks, for m-by-n")
         self._method.check_data(gradient_data)
         self._schedule, self._layers = schedule, layers
+        self._choice: dict[str, Any] = {"trainable_only": trainable_only, "embeddings": embeddings}
+        self._choice["as_tfmot"] = tfmot is not None
+        self._kept: KeptEpochs | None = None
+        self._ends, self._planned, self._batches = 0, 0, 0
         self._data = gathered(gradient_data) if gradient_data is not None and self._method.needs_data else None
         self._plan: tuple[dict[str, Any], Schedule] | None = None
 
@@ -88,9 +109,11 @@ class Pruning(MaskingCallback):
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         """Take off masks that an interrupted fit of another model left."""
         self._detach()
+        self._kept, self._batches = None, 0
 
     def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         """Put the masks on; the epoch at which this fit begins is unknown before."""
+        self._note_kept_epochs()
         if self._train_function is not None and self._train_function.active:
             return
         if self.model.built:
@@ -103,6 +126,8 @@ class Pruning(MaskingCallback):
         """Add the sparsity to the logs."""
         if logs is not None and self._masked is not None:
             logs["sparsity"] = self._masked.sparsity()
+            logs["sparsity_reached"] = reached_sparsity(self.model, self._masked.kernels)
+        self._batches += self.params.get("steps") or 0
 
     def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
         """Take the masks off; pruned weights stay 0."""
@@ -115,15 +140,43 @@ class Pruning(MaskingCallback):
         if not self._masked.updated() and not self._masked.sparsity():
             got, done = (
                 f"{describe(self._masked.schedule)}, which pruned nothing in this fit",
-                int(steps_done(optimizer)),
+                int(steps_done(optimizer).numpy()),
             )
             raise InputError("schedule", got, f"a schedule that prunes before the optimizer has done {done} steps")
+        self._warn(self._masked, int(steps_done(optimizer).numpy()))
+
+    def _note_kept_epochs(self) -> None:
+        if self._kept is None:
+            self._kept = KeptEpochs(self)
+        elif self._masked is not None:
+            self._kept.after_epoch(self._masked.sparsity())
+
+    def _warn(self, masked: MaskedKernels, done: int) -> None:
+        """Warn if the fit ended at another sparsity than it was to reach."""
+        self._note_kept_epochs()
+        assert self._kept is not None
+        reached, last = masked.sparsity(), masked.updated()
+        final = float(ask(masked.schedule, max(self._ends, last, 1))[1])
+        asked = float(ask(masked.schedule, last)[1]) if last else reached
+        if done < self._ends and asked < final - TOLERANCE:
+            begun, planned = self._ends - self._planned, self._planned
+            reason = f"the fit ended after step {done - begun} of {planned}"
+            if done - begun < self._batches:
+                reason = f"the model's optimizer did {done - begun} steps of {self._batches}, another one the others"
+            warnings.warn(f"sparsity: reached {reached:.2f} of {final:.2f}: {reason}", stacklevel=2)
+        if not self._kept.warn(reached):
+            warn_of_shortfall(self.model, masked.kernels, reached, UNMASKED)
 
     def _start(self, epoch: int) -> None:
-        model, kernels = self.model, select_kernels(self.model, self._layers)
+        model, kernels = self.model, select_kernels(self.model, self._layers, **self._choice)
         trainable = {id(variable) for variable in model.trainable_variables}
-        if not any(id(kernel) in trainable for kernel in kernels.values()):
+        frozen = {name for name, kernel in kernels.items() if id(kernel) not in trainable}
+        if len(frozen) == len(kernels):
             raise InputError("layers", "frozen layers only", "a trainable layer; tfaudit.prune prunes frozen ones")
+        if frozen:
+            remedy = "trainable_only=True leaves them as they are"
+            warnings.warn(f"kernels of frozen layers are pruned too: {listed(sorted(frozen))}; {remedy}", stacklevel=2)
+        warn_of_quantized(model)
         if "gradients" in self._method.inputs:
             check_loss(model)
         for name, kernel in kernels.items():
@@ -133,6 +186,7 @@ class Pruning(MaskingCallback):
             raise InputError("model", "a model without an optimizer", "model.optimizer, whose steps Pruning counts")
         done = int(steps_done(model.optimizer).numpy())
         steps = self.params["steps"] and self.params["steps"] * (self.params["epochs"] - epoch)
+        self._planned, self._ends = steps or 0, done + (steps or 0)
         start = {name: _nonzero(kernel) if done else np.ones(kernel.shape, bool) for name, kernel in kernels.items()}
         pruned = 1 - sum(mask.sum() for mask in start.values()) / sum(mask.size for mask in start.values())
         schedule, beyond = self._schedule_of(done, steps, float(pruned)), done + steps + 1 if steps else -1

@@ -6,6 +6,7 @@ from typing import Any
 import keras
 import numpy as np
 
+from tfaudit.compress.keras_model import require_instance
 from tfaudit.compress.pruning.kernels import kernels_of_masks
 from tfaudit.errors import InputError, require
 
@@ -39,6 +40,11 @@ class Rewind(keras.callbacks.Callback):
         require(valid, "step", step, "a number of batches, 0 or more")
         self._step, self._done = step, 0
         self._values: list[np.ndarray] | None = None
+
+    def set_model(self, model: Any = None) -> None:
+        """Take the model of a fit; a class instead of an instance, or a Keras 2 model, is refused."""
+        require_instance(self, model)
+        super().set_model(model)
 
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         """Store the initial weights, for step 0."""

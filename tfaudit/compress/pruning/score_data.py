@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
+import keras
 import numpy as np
 import tensorflow as tf
 
@@ -11,7 +12,8 @@ from tfaudit.errors import InputError
 BATCH = 128
 
 GradientData: TypeAlias = tuple[Any, Any] | Iterable[tuple[Any, Any]]
-"""Inputs and targets as two arrays, or batches of them, for instance a `tf.data.Dataset`."""
+"""Inputs and targets, each an array, a dictionary or a tuple of arrays, or batches of them, for instance a
+`tf.data.Dataset`."""
 
 PerBatch: TypeAlias = Callable[[Any, Any], Sequence[tf.Tensor]]
 """Function of a batch of inputs and targets to tensors that are means over its examples."""
@@ -24,11 +26,13 @@ def batches(data: GradientData) -> Iterator[tuple[Any, Any]]:
     [128, 72]
     """
     if isinstance(data, tuple):
-        if len(data) != 2 or len(data[0]) != len(data[1]):
-            lengths = " and ".join(str(len(part)) for part in data)
-            raise InputError("gradient_data", f"arrays of {lengths} examples", "inputs and targets of one length")
-        for start in range(0, len(data[0]), BATCH):
-            yield data[0][start : start + BATCH], data[1][start : start + BATCH]
+        lengths = [len(array) for part in data for array in keras.tree.flatten(part)]
+        if len(data) != 2 or len(set(lengths)) != 1:
+            got = f"arrays of {' and '.join(map(str, lengths))} examples"
+            raise InputError("gradient_data", got, "inputs and targets of one length")
+        for start in range(0, lengths[0], BATCH):
+            inputs, targets = keras.tree.map_structure(lambda array, start=start: array[start : start + BATCH], data)
+            yield inputs, targets
         return
     for batch in data:
         if not isinstance(batch, tuple) or len(batch) < 2:
@@ -40,32 +44,35 @@ def mean_over(batches: Iterable[tuple[Any, Any]], per_batch: PerBatch) -> list[n
     """Average over all examples what is computed by batch, summed in float64, as float32; no examples are an error."""
     totals, count = list[Any](), 0
     for inputs, targets in batches:
-        sums = [len(inputs) * mean.numpy().astype(np.float64) for mean in per_batch(inputs, targets)]
+        size = len(keras.tree.flatten(inputs)[0])
+        sums = [size * mean.numpy().astype(np.float64) for mean in per_batch(inputs, targets)]
         totals = [total + more for total, more in zip(totals, sums, strict=True)] if totals else sums
-        count += len(inputs)
+        count += size
     _require_examples(count)
     return [(total / count).astype(np.float32) for total in totals]
 
 
-def gathered(data: GradientData) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return all examples in memory, for `mean_inside`; raise an `InputError` if there are none."""
-    parts = [(np.asarray(inputs), np.asarray(targets)) for inputs, targets in batches(data)]
+def gathered(data: GradientData) -> tuple[Any, Any]:
+    """Return all examples in memory, as tensors, for `mean_inside`; raise an `InputError` if there are none."""
+    parts = [keras.tree.map_structure(np.asarray, pair) for pair in batches(data)]
     _require_examples(len(parts))
-    inputs, targets = (tf.convert_to_tensor(np.concatenate(side)) for side in zip(*parts, strict=True))
-    return inputs, targets
+    joined = keras.tree.map_structure(lambda *arrays: tf.convert_to_tensor(np.concatenate(arrays)), *parts)
+    return joined[0], joined[1]
 
 
-def mean_inside(data: tuple[tf.Tensor, tf.Tensor], per_batch: PerBatch) -> list[tf.Tensor]:
+def mean_inside(data: tuple[Any, Any], per_batch: PerBatch) -> list[tf.Tensor]:
     """Compute `mean_over` as graph operations with static shapes: a loop over whole batches, and the rest.
 
     `per_batch` is traced up to three times, whatever the number of examples.
     """
-    count = int(data[0].shape[0])
+    count = int(keras.tree.flatten(data)[0].shape[0])
     whole, rest = divmod(count, BATCH)
 
-    def cut(start: Any, size: int) -> list[tf.Tensor]:
-        ends = [[0] * (len(side.shape) - 1) for side in data]
-        return [tf.slice(s, [start, *end], [size, *s.shape[1:]]) for s, end in zip(data, ends, strict=True)]
+    def cut(start: Any, size: int) -> Any:
+        def part(side: tf.Tensor) -> tf.Tensor:
+            return tf.slice(side, [start, *[0] * (len(side.shape) - 1)], [size, *side.shape[1:]])
+
+        return keras.tree.map_structure(part, data)
 
     def summed(start: Any, size: int) -> list[tf.Tensor]:
         return [size * mean for mean in per_batch(*cut(start, size))]

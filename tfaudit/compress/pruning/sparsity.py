@@ -1,17 +1,22 @@
 """Zeros of a model, and the sparsity that a compression ratio needs."""
 
 from collections.abc import Iterable
+from typing import Any
 
 import keras
 import numpy as np
 import pandas as pd
 
-from tfaudit.compress.pruning.kernels import find_kernels, select_kernels
+from tfaudit.compress.pruning.kernels import find_kernels, owners, select_kernels
+from tfaudit.compress.pruning.reached_sparsity import effective_values
 from tfaudit.errors import InputError, require
 
 
-def sparsity(model: keras.Model) -> pd.DataFrame:
+def sparsity(model: keras.Model, *, embeddings: bool = False) -> pd.DataFrame:
     """Count the zeros of each prunable kernel, of all kernels and of the whole model, a built Keras 3 model.
+
+    The kernel of a layer with LoRA counts with what LoRA adds to it. `embeddings` counts the tables of embeddings as
+    kernels.
 
     Returns:
         Columns `kernel`, `parameters`, `zeros`, `sparsity` (zeros / parameters); a row per kernel in the order of
@@ -29,14 +34,20 @@ def sparsity(model: keras.Model) -> pd.DataFrame:
     1  total: kernels          12      9      0.75
     2    total: model          15     12      0.80
     """
-    kernels = find_kernels(model)
+    kernels = find_kernels(model, embeddings=embeddings)
+    layers = owners(model, kernels)
+    values = {id(kernel): effective_values(kernel, layers[name]) for name, kernel in kernels.items()}
     sizes = {id(weight): int(np.prod(weight.shape)) for weight in model.weights}
-    counts = {id(w): (sizes[id(w)], sizes[id(w)] - int(np.count_nonzero(w.numpy()))) for w in model.weights}
+    counts = {id(w): (sizes[id(w)], sizes[id(w)] - _nonzero(values.get(id(w), w))) for w in model.weights}
     rows = [(name, *counts[id(kernel)]) for name, kernel in kernels.items()]
     rows.append(("total: kernels", sum(row[1] for row in rows), sum(row[2] for row in rows)))
     rows.append(("total: model", sum(n for n, _ in counts.values()), sum(zeros for _, zeros in counts.values())))
     frame = pd.DataFrame(rows, columns=["kernel", "parameters", "zeros"])
     return frame.assign(sparsity=frame["zeros"] / frame["parameters"].clip(lower=1))
+
+
+def _nonzero(weights: Any) -> int:
+    return int(np.count_nonzero(keras.ops.convert_to_numpy(weights)))
 
 
 def sparsity_at(model: keras.Model, ratio: float, layers: Iterable[str] | None = None) -> float:

@@ -1,0 +1,266 @@
+"""Models of several inputs and outputs, of text and tokens, and recurrent ones: predicted, quantized, counted."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfaudit.compress.cost import cost
+from tfaudit.compress.litert.flatbuffer import Flatbuffer
+from tfaudit.compress.litert.inference import predict
+from tfaudit.compress.litert.quantize import ConversionError, quantize
+from tfaudit.compress.pruning.one_shot import prune
+from tfaudit.errors import InputError
+
+RNG = np.random.default_rng(0)
+WORDS, LENGTH, N = 30, 6, 40
+TEXT = {
+    "token_ids": RNG.integers(0, WORDS, (N, LENGTH)),
+    "segment_ids": RNG.integers(0, 2, (N, LENGTH)),
+    "padding_mask": np.arange(LENGTH)[None] < RNG.integers(2, LENGTH + 1, (N, 1)),
+}
+
+
+def small_bert():
+    """A transformer of one block with the inputs of keras_hub's, and two outputs."""
+    keras.utils.set_random_seed(0)
+    tokens = keras.Input((LENGTH,), dtype="int32", name="token_ids")
+    mask = keras.Input((LENGTH,), dtype="bool", name="padding_mask")
+    segments = keras.Input((LENGTH,), dtype="int32", name="segment_ids")
+    x = keras.layers.Embedding(WORDS, 8)(tokens) + keras.layers.Embedding(2, 8)(segments)
+    attended = keras.layers.MultiHeadAttention(2, 4)(x, x, attention_mask=keras.ops.expand_dims(mask, 1))
+    x = keras.layers.LayerNormalization()(x + attended)
+    pooled = keras.layers.Dense(8, activation="tanh")(x[:, 0])
+    inputs = {"token_ids": tokens, "segment_ids": segments, "padding_mask": mask}
+    kinds = keras.layers.Dense(3, name="kinds")(pooled)
+    return keras.Model(inputs, {"kind": kinds, "mood": keras.layers.Dense(4, activation="softmax")(pooled)})
+
+
+def two_towers():
+    """A model of lists: two inputs by position, two outputs by the names of their layers."""
+    keras.utils.set_random_seed(1)
+    a, b = keras.Input((4,), name="left"), keras.Input((2,), name="right")
+    x = keras.layers.Concatenate()([keras.layers.Dense(3, activation="relu")(a), b])
+    return keras.Model([a, b], [keras.layers.Dense(3, name="first")(x), keras.layers.Dense(5, name="second")(x)])
+
+
+@pytest.fixture(scope="module")
+def bert():
+    return small_bert()
+
+
+@pytest.fixture(scope="module")
+def bert_file(bert):
+    return quantize(bert, "float32", representative=TEXT)
+
+
+def test_dictionaries_of_tokens_and_masks(bert):
+    scores = {name: np.asarray(values) for name, values in bert(TEXT).items()}
+    classes, probabilities = predict(bert, TEXT, k=3, output="kind", batch_size=7)
+    np.testing.assert_array_equal(classes, np.argsort(-scores["kind"], axis=1, kind="stable"))
+    np.testing.assert_allclose(probabilities.sum(1), 1, rtol=1e-5)
+    moods = predict(bert, TEXT, k=4, output="mood")
+    np.testing.assert_allclose(moods.probabilities, -np.sort(-scores["mood"], axis=1), rtol=1e-5)
+    batches = tf.data.Dataset.from_tensor_slices((TEXT, np.zeros(N))).batch(16)
+    extra = {**TEXT, "unused": np.zeros(N)}
+    for data in (batches, extra):
+        np.testing.assert_array_equal(predict(bert, data, k=3, output="kind").classes, classes)
+
+
+def test_a_flatbuffer_keeps_the_names_of_inputs_and_outputs(bert, bert_file):
+    network = Flatbuffer(bert_file)
+    assert {source.name for source in network.inputs} == set(TEXT)
+    assert set(network.outputs) == {"kind", "mood"}
+    for output in ("kind", "mood"):
+        expected = predict(bert, TEXT, k=3, output=output)
+        found = predict(bert_file, TEXT, k=3, output=output, batch_size=16)
+        np.testing.assert_array_equal(found.classes, expected.classes)
+        np.testing.assert_allclose(found.probabilities, expected.probabilities, atol=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["float16", "dynamic_range", "int8"])
+def test_every_kind_of_several_inputs(bert, kind):
+    content = quantize(bert, kind, representative=TEXT, output="kind")
+    assert Flatbuffer(content).outputs == ("kind",)
+    found, expected = predict(content, TEXT, k=3), predict(bert, TEXT, k=3, output="kind")
+    assert (found.classes[:, 0] == expected.classes[:, 0]).mean() > 0.8
+
+
+def test_inputs_by_position_and_outputs_by_layer():
+    model, data = two_towers(), (RNG.random((9, 4)), RNG.random((9, 2)))
+    content = quantize(model, "float32")
+    by_name = {"right": data[1], "left": data[0]}
+    expected = np.asarray(model([array.astype("float32") for array in data])[1]).argmax(1)
+    for tested in (model, content):
+        for given in (data, by_name):
+            np.testing.assert_array_equal(predict(tested, given, output="second").classes[:, 0], expected)
+
+
+def test_subclassed_models_of_dictionaries():
+    class Own(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.table, self.last = keras.layers.Embedding(9, 4), keras.layers.Dense(3)
+
+        def call(self, inputs):
+            pooled = keras.ops.mean(self.table(inputs["words"]), axis=1)
+            return {"scores": self.last(keras.ops.concatenate([pooled, inputs["extra"]], 1)), "pooled": pooled}
+
+    model, data = Own(), {"words": RNG.integers(0, 9, (8, 5)), "extra": RNG.random((8, 2)).astype("float32")}
+    expected = np.asarray(model(data)["scores"]).argmax(1)
+    np.testing.assert_array_equal(predict(model, data, output="scores").classes[:, 0], expected)
+    with pytest.raises(InputError, match=r"output: got none for .*, which has several, expected one of"):
+        predict(model, data)
+
+
+def test_text_as_it_is():
+    vectorize = keras.layers.TextVectorization(output_sequence_length=4, vocabulary=["good", "bad", "film"])
+    inputs = keras.Input((), dtype="string")
+    pooled = keras.layers.GlobalAveragePooling1D()(keras.layers.Embedding(5, 3)(vectorize(inputs)))
+    model = keras.Model(inputs, keras.layers.Dense(2)(pooled))
+    sentences = np.array(["good film", "bad film", "bad"])
+    expected = np.asarray(model(tf.constant(sentences))).argmax(1)
+    np.testing.assert_array_equal(predict(model, sentences).classes[:, 0], expected)
+    with pytest.raises(InputError, match=r"images: got type float64, expected text"):
+        predict(model, np.zeros(3))
+
+
+@pytest.mark.parametrize(
+    ("data", "output", "words"),
+    [
+        (
+            {"token_ids": TEXT["token_ids"]},
+            "kind",
+            "images: got inputs token_ids, expected inputs padding_mask, segment_ids, token_ids",
+        ),
+        (tuple(TEXT.values())[:1], "kind", "images: got 1 inputs, expected 3: padding_mask, segment_ids, token_ids"),
+        (
+            TEXT["token_ids"],
+            "kind",
+            "images: got one array, expected a dictionary, or a tuple, of the inputs padding_m",
+        ),
+        (
+            {**TEXT, "token_ids": TEXT["token_ids"][:, :3]},
+            "kind",
+            r"images, token_ids: got shape \(40, 3\), expected \(N, 6\)",
+        ),
+        ({**TEXT, "token_ids": TEXT["token_ids"][:3]}, "kind", "images: got .*3, 40.*, expected inputs of one length"),
+        ({**TEXT, "token_ids": TEXT["token_ids"] / 2}, "kind", "images, token_ids: got type float64, expected int32"),
+        (TEXT, None, "output: got none for .*, which has several, expected one of kind, mood"),
+        (TEXT, "age", "output: got 'age' for .*, expected one of kind, mood"),
+    ],
+)
+def test_inputs_and_outputs_that_do_not_fit(bert, bert_file, data, output, words):
+    with pytest.raises(InputError, match=words):
+        predict(bert, data, output=output)
+    with pytest.raises(InputError, match=words.split(" for .*")[0].split(", expected")[0]):
+        predict(bert_file, data, output=output)
+
+
+def recurrent(layer, *, unroll=False, batch=None):
+    keras.utils.set_random_seed(0)
+    inputs = keras.Input((5,), dtype="int32", batch_size=batch)
+    x = layer(4, name="memory", unroll=unroll)(keras.layers.Embedding(12, 3)(inputs))
+    return keras.Model(inputs, keras.layers.Dense(3)(x))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("layer", [keras.layers.LSTM, keras.layers.GRU])
+def test_recurrent_layers_are_converted_for_batches_of_one(layer):
+    """TensorFlow Lite asks for a static batch (TensorListReserve), and crashes on int8 loops."""
+    model, tokens = recurrent(layer), RNG.integers(0, 12, (6, 5))
+    expected = predict(model, tokens, k=3)
+    for kind in ("float32", "dynamic_range"):
+        content = quantize(model, kind)
+        assert Flatbuffer(content).batch == 1
+        np.testing.assert_array_equal(predict(content, tokens, k=3).classes, expected.classes)
+    with pytest.raises(
+        InputError, match=r"model: got the recurrent layers memory for kind 'int8', .* expected unroll=True"
+    ):
+        quantize(model, "int8", representative=tokens)
+    content = quantize(recurrent(layer, unroll=True), "int8", representative=tokens)
+    assert Flatbuffer(content).batch is None
+    assert (predict(content, tokens).classes[:, 0] == expected.classes[:, 0]).mean() > 0.6
+
+
+@pytest.mark.slow
+def test_costs_draw_tokens_that_every_table_has(bert, bert_file):
+    """A token beyond a table of two rows is an error of TensorFlow, and of LiteRT."""
+    both = cost(bert, repeats=1), cost(bert_file, repeats=1)
+    assert both[0].counts.flops > 0
+    for row in both:
+        assert row.latency["latency_ms"].notna().all()
+    assert cost(two_towers(), repeats=1).counts.flops == 2 * (4 * 3 + 5 * 3 + 5 * 5)
+    assert cost(recurrent(keras.layers.LSTM), repeats=1).latency["latency_ms"].notna().any()
+
+
+def test_gradients_over_dictionaries(bert):
+    model = keras.Model(bert.inputs, bert.outputs[0])
+    model.compile(loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    labels = RNG.integers(0, 3, N)
+    by_position = tuple(TEXT[name] for name in ("padding_mask", "segment_ids", "token_ids"))
+    masks = prune(keras.models.clone_model(model), 0.0)
+    for data in ((by_position, labels), tf.data.Dataset.from_tensor_slices((by_position, labels)).batch(13)):
+        model.set_weights(small_bert().get_weights()[: len(model.weights)])
+        found = prune(model, 0.5, method="gradient", gradient_data=data)
+        assert found.keys() == masks.keys()
+        masks = masks if masks[next(iter(masks))].all() else found
+        for name, mask in found.items():
+            assert mask.mean() == pytest.approx(0.5, abs=0.1), name
+
+
+def test_what_an_int8_model_was_not_calibrated_for():
+    """Calibrated with pixels in [0, 1], it takes those in 0 to 255 for white: 0 % agreement, without a word."""
+    keras.utils.set_random_seed(0)
+    layers = [keras.layers.Flatten(), keras.layers.Dense(16, "relu"), keras.layers.Dense(4)]
+    model = keras.Sequential([keras.Input((6, 6, 1)), *layers])
+    pixels = RNG.integers(0, 256, (60, 6, 6, 1)).astype("uint8")
+    content = quantize(model, "int8", representative=pixels / 255)
+    with pytest.raises(
+        InputError, match=r"images: got values from 0 to 255, expected 0 to (1|0.99\d*), the range of the"
+    ):
+        predict(content, pixels)
+    predict(content, pixels / 255)
+    scaled = keras.Sequential([keras.Input((6, 6, 1)), keras.layers.Rescaling(1 / 255), *layers])
+    with pytest.raises(InputError, match=r"representative: got values from 0 to .*, expected a wider range"):
+        quantize(scaled, "int8", representative=pixels / 255)
+    predict(quantize(scaled, "int8", representative=pixels), pixels)
+
+
+def test_a_path_is_quantized(tmp_path):
+    model = two_towers()
+    model.save(tmp_path / "model.keras")
+    assert Flatbuffer(quantize(tmp_path / "model.keras", "float16")).outputs == ("first", "second")
+    with pytest.raises(InputError, match=r"model: got .*nothing.keras, which does not exist"):
+        quantize(str(tmp_path / "nothing.keras"), "float16")
+
+
+def test_a_regression_is_no_classifier():
+    model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
+    data = RNG.normal(size=(20, 3))
+    unknown = "model: got one output without a sigmoid, which may be a regression, expected scores_are"
+    with pytest.raises(InputError, match=unknown):
+        predict(model, data)
+    with pytest.raises(InputError, match=unknown):
+        predict(quantize(model, "float32"), data)
+    expected = (np.asarray(model(data)) > 0)[:, 0]
+    np.testing.assert_array_equal(predict(model, data, scores_are="logits").classes[:, 0], expected)
+    for loss in ("mse", "mean_absolute_error", keras.losses.Huber(), keras.losses.MeanSquaredError()):
+        model.compile(loss=loss)
+        with pytest.raises(
+            InputError, match="model: got a regression: its loss compares numbers, expected a classifier"
+        ):
+            predict(model, data)
+    for loss in ("binary_crossentropy", keras.losses.BinaryCrossentropy(from_logits=True)):
+        model.compile(loss=loss)
+        np.testing.assert_array_equal(predict(model, data).classes[:, 0], expected)
+
+
+def test_conversion_errors_are_one_line_and_details():
+    inputs = keras.Input((), dtype="string")
+    vectorize = keras.layers.TextVectorization(output_sequence_length=4, vocabulary=["good", "bad"])
+    model = keras.Model(inputs, keras.layers.Dense(2)(keras.ops.cast(vectorize(inputs), "float32")))
+    with pytest.raises((ConversionError, InputError)) as caught:
+        quantize(model, "float16")
+    assert "TensorFlow Lite cannot convert" in str(caught.value).splitlines()[0]

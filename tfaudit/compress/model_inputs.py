@@ -1,0 +1,184 @@
+"""Inputs of models: one array or several, in batches, of checked shapes, in the types that the model takes."""
+
+import dataclasses
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tfaudit.errors import InputError, listed, require
+
+OPEN_SIDE = 64
+"""Pixels, tokens or the like that stand for an open side of a model's input."""
+
+Inputs: TypeAlias = Any
+"""An array `(N, ...)`, a dictionary of arrays by name of the input, or a tuple of arrays in the order of the inputs."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Input:
+    """An input of a model: its name, shape without the batch (None for an open side), and type.
+
+    Text has the type object. Without a type, as of a subclassed model of several inputs, values stay what they are.
+    """
+
+    name: str
+    shape: tuple[int | None, ...]
+    dtype: np.dtype | None
+
+    @property
+    def example_shape(self) -> tuple[int, ...]:
+        """The shape, with `OPEN_SIDE` for an open side."""
+        return tuple(side or OPEN_SIDE for side in self.shape)
+
+    def drawn(self, draws: np.random.Generator, count: int, *, levels: int = 256) -> np.ndarray:
+        """Return random values `(count, ...)`: floats in [0, 1), integers below `levels`, or empty text."""
+        shape, kind = (count, *self.example_shape), "f" if self.dtype is None else self.dtype.kind
+        if kind == "O":
+            return np.full(shape, "", object)
+        values = draws.random(shape)
+        return (values if kind == "f" else values * min(levels, 2 if kind == "b" else levels)).astype(self.dtype)
+
+
+def as_inputs(values: Inputs, inputs: Sequence[Input]) -> list[np.ndarray]:
+    """Return the arrays in the order of a model's inputs, checked and in their types; all have the same length.
+
+    Example:
+        >>> tokens, age = Input("tokens", (3,), np.dtype("int32")), Input("age", (1,), np.dtype("float32"))
+        >>> values = {"age": np.ones((2, 1)), "tokens": np.ones((2, 3), int)}
+        >>> [array.dtype.name for array in as_inputs(values, [tokens, age])]
+        ['int32', 'float32']
+
+    Raises:
+        InputError: an input is missing, or `as_input` refuses it.
+    """
+    names = [source.name for source in inputs]
+    if isinstance(values, Mapping):
+        by_name = {plain_name(name): array for name, array in values.items()}
+        missing = [name for name in names if plain_name(name) not in by_name]
+        if missing and len(names) == len(values) == 1:
+            arrays = list(values.values())
+        elif missing:
+            raise InputError("images", f"inputs {listed(list(values))}", f"inputs {listed(names, 9)}")
+        else:
+            arrays = [by_name[plain_name(name)] for name in names]
+    elif isinstance(values, tuple):
+        if len(values) != len(names):
+            raise InputError("images", f"{len(values)} inputs", f"{len(names)}: {listed(names, 9)}")
+        arrays = list(values)
+    elif len(names) > 1:
+        expected = f"a dictionary, or a tuple, of the inputs {listed(names, 9)}"
+        raise InputError("images", "one array", expected)
+    else:
+        arrays = [values]
+    checked = [
+        as_input(_array(array), source, source.name if len(inputs) > 1 else "")
+        for array, source in zip(arrays, inputs, strict=True)
+    ]
+    if len({len(array) for array in checked}) > 1:
+        got = ", ".join(f"{len(array)} of {name!r}" for name, array in zip(names, checked, strict=True))
+        raise InputError("images", got, "the same number of each")
+    return checked
+
+
+def as_input(images: np.ndarray, source: Input, name: str = "") -> np.ndarray:
+    """Return values in the type of a model's input, C-contiguous.
+
+    uint8 pixels become floats of the same value; floats never become integers. `name` is told in errors.
+
+    Raises:
+        InputError: the shape does not fit, or the conversion would change values.
+    """
+    argument, shape, dtype = f"images, {name}" if name else "images", source.shape, source.dtype
+    sides = zip(shape, images.shape[1:], strict=False)
+    if images.ndim != len(shape) + 1 or any(side not in (None, size) for side, size in sides):
+        want = ", ".join("any" if side is None else str(side) for side in shape)
+        raise InputError(argument, f"shape {images.shape}", f"(N, {want}), as the model takes them")
+    if dtype is None:
+        floats = images.dtype.kind == "f" or images.dtype == np.uint8
+        return np.ascontiguousarray(images, np.float32 if floats else None)
+    text = images.dtype.kind in "OSU"
+    if text != (dtype.kind == "O") or not (text or np.can_cast(images.dtype, dtype, "same_kind")):
+        raise InputError(
+            argument, f"type {images.dtype}", f"{'text' if dtype.kind == 'O' else dtype}, as the model takes them"
+        )
+    return np.ascontiguousarray(images, dtype)
+
+
+def plain_name(name: str) -> str:
+    """Return the name of an input without what a conversion adds: characters that are no letters, and a position.
+
+    Example:
+        >>> plain_name("token-ids"), plain_name("input_1_token_ids")
+        ('token_ids', 'token_ids')
+    """
+    name = re.sub(r"\W", "_", name)
+    return re.sub(r"^input_\d+_(?=.)", "", name)
+
+
+def map_arrays(change: Callable[[Any], Any], values: Inputs) -> Inputs:
+    """Return the same structure with every array changed.
+
+    Example:
+        >>> map_arrays(len, {"a": [1, 2], "b": [3, 4]})
+        {'a': 2, 'b': 2}
+    """
+    if isinstance(values, Mapping):
+        return {name: change(array) for name, array in values.items()}
+    return tuple(map(change, values)) if isinstance(values, tuple) else change(values)
+
+
+def arrays_of(values: Inputs) -> list[Any]:
+    """Return the arrays of a structure."""
+    return (
+        list(values.values())
+        if isinstance(values, Mapping)
+        else list(values)
+        if isinstance(values, tuple)
+        else [values]
+    )
+
+
+def length_of(values: Inputs) -> int:
+    """Return the number of examples; arrays of different lengths and empty structures raise `InputError`."""
+    lengths = sorted({len(array) for array in arrays_of(values)})
+    require(len(lengths) == 1, "images", lengths, "inputs of one length")
+    return lengths[0]
+
+
+def input_batches(images: Any, batch_size: int) -> Iterator[Inputs]:
+    """Yield inputs batch by batch, each an array, a dictionary or a tuple of arrays.
+
+    Args:
+        images: an array `(N, ...)`, or a dictionary or tuple of such arrays, cut into batches of `batch_size`; an
+            object with `batches(batch_size)`, such as a `tfaudit` data set; or an iterable of batches, such as a
+            `tf.data.Dataset` or a list, each the inputs alone or a tuple that starts with them. An iterable keeps its
+            own batches.
+        batch_size: at least 1.
+
+    Raises:
+        InputError: none of these.
+    """
+    require(batch_size >= 1, "batch_size", batch_size, "1 or more")
+    if hasattr(images, "__array__") or isinstance(images, Mapping | tuple):
+        arrays = map_arrays(_array, images)
+        for start in range(0, length_of(arrays), batch_size):
+            yield map_arrays(lambda array, start=start: array[start : start + batch_size], arrays)  # type: ignore[misc]
+        return
+    batches = images.batches(batch_size) if hasattr(images, "batches") else images
+    if not isinstance(batches, Iterable) or isinstance(batches, str | bytes):
+        raise InputError("images", type(images).__name__, "an array, a data set or an iterable of batches")
+    for batch in batches:
+        yield map_arrays(_array, batch[0] if isinstance(batch, tuple) else batch)
+
+
+def _array(batch: Any) -> np.ndarray:
+    if not hasattr(batch, "__array__"):
+        raise InputError("images", f"a batch of type {type(batch).__name__}", "arrays and tuples that start with one")
+    array = np.asarray(batch)
+    if array.dtype.kind not in "fiubOSU" and array.dtype.name != "bfloat16":
+        raise InputError("images", f"values of type {array.dtype}", "integers, floats and text")
+    if not array.ndim:
+        raise InputError("images", f"shape {array.shape}", "(N, ...)")
+    return array

@@ -1,0 +1,118 @@
+"""The sparsity that a model really has, and why it may be less than was asked."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import keras
+import numpy as np
+
+from tfaudit.compress.pruning.kernels import Kernels, owners
+from tfaudit.errors import listed
+
+TOLERANCE = 0.01
+"""A sparsity may miss what was asked by this much: rounding of small kernels, a frequency that misses the last step."""
+
+UNMASKED = "no optimizer updates some of the kernels, or another program writes them after it"
+"""Why a mask may have no effect."""
+
+
+def effective_values(kernel: keras.Variable, layer: keras.Layer) -> np.ndarray:
+    """Return the values that a layer computes with: LoRA adds a product to its kernel.
+
+    >>> layer = keras.layers.Dense(3)
+    >>> layer.build((None, 2))
+    >>> layer.enable_lora(1)
+    >>> layer.lora_kernel_b.assign(np.ones((1, 3))) is None
+    False
+    >>> bool((effective_values(layer._kernel, layer) == layer._kernel).any())
+    False
+    """
+    if getattr(layer, "lora_enabled", False):
+        name = "embeddings" if kernel.name == "embeddings" else "kernel"
+        return keras.ops.convert_to_numpy(getattr(layer, name))
+    return kernel.numpy()
+
+
+def reached_sparsity(model: keras.Model, kernels: Kernels) -> float:
+    """Return the share of zeros among the values that the layers of these kernels compute with."""
+    layers = owners(model, kernels)
+    size = sum(int(np.prod(kernel.shape)) for kernel in kernels.values())
+    used = sum(np.count_nonzero(effective_values(kernel, layers[name])) for name, kernel in kernels.items())
+    return 1 - used / size
+
+
+def warn_of_shortfall(model: keras.Model, kernels: Kernels, masked: float, remedy: str) -> None:
+    """Warn if the weights have fewer zeros than their masks, whose sparsity is `masked`; name layers with LoRA."""
+    reached = reached_sparsity(model, kernels)
+    if reached >= masked - TOLERANCE / 10:
+        return
+    layers = owners(model, kernels)
+    with_lora = sorted({layer.name for layer in layers.values() if getattr(layer, "lora_enabled", False)})
+    if with_lora:
+        remedy = f"LoRA fills the zeros of {listed(with_lora)}; save and load the model, which merges LoRA, then prune"
+    warnings.warn(f"sparsity: reached {reached:.2f} of {masked:.2f}: {remedy}", stacklevel=3)
+
+
+def warn_of_quantized(model: keras.Model) -> None:
+    """Warn of layers whose kernels Keras has quantized to integers: they have no weights to prune."""
+    layers = [layer for layer in model._flatten_layers(include_self=False) if _is_quantized(layer)]
+    if layers:
+        names = listed([layer.name for layer in layers])
+        warnings.warn(f"layers that Keras has quantized are not pruned: {names}; prune, then quantize", stacklevel=3)
+
+
+def _is_quantized(layer: keras.Layer) -> bool:
+    return any("kernel" in v.name and "int" in str(v.dtype) for v in layer._non_trainable_variables)
+
+
+class KeptEpochs:
+    """Epochs that other callbacks of a fit keep, for being the best, and their sparsities.
+
+    A model that `ModelCheckpoint(save_best_only=True)` or `EarlyStopping(restore_best_weights=True)` keeps may be of an
+    epoch before the last mask.
+    """
+
+    def __init__(self, callback: keras.callbacks.Callback) -> None:
+        self._watched = [(other, getattr(other, "best", None)) for other in _neighbours(callback) if _keeps_best(other)]
+        self._sparsities: list[float | None] = [None] * len(self._watched)
+
+    def after_epoch(self, sparsity: float) -> None:
+        """Take note of the callbacks that found the epoch, which ended at this sparsity, the best so far."""
+        for i, (other, best) in enumerate(self._watched):
+            if other.best != best:
+                self._watched[i], self._sparsities[i] = (other, other.best), sparsity
+
+    def warn(self, final: float) -> bool:
+        """Warn of every callback that keeps an epoch of less than the final sparsity; return whether there is one."""
+        warned = False
+        for (other, _), sparsity in zip(self._watched, self._sparsities, strict=True):
+            if sparsity is not None and sparsity < final - TOLERANCE:
+                name = type(other).__name__
+                keeps = "saved" if isinstance(other, keras.callbacks.ModelCheckpoint) else "restores"
+                remedy = "let it watch the epochs after the last mask only"
+                message = f"sparsity: {name} {keeps} an epoch of {sparsity:.3f}, not {final:.3f}: {remedy}"
+                warnings.warn(message, stacklevel=3)
+                warned = True
+        return warned
+
+
+def _keeps_best(callback: Any) -> bool:
+    return hasattr(callback, "best") and (
+        getattr(callback, "save_best_only", False) or getattr(callback, "restore_best_weights", False)
+    )
+
+
+def _neighbours(callback: keras.callbacks.Callback) -> Iterator[Any]:
+    """Yield the other callbacks of the fit; none if another program than Keras calls this one."""
+    # Keras gives a callback no way to the others: their list is the `self` of the method that calls its methods.
+    frame = inspect.currentframe()
+    while frame is not None:
+        found = frame.f_locals.get("self")
+        if isinstance(found, keras.callbacks.CallbackList):
+            yield from (other for other in found.callbacks if other is not callback)
+            return
+        frame = frame.f_back
