@@ -3,7 +3,7 @@
 import functools
 from collections.abc import Callable
 
-from tfaudit.compress.litert.inference import predict
+from tfaudit.compress.litert.inference import predict_classifier
 from tfaudit.datasets.benchmarks import Benchmark
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.errors import InputError
@@ -60,7 +60,7 @@ class Evaluator:
 
     def _predicted(self, condition: Condition, variant: str, member: int) -> RankedClasses:
         inputs, k = self._images(condition), min(self._store.study.top_k, self._test.num_classes)
-        return predict(self._models.open(variant, member), inputs.images, k=k, classes=inputs.classes)
+        return predict_classifier(self._models.open(variant, member), inputs.images, k=k, classes=inputs.classes)
 
     def _new_images(self, condition: Condition) -> ConditionImages:
         self._images.cache_clear()  # first, since two sets of ImageNet's size may not fit

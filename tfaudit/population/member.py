@@ -14,7 +14,7 @@ import pandas as pd
 import tensorflow as tf
 
 from tfaudit.compress.counts import counts
-from tfaudit.compress.litert.inference import predict
+from tfaudit.compress.litert.inference import predict_classifier
 from tfaudit.compress.litert.quantize import quantize
 from tfaudit.compress.pruning import schedules
 from tfaudit.compress.pruning.hold_masks import HoldMasks
@@ -88,7 +88,7 @@ class MemberMaker:
             files[path("model.keras")] = content
             files[path("history.csv")] = history.to_csv(index=False).encode()
             facts = {"seed": seed, **_counts(model)}
-        ranked = predict(model, self._test, k=min(study.top_k, self._test.num_classes))
+        ranked = predict_classifier(model, self._test, k=min(study.top_k, self._test.num_classes))
         files[self._store.prediction_path(key, member)] = prediction_bytes(ranked)
         facts |= {
             "accuracy": float(np.mean(ranked.classes[:, 0] == self._test.labels)),

@@ -30,8 +30,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tfaudit.errors import InputError
-from tfaudit.population.node_folder import remove_workplace, shipped_splits
 from tfaudit.population.logs import open_log
+from tfaudit.population.node_folder import remove_workplace, shipped_splits
 from tfaudit.population.plan import log_path
 from tfaudit.study.conditions import Condition
 from tfaudit.user_code import PATH_VARIABLE, extend_path

@@ -76,6 +76,33 @@ def predict(
     >>> classes.tolist(), probabilities.round(3)
     ([[0, 1, 2]], array([[0.5, 0.2, 0.2]], dtype=float32))
     """
+    return _ranked(model, images, batch_size, k, threads, classes, scores_are, output, sure=False)
+
+
+def predict_classifier(
+    model: Any, images: Any, *, k: int = 5, batch_size: int = 256, classes: Any = None, output: str | None = None
+) -> RankedClasses:
+    """Predict as `predict` does, for a model that is known to be a classifier: one output is that of class 1.
+
+    >>> import keras, numpy as np
+    >>> predict_classifier(keras.Sequential([keras.Input((1,)), keras.layers.Identity()]), np.array([[-1.0]])).classes
+    array([[0, 1]], dtype=int32)
+    """
+    return _ranked(model, images, batch_size, k, 1, classes, "auto", output, sure=True)
+
+
+def _ranked(
+    model: Any,
+    images: Any,
+    batch_size: int,
+    k: int,
+    threads: int,
+    classes: Any,
+    scores_are: str,
+    output: str | None,
+    *,
+    sure: bool,
+) -> RankedClasses:
     require(k >= 1, "k", k, "1 or more")
     allowed, forward = None if classes is None else _allowed(classes), forward_of(model, threads, output)
     blocks = _scores(forward, images, batch_size)
@@ -83,14 +110,16 @@ def predict(
     if first is None:
         raise InputError("images", "no images", "one image or more")
     probabilities = stated_kind(scores_are)
-    if forward.is_regression:
-        raise InputError("model", "a regression: its loss compares numbers", "a classifier")
     if probabilities is None:
         probabilities = forward.gives_probabilities
-        if first.shape[1] == 1 and not probabilities and forward.is_regression is None:
+        if forward.is_regression and not probabilities:
+            raise InputError("model", "a regression: its loss compares numbers", "a classifier")
+        if first.shape[1] == 1 and not probabilities and forward.is_regression is None and not sure:
             got = "one output without a sigmoid, which may be a regression"
             expected = "scores_are (--scores-are) set to logits or probabilities for a model of two classes"
             raise InputError("model", got, expected)
+        if first.shape[1] == 1 and probabilities is None:
+            probabilities = bool(first.min() >= 0 and first.max() <= 1)
     blocks = (_two_classes(scores, probabilities) for scores in itertools.chain([first], blocks))
     ranked = rank_scores(blocks, k=k, probabilities=probabilities, classes=allowed)
     return RankedClasses(ranked.classes.astype(np.int32), ranked.probabilities)
