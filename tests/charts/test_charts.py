@@ -14,7 +14,7 @@ from tfaudit.audit.classes import class_impact
 from tfaudit.audit.exemplars import exemplars
 from tfaudit.charts.accuracy import accuracy_chart
 from tfaudit.charts.classes import class_impact_chart
-from tfaudit.charts.rendering import inline_svg
+from tfaudit.charts.rendering import chart_bytes, inline_svg
 from tfaudit.charts.style import BETTER, GAIN, LOSS, SLATE, WORSE
 from tfaudit.predictions import Predictions
 
@@ -128,3 +128,13 @@ def test_names_are_escaped():
     impact = dataclasses.replace(class_impact(BEFORE, AFTER), class_names=("<b>", "&", '"', "x<script>", "e"))
     assert "x<script>" in texts(impact.chart())  # after parsing, hence escaped
     assert "<script" not in inline_svg(impact.chart(), "")
+
+
+@pytest.mark.slow
+def test_charts_of_more_rows_than_altair_draws_by_default(rng):
+    """6,000 members, and 6,000 classes of one image."""
+    members = pd.DataFrame({"title": "dense", "member": np.arange(6000), "k": 1, "accuracy": rng.random(6000)})
+    assert inline_svg(accuracy_chart(members), "").count("<path") > 6000
+    before, after = (Predictions.from_top1(np.arange(6000), rng.integers(0, 6000, (2, 6000))) for _ in range(2))
+    assert "<path" in inline_svg(class_impact(before, after).chart(), "")
+    assert chart_bytes(accuracy_chart(members), "svg").startswith(b"<svg")

@@ -20,7 +20,7 @@ from tfaudit.audit.distortion.recall_distortion import Distortion, distortion
 from tfaudit.audit.factors.class_table import class_table
 from tfaudit.audit.gate.measurements import Measurements, measure
 from tfaudit.audit.groups import Groups, groups
-from tfaudit.audit.intersections import Intersections, intersections
+from tfaudit.audit.intersections import LEAST, Intersections, intersections
 from tfaudit.audit.model_pair import PairComparison, compare
 from tfaudit.audit.negative_flips import NegativeFlips, flip_rates
 from tfaudit.audit.operating_points import trade_offs
@@ -206,6 +206,7 @@ AUDITS: Mapping[str, Audit] = {
             compute=lambda data, key, alpha: intersections(
                 data.baseline, data.populations[key], data.groups[data.group_columns], alpha=alpha
             ),
+            applies=lambda data, key: key != BASELINE and data.largest_group >= LEAST,
             depends_on=lambda data, key: data.groups_fingerprint,
             columns=(
                 *("grouping", "groups", "worst_group", "worst_before", "worst_after", "gap_before_pp", "gap_after_pp"),

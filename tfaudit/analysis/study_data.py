@@ -191,6 +191,13 @@ class StudyData:
         return pd.concat([stored, self._added_groups.set_axis(stored.index)], axis=1)
 
     @cached_property
+    def largest_group(self) -> int:
+        """Number of images of the largest class, or of the largest group of a column."""
+        classes = self.store.examples(self.split, images=False, groups=False)["label"]
+        columns = [classes, *(self.groups[name] for name in self.group_columns)]
+        return max(int(column.value_counts().max()) for column in columns)
+
+    @cached_property
     def group_columns(self) -> list[str]:
         """Names of the columns of 2 to `MANY` groups, such as a series of writers or an attribute."""
         return [str(name) for name, count in self._group_counts.items() if 2 <= count <= MANY]

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from html import escape
 from typing import Any
 
+import altair as alt
 import vl_convert
 
 from tfaudit.charts.style import Drawing
@@ -64,7 +65,8 @@ def _specification(chart: Drawing, ink: str, background: str) -> dict[str, Any]:
         "rule": {"color": ink},
         "title": {"color": ink, "fontSize": 12, "fontWeight": "normal", "anchor": "start"},
     }
-    return chart.to_dict() | {"config": config}
+    with alt.data_transformers.enable("default", max_rows=None):  # a study may have more members or classes than 5,000
+        return chart.to_dict() | {"config": config}
 
 
 _WRITERS: dict[str, Callable[[dict[str, Any]], bytes]] = {
