@@ -14,7 +14,7 @@ from tfaudit.charts.classes import ALL_NAMED, CANNOT_TELL, QUESTIONS, ranked_cla
 from tfaudit.errors import listed
 
 CORRECTION_LABELS = {"holm": "Holm", "bh": "Benjamini-Hochberg", "none": "uncorrected"}
-CENTERING_LABELS = {"member": "member", "population": "population", "none": "nothing"}
+CENTERING_LABELS = {"member": "member", "population": "population", "none": "nothing", "ratio": "ratio to accuracy"}
 QUESTION_LABELS = {"change": "lost recall", "relative": "more than the average"}
 
 ORDERS = {"change": ("{}_pp", True), "p": ("{}_p", True), "name": ("class", True), "examples": ("examples", False)}

@@ -68,9 +68,12 @@ def test_a_collapsed_class_is_named_whatever_the_test_says(open_page, tmp_path):
     assert str(escape(said)) in app.get("html")[0].proto.body
 
 
-@pytest.mark.parametrize("centering", ["member", "population", "none"])
+@pytest.mark.parametrize("centering", ["member", "population", "none", "ratio"])
 def test_differences_are_centred_as_chosen(open_page, small, centering):
-    chosen = {"published": "true", "centering": {"none": "nothing"}.get(centering, centering)}
+    chosen = {
+        "published": "true",
+        "centering": {"none": "nothing", "ratio": "ratio to accuracy"}.get(centering, centering),
+    }
     app = open_page(small.directory, "classes", **chosen, **HARMED)
     table = app.dataframe[1].value.set_index("class").loc[list(impact(small).class_names)]
     expected = impact(small, centering=centering).published

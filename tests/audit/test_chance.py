@@ -53,6 +53,7 @@ def naive(before, after, assignments, *, ties="lowest", centering="member"):
         ("lowest", "member", (3, 3)),
         ("lowest", "population", (2, 5)),
         ("highest", "none", (4, 3)),
+        ("lowest", "ratio", (3, 4)),
         ("confidence", "member", (4, 2)),
     ],
 )

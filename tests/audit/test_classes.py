@@ -22,13 +22,13 @@ def recall_by_hand(predictions):
     return np.stack([right[:, predictions.labels == c].mean(1) for c in range(predictions.num_classes)], 1)
 
 
-@pytest.mark.parametrize("centering", ["member", "population", "none"])
+@pytest.mark.parametrize("centering", ["member", "population", "none", "ratio"])
 def test_equals_scipy(centering):
     samples = []
     for each in (AFTER, BEFORE):
         accuracy = (each.ranked[:, :, 0] == each.labels).mean(1, keepdims=True)
-        shift = {"member": accuracy, "population": accuracy.mean(), "none": 0}[centering]
-        samples.append(recall_by_hand(each) - shift)
+        shift = {"member": accuracy, "population": accuracy.mean(), "none": 0}.get(centering)
+        samples.append(recall_by_hand(each) / accuracy if centering == "ratio" else recall_by_hand(each) - shift)
     reference = stats.ttest_ind(*samples, equal_var=False)
     impact = class_impact(BEFORE, AFTER, centering=centering)
     np.testing.assert_allclose(impact.published.p, reference.pvalue, rtol=1e-8)

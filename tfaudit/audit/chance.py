@@ -14,6 +14,7 @@ from tfaudit.predictions import Predictions, member_pairs, require_same_examples
 from tfaudit.stats.modes import TIES, count_changed_modes
 from tfaudit.stats.permutation import CountNull, assign, count_significant
 from tfaudit.stats.ranking import RankedClasses
+from tfaudit.stats.ratios import ratio
 
 if TYPE_CHECKING:
     from tfaudit.charts.style import Drawing
@@ -163,7 +164,8 @@ def chance(
         recall = np.concatenate([population.recall() for population in populations])
         accuracy = np.concatenate([population.accuracy() for population in populations])
         # Under "population" a group's mean accuracy is subtracted: it depends on the assignment, and moves means only.
-        values = np.round(recall - accuracy[:, None] if centering == "member" else recall, 12)[order]
+        centred = {"member": recall - accuracy[:, None], "ratio": ratio(recall, accuracy[:, None])}
+        values = np.round(centred.get(centering, recall), 12)[order]
         shift = accuracy[order] if centering == "population" else None
         classes = assignments.null(count_significant(assignments.first, values, shift, alpha=alpha))
     notes = []

@@ -20,8 +20,8 @@ from tfaudit.stats.two_way import GroupChanges, group_changes
 if TYPE_CHECKING:
     from tfaudit.charts.style import Drawing
 
-CENTERINGS = ("member", "population", "none")
-"""What may be subtracted from each recall."""
+CENTERINGS = ("member", "population", "none", "ratio")
+"""What may be subtracted from each recall; "ratio" divides it by the accuracy instead."""
 
 CORRECTIONS = ("none", "holm", "bh")
 """Corrections of the p-values for the number of classes."""
@@ -173,7 +173,8 @@ def class_impact(
         alpha: level of the tests; intervals are at level 1 - alpha.
         margin_pp: a change counts as none where its interval holds 0 and lies within this margin, percentage points.
         centering: what the published test subtracts from each member's recalls: "member" (its own accuracy, [F]),
-            "population" (the mean accuracy of its population, as the released code does) or "none".
+            "population" (the mean accuracy of its population, as the released code does) or "none"; "ratio" divides
+            them by the member's own accuracy, which is what the hypothesis of [F] eq. 1 says.
 
     Raises:
         InputError: a single member, pairs without partners, other examples, or an option that is not allowed.
@@ -391,6 +392,8 @@ def empty_class_notes(names: Sequence[str], examples: np.ndarray) -> list[str]:
 
 def _centred(recall: np.ndarray, population: Predictions, centering: str) -> np.ndarray:
     accuracy = population.accuracy()[:, None]
+    if centering == "ratio":
+        return np.round(ratio(recall, accuracy), 12)
     shift = {"member": accuracy, "population": accuracy.mean(), "none": 0.0}[centering]
     # Recalls are ratios of counts: a difference below 1e-12 is rounding and must not look like variance.
     return np.round(recall - shift, 12)
