@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import typer
+
 from tfaudit.audit.gate.limits import DEFAULT_LIMITS, Limits
-from tfaudit.cli.console import Alpha, Directory, IdColumn, Permutations, app, err, option, out
+from tfaudit.cli.console import Alpha, IdColumn, Permutations, app, err, option, out
 from tfaudit.cli.gate_limits import GateFile, read_limits
+from tfaudit.errors import InputError
 
 if TYPE_CHECKING:
     from tfaudit.analysis.study_audit import StudyAudit
@@ -15,7 +18,9 @@ if TYPE_CHECKING:
 
 @app.command()
 def report(
-    directory: Directory,
+    directories: Annotated[
+        list[Path], typer.Argument(help="Directory of a study that `tfaudit run` made; several are compared.")
+    ],
     charts: Annotated[Path | None, option("Also write every chart as PNG, SVG and PDF into this directory.")] = None,
     groups: Annotated[
         Path | None, option("Table of the groups of the examples, such as their writers, joined by example id.")
@@ -27,8 +32,18 @@ def report(
     id_column: IdColumn = None,
     alpha: Alpha = 0.05,
     permutations: Permutations = 1000,
+    out_file: Annotated[
+        Path, option("HTML file that compares several studies; a single one has its own report.html.", "--out")
+    ] = Path("studies.html"),
 ) -> None:
-    """Print the verdict on a study and its table, and write its report.html."""
+    """Print the verdict on a study and its table, and write its report.html; or compare several studies."""
+    if len(directories) > 1:
+        given = {"--charts": charts, "--groups": groups, "--answers": answers, "--gate": gate, "--id": id_column}
+        if unused := [name for name, value in given.items() if value is not None]:
+            raise InputError(", ".join(unused), f"{len(directories)} studies", "a single study with these options")
+        _compare(directories, out_file, alpha)
+        return
+    (directory,) = directories
     from tfaudit.analysis.study_audit import StudyAudit
     from tfaudit.readers.prediction_files import read_columns
     from tfaudit.readers.sources import open_table
@@ -46,6 +61,29 @@ def report(
     if charts:
         for path in save_charts(study_audit, charts):
             out.print(path, soft_wrap=True)
+
+
+def _compare(directories: list[Path], path: Path, alpha: float) -> None:
+    """Print and write the tables of several studies side by side."""
+    from rich.table import Table
+
+    from tfaudit.analysis.across_studies import across_studies
+    from tfaudit.analysis.study_audit import StudyAudit
+    from tfaudit.report.studies import study_tables, write_studies
+    from tfaudit.store.store import open_store
+
+    audits = [StudyAudit.read(open_store(directory), alpha=alpha, permutations=0) for directory in directories]
+    with err.status("Auditing"):
+        result = across_studies(audits)
+    for table in study_tables(result):
+        out.print(f"\n{table.title}")
+        shown = Table(box=None)
+        for column in table.columns:
+            shown.add_column(column.heading, justify="right" if column.numeric else "left")
+        for row in zip(*(column.cells for column in table.columns), strict=True):
+            shown.add_row(*row)
+        out.print(shown, markup=False)
+    out.print(f"report: {write_studies(result, path)}", soft_wrap=True)
 
 
 def show(study_audit: StudyAudit, limits: Limits = DEFAULT_LIMITS, *, table: bool = True) -> None:

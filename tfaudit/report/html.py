@@ -37,10 +37,11 @@ PAGES = jinja2.Environment(
 )
 """The templates; they escape every value that is not `Markup`."""
 
-_COLOURS = (
+COLOURS = (
     f":root {{ {css_variables('light')} }}\n"
     f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {css_variables('dark')} }} }}\n"
 )
+"""Colours of both themes as CSS."""
 
 _ALWAYS_CITED = "[F] [W] [H] [BH]"
 
@@ -87,7 +88,7 @@ def _page(study_audit: StudyAudit, limits: Limits) -> str:
         split=split,
         examples=len(examples),
         class_count=len(examples.attrs["class_names"]),
-        style=Markup(_COLOURS + "".join((files("tfaudit.report") / style).read_text() for style in styles)),
+        style=Markup(COLOURS + "".join((files("tfaudit.report") / style).read_text() for style in styles)),
         versions=json.loads((store.directory / "study.json").read_text()).get("versions", {}),
         audit=audit,
         several=several,

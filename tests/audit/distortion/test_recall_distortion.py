@@ -204,3 +204,16 @@ def test_classes_are_means_over_members_and_keep_apart_where_their_names_are_ali
     np.testing.assert_allclose(classes["intensification"], ratio)
     assert classes["examples"].to_list() == found.examples[[0, 1, 3]].tolist()
     assert set(classes) == set(found.frame()) - {"member"}
+
+
+def test_slopes_and_mean_ratios_spread_over_the_models():
+    """[R] appendix G: mean, sd, least and most of the slopes, and of each model's mean ratio."""
+    spread = distortion(DENSE, PRUNED).spread_frame().set_index("measure")
+    before, after = by_hand(DENSE), by_hand(PRUNED)
+    slopes = [sm.OLS(a, b).fit().params[0] for b, a in zip(before, after, strict=True)]
+    for name, values in (("slope", slopes), ("mean of the ratios", np.mean(after / before, axis=1))):
+        expected = [6, np.mean(values), np.std(values, ddof=1), np.min(values), np.max(values)]
+        np.testing.assert_allclose(spread.loc[name].astype(float), expected)
+    unknown = distortion(answers((5, 5)), answers((7, 5))).spread_frame()  # no balance before, so no ratio
+    assert unknown["members"].tolist() == [0, 0]
+    assert unknown["mean"].isna().all()

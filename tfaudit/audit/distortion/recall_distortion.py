@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -168,6 +169,22 @@ class Distortion:
                 "variance_after": _variance(self.rates_after, ddof),
             }
         )
+
+    def spread_frame(self) -> pd.DataFrame:
+        """Return how the slope and the mean intensification ratio spread over the models: [R] appendix G.
+
+        One row per `measure` (slope, mean of the ratios): `members` where it is defined, `mean`, `sd` (NaN for one
+        member), `least`, `most`. Ratios of classes whose recall is almost the accuracy are outliers: means of ratios
+        spread far more than slopes.
+        """
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # a member without any ratio
+            ratios = np.nanmean(self.intensification, axis=1)
+        rows = []
+        for name, values in (("slope", self.alpha), ("mean of the ratios", ratios)):
+            known = pd.Series(values[np.isfinite(values)])
+            rows.append((name, len(known), known.mean(), known.std(), known.min(), known.max()))
+        return pd.DataFrame(rows, columns=["measure", "members", "mean", "sd", "least", "most"])
 
     def classes_frame(self) -> pd.DataFrame:
         """Return one row per class with examples, means over the members.

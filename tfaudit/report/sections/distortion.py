@@ -37,7 +37,7 @@ def distortion_section(study_audit: StudyAudit) -> Section | None:
     return Section.of_audit(
         "distortion",
         _figures(by_level, slopes, intervals),
-        (_slope_table(by_level, intervals, titles), *questions),
+        (_slope_table(by_level, intervals, titles), *questions, _spread_table(by_level, titles)),
         distortion_notes(study_audit, by_key),
     )
 
@@ -104,6 +104,13 @@ def _slope_table(
     ]
     rows = pd.DataFrame(summaries).merge(intervals[[*BY, "low", "high"]], on=[*BY])
     return ReportTable.of("Slopes and variance of recall", rows, SLOPE + RECALL, "slopes")
+
+
+def _spread_table(by_level: Mapping[MethodLevel, Distortion], titles: Mapping[MethodLevel, str]) -> ReportTable:
+    rows = pd.concat([result.spread_frame().assign(title=titles[level]) for level, result in by_level.items()])
+    names = ("title", "measure", "members", "mean", "sd", "least", "most")
+    title = "Slopes and means of the intensification ratios over the models ([R] G)"
+    return ReportTable.of(title, rows, names, "spread", folded=True)
 
 
 def slope_questions(study_audit: StudyAudit, slopes: pd.DataFrame) -> tuple[tuple[str, pd.DataFrame, str], ...]:

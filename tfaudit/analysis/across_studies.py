@@ -1,0 +1,109 @@
+"""Recall distortion across studies: other models, data sets or methods. [R] tables 5-7, 9 and 10."""
+
+import dataclasses
+from collections.abc import Sequence
+
+import pandas as pd
+
+from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.audit.distortion.recall_distortion import Distortion
+from tfaudit.audit.distortion.slope_tables import accuracy_table, p_table, variance_table
+from tfaudit.audit.distortion.slope_tests import slope_tests
+from tfaudit.audit.distortion.slopes import slope_frame, slope_means
+from tfaudit.errors import InputError
+from tfaudit.study.variants import Pruned
+
+FACTORS = ("study", "dataset", "model", "method", "level")
+
+
+@dataclasses.dataclass(frozen=True)
+class AcrossStudies:
+    """Slopes of the pruned variants of several studies.
+
+    Attributes:
+        slopes: one row per study, method, level and member; see `frame`.
+        paired: whether all pruned members are made from dense ones.
+        alternative: of the tests between studies: "greater" where only the models differ (the first study's slope is
+            larger, [R] tables 5 and 6), "less" where only the data sets do (table 7), else "two-sided".
+    """
+
+    slopes: pd.DataFrame
+    paired: bool
+    alternative: str
+
+    def frame(self) -> pd.DataFrame:
+        """Return one row per study, method, level and member.
+
+        Columns: `study`, `dataset`, `model`, `method`, `level`, then those of `slope_frame`: `member`, `alpha`,
+        accuracies and variances before and after.
+        """
+        return self.slopes.copy()
+
+    def means(self) -> pd.DataFrame:
+        """Return means over the members of every study, method and level; see `slope_means`."""
+        return slope_means(self.slopes)
+
+    def accuracies(self) -> pd.DataFrame:
+        """Return [R] table 10: mean accuracy before pruning, by study."""
+        table = accuracy_table(self.slopes)
+        return table.drop_duplicates("study").drop(columns="method").reset_index(drop=True)
+
+    def between_studies(self) -> pd.DataFrame:
+        """Return [R] tables 5-7: corrected p-values, pairs of consecutive studies by level; of independent members."""
+        within = ["method", "level"]
+        tests = slope_tests(self.slopes, "study", paired=False, alternative=self.alternative, within=within)
+        return p_table(tests, columns="level")
+
+    def between_methods(self) -> pd.DataFrame:
+        """Return [R] table 9: corrected p-values of the methods of every study, by level; corrected for all tests."""
+        within = ["study", "level"]
+        tests = slope_tests(self.slopes, "method", paired=self.paired, pairs="all", within=within, family="all")
+        return p_table(tests, columns="level")
+
+    def between_levels(self) -> pd.DataFrame:
+        """Return [R] tables 1-4: corrected p-values of consecutive levels, by study: does the slope grow?"""
+        within = ["study", "method"]
+        tests = slope_tests(self.slopes, "level", paired=self.paired, alternative="less", within=within)
+        return p_table(tests, columns="study")
+
+    def variances(self) -> pd.DataFrame:
+        """Return [R] table 11: mean variance of recall before pruning and at each level, by study and method."""
+        return variance_table(self.slopes.drop(columns=["dataset", "model"]))
+
+
+def across_studies(study_audits: Sequence[StudyAudit]) -> AcrossStudies:
+    """Join the slopes of recall distortion of the pruned variants of several studies, in their order.
+
+    Consecutive studies are compared at every level that they share: give the smallest model or the simplest data set
+    first.
+
+    Args:
+        study_audits: two or more.
+
+    Raises:
+        InputError: fewer than two studies, two of one name, or one without pruned variants that share members with the
+            dense ones.
+    """
+    if len(study_audits) < 2:
+        raise InputError("studies", f"{len(study_audits)}", "two or more")
+    names = [study_audit.data.study.name for study_audit in study_audits]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise InputError("studies", f"two called {twice[0]}", "studies of different names")
+    distortions: dict[tuple[str | float, ...], Distortion] = {}
+    paired = True
+    for study_audit in study_audits:
+        data = study_audit.data
+        before = len(distortions)
+        for key in data.compressed_keys:
+            variant = data.study.variant(key)
+            if isinstance(variant, Pruned) and data.shares_members(key):
+                method = variant.pruning_method(*data.study.varied_settings)
+                place = (data.study.name, str(data.study.dataset), str(data.study.model), method, variant.level)
+                distortions[place] = study_audit.distortion(key)
+                paired = paired and variant.parent is not None
+        if len(distortions) == before:
+            raise InputError("studies", f"{data.study.name}, without pruned variants to pair", "pruned variants")
+    models, datasets = ({str(getattr(a.data.study, name)) for a in study_audits} for name in ("model", "dataset"))
+    kinds = {(True, False): "greater", (False, True): "less"}
+    alternative = kinds.get((len(models) > 1, len(datasets) > 1), "two-sided")
+    return AcrossStudies(slope_frame(distortions, by=FACTORS), paired, alternative)

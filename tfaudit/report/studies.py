@@ -1,0 +1,63 @@
+"""The tables of several studies side by side: for the terminal, and as one self-contained HTML file."""
+
+from importlib.resources import files
+from pathlib import Path
+
+import pandas as pd
+from markupsafe import Markup
+
+from tfaudit.analysis.across_studies import AcrossStudies
+from tfaudit.errors import InputError
+from tfaudit.report.html import COLOURS, PAGES
+from tfaudit.report.references import cited
+from tfaudit.report.sections.section import ReportTable, crosstab
+
+_HYPOTHESES = {
+    "greater": "Does the earlier study have the steeper slope? p, independent, one-sided",
+    "less": "Does the later study have the steeper slope? p, independent, one-sided",
+    "two-sided": "Do consecutive studies differ? p, independent, two-sided",
+}
+MEANS = ("study", "method", "level", "members", "accuracy_before", "accuracy_after", "alpha", "alpha_se")
+
+
+def study_tables(result: AcrossStudies) -> tuple[ReportTable, ...]:
+    """Return the tables of [R] that several studies allow."""
+    tables = [
+        ReportTable.of("Accuracy before pruning ([R] table 10)", result.accuracies()),
+        ReportTable.of("Slopes, means over the members", result.means(), MEANS, "studies"),
+    ]
+    title = f"{_HYPOTHESES[result.alternative]}, Bonferroni by column ([R] tables 5-7)"
+    tables += _tested(title, result.between_studies(), ".2g")
+    kind = "paired" if result.paired else "independent"
+    if result.slopes["method"].nunique() > 1:
+        title = f"Do methods differ? p, {kind}, two-sided, Bonferroni over all tests ([R] tables 8 and 9)"
+        tables += _tested(title, result.between_methods(), ".2g")
+    if result.slopes["level"].nunique() > 1:
+        title = f"Does the slope grow with the level? p, {kind}, one-sided, Bonferroni by column ([R] tables 1-4)"
+        tables += _tested(title, result.between_levels(), ".2g")
+    tables += _tested("Variance of recall over the classes ([R] table 11)", result.variances(), ".4f")
+    return tuple(tables)
+
+
+def write_studies(result: AcrossStudies, out: Path) -> Path:
+    """Write the tables as one HTML file and return its path.
+
+    Raises:
+        InputError: a path that cannot be written.
+    """
+    style = Markup(COLOURS + (files("tfaudit.report") / "report.css").read_text())
+    names = list(dict.fromkeys(result.slopes["study"]))
+    page = PAGES.get_template("studies.html.j2").render(
+        style=style, names=names, tables=study_tables(result), sources=cited(["[R]"])
+    )
+    try:
+        out.write_text(page, encoding="utf-8")
+    except OSError as problem:
+        got = f"{out}, which cannot be written ({problem.strerror})"
+        raise InputError("out", got, "a path that can be written") from None
+    return out.absolute()
+
+
+def _tested(title: str, table: pd.DataFrame, form: str) -> list[ReportTable]:
+    """Return a table of numbers, or none where it holds none."""
+    return [crosstab(title, table, form)] if table.notna().any(axis=None) else []
