@@ -1,6 +1,6 @@
 """Keras callbacks: `Pruning`, `HoldMasks` and `Rewind` prune inside `model.fit`, `ClassAudit` audits every epoch."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +8,10 @@ import keras
 import numpy as np
 import pandas as pd
 
-from tfaudit.audit.epoch_metrics import class_recall, epoch_metrics
+from tfaudit.audit.epoch_metrics import class_recall, epoch_metrics, label_metrics, label_recall
 from tfaudit.compress.keras_model import require_instance
-from tfaudit.compress.litert.inference import predict
+from tfaudit.compress.litert.inference import decisions
+from tfaudit.compress.model_inputs import arrays_of, length_of, map_arrays
 from tfaudit.compress.pruning.hold_masks import HoldMasks
 from tfaudit.compress.pruning.pruning import Pruning
 from tfaudit.compress.pruning.rewind import Rewind
@@ -18,6 +19,8 @@ from tfaudit.errors import InputError, require
 from tfaudit.predictions import Predictions
 
 __all__ = ["ClassAudit", "HoldMasks", "Pruning", "Rewind"]
+
+TASKS = ("classes", "multilabel")
 
 
 class ClassAudit(keras.callbacks.Callback):
@@ -29,16 +32,23 @@ class ClassAudit(keras.callbacks.Callback):
     `CSVLogger` and `TensorBoard`, the history and the progress bar receive them. Training is the same without the
     callback, bit for bit.
 
+    With `task="multilabel"` every output is a label of its own, assigned where its sigmoid is above .5. Recall is that
+    of the examples that have the label, flips are decisions on one label of one example; there is no intensification.
+
     Args:
-        validation: `(images, labels)` arrays, a `tf.data.Dataset` of batches of them, or a `tfaudit` data set, in
-            an order that does not change. Labels are integers `(N,)` or one-hot `(N, C)`.
+        validation: `(inputs, labels)`, where the inputs are an array, or a dictionary or tuple of arrays; a
+            `tf.data.Dataset` of batches of them; or a `tfaudit` data set; in an order that does not change. Labels are
+            integers `(N,)` or one-hot `(N, C)`, or for multi-label tasks 0 and 1 `(N, C)`.
         baseline: a Keras model, flatbuffer bytes or the path of either, whose predictions are computed once, right here
-            (so it may be the model to be trained); or its top-1 classes, integers `(N,)`; or `Predictions`, of which
-            the modal labels are used.
+            (so it may be the model to be trained); or its top-1 classes, integers `(N,)`, or its labels `(N, C)`; or
+            `Predictions`, of which the modal labels are used.
         batch_size: images per step.
+        task: "classes", one per example, or "multilabel".
+        output: name of the output of a model with several, as in `tfaudit.predict`; labels may then be a dictionary.
 
     Raises:
-        InputError: the validation data or the baseline cannot be used, or they do not belong together.
+        InputError: the validation data or the baseline cannot be used, or they do not belong together; in `fit`: the
+            model is a regression, or has another number of classes.
 
     >>> images, labels = np.eye(4, dtype="float32"), np.array([0, 0, 1, 1])
     >>> model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(2, kernel_initializer="zeros")])
@@ -53,13 +63,26 @@ class ClassAudit(keras.callbacks.Callback):
     1      0      1          1     1.0        2
     """
 
-    def __init__(self, validation: Any, *, baseline: Any = None, batch_size: int = 256) -> None:
+    def __init__(
+        self,
+        validation: Any,
+        *,
+        baseline: Any = None,
+        batch_size: int = 256,
+        task: str = "classes",
+        output: str | None = None,
+    ) -> None:
         super().__init__()
         require(batch_size >= 1, "batch_size", batch_size, "1 or more")
+        require(task in TASKS, "task", task, " or ".join(map(repr, TASKS)))
+        self._task, self._output = task, output
         self._batch_size, self._validation = batch_size, _reiterable(validation)
         self._labels = _joined([labels for _, labels in self._batches()])
         self._class_names = getattr(validation, "class_names", None)
-        self._baseline = None if baseline is None else self._classes_of(baseline)
+        self._baseline: np.ndarray | None = None
+        self._baseline_width: int | None = None
+        if baseline is not None:
+            self._baseline = self._answers_of(baseline)
         self._history: list[pd.DataFrame] = []
 
     def set_model(self, model: Any = None) -> None:
@@ -68,69 +91,112 @@ class ClassAudit(keras.callbacks.Callback):
         super().set_model(model)
 
     def on_train_begin(self, logs: dict | None = None) -> None:
-        """Start a new history."""
+        """Start a new history; refuse a model of another number of classes before it is trained."""
         self._history = []
+        outputs = getattr(self.model, "outputs", None) or []
+        if len(outputs) == 1 and len(outputs[0].shape) == 2:
+            self._check_width(int(outputs[0].shape[1]), "the model")
 
     def on_epoch_end(self, epoch: int, logs: dict | None = None) -> None:
         """Audit the model and add the results to `logs`."""
-        predicted = self._predict(self.model)
+        predicted, width = self._predict(self.model, "the model")
         if logs is not None:
-            metrics = epoch_metrics(self._labels, predicted, self._baseline)
+            metrics = (epoch_metrics if self._task == "classes" else label_metrics)(
+                self._labels, predicted, self._baseline
+            )
             logs.update({f"val_{name}": value for name, value in metrics.items()})
-        self._history.append(self._class_table(epoch, predicted))
+        self._history.append(self._class_table(epoch, predicted, width))
 
     def history_frame(self) -> pd.DataFrame:
-        """Return the recall of every class after every epoch of the latest `fit`.
+        """Return the recall of every class, or label, after every epoch of the latest `fit`.
 
         Columns: `epoch`, `class`, `class_name`, `recall` (NaN for a class without examples), `support`.
         """
         columns = ["epoch", "class", "class_name", "recall", "support"]
         return pd.concat(self._history, ignore_index=True) if self._history else pd.DataFrame(columns=columns)
 
-    def _class_table(self, epoch: int, predicted: np.ndarray) -> pd.DataFrame:
-        names = self._class_names or [str(c) for c in range(int(self._labels.max()) + 1)]
-        recall, support = class_recall(self._labels, predicted, len(names))
+    def _class_table(self, epoch: int, predicted: np.ndarray, width: int) -> pd.DataFrame:
+        names = self._class_names or [str(c) for c in range(width)]
+        if self._task == "classes":
+            recall, support = class_recall(self._labels, predicted, len(names))
+        else:
+            recall, support = label_recall(self._labels, predicted)
         table = {"epoch": epoch, "class": np.arange(len(names)), "class_name": list(names)}
         return pd.DataFrame({**table, "recall": recall, "support": support})
 
     def _batches(self) -> Iterator[tuple[Any, np.ndarray]]:
         data, size = self._validation, self._batch_size
         if isinstance(data, tuple):
-            images, labels = data
-            data = ((images[i : i + size], labels[i : i + size]) for i in range(0, len(images), size))
+            inputs, labels = data
+
+            def cut(start: int) -> tuple[Any, Any]:
+                parts = (map_arrays(lambda array: array[start : start + size], part) for part in (inputs, labels))
+                return next(parts), next(parts)
+
+            data = (cut(start) for start in range(0, length_of(inputs), size))
         for batch in data.batches(size) if hasattr(data, "batches") else data:
             if not isinstance(batch, tuple) or len(batch) < 2:
                 raise InputError("validation", "a batch without labels", "batches of (images, labels)")
-            yield batch[0], _class_indices(np.asarray(batch[1]))
+            yield batch[0], self._checked_labels(batch[1])
 
-    def _predict(self, model: Any) -> np.ndarray:
-        """Return top-1 classes `(N,)` on the validation data."""
+    def _checked_labels(self, labels: Any) -> np.ndarray:
+        if isinstance(labels, Mapping):
+            if self._output not in labels:
+                got = f"labels of {', '.join(map(str, labels))}"
+                raise InputError("validation", got, f"labels of the output {self._output!r}")
+            labels = labels[self._output]
+        return (_class_indices if self._task == "classes" else _label_sets)(np.asarray(labels))
+
+    def _predict(self, model: Any, name: str) -> tuple[np.ndarray, int]:
+        """Return top-1 classes `(N,)`, or labels `(N, C)`, on the validation data, and the number of classes."""
         seen: list[np.ndarray] = []
 
-        def images() -> Iterator[Any]:
+        def inputs() -> Iterator[Any]:
             for batch, labels in self._batches():
                 seen.append(labels)
                 yield batch
 
-        classes, _ = predict(model, images(), k=1)
+        answers, width = decisions(model, inputs(), output=self._output, multilabel=self._task == "multilabel")
         if not np.array_equal(_joined(seen), self._labels):
             raise InputError("validation", "another order or length in each pass", "data that are not shuffled")
-        return classes[:, 0]
+        return answers, self._check_width(width, name)
 
-    def _classes_of(self, baseline: Any) -> np.ndarray:
+    def _check_width(self, outputs: int, name: str) -> int:
+        """Return the number of classes of a model with this number of outputs, if it is that of the data."""
+        width = 2 if outputs == 1 and self._task == "classes" else outputs
+        expected = f"classes 0 to {width - 1}, as {name} has {outputs} output{'s' * (outputs > 1)}"
+        if self._task == "multilabel":
+            labels = self._labels.shape[1]
+            require(labels == width, "validation", labels, f"{width} labels, as {name} has")
+        elif self._labels.max() >= width:
+            raise InputError("validation", f"class {self._labels.max()}", expected)
+        if self._class_names is not None and len(self._class_names) != width:
+            raise InputError("validation", f"{len(self._class_names)} class names", expected)
+        if self._baseline_width not in (None, width):
+            raise InputError("baseline", f"{self._baseline_width} classes", f"{width}, as {name} has")
+        if self._task == "classes" and self._baseline is not None and self._baseline.max() >= width:
+            raise InputError("baseline", f"class {self._baseline.max()}", expected)
+        return width
+
+    def _answers_of(self, baseline: Any) -> np.ndarray:
         if isinstance(baseline, keras.Model | bytes | str | Path):
-            return self._predict(baseline)
+            answers, width = self._predict(baseline, "the baseline")
+            self._baseline_width = width
+            return answers
+        if any(base.__module__.partition(".")[0] == "tf_keras" for base in type(baseline).__mro__):
+            require_instance(self, baseline)
         if isinstance(baseline, Predictions):
+            require(self._task == "classes", "baseline", "Predictions", "labels (N, C) for a multi-label task")
             if not np.array_equal(baseline.labels, self._labels):
                 got = "other labels than those of validation"
                 raise InputError("baseline", got, "the same examples as in validation")
             return baseline.modal()
         classes = np.asarray(baseline)
-        if classes.dtype.kind not in "iu" or classes.shape != self._labels.shape:
+        if classes.dtype.kind not in "iub" or classes.shape != self._labels.shape:
             got = f"{type(baseline).__name__} of type {classes.dtype} and shape {classes.shape}"
             expected = "a Keras model, a flatbuffer, a path, Predictions or integer classes of shape"
             raise InputError("baseline", got, f"{expected} {self._labels.shape}")
-        return classes
+        return classes.astype(bool) if self._task == "multilabel" else classes
 
 
 def _reiterable(validation: Any) -> Any:
@@ -138,10 +204,12 @@ def _reiterable(validation: Any) -> Any:
     if isinstance(validation, tuple):
         if len(validation) != 2:
             raise InputError("validation", f"{len(validation)} parts", "(images, labels)")
-        images, labels = (np.asarray(part) for part in validation)
-        if len(images) != len(labels) or not len(images):
-            raise InputError("validation", f"{len(images)} images and {len(labels)} labels", "the same, 1 or more")
-        return images, labels
+        inputs, labels = (map_arrays(np.asarray, part) for part in validation)
+        lengths = {len(array) if array.ndim else 0 for part in (inputs, labels) for array in arrays_of(part)}
+        if len(lengths) != 1 or 0 in lengths:
+            first, second = (next((len(a) for a in arrays_of(part) if a.ndim), 0) for part in (inputs, labels))
+            raise InputError("validation", f"{first} images and {second} labels", "the same, 1 or more")
+        return inputs, labels
     if hasattr(validation, "batches") or (hasattr(validation, "__iter__") and not hasattr(validation, "__next__")):
         return validation
     expected = "(images, labels), a tf.data.Dataset of batches of them or a tfaudit data set, readable every epoch"
@@ -149,13 +217,31 @@ def _reiterable(validation: Any) -> Any:
 
 
 def _class_indices(labels: np.ndarray) -> np.ndarray:
-    """Return integers `(N,)` from integers `(N,)` or `(N, 1)`, or one-hot `(N, C)`."""
-    if labels.ndim == 2:
-        labels = labels.argmax(axis=1) if labels.shape[1] > 1 else labels[:, 0]
-    if labels.ndim != 1 or not np.array_equal(labels, labels.astype(np.int64)) or labels.min(initial=0) < 0:
-        got = f"labels of type {labels.dtype} and shape {labels.shape}"
-        raise InputError("validation", got, "classes 0, 1, ... of shape (N,) or one-hot (N, C)")
+    """Return integers `(N,)` from integers `(N,)` or `(N, 1)`, or one-hot `(N, C)`; refuse anything else."""
+    got = f"labels of type {labels.dtype} and shape {labels.shape}"
+    expected = "classes 0, 1, ... of shape (N,) or one-hot (N, C)"
+    if labels.dtype.kind not in "iufb" or labels.ndim not in (1, 2):
+        raise InputError("validation", got, expected)
+    if labels.ndim == 2 and labels.shape[1] > 1:
+        binary = np.isin(labels, (0, 1)).all()
+        if binary and not (labels.sum(axis=1) == 1).all():
+            got = f"{got} with {int(labels.sum(axis=1).min())} to {int(labels.sum(axis=1).max())} classes per example"
+            raise InputError("validation", got, f"{expected}; task='multilabel' for several labels per example")
+        if not binary:
+            raise InputError("validation", f"{got} and other values than 0 and 1", expected)
+        labels = labels.argmax(axis=1)
+    labels = labels.reshape(-1) if labels.ndim == 2 else labels
+    if not np.isfinite(labels).all() or (labels != np.floor(labels)).any() or labels.min(initial=0) < 0:
+        raise InputError("validation", f"{got} that are no whole numbers from 0", expected)
     return labels.astype(np.int64)
+
+
+def _label_sets(labels: np.ndarray) -> np.ndarray:
+    """Return booleans `(N, C)` from 0 and 1; refuse anything else."""
+    if labels.ndim != 2 or labels.dtype.kind not in "iufb" or not np.isin(labels, (0, 1)).all():
+        got = f"labels of type {labels.dtype} and shape {labels.shape}"
+        raise InputError("validation", got, "0 and 1 of shape (N, C) for a multi-label task")
+    return labels.astype(bool)
 
 
 def _joined(labels: list[np.ndarray]) -> np.ndarray:

@@ -60,3 +60,35 @@ def epoch_metrics(labels: np.ndarray, predicted: np.ndarray, baseline: np.ndarra
         metrics["negative_flips"] = int((flipped & (baseline == labels)).sum())
         metrics["intensification"] = intensification(labels, predicted, baseline)
     return metrics
+
+
+def label_recall(labels: np.ndarray, predicted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the recall of every label, NaN without examples, and its number of examples; see `label_metrics`."""
+    support = labels.sum(axis=0)
+    return ratio((labels & predicted).sum(axis=0), support), support
+
+
+def label_metrics(labels: np.ndarray, predicted: np.ndarray, baseline: np.ndarray | None = None) -> dict[str, float]:
+    """Compute the metrics that a callback logs after an epoch of a multi-label task.
+
+    They are `worst_class_recall`, of the label that is found least, and with a baseline `flips` (decisions on one label
+    of one example that differ) and `negative_flips` (right before, wrong now).
+
+    Args:
+        labels: True labels, booleans `(N, C)`.
+        predicted: Predicted labels, booleans `(N, C)`.
+        baseline: Labels that the baseline predicts, booleans `(N, C)`, or `None`.
+
+    Example:
+        >>> truth = np.array([[True, False], [True, True]])
+        >>> label_metrics(truth, np.array([[True, True], [False, True]]), baseline=truth)
+        {'worst_class_recall': 0.5, 'flips': 2, 'negative_flips': 2}
+    """
+    recall, support = label_recall(labels, predicted)
+    if not support.any():
+        raise InputError("labels", "no label of any example", "one or more")
+    metrics: dict[str, float] = {"worst_class_recall": float(np.nanmin(recall))}
+    if baseline is not None:
+        flipped = predicted != baseline
+        metrics |= {"flips": int(flipped.sum()), "negative_flips": int((flipped & (baseline == labels)).sum())}
+    return metrics

@@ -91,6 +91,38 @@ def predict_classifier(
     return _ranked(model, images, batch_size, k, 1, classes, "auto", output, sure=True)
 
 
+def decisions(
+    model: Any, images: Any, *, batch_size: int = 256, output: str | None = None, multilabel: bool = False
+) -> tuple[np.ndarray, int]:
+    """Predict the top-1 class of every example `(N,)`, or the labels `(N, C)`; return the number of outputs as well.
+
+    A label is assigned where its sigmoid is above .5. A model of one output is one of two classes. Errors are those of
+    `predict`.
+    """
+    forward = forward_of(model, 1, output)
+    blocks = list(_blocks_of_answers(forward, images, batch_size, multilabel))
+    if not blocks:
+        raise InputError("images", "no images", "one image or more")
+    return np.concatenate([answers for answers, _ in blocks]), blocks[0][1]
+
+
+def _blocks_of_answers(
+    forward: Any, images: Any, batch_size: int, multilabel: bool
+) -> Iterator[tuple[np.ndarray, int]]:
+    probabilities = forward.gives_probabilities
+    if forward.is_regression and not probabilities:
+        raise InputError("model", "a regression: its loss compares numbers", "a classifier")
+    for scores in _scores(forward, images, batch_size):
+        if probabilities is None:
+            probabilities = bool(scores.min() >= 0 and scores.max() <= 1)
+        positive = scores > (0.5 if probabilities else 0)
+        if multilabel:
+            answers = positive
+        else:
+            answers = positive[:, 0].astype(np.int64) if scores.shape[1] == 1 else scores.argmax(axis=1)
+        yield answers, scores.shape[1]
+
+
 def _ranked(
     model: Any,
     images: Any,
