@@ -1,59 +1,19 @@
-"""What every engine promises: plan, retries, deaths, timeouts; with workers that need no TensorFlow.
-
-All tests of Ray share one simulated cluster, whose start takes longer than the tests.
-"""
+"""What every engine promises: plan, retries, deaths, timeouts; with workers that need no TensorFlow."""
 
 import contextlib
 import json
-import sys
 import time
-from pathlib import Path
 
 import psutil
 import pytest
 
-from tests.builders.ray_clusters import ray_cluster
-from tfaudit import InputError, Quantized, Study, Training
-from tfaudit.datasets.loading import load_dataset
-from tfaudit.population import worker_process
-from tfaudit.population.engine import EngineOptions
-from tfaudit.population.local import local_engine
+from tfaudit import InputError
 from tfaudit.population.plan import MemberJob as Job
-from tfaudit.store.store import Store
-
-STUDY = Study(
-    name="s", dataset="digits", model="digits_convnet", training=Training(epochs=1), variants=(Quantized("int8"),)
-)
-SPLITS = tuple(load_dataset("digits", split).take(20) for split in ("train", "test"))
 
 
-@pytest.fixture(scope="module")
-def cluster():
-    with ray_cluster(num_gpus=2) as cluster:
-        yield cluster
-
-
-@pytest.fixture(params=["local", pytest.param("ray", marks=pytest.mark.slow)])
-def run_jobs(request, tmp_path, monkeypatch):
-    """A function that runs jobs in the store `tmp_path / "s"` and yields events; `tmp_path` tells what workers did."""
-    command = (sys.executable, str(Path(__file__).with_name("fake_worker.py")), str(tmp_path))
-    monkeypatch.setattr(worker_process, "COMMAND", command)
-    store = Store.create(tmp_path / "s", STUDY, {})
-    if request.param == "ray":
-        request.getfixturevalue("cluster")
-
-    def start(jobs, workers=2, **options):
-        options = EngineOptions(workers=workers, **options)
-        if request.param == "local":
-            engine = local_engine(store.directory, options)
-        else:
-            from tfaudit.population.ray_engine import ray_engine
-
-            engine = ray_engine(store.directory, options, SPLITS, {})
-        with engine as run, contextlib.closing(run(jobs)) as events:
-            yield from events
-
-    return start
+@pytest.fixture(params=["run_locally", pytest.param("run_on_ray", marks=pytest.mark.slow)])
+def run_jobs(request):
+    return request.getfixturevalue(request.param)
 
 
 def made(tmp_path):

@@ -2,33 +2,26 @@
 
 import contextlib
 import errno
-import sys
 import tempfile
 import time
-from pathlib import Path
 
 import psutil
 import pytest
 
 from tfaudit import InputError
-from tfaudit.population import worker, worker_process
-from tfaudit.population.engine import EngineOptions
-from tfaudit.population.local import local_engine
+from tfaudit.population import worker
 from tfaudit.population.plan import ConditionJob
 from tfaudit.population.plan import MemberJob as Job
 from tfaudit.study.conditions import Condition
 
 
 @pytest.fixture
-def run_jobs(tmp_path, monkeypatch):
-    command = (sys.executable, str(Path(__file__).with_name("fake_worker.py")), str(tmp_path))
-    monkeypatch.setattr(worker_process, "COMMAND", command)
+def run_jobs(run_locally):
+    return run_locally
 
-    def start(jobs, workers=2):
-        with local_engine(tmp_path, EngineOptions(workers=workers)) as run, contextlib.closing(run(jobs)) as events:
-            yield from events
 
-    return start
+def processes():
+    return [process for process in psutil.Process().children() if any("fake_worker" in a for a in process.cmdline())]
 
 
 def test_a_parent_that_is_there_already_does_not_hold_its_children_back(run_jobs):
@@ -52,14 +45,14 @@ def test_logs_follow_no_link(run_jobs, tmp_path, tmp_path_factory, name, exists)
 def test_a_fatal_answer_leaves_no_process(run_jobs):
     with pytest.raises(InputError, match="directory: got a full disk, expected space"):
         list(run_jobs([Job("fatal", 0), *(Job("dense", m) for m in range(50))]))
-    assert not psutil.Process().children()
+    assert not processes()
 
 
 def test_a_run_that_is_left_early_leaves_no_process(run_jobs):
     with contextlib.closing(run_jobs([Job("dense", m) for m in range(9)], 2)) as running:
         next(running)
-        assert psutil.Process().children()
-    assert not psutil.Process().children()
+        assert processes()
+    assert not processes()
 
 
 @pytest.mark.slow
@@ -72,7 +65,7 @@ def test_a_worker_that_dies_while_it_is_idle_is_replaced(run_jobs, tmp_path):
             if seen[-1] == ("done", "dense"):  # its worker has nothing to do until "slow" is made
                 while not list(tmp_path.glob("busy-*")):
                     time.sleep(0.01)
-                for worker in psutil.Process().children():
+                for worker in processes():
                     if not (tmp_path / f"busy-{worker.pid}").exists():
                         worker.kill()
     assert seen[-1] == ("done", "late")
@@ -90,7 +83,7 @@ def test_the_steps_of_a_condition_are_told_one_by_one(run_jobs):
 def test_no_more_workers_than_members(run_jobs):
     with contextlib.closing(run_jobs([Job("dense", 0)], 8)) as running:
         next(running)
-        assert len(psutil.Process().children()) == 1
+        assert len(processes()) == 1
 
 
 def test_temporary_files_of_workers_are_removed_at_the_end_and_after_a_kill_by_the_next_run(

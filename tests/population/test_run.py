@@ -1,6 +1,7 @@
 """Real runs with real workers: what is made, resumed, killed, damaged and refused."""
 
 import dataclasses
+import importlib.util
 import json
 import os
 import shutil
@@ -117,11 +118,22 @@ def test_a_study_that_cannot_run_is_one_line(tmp_path, change, message):
     assert {*psutil.Process().children()} <= {*before}
 
 
-def test_settings_that_no_run_takes(tmp_path):
+def test_settings_that_no_run_takes(tmp_path, monkeypatch):
     with pytest.raises(InputError, match="workers: got 0, expected 1 or more"):
         run(STUDY, tmp_path, workers=0)
-    with pytest.raises(InputError, match="engine: got 'mpi', expected 'local'"):
+    with pytest.raises(InputError, match="engine: got 'mpi', expected 'local', 'ray'"):
         run(STUDY, tmp_path, engine="mpi")
+    with pytest.raises(InputError, match=r"gpus: got 0\.5, expected no such option with the local engine"):
+        run(STUDY, tmp_path, gpus=0.5)
+    with pytest.raises(InputError, match=r"gpus: got 1\.5, expected 0, a share of a GPU below 1, or a whole number"):
+        run(STUDY, tmp_path, engine="ray", gpus=1.5)
+    with pytest.raises(InputError, match="timeout: got 0, expected a number of seconds above 0"):
+        run(STUDY, tmp_path, timeout=0)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(
+        InputError, match=r"engine: got 'ray', but Ray is not installed, .*pip install 'tfaudit\[ray\]'"
+    ):
+        run(STUDY, tmp_path, engine="ray")
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match=r"directory: got .*file, which cannot be written"):
         run(STUDY, tmp_path / "file", workers=1)

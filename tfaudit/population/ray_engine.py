@@ -8,6 +8,7 @@ import functools
 import logging
 import math
 import os
+import socket
 import time
 import uuid
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -31,7 +32,8 @@ from tfaudit.store.store import Store, open_store
 NODE_PATIENCE = 600.0  # seconds to wait for a node that can run jobs, after the last one was lost
 CHECK_NODES = 2.0  # seconds between two looks at the nodes
 GRACE = 30.0  # seconds that a node has to end a member that takes too long, before the driver ends its task
-PATIENCE_AT_END = 10.0  # seconds that the nodes have to clear away what a run left
+PATIENCE_AT_END = 5.0  # seconds that the nodes have to clear away what a run left
+CONNECTION_PATIENCE = 10.0  # seconds that the head of a cluster may take to answer
 PARENTS = 8  # members that are kept in the cluster for those made from them, besides two for every job at once
 
 _RESOURCES = {"cpus": "CPU", "gpus": "GPU", "memory": "memory"}
@@ -103,9 +105,7 @@ def _connection(options: EngineOptions) -> Iterator[str]:
         yield "the cluster"
         return
     address = options.address or os.environ.get("RAY_ADDRESS") or "local"
-    if address.startswith("ray://"):
-        expected = "HOST:PORT of the cluster's head, or `ray job submit` with this command"
-        raise InputError("address", repr(address), expected)
+    _check_address(address)
     settings: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
     if address == "local":
         cores = max(math.ceil(options.workers * options.cpus), 1) if options.workers else available_cores()
@@ -119,6 +119,20 @@ def _connection(options: EngineOptions) -> Iterator[str]:
         yield "this machine" if address == "local" else f"the cluster at {address}"
     finally:
         ray.shutdown()
+
+
+def _check_address(address: str) -> None:
+    """Raise an `InputError` if nothing answers at an address: Ray itself would try for minutes."""
+    if address in ("local", "auto"):
+        return
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdecimal() or "/" in host:
+        raise InputError("address", repr(address), "HOST:PORT of the cluster's head, as `ray start --head` printed it")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECTION_PATIENCE).close()
+    except OSError as problem:
+        got = f"{address!r}, where nothing answers ({problem.strerror or one_line(problem)})"
+        raise InputError("address", got, "HOST:PORT of the cluster's head; `ray start --head` starts one") from None
 
 
 class _Cluster:
