@@ -93,7 +93,7 @@ def test_the_members_of_a_node_that_is_lost_are_made_on_another(run_on_ray, clus
             wait_for(lambda: len(list(tmp_path.glob("busy-*"))) == 4)
             cluster.remove_node(node)
             node = None
-    assert sum(kind == "retried" for kind, _ in kinds) == 2
+    assert sum(kind == "retried" for kind, _ in kinds) in (1, 2)  # one may have been done in that moment
     assert sorted(member for kind, member in kinds if kind == "done") == [0, 1, 2, 3, 4]
 
 
