@@ -1,5 +1,6 @@
 """Training of members one after another in one traced model."""
 
+import contextlib
 import copy
 import math
 from collections.abc import Sequence
@@ -53,6 +54,10 @@ class Trainer:
         self._epochs = math.ceil(self.steps / self._steps_per_epoch)
         self._first_best_epoch = math.ceil(self._epochs * best_from)
         self.callbacks = list(callbacks)
+        with _device_scope(training):
+            self._compile_model(study, training, data)
+
+    def _compile_model(self, study: Study, training: Training, data: Dataset) -> None:
         self.model = build_member(study, data, 0)
         check_outputs(self.model, data, repr(study.model))
         self._own_compilation = bool(self.model.compiled)
@@ -219,7 +224,7 @@ def _check_settings(study: Study, training: Training) -> None:
 
 def _jit_compile(training: Training) -> bool:
     if training.jit_compile is None:  # slower than plain graphs on a CPU
-        return bool(tf.config.list_physical_devices("GPU"))
+        return training.strategy is None and bool(tf.config.list_physical_devices("GPU"))
     return training.jit_compile
 
 
@@ -240,6 +245,18 @@ def _optimizer(training: Training, steps: int, steps_per_epoch: int) -> keras.op
     except (ValueError, TypeError):
         expected = "a name that Keras knows, such as 'sgd', 'adam' or 'adamw', or a Keras optimizer"
         raise InputError("optimizer", repr(training.optimizer), expected) from None
+
+
+def _device_scope(training: Training) -> contextlib.AbstractContextManager:
+    """Return the scope in which variables live on all devices that share a batch; of one device, an empty scope."""
+    if training.strategy is None:
+        return contextlib.nullcontext()
+    devices = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")
+    if training.batch_size % len(devices):
+        expected = f"a multiple of {len(devices)}, the devices that share a batch"
+        raise InputError("batch_size", str(training.batch_size), expected)
+    scope: contextlib.AbstractContextManager = tf.distribute.MirroredStrategy([d.name for d in devices]).scope()
+    return scope
 
 
 def copy_variables(source: keras.Model, target: keras.Model) -> None:

@@ -34,6 +34,8 @@ class Training:
         precision: "float32", "mixed_float16" or "mixed_bfloat16": the Keras policy under which models are built.
         jit_compile: whether to compile train steps with XLA; by default only where there is a GPU.
         steps_per_execution: steps of one call of the compiled function; divides the steps of an epoch.
+        strategy: None, or "mirrored": every batch is shared among all GPUs that the member's process sees, or all CPU
+            devices where there are none. Batch normalisation then takes its statistics per device.
 
     A model that its function compiled keeps its own optimizer, loss and metrics; then the settings of optimizer and
     loss must be at their defaults here.
@@ -60,6 +62,7 @@ class Training:
     precision: str = "float32"
     jit_compile: bool | None = None
     steps_per_execution: int = 1
+    strategy: str | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.learning_rate, list | tuple):
@@ -79,6 +82,9 @@ class Training:
         require(self.precision in PRECISIONS, "precision", self.precision, ", ".join(map(repr, PRECISIONS)))
         require(self.jit_compile in (None, True, False), "jit_compile", self.jit_compile, "None, True or False")
         require(self.steps_per_execution >= 1, "steps_per_execution", self.steps_per_execution, "1 or more")
+        require(self.strategy in (None, "mirrored"), "strategy", self.strategy, "None or 'mirrored'")
+        fits = self.strategy is None or self.steps_per_execution == 1  # Keras 3.15 fails
+        require(fits, "steps_per_execution", self.steps_per_execution, "1 with strategy='mirrored'")
         require(self.decay in ("constant", "cosine"), "decay", self.decay, "'constant' or 'cosine'")
         require(self.keep in ("last", "best"), "keep", self.keep, "'last' or 'best'")
         require(0 <= self.validation < 1, "validation", self.validation, "a share in [0, 1)")
@@ -86,7 +92,9 @@ class Training:
 
     def to_json(self) -> dict[str, Any]:
         """Return the settings as JSON values, without those at their defaults that earlier versions do not know."""
-        later = [name for name in ("precision", "jit_compile", "steps_per_execution") if not self.changed(name)]
+        later = [
+            name for name in ("precision", "jit_compile", "steps_per_execution", "strategy") if not self.changed(name)
+        ]
         return {name: value for name, value in dataclasses.asdict(self).items() if name not in later}
 
     def changed(self, *settings: str) -> list[str]:

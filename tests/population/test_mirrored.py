@@ -1,0 +1,65 @@
+"""Several devices inside a member: on two logical CPU devices the same training as on one."""
+
+import subprocess
+import sys
+
+import pytest
+
+from tfaudit import InputError, Training
+
+SCRIPT = """
+import dataclasses
+import numpy as np
+import tensorflow as tf
+
+(cpu,) = tf.config.list_physical_devices("CPU")
+tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
+from tfaudit import InputError, Pruned, Study, Training, load_dataset
+from tfaudit.population.member import gradual_trainer
+from tfaudit.population.training import Trainer
+
+data = load_dataset("digits", "train").take(160)
+pruned = Pruned(0.7, end=0.7)
+one = Training(epochs=2, batch_size=32, weight_decay=1e-3, validation=0.2, learning_rate=0.05)
+study = Study(name="s", dataset="digits", model="digits_convnet", training=one, variants=(pruned,),
+              model_options={"filters": [4], "units": 8})
+results = []
+for training in (one, dataclasses.replace(one, strategy="mirrored")):
+    study = dataclasses.replace(study, training=training)
+    for trainer in (Trainer(study, training, data), gradual_trainer(study, pruned, data)):
+        for seed in (1, 2):  # the second member finds the state of the first
+            model = trainer.build(seed)
+            history = trainer.train(model, seed)
+            results.append(([w.numpy() for w in model.weights], history))
+        devices = trainer.model.distribute_strategy.num_replicas_in_sync
+    print(devices)
+for (single, before), (double, after) in zip(results[:4], results[4:], strict=True):
+    for a, b in zip(single, double, strict=True):
+        np.testing.assert_array_equal(a == 0, b == 0)
+        np.testing.assert_allclose(a, b, atol=2e-5)
+    np.testing.assert_allclose(before["loss"], after["loss"], rtol=1e-4)
+zeros = np.mean(np.concatenate([w.ravel() for w in results[2][0] if w.ndim > 1]) == 0)
+assert .65 < zeros < .75, zeros
+try:
+    Trainer(study, dataclasses.replace(training, batch_size=33), data)
+except InputError as problem:
+    print(problem)
+"""
+
+
+@pytest.mark.slow
+def test_two_devices_train_dense_and_pruned_members_as_one_does():
+    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.split("\n")[:3] == [
+        "1",
+        "2",
+        "batch_size: got 33, expected a multiple of 2, the devices that share a batch",
+    ]
+
+
+def test_settings_that_no_strategy_takes():
+    with pytest.raises(InputError, match="strategy: got 'central', expected None or 'mirrored'"):
+        Training(epochs=1, strategy="central")
+    with pytest.raises(InputError, match="steps_per_execution: got 4, expected 1 with strategy='mirrored'"):
+        Training(epochs=1, strategy="mirrored", steps_per_execution=4)
