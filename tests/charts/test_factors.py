@@ -55,7 +55,10 @@ def test_without_hypotheses_the_other_terms_are_drawn():
 def test_diagnostics_count_every_row(n, mark):
     found = factors(table(n))
     chart = found.diagnostics_chart()
-    cloud, histogram = chart.to_dict()["vconcat"]
+    cloud, histogram, spread = chart.to_dict()["vconcat"]
+    by_target = pd.DataFrame(chart.to_dict()["datasets"][spread["data"]["name"]])
+    assert by_target["rows"].sum() == n
+    assert (by_target["low"] <= by_target["median"]).all()
     assert cloud["layer"][0]["mark"]["type"] == mark
     data = chart.to_dict()["datasets"]
     assert sum(row["count"] for row in data[histogram["data"]["name"]]) == n

@@ -7,6 +7,8 @@ import pandas as pd
 from tfaudit.charts.style import BLUE, GREY, PLUM, WIDTH, Drawing, categories, numbers
 
 SCATTERED = 2000  # rows at most of which each is a dot
+RANGES = 12  # of the observed accuracy in the panel of residuals
+_QUANTILES = {"low": 0.05, "median": 0.5, "high": 0.95}
 BINS = 40  # of the histogram, and of each axis of the cells
 
 HYPOTHESES = {"imbalance": (0.01, "point of training share"), "class_entropy": (1.0, "bit of entropy")}
@@ -50,8 +52,9 @@ def _coefficients(rows: pd.DataFrame, title: str) -> alt.LayerChart | alt.FacetC
 
 
 def diagnostics_chart(residuals: pd.DataFrame) -> Drawing:
-    """Draw [P] figures 14 and 15: fitted against observed accuracy with the diagonal, and a histogram of the residuals.
+    """Draw [P] figures 14 and 15: fitted against observed accuracy, a histogram of the residuals, and their spread.
 
+    The last panel has the median residual in ranges of the observed accuracy; bars go from the 5 to the 95 % quantile.
     More than 2,000 rows are drawn as cells, shaded by their share of the rows of the same observed accuracy.
 
     Args:
@@ -73,7 +76,29 @@ def diagnostics_chart(residuals: pd.DataFrame) -> Drawing:
     residual = alt.X("residual:Q", title="observed minus fitted, points")
     histogram = alt.Chart(bars, width=WIDTH - 20, height=120).mark_rect(color=BLUE)
     histogram = histogram.encode(x=residual, x2="end:Q", y=alt.Y("count:Q", title="rows"))
-    return alt.vconcat(alt.layer(cloud, diagonal).properties(width=WIDTH - 20, height=260), histogram, spacing=16)
+    fit = alt.layer(cloud, diagonal).properties(width=WIDTH - 20, height=260)
+    return alt.vconcat(fit, histogram, _residuals_by_target(values), spacing=16)
+
+
+def _residuals_by_target(values: pd.DataFrame) -> alt.LayerChart | alt.FacetChart:
+    """Draw [P] figure 15b: residuals as a function of the observed accuracy."""
+    ranges = pd.qcut(values["observed"], min(RANGES, values["observed"].nunique()), duplicates="drop")
+    by = values.groupby(ranges, observed=True)
+    rows = pd.DataFrame(
+        {
+            "observed": by["observed"].mean(),
+            "rows": by.size(),
+            **{name: by["residual"].quantile(level) for name, level in _QUANTILES.items()},
+        }
+    ).reset_index(drop=True)
+    x = alt.X("observed:Q", title="observed accuracy, %", scale=alt.Scale(zero=False))
+    y = alt.Y("low:Q", title="observed minus fitted, points")
+    base = alt.Chart(rows, width=WIDTH - 20, height=140)
+    zero = base.mark_rule(color=GREY, strokeDash=[3, 3]).encode(y=alt.datum(0))
+    bars = base.mark_rule(strokeWidth=2, color=BLUE).encode(x=x, y=y, y2="high:Q")
+    tooltip = ["rows", *numbers(observed=".2f", low="+.2f", median="+.2f", high="+.2f")]
+    points = base.mark_circle(size=50, color=BLUE, opacity=1).encode(x=x, y="median:Q", tooltip=tooltip)
+    return alt.layer(zero, bars, points)
 
 
 def _cells(values: pd.DataFrame, edges: np.ndarray, x: alt.X, y: alt.Y) -> alt.Chart:

@@ -8,6 +8,7 @@ import pytest
 import statsmodels.api as sm
 import statsmodels.formula.api as smf
 from scipy import special, stats
+from statsmodels.stats.stattools import jarque_bera, omni_normtest
 
 from tests.builders.factor_tables import PAPER_LEVELS, SMALL, SPARSE, TABLE, simulated
 from tests.builders.populations import population
@@ -276,6 +277,28 @@ def test_diagnostics_see_what_they_should():
     assert factors(TABLE.assign(accuracy=spread)).summary()["breusch_pagan_p"] < 1e-6
     assert factors(TABLE.assign(accuracy=TABLE["accuracy"] + 0.5)).summary()["fitted_outside"] > 0.2
     assert factors_glm(TABLE).summary()["fitted_outside"] == 0
+
+
+@pytest.mark.parametrize("fit", [factors, factors_glm])
+def test_diagnostics_are_those_of_statsmodels(fit):
+    """[P] D: F with robust errors, log-likelihood, AIC, BIC, Omnibus, Jarque-Bera."""
+    told = fit(TABLE).summary()
+    rows = sorted_by_hand(TABLE).assign(wrong=lambda table: table["examples"] - table["correct"])
+    hac = {"cov_type": "HAC", "cov_kwds": {"maxlags": 3, "use_correction": True}, "use_t": True}
+    formula = fit(TABLE).formula
+    if fit is factors:
+        result = smf.ols(formula, rows).fit(**hac)
+        assert told["f"] == pytest.approx(result.fvalue, rel=1e-6)
+        assert told["f_p"] == pytest.approx(result.f_pvalue, rel=1e-4, abs=1e-300)
+        assert told["bic"] == pytest.approx(result.bic)
+    else:
+        result = smf.glm(formula, rows, family=sm.families.Binomial()).fit(**hac)
+        assert told["bic"] == pytest.approx(result.bic_llf)
+    assert told["aic"] == pytest.approx(result.aic)
+    assert told["log_likelihood"] == pytest.approx(result.llf)
+    noise = np.asarray(result.resid_pearson)
+    assert (told["omnibus"], told["omnibus_p"]) == pytest.approx(tuple(omni_normtest(noise)), rel=1e-6)
+    assert (told["jarque_bera"], told["jarque_bera_p"]) == pytest.approx(jarque_bera(noise)[:2], rel=1e-6)
 
 
 def test_counts_that_vary_too_much_show_as_dispersion():

@@ -58,7 +58,10 @@ class Factors:
         OLS) and `r_squared_adjusted` (for degrees of freedom); `condition_number` (of the design matrix);
         `dispersion` (Pearson chi^2 / df: residual variance for OLS; 1 for binomial counts); `durbin_watson` (2 without
         correlation between neighbouring rows), `breusch_pagan_p` (small if the spread depends on the covariates),
-        `skew` and `kurtosis` (0 and 3 are normal) of the Pearson residuals; `fitted_outside`, the share of fitted
+        `skew` and `kurtosis` (0 and 3 are normal) of the Pearson residuals, `omnibus` and `jarque_bera`, tests of both
+        with `omnibus_p` and `jarque_bera_p` (NaN for fewer than eight rows); `f` with `f_p`, the robust test that no
+        term but the intercept counts (Wald, [P] D), `log_likelihood`, `aic`, `bic`; `fitted_outside`, the share of
+        fitted
         accuracies outside [0, 1]; and for `imbalance` and `class_entropy` the estimate and `..._p_one_tailed`, NaN
         if the term is left out.
         """
@@ -251,8 +254,16 @@ def _one_tailed(alternatives: pd.Series, t: pd.Series, df: float) -> list[float]
 
 def _diagnostics(result: Any, fitted: np.ndarray) -> dict[str, float]:
     ols = hasattr(result, "ssr")
+    terms = len(result.params) - 1
+    f, f_p = np.nan, np.nan
+    if terms:
+        wald = result.f_test(np.eye(terms + 1)[1:])
+        f, f_p = float(np.squeeze(wald.fvalue)), float(np.squeeze(wald.pvalue))
     explained = float(result.rsquared if ols else 1 - result.deviance / result.null_deviance)
     noise = np.asarray(result.resid_pearson)
+    omnibus = stats.normaltest(noise) if len(noise) >= 8 else (np.nan, np.nan)
+    normality = stats.jarque_bera(noise) if len(noise) >= 8 else (np.nan, np.nan)
+    bic = float(result.bic if ols else result.bic_llf)
     return {
         "r_squared": explained,
         "r_squared_adjusted": float(1 - (1 - explained) * (result.nobs - 1) / result.df_resid),
@@ -262,5 +273,8 @@ def _diagnostics(result: Any, fitted: np.ndarray) -> dict[str, float]:
         "breusch_pagan_p": float(het_breuschpagan(noise, result.model.exog)[1]),
         "skew": float(stats.skew(noise)),
         "kurtosis": float(stats.kurtosis(noise, fisher=False)),
+        **{"omnibus": float(omnibus[0]), "omnibus_p": float(omnibus[1])},
+        **{"jarque_bera": float(normality[0]), "jarque_bera_p": float(normality[1])},
+        **{"f": f, "f_p": f_p, "log_likelihood": float(result.llf), "aic": float(result.aic), "bic": bic},
         "fitted_outside": float(((fitted < 0) | (fitted > 1)).mean()),
     }

@@ -1,5 +1,7 @@
 """Factors that explain the accuracy of a class after pruning."""
 
+import pandas as pd
+
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audit.factors.regression import Factors
 from tfaudit.report.sections.section import Figure, ReportTable, Section
@@ -16,6 +18,12 @@ TERM = (
     "cluster_se",
     "cluster_p",
     "cluster_p_one_tailed",
+)
+
+
+DIAGNOSTICS = (
+    *("rows", "r_squared", "r_squared_adjusted", "f", "f_p", "log_likelihood", "aic", "bic"),
+    *("omnibus", "omnibus_p", "jarque_bera", "jarque_bera_p", "durbin_watson", "skew", "kurtosis", "condition_number"),
 )
 
 
@@ -37,9 +45,18 @@ def factors_section(study_audit: StudyAudit) -> Section | None:
             Figure("factors", least_squares.chart(), "Coefficients with confidence intervals.", "Least squares"),
             Figure("factors-residuals", diagnostics, "Fitted against observed, residuals.", "Fit"),
         ),
-        tuple(ReportTable.of(title, fit.frame(), TERM, "factors", folded=True) for title, fit in tables),
+        (
+            *(ReportTable.of(title, fit.frame(), TERM, "factors", folded=True) for title, fit in tables),
+            _diagnostics_table(fits),
+        ),
         (*least_squares.notes, _goodness_of_fit(least_squares)),
     )
+
+
+def _diagnostics_table(fits: tuple[Factors, ...]) -> ReportTable:
+    rows = pd.DataFrame([{name: fit.summary()[name] for name in DIAGNOSTICS} for fit in fits])
+    title = "Diagnostics ([P] D)"
+    return ReportTable.of(title, rows.assign(fit=[fit.fit for fit in fits]), ("fit", *DIAGNOSTICS), folded=True)
 
 
 def _goodness_of_fit(fit: Factors) -> str:
