@@ -21,7 +21,8 @@ GROUPS = ("group", *ACCURACIES, *LOSS, *DISPROPORTION, *PUBLISHED)
 INDIVIDUALS = ("individual", "group", *ACCURACIES)
 FITS = ("group", "individuals", "slope", "slope_low", "slope_high", "intercept", "r")
 ATTRIBUTES = ("attribute", "value", "examples", "share_pie", "share_non_pie", "ratio", "difference_pp", *TEST)
-PROPERTIES = ("group", "measure", "units", "slope", "slope_low", "slope_high", "p")
+PROPERTIES = ("group", "measure", "units", "intercept", "slope", "slope_low", "slope_high", "p")
+CURVATURE = ("curvature", "curvature_low", "curvature_high", "curvature_p")
 
 
 def page(study_audit: StudyAudit) -> None:
@@ -104,5 +105,11 @@ def _properties(study_audit: StudyAudit, key: str, _: str | None) -> None:
         if study_audit.data.individuals is not None:
             points = f"Accuracy of every individual after against before, coloured by {result.property}."
             show_chart(result.scatter(), f"property-{key}-individuals", points)
-    show_table(result.frame(), f"property-{key}", PROPERTIES, table="trends")
+    left, right = st.columns(2)
+    with left:
+        change = f"Change of accuracy against {result.property}, with a parabola per group."
+        show_chart(result.change_chart(), f"property-{key}-change", change)
+    with right:
+        show_chart(result.histogram(), f"property-{key}-histogram", f"Histogram of {result.property} in every group.")
+    show_table(result.frame(), f"property-{key}", (*PROPERTIES, *CURVATURE), table="trends")
     show_notes(result.notes)

@@ -25,11 +25,18 @@ def test_lines_equal_statsmodels():
     data = pd.DataFrame({"x": VALUES, "group": SERIES, "before": right(BEFORE), "after": right(AFTER)})
     data["change"] = data["after"] - data["before"]
     for row in frame.to_dict("records"):
-        fit = smf.ols(f"{row['measure']} ~ x", data[data["group"] == row["group"]]).fit()
+        inside = data[(data["group"] == row["group"]) | (row["group"] == "full")]
+        fit = smf.ols(f"{row['measure']} ~ x", inside).fit()
         assert (row["intercept"], row["slope"]) == pytest.approx(tuple(fit.params))
         assert (row["slope_low"], row["slope_high"]) == pytest.approx(tuple(fit.conf_int().loc["x"]))
         assert row["p"] == pytest.approx(fit.pvalues["x"])
-    assert frame["units"].tolist() == [(SERIES == "employee").sum()] * 3 + [(SERIES == "student").sum()] * 3
+        bend = smf.ols(f"{row['measure']} ~ x + I(x**2)", inside).fit()
+        assert row["curvature"] == pytest.approx(bend.params.iloc[2])
+        ends = row["curvature_low"], row["curvature_high"]
+        assert ends == pytest.approx(tuple(bend.conf_int().iloc[2]))
+        assert row["curvature_p"] == pytest.approx(bend.pvalues.iloc[2])
+    counts = [(SERIES == "employee").sum()] * 3 + [(SERIES == "student").sum()] * 3
+    assert frame["units"].tolist() == [*counts, 200, 200, 200]
 
 
 def test_individuals_are_the_points():

@@ -131,3 +131,19 @@ def test_of_many_individuals_a_sample_is_drawn_and_the_title_says_so():
     assert chart.title.startswith("4,500 of 5,000 individuals by series")
     drawn = [rows for rows in chart.to_dict()["datasets"].values() if "individual" in rows[0]]
     assert len(drawn[0]) == len({row["individual"] for row in drawn[0]}) == 4500
+
+
+def test_changes_and_histograms_of_a_property():
+    """[P] figures 2 and 11: every unit has a point and is counted once."""
+    found = trends(BEFORE, AFTER, VALUES, column=SERIES, individuals=WRITERS)
+    drawn = found.change_chart().to_dict()
+    points = max(drawn["datasets"].values(), key=len)
+    curves = [rows for rows in drawn["datasets"].values() if rows[0].keys() == {"group", "value", "change_pp"}]
+    assert len(curves[0]) == 40 * len(set(SERIES))
+    assert {len(rows) for rows in drawn["datasets"].values()} >= {len(found.units_frame())}
+    assert points
+    bars = next(iter(found.histogram().to_dict()["datasets"].values()))
+    assert sum(bar["units"] for bar in bars) == len(found.units_frame())
+    flat = trends(BEFORE, AFTER, np.repeat([0, 1], 100))
+    assert len(flat.change_chart().to_dict()["layer"]) == 2  # two values have no parabola
+    flat.histogram().to_dict()

@@ -239,8 +239,8 @@ AUDITS: Mapping[str, Audit] = {
             depends_on=lambda data, key: data.groups_fingerprint,
             title="Properties of the images",
             question=(
-                "How does accuracy depend on the tilt and the ink of a digit, and does compression hurt one kind of "
-                "image more: do the fitted lines before and after diverge?"
+                "How does accuracy depend on the tilt and the ink of a digit and on how unlike its class it is, and "
+                "does compression hurt one kind of image more: do the fitted lines before and after diverge?"
             ),
             source="[P] 4.1 and C",
         ),

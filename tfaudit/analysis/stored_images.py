@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
-from tfaudit.stats.image_properties import mean_activation, tilt
+from tfaudit.stats.image_properties import class_means, distance_to_class_mean, mean_activation, tilt
 from tfaudit.store.store import Store
 
 EDGE = 64
@@ -21,10 +21,11 @@ _CHUNK = 1000
 _PNG = b"\x89PNG\r\n\x1a\n"
 
 
-def image_properties(pngs: Iterable[bytes]) -> tuple[pd.Series, ...]:
+def image_properties(pngs: Iterable[bytes], labels: np.ndarray) -> tuple[pd.Series, ...]:
     """Measure images; none where any image is coloured, large, missing or of another size than the first.
 
-    A property of which all images have the same value is left out.
+    The distance is that from the mean of the stored images of the class: training images, whose mean [P] takes, are not
+    stored. A property of which all images have the same value is left out.
 
     Returns:
         One series `(N,)` per property, named after it.
@@ -37,9 +38,11 @@ def image_properties(pngs: Iterable[bytes]) -> tuple[pd.Series, ...]:
         if images[-1].shape != images[0].shape:
             return ()
     stacked = np.stack(images)
+    means = class_means(stacked, labels, int(labels.max()) + 1)
     measured = (
         pd.Series(np.abs(tilt(stacked)), name="absolute tilt"),
         pd.Series(mean_activation(stacked), name="mean activation"),
+        pd.Series(distance_to_class_mean(stacked, labels, means), name="distance from the class's mean image"),
     )
     return tuple(values for values in measured if values.nunique() > 1)
 

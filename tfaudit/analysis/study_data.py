@@ -218,7 +218,8 @@ class StudyData:
         (first,) = self.store.images(self.split, [0])
         if not can_be_measured(first):  # nor can the others, which need not be read
             return ()
-        return image_properties(self.store.examples(self.split, groups=False)["image"])
+        examples = self.store.examples(self.split, groups=False)
+        return image_properties(examples["image"], examples["label"].to_numpy())
 
     @cached_property
     def conditions(self) -> tuple[Condition, ...]:

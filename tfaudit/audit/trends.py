@@ -13,12 +13,14 @@ from tfaudit.audit.group_codes import MISSING, column_name, group_codes
 from tfaudit.errors import InputError, require
 from tfaudit.predictions import Predictions, require_same_examples
 from tfaudit.stats.intervals import mean_interval
-from tfaudit.stats.least_squares import line
+from tfaudit.stats.least_squares import curvature, line
 
 if TYPE_CHECKING:
     from tfaudit.charts.style import Drawing
 
 MEASURES = ("before", "after", "change")
+FULL = "full"
+"""Group of all units, where there are several groups."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,9 +46,13 @@ class Trends:
     def frame(self) -> pd.DataFrame:
         """Return three rows per group: accuracy `before`, `after`, and the `change` of each unit, after minus before.
 
+        With several groups the last three rows, `full`, are those of all units, as in [P] table 1.
+
         Columns: `group`, `measure`, `units` (their number), `slope` (share of accuracy per unit of the property) with
-        `slope_low` and `slope_high`, `intercept`, `r`, `p` of slope 0; NaN where the units do not determine a number. A
-        negative slope of the change means that compression makes accuracy depend more on the property: its p tests it.
+        `slope_low` and `slope_high`, `intercept`, `r`, `p` of slope 0; `curvature`, the coefficient of the squared
+        property beside it, with `curvature_low`, `curvature_high`, `curvature_p`; NaN where the units do not determine
+        a number. A negative slope of the change means that compression makes accuracy depend more on the property: its
+        p tests it.
         """
         return self.table.copy()
 
@@ -81,6 +87,18 @@ class Trends:
         from tfaudit.charts.trends import trends_chart
 
         return trends_chart(self.table, self.binned, self.property, self.column)
+
+    def change_chart(self) -> Drawing:
+        """Draw [P] figure 2: the change of accuracy of every unit against its property, with a smooth curve."""
+        from tfaudit.charts.trends import change_chart
+
+        return change_chart(self.units, self.property, self.column)
+
+    def histogram(self) -> Drawing:
+        """Draw [P] figures 8b, 9b, 11 and 12b: how the property is distributed in every group."""
+        from tfaudit.charts.trends import histogram_chart
+
+        return histogram_chart(self.units, self.property, self.column)
 
     def scatter(self) -> Drawing:
         """Draw [P] figures 2, 8, 9 and 12: accuracy of every individual after on before, coloured by mean property."""
@@ -129,12 +147,16 @@ def trends(
     require_same_examples(baseline, compressed)
     units, notes = _units(baseline, compressed, values, column, individuals)
     rows, binned = [], []
-    for group, inside in units.groupby("group", observed=True):
+    groups = [(str(group), inside) for group, inside in units.groupby("group", observed=True)]
+    for group, inside in [*groups, *[(FULL, units)] * (len(groups) > 1)]:
         for measure in MEASURES:
-            fit = line(inside["value"], inside[measure].round(12), confidence=1 - alpha)
-            rows.append((str(group), measure, fit.n, fit.slope, fit.low, fit.high, fit.intercept, fit.r, fit.p))
-        binned += _bins(str(group), inside, bins, 1 - alpha)
+            points = inside["value"], inside[measure].round(12)
+            fit, bend = line(*points, confidence=1 - alpha), curvature(*points, confidence=1 - alpha)
+            rows.append((group, measure, fit.n, fit.slope, fit.low, fit.high, fit.intercept, fit.r, fit.p, *bend))
+    for group, inside in groups:
+        binned += _bins(group, inside, bins, 1 - alpha)
     columns = ["group", "measure", "units", "slope", "slope_low", "slope_high", "intercept", "r", "p"]
+    columns += ["curvature", "curvature_low", "curvature_high", "curvature_p"]
     return Trends(
         property=column_name(values, "value"),
         column=column_name(column, "group"),

@@ -3,12 +3,14 @@
 import json
 
 import altair as alt
+import numpy as np
 import pandas as pd
 
-from tfaudit.charts.style import WIDTH, Drawing, before_after, numbers, square_axes
+from tfaudit.charts.style import GREY, HUES, WIDTH, Drawing, before_after, categories, numbers, square_axes
 
 SIDE = 280  # pixels of the square of individuals
 DRAWN = 4500  # individuals at most; Altair accepts 5,000 rows
+BARS = 30  # of a histogram
 PANELS = 6  # groups at most, those of the most points
 
 
@@ -48,6 +50,73 @@ def trends_chart(table: pd.DataFrame, binned: pd.DataFrame, name: str, column: s
         return chart
     header = alt.Header(labelAnchor="start", labelExpr=f"{json.dumps(column)} + ' ' + datum.value")
     return chart.facet(facet=alt.Facet("group:N", sort=groups, title=None, header=header), columns=1, spacing=16)
+
+
+def change_chart(units: pd.DataFrame, name: str, column: str) -> Drawing:
+    """Draw [P] figure 2: the change of accuracy of every unit against the property, with a parabola through them.
+
+    Args:
+        units: of a `Trends`.
+        name: of the property.
+        column: of the groups.
+    """
+    drawn = units if len(units) <= DRAWN else units.sample(DRAWN, random_state=0)
+    names = list(dict.fromkeys(units["group"].astype(str)))
+    shown = drawn.assign(change_pp=100 * drawn["change"], group=drawn["group"].astype(str))
+    curves = []
+    for group, inside in units.groupby(units["group"].astype(str), sort=False):
+        if inside["value"].nunique() > 2:
+            fit = np.polynomial.Polynomial.fit(inside["value"], 100 * inside["change"], 2)
+            across, along = fit.linspace(40)
+            curves.append(pd.DataFrame({"group": group, "value": across, "change_pp": along}))
+    few = len(names) <= len(HUES)
+    colour = categories("group", names, HUES[: len(names)] if few else [GREY] * len(names), columns=3)
+    colour = colour if few and len(names) > 1 else colour.legend(None)
+    x = alt.X("value:Q", title=name, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=5))
+    y = alt.Y("change_pp:Q", title="change of accuracy, points")
+    base = alt.Chart(shown, width=WIDTH - 40, height=200)
+    zero = base.mark_rule(color=GREY, strokeDash=[3, 3]).encode(y=alt.datum(0))
+    tooltip = ["unit", "group", *numbers(value=".3g", change_pp="+.2f")]
+    points = base.mark_circle(size=30, opacity=0.45).encode(x=x, y=y, color=colour, tooltip=tooltip)
+    if not curves:
+        return alt.layer(zero, points)
+    lines = alt.Chart(pd.concat(curves)).mark_line(strokeWidth=2.5, clip=True).encode(x=x, y=y, color=colour)
+    chart, some = alt.layer(zero, points, lines), f"{column}; {len(drawn):,} of {len(units):,} points are drawn"
+    return chart.properties(title=some) if len(drawn) < len(units) else chart
+
+
+def histogram_chart(units: pd.DataFrame, name: str, column: str) -> Drawing:
+    """Draw [P] figures 8b, 9b, 11 and 12b: a histogram of the property per group, in the colours of the scatter.
+
+    Args:
+        units: of a `Trends`.
+        name: of the property.
+        column: of the groups.
+    """
+    crowd = units["group"].astype(str).value_counts().head(PANELS).index
+    inside = units[units["group"].astype(str).isin(crowd)]
+    edges = np.histogram_bin_edges(units["value"], BARS)
+    bars = []
+    for group, rows in inside.groupby(inside["group"].astype(str), sort=False):
+        counts, _ = np.histogram(rows["value"], edges)
+        bars.append(pd.DataFrame({"group": group, "value": edges[:-1], "end": edges[1:], "units": counts}))
+    shown = pd.concat(bars, ignore_index=True)
+    scale = alt.Scale(scheme="plasma", domain=[float(edges[0]), float(edges[-1])])
+    x = alt.X("value:Q", title=name, scale=alt.Scale(zero=False, nice=False), axis=alt.Axis(tickCount=5))
+    base = alt.Chart(shown, width=WIDTH - 40, height=110).mark_rect(stroke=None)
+    tooltip = ["group", "units", *numbers(value=".3g", end=".3g")]
+    chart = base.encode(
+        x=x,
+        x2="end:Q",
+        y=alt.Y("units:Q", title="individuals or images", axis=alt.Axis(tickCount=4)),
+        color=alt.Color("value:Q", scale=scale, legend=None),
+        tooltip=tooltip,
+    )
+    if len(bars) == 1:
+        return chart
+    header = alt.Header(labelAnchor="start", labelExpr=f"{json.dumps(column)} + ' ' + datum.value")
+    facet = alt.Facet("group:N", sort=list(crowd), title=None, header=header)
+    return chart.facet(facet=facet, columns=1, spacing=16).resolve_scale(y="independent")
 
 
 def scatter_chart(units: pd.DataFrame, name: str, column: str) -> Drawing:

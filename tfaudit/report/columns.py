@@ -398,6 +398,9 @@ COLUMNS: Mapping[str, Column] = {
     "slope": _number("slope", "+.4g", "Accuracy, a share, per unit of the property"),
     **_interval("slope_low", "slope_high", "confidence interval of the slope", "+.4g"),
     "trends.p": _p("p", help="Of slope 0"),
+    "curvature": _number("curvature", "+.4g", "Coefficient of the squared property, beside the property"),
+    **_interval("curvature_low", "curvature_high", "confidence interval of the curvature", "+.4g"),
+    "curvature_p": _p("p of curvature", help="Of curvature 0"),
     # Robustness.
     "robustness.accuracy_before": _share("before", "Accuracy under corruption", ".2f"),
     "robustness.accuracy_after": _share("after", "Accuracy under corruption", ".2f"),

@@ -6,7 +6,7 @@ Many tests    `adjust` (Holm, Benjamini-Hochberg)
 Modal labels  `modal_labels`, `count_changed_modes`
 Permutations  `assign`, `count_significant`, `permuted_welch`
 Precision     `Spread`, `Design`: how intervals shrink with the number of images and of members
-Lines         `line`, `slope` and `uncentred_r2` (through the origin), `mark_slopes`
+Lines         `line`, `curvature`, `slope` and `uncentred_r2` (through the origin), `mark_slopes`
 Confidence    `calibration_gaps`, `squared_gaps`, `calibrated_error`, `mass_bins`, `brier_scores`, `log_losses`
 Scores        `rank_scores`, `ratio`, `relative_change`, `normalised_balance`, `pareto_set`
 Images        `tilt`, `mean_activation`, `pixel_entropy`, `class_means`, `distance_to_class_mean`
@@ -19,7 +19,7 @@ _MODULES = {
     "contingency": ("cohen_kappa", "mcnemar", "mcnemar_false_alarms", "paired_interval"),
     "image_properties": ("class_means", "distance_to_class_mean", "mean_activation", "pixel_entropy", "tilt"),
     "intervals": ("Mark", "MeanInterval", "mark_slopes", "mean_interval"),
-    "least_squares": ("Line", "line", "slope", "uncentred_r2"),
+    "least_squares": ("Line", "curvature", "line", "slope", "uncentred_r2"),
     "modes": ("count_changed_modes", "modal_labels"),
     "multiplicity": ("adjust",),
     "pareto": ("pareto_set",),

@@ -69,6 +69,43 @@ def line(x: ArrayLike, y: ArrayLike, *, confidence: float = 0.95) -> Line:
     return Line(gradient, gradient - margin, gradient + margin, intercept, r, float(fit.pvalue), n)
 
 
+def curvature(x: ArrayLike, y: ArrayLike, *, confidence: float = 0.95) -> tuple[float, float, float, float]:
+    """Fit `y = a + b x + c x^2` and return c, both ends of its interval, and the p-value of c = 0 (Student's t).
+
+    NaN for fewer than four points or three values of x; the interval and p are NaN where the points fit exactly.
+
+    Args:
+        x: `(n,)` floats; NaN where unknown.
+        y: `(n,)` floats; NaN where unknown.
+        confidence: level of the interval, in (0, 1).
+
+    Example:
+        >>> value, low, high, p = curvature([0, 1, 2, 3, 4], [0, 1.1, 3.9, 9.2, 15.9])
+        >>> round(value, 2), bool(low < 1 < high), bool(p < 0.01)
+        (0.98, True, True)
+    """
+    require(0 < confidence < 1, "confidence", confidence, "a level in (0, 1)")
+    first, second = np.asarray(x, np.float64), np.asarray(y, np.float64)
+    known = np.isfinite(first) & np.isfinite(second)
+    first, second = first[known], second[known]
+    nan, n = float("nan"), len(first)
+    if n < 4 or len(np.unique(first)) < 3:
+        return nan, nan, nan, nan
+    scale = float(np.abs(first - first.mean()).max())
+    centred = (first - first.mean()) / scale  # c is that of x but for the scale
+    design = np.stack([np.ones(n), centred, centred**2], 1)
+    inverse = np.linalg.inv(design.T @ design)
+    coefficients = inverse @ design.T @ second
+    residual = second - design @ coefficients
+    value, noise = float(coefficients[2]), float(residual @ residual) / (n - 3)
+    if noise <= 1e-24 * max(1.0, float(second @ second)):
+        return value / scale**2, nan, nan, nan
+    error = float(np.sqrt(noise * inverse[2, 2]))
+    margin = float(stats.t.ppf((1 + confidence) / 2, n - 3)) * error
+    p = 2 * float(stats.t.sf(abs(value) / error, n - 3))
+    return value / scale**2, (value - margin) / scale**2, (value + margin) / scale**2, p
+
+
 def slope(x: ArrayLike, y: ArrayLike) -> np.ndarray:
     """Compute the least-squares slope of `y = alpha x`: `sum x y / sum x^2` over the last axis ([R] 5).
 

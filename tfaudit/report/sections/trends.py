@@ -26,6 +26,10 @@ def _figures(result: Trends, name: str, title: str, individuals: bool) -> list[F
     title = f"{title}: {result.property}"
     description = f"Accuracy against {result.property}, before and after, with fitted lines."
     figures = [Figure(name, result.chart(), description, title)]
+    description = f"Change of accuracy against {result.property}, with a parabola per group."
+    figures.append(Figure(f"{name}-change", result.change_chart(), description, f"{title}, change"))
+    description = f"Histogram of {result.property} in every group."
+    figures.append(Figure(f"{name}-histogram", result.histogram(), description, f"{title}, distribution"))
     if individuals:
         description = f"Accuracy of every individual after against before, coloured by {result.property}."
         figures.append(Figure(f"{name}-individuals", result.scatter(), description, f"{title}, by individual"))
@@ -34,5 +38,6 @@ def _figures(result: Trends, name: str, title: str, individuals: bool) -> list[F
 
 def _table(result: Trends, title: str) -> ReportTable:
     title, headings = f"{title}: slopes on {result.property}", {"group": result.column}
-    names = ("group", "measure", "units", "slope", "slope_low", "slope_high", "p")
+    bend = ("curvature", "curvature_low", "curvature_high", "curvature_p")
+    names = ("group", "measure", "units", "intercept", "slope", "slope_low", "slope_high", "p", *bend)
     return ReportTable.of(title, result.frame(), names, "trends", headings=headings, folded=True)
