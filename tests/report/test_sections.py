@@ -100,7 +100,8 @@ def test_ratios_from_shared_parents_make_the_tables_of_recall_distortion(tmp_pat
     )
     store = make_study(tmp_path, variants=variants)
     found = sections_of(store)["distortion"]
-    slopes, rising, apart, variance = found.tables
+    slopes, rising, apart, variance, spread = found.tables
+    assert cells(spread)["variant"][::2] == cells(slopes)["variant"]
     assert cells(slopes)["variant"] == ("magnitude ratio 2", "magnitude ratio 10", "random ratio 2", "random ratio 10")
     dense = store.predictions("dense")
     alphas = {v.key: distortion(dense, store.predictions(v.key)).alpha for v in variants}
