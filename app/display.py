@@ -10,14 +10,12 @@ import streamlit as st
 from markupsafe import Markup
 
 from tfaudit.app.markdown import escape
-from tfaudit.charts.rendering import chart_bytes
+from tfaudit.charts.rendering import FIT, chart_bytes
 from tfaudit.charts.style import Drawing, css_variables
 from tfaudit.report.columns import column
 from tfaudit.report.csv_files import csv_bytes
 
 WIDE = 640  # pixels of a downloaded chart; on the page its column decides
-# Without it Streamlit squeezes a chart of fixed height until its legend fits.
-FIT = alt.AutoSizeParams(type="fit-x", contains="padding")
 NARROW = 240  # pixels of one of several panels in a chart: panels neither stretch nor shrink, and a telephone has 370
 # For panels side by side, which together are wider than a telephone.
 SCROLL = "<style>[data-testid=stVegaLiteChart] { overflow-x: auto; max-width: 100%; }</style>"

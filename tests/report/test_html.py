@@ -115,3 +115,16 @@ def test_single_members(tmp_path):
 def test_baseline_alone(tmp_path):
     store = make_study(tmp_path, members=1, missing={("int8", 0), ("magnitude-0.9", 0)})
     assert "there is nothing to compare" in write_report(StudyAudit.read(store)).read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("done", ["baseline", "some"])
+def test_a_study_that_is_being_run_says_first_what_is_missing(tmp_path, done):
+    missing = {("int8", 2), ("int8", 3), ("magnitude-0.9", 1)}
+    if done == "baseline":
+        missing = {(key, member) for key in ("int8", "magnitude-0.9") for member in range(4)}
+    text = write_report(StudyAudit.read(make_study(tmp_path, missing=missing))).read_text()
+    summary = text[text.index('id="summary"') : text.index('id="figures"')]
+    counts = (0, 0) if done == "baseline" else (2, 3)
+    for key, count in zip(("int8", "magnitude-0.9"), counts, strict=True):
+        assert re.search(rf"{count} of 4 members", summary), key

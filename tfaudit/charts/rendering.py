@@ -14,6 +14,12 @@ from tfaudit.charts.style import Drawing
 FORMS = ("png", "svg", "pdf")
 """File formats of charts."""
 
+FIT = alt.AutoSizeParams(type="fit-x", contains="padding")
+"""Without it a chart of fixed height is squeezed until its legend fits."""
+
+AXES = 170  # pixels of labels and legends beside one of several stacked panels
+LARGEST = 1.3  # how much an inline chart may grow to fill its column
+
 _FONT = "Arial, 'Liberation Sans', Helvetica, sans-serif"  # of equal widths: measured here, drawn by a browser
 _NUMBERS = itertools.count()
 
@@ -28,14 +34,34 @@ def chart_bytes(chart: Drawing, form: str) -> bytes:
     return _WRITERS[form](_specification(chart, "#1d1f24", "white"))
 
 
-def inline_svg(chart: Drawing, description: str) -> str:
-    """Return a chart as an SVG element that takes the colour of the surrounding text and shrinks with its column.
+def widened(chart: Drawing, width: int) -> Drawing:
+    """Return a chart, or every panel of stacked ones, as wide as this; panels side by side stay as they are.
+
+    Args:
+        chart: to draw.
+        width: in pixels, with axes and legends.
+    """
+    if isinstance(chart, alt.VConcatChart):
+        panels = [
+            panel.properties(width=width - AXES) if isinstance(panel, (alt.Chart, alt.LayerChart)) else panel
+            for panel in chart.vconcat
+        ]
+        stacked = chart.copy(deep=False)
+        stacked.vconcat = panels
+        return stacked
+    return chart.properties(width=width, autosize=FIT) if isinstance(chart, (alt.Chart, alt.LayerChart)) else chart
+
+
+def inline_svg(chart: Drawing, description: str, *, width: int | None = None) -> str:
+    """Return a chart as an SVG element that takes the colour of the surrounding text and the width of its column.
 
     Args:
         chart: to draw.
         description: alternative text.
+        width: in pixels, at which text has its usual size; by default the chart's own.
     """
-    svg = vl_convert.vegalite_to_svg(_specification(chart, "currentColor", "transparent"))
+    shown = chart if width is None else widened(chart, width)
+    svg = vl_convert.vegalite_to_svg(_specification(shown, "currentColor", "transparent"))
     prefix = f"c{next(_NUMBERS)}-"  # ids of several charts share one page
     svg = re.sub(r'\bid="', f'id="{prefix}', svg).replace("url(#", f"url(#{prefix}")
     label = escape(description, quote=True)
@@ -44,7 +70,7 @@ def inline_svg(chart: Drawing, description: str) -> str:
         width, height = tag.groups()
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" role="img" aria-label="{label}" '
-            f'viewBox="0 0 {width} {height}" style="max-width:{width}px">'
+            f'viewBox="0 0 {width} {height}" style="max-width:{LARGEST * float(width):.0f}px">'
         )
 
     return re.sub(r'^<svg[^>]*? width="([\d.]+)" height="([\d.]+)"[^>]*>', opening, svg)

@@ -1,5 +1,7 @@
 """`report.html`: one self-contained file that loads nothing from a network."""
 
+import base64
+import hashlib
 import json
 from importlib.resources import files
 from pathlib import Path
@@ -12,7 +14,7 @@ from tfaudit.audit.classes import GAINED, LOST
 from tfaudit.audit.gate.limits import DEFAULT_LIMITS, Limits
 from tfaudit.audit.summary import Summary
 from tfaudit.charts.rendering import inline_svg
-from tfaudit.charts.style import css_variables
+from tfaudit.charts.style import Drawing, css_variables
 from tfaudit.errors import InputError
 from tfaudit.report.chart_files import study_charts
 from tfaudit.report.exemplar_cards import Card, by_decisiveness, cards
@@ -42,6 +44,13 @@ COLOURS = (
     f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {css_variables('dark')} }} }}\n"
 )
 """Colours of both themes as CSS."""
+
+_SCRIPT = (files("tfaudit.report") / "sort.js").read_text()
+_SCRIPT_HASH = base64.b64encode(hashlib.sha256(_SCRIPT.encode()).digest()).decode()
+"""By which the page's policy knows its only script."""
+
+FULL, HALF = 860, 460
+"""Pixels of a chart that has the width of the page to itself, and of one of two side by side."""
 
 _ALWAYS_CITED = "[F] [W] [H] [BH]"
 
@@ -78,7 +87,6 @@ def _page(study_audit: StudyAudit, limits: Limits) -> str:
     store, split, audit = study_audit.data.store, study_audit.data.split, study_audit.summary
     examples = store.examples(split, images=False, groups=False)
     sections, charts = study_sections(study_audit), study_charts(audit)
-    figures = [figure for section in sections for figure in section.figures]
     verdict = study_audit.verdict(limits) if audit.exemplars else None
     several = bool(audit.table["members"].max() > 1)
     links = {key: f"#classes-{key}" if key in audit.impacts else f"#{key}" for key in audit.exemplars}
@@ -97,13 +105,28 @@ def _page(study_audit: StudyAudit, limits: Limits) -> str:
         limits=limits.in_words(),
         table=html_table(audit),
         headlines=headlines(audit, study_audit.model_pairs),
-        charts={name: Markup(inline_svg(chart, _DESCRIPTIONS[name.split("-")[0]])) for name, chart in charts.items()},
+        script=Markup(_SCRIPT),
+        script_hash=_SCRIPT_HASH,
+        charts={name: _drawn(chart, _DESCRIPTIONS[name.split("-")[0]], _width(name)) for name, chart in charts.items()},
         sections=sections,
         sources=cited([_ALWAYS_CITED, *(f"{section.question} {section.source}" for section in sections)]),
-        drawings={figure.name: Markup(inline_svg(figure.chart, figure.description)) for figure in figures},
+        drawings={
+            figure.name: _drawn(figure.chart, figure.description, HALF if len(section.figures) > 1 else FULL)
+            for section in sections
+            for figure in section.figures
+        },
         class_tables={key: _class_tables(audit, key) for key in audit.impacts},
         galleries=_galleries(study_audit),
     )
+
+
+def _width(name: str) -> int:
+    """Return the width of a chart of the main table; those of classes stand side by side."""
+    return HALF if name.startswith("class-impact") else FULL
+
+
+def _drawn(chart: Drawing, description: str, width: int) -> Markup:
+    return Markup(inline_svg(chart, description, width=width))
 
 
 def _galleries(study_audit: StudyAudit) -> dict[str, list[Card]]:

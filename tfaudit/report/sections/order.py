@@ -22,11 +22,14 @@ from tfaudit.report.sections.trends import trends_section
 SECTIONS: Mapping[str, Callable[[StudyAudit], Section | None]] = {
     make.__name__.removesuffix("_section"): make
     for make in (
-        *(model_pair_section, chance_section, distortion_section, groups_section, attributes_section, trends_section),
-        *(robustness_section, costs_section, operating_points_section, factors_section, survey_section),
+        *(model_pair_section, chance_section, robustness_section, distortion_section, operating_points_section),
+        *(costs_section, groups_section, attributes_section, trends_section, factors_section, survey_section),
     )
 }
-"""By name of the audit. Each returns its section, or None where the study has no data for it."""
+"""By name of the audit, in the order of the viewer's pages.
+
+Each returns its section, or None where the study has no data for it.
+"""
 
 
 def study_sections(study_audit: StudyAudit) -> tuple[Section, ...]:
