@@ -4,12 +4,14 @@ import importlib
 import inspect
 import os
 import pkgutil
+import re
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
 from typing import TypeVar
 
+import numpy as np
 import pytest
 
 import tfaudit
@@ -74,20 +76,29 @@ def test_every_module_and_its_public_names_are_documented(name):
             assert (inspect.getdoc(thing) or "").strip(), f"{name}.{public}"
 
 
-@pytest.mark.slow
-def test_a_wheel_works_outside_the_checkout(tmp_path):
-    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
-    source = tmp_path / "source"
+PIP = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """The wheel of what git tracks, built in a copy."""
+    folder = tmp_path_factory.mktemp("wheel")
+    source = folder / "source"
     tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     for file in filter(None, tracked.split("\0")):
         if (ROOT / file).is_file():
             (source / file).parent.mkdir(parents=True, exist_ok=True)
             (source / file).write_bytes((ROOT / file).read_bytes())
-    subprocess.run([*pip, "wheel", "--no-deps", "--no-build-isolation", "-w", tmp_path, source], check=True)
-    (wheel,) = tmp_path.glob("*.whl")
+    subprocess.run([*PIP, "wheel", "--no-deps", "--no-build-isolation", "-w", folder, source], check=True)
+    (wheel,) = folder.glob("*.whl")
+    return wheel
+
+
+@pytest.mark.slow
+def test_a_wheel_works_outside_the_checkout(tmp_path, wheel):
     tops = {name.split("/")[0] for name in zipfile.ZipFile(wheel).namelist()}
     assert tops == {"tfaudit", f"tfaudit-{tfaudit.__version__}.dist-info"}
-    subprocess.run([*pip, "install", "--no-deps", "--target", tmp_path / "site", wheel], check=True)
+    subprocess.run([*PIP, "install", "--no-deps", "--target", tmp_path / "site", wheel], check=True)
     environment = {**os.environ, "PYTHONPATH": str(tmp_path / "site")}
     code = "import tfaudit.app.viewer as v, tfaudit.cli as c; assert v.ICON.exists(); print(c.__file__, v.__file__)"
     where = subprocess.run(
@@ -98,3 +109,46 @@ def test_a_wheel_works_outside_the_checkout(tmp_path):
     command += ["--population", "1", "--workers", "1"]
     subprocess.run(command, env=environment, cwd=tmp_path, check=True, stdout=subprocess.DEVNULL)
     assert "<svg" in (tmp_path / "out/report.html").read_text()
+
+
+@pytest.mark.slow
+def test_the_core_alone_audits_judges_and_reports_without_tensorflow(tmp_path, wheel):
+    uv = [sys.executable, "-m", "uv", "--quiet"]
+    subprocess.run([*uv, "venv", "--python", sys.executable, tmp_path / "venv"], check=True)
+    python = tmp_path / "venv/bin/python"
+    subprocess.run([*uv, "pip", "install", "--python", python, wheel], check=True)
+    listed = subprocess.run([*uv, "pip", "list", "--python", python], capture_output=True, text=True, check=True)
+    packages = {line.split()[0] for line in listed.stdout.splitlines()[2:]}
+    assert len(packages) <= 40
+    assert not packages & {"tensorflow", "keras", "streamlit", "opencv-python-headless", "ray", "scikit-learn"}
+
+    labels = np.arange(2000) % 4
+    after = np.where((labels == 3) & (np.arange(2000) % 3 == 0), 0, labels)
+    for name, values in (("labels", labels), ("before", labels), ("after", after)):
+        np.save(tmp_path / f"{name}.npy", np.eye(4)[values] if name != "labels" else values)
+
+    def tfaudit(*arguments):
+        command = [python, "-m", "tfaudit", *map(str, arguments)]
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, env=environment)
+
+    files = ["--baseline", "before.npy", "--compressed", "small=after.npy", "--labels", "labels.npy"]
+    gate = tfaudit("gate", *files, "--max-worst-class-drop", 5)
+    assert gate.returncode == 1, gate.stderr
+    assert "class 3" in gate.stdout
+    audit = tfaudit("audit", *files, "--out", "study")
+    assert audit.returncode == 0, audit.stderr
+    report = tfaudit("report", "study")
+    assert report.returncode == 0, report.stderr
+    assert "<svg" in (tmp_path / "study/report.html").read_text()
+    for arguments, extra in ((("run", "digits"), "keras"), (("view", "study"), "viewer")):
+        refused = tfaudit(*arguments)
+        line = rf"tfaudit: tfaudit {arguments[0]}: got no installed \w+, expected one: pip install 'tfaudit\[{extra}\]'\n"
+        assert refused.returncode == 2
+        assert re.fullmatch(line, refused.stderr), refused.stderr
+    code = "import tfaudit; tfaudit.prune"
+    missing = subprocess.run([python, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "tfaudit.prune: got no installed " in missing.stderr.splitlines()[-1]
+    told = tfaudit("doctor").stdout
+    assert "GPUs unknown without TensorFlow" in told
+    assert "pip install 'tfaudit[viewer]'" in " ".join(told.split())

@@ -1,6 +1,7 @@
 """Bad input: one error, one line, one form."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 
 class InputError(ValueError):
@@ -27,6 +28,37 @@ class InputError(ValueError):
     def __str__(self) -> str:
         text = f"{self.argument}: got {self.got}, expected {self.expected}"
         return printable(text)
+
+
+EXTRAS: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys(("tensorflow", "keras", "tf_keras", "tensorflow_model_optimization"), "keras"),
+        **dict.fromkeys(("tensorflow_datasets", "ai_edge_litert", "sklearn"), "keras"),
+        **{"streamlit": "viewer", "cv2": "corruptions", "ray": "ray"},
+    }
+)
+"""The extra of this package that brings a library, by the library's module."""
+
+
+class MissingExtraError(InputError, ImportError):
+    """A library is not installed that an extra of this package brings."""
+
+
+def missing_extra(error: ImportError, wanted: str) -> MissingExtraError | None:
+    """Return the error to raise where a library of an extra is missing; None for any other import error.
+
+    Args:
+        error: of the import.
+        wanted: what needs the library, such as "tfaudit run".
+
+    Example:
+        >>> print(missing_extra(ModuleNotFoundError(name="keras.layers"), "tfaudit.prune"))
+        tfaudit.prune: got no installed keras, expected one: pip install 'tfaudit[keras]'
+    """
+    module = (error.name or "").partition(".")[0]
+    if module not in EXTRAS or isinstance(error, MissingExtraError):
+        return None
+    return MissingExtraError(wanted, f"no installed {module}", f"one: pip install 'tfaudit[{EXTRAS[module]}]'")
 
 
 def printable(text: str) -> str:

@@ -5,6 +5,8 @@ import sys
 import types
 from collections.abc import Mapping
 
+from tfaudit.errors import missing_extra
+
 
 def lazy_names(package: str, homes: Mapping[str, str]) -> None:
     """Give a package public names without importing the modules that define them.
@@ -31,7 +33,10 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> None:
         def __getattr__(self, name: str) -> object:
             if name not in homes:
                 raise AttributeError(f"module {package!r} has no attribute {name!r}")
-            value = getattr(importlib.import_module(f"{package}.{homes[name]}"), name)
+            try:
+                value = getattr(importlib.import_module(f"{package}.{homes[name]}"), name)
+            except ModuleNotFoundError as error:
+                raise missing_extra(error, f"{package}.{name}") or error from None
             setattr(self, name, value)
             return value
 

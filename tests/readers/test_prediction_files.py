@@ -360,7 +360,7 @@ CASES = {
     ),
     "text among Parquet's scores": (
         dict(y_npy=Y, p_parquet=pd.DataFrame({"x": [1.0] * 3, "z": ["a"] * 3})),
-        "p.parquet: got large_string values in column 'z', expected numbers",
+        "p.parquet: got text values in column 'z', expected numbers",
     ),
     "two columns of answers": (
         dict(y_npy=Y, p_csv="class,Prediction\n0,1\n"),

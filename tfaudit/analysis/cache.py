@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from typing import TypeVar
 
@@ -61,7 +61,15 @@ def _sources() -> list[str]:
     """Return what a result depends on besides its inputs: it must not outlive the code that computed it."""
     sources = sorted(_imported("tfaudit.analysis.study_audit").items())
     digest_of_code = hashlib.sha256(b"".join(source for _, source in sources)).hexdigest()
-    return [digest_of_code, *map(version, _LIBRARIES)]
+    return [digest_of_code, *map(_version, _LIBRARIES)]
+
+
+def _version(library: str) -> str:
+    """Return the version of a library, or "" where it is not installed."""
+    try:
+        return version(library)
+    except PackageNotFoundError:
+        return ""
 
 
 def _imported(module: str) -> dict[str, bytes]:

@@ -1,6 +1,7 @@
 """One image through the severities of corruptions, with the predictions of each variant."""
 
 import dataclasses
+import importlib.util
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -9,6 +10,7 @@ from tfaudit.analysis.stored_images import data_uri, pixels_of, png_of
 from tfaudit.analysis.study_data import BASELINE, StudyData
 from tfaudit.audit.corruption.robustness import Robustness
 from tfaudit.audit.prediction_counts import PredictionCounts
+from tfaudit.datasets.corruptions.corrupt import corrupt
 from tfaudit.study.conditions import Condition
 
 EDGE = 176
@@ -89,7 +91,7 @@ def image_strip(
         headings=("clean", *(f"severity {severity}" for severity in severities)),
         lanes=tuple(_lane(data, picture, position, variants, name, severities, counts) for name in corruptions),
         tiny=picture is not None and max(picture.shape[:2]) < CRISP,
-        caption=f"{caption} {_thumbnail_note(data, picture)}".strip(),
+        caption=f"{caption} {_thumbnail_note(data, picture)}{_OPENCV_NOTE * (not _has_opencv())}".strip(),
     )
 
 
@@ -123,21 +125,26 @@ def _lane(
     severities: Sequence[int],
     counts: Counts,
 ) -> Lane:
-    from tfaudit.datasets.corruptions.corrupt import corrupt  # loads OpenCV
-
     pictures = ["" if picture is None else data_uri(png_of(picture, EDGE))]
     predictions = {key: [_modal(counts(key, None), position)] for key in variants}
     for severity in severities:
         condition = Condition(corruption, severity)
         evaluated = condition in data.conditions
         pictures.append("")
-        if evaluated and picture is not None:
+        if evaluated and picture is not None and _has_opencv():
             pixels = corrupt(picture[None], corruption, severity, seed=data.study.seed, first=position)[0]
             pictures[-1] = data_uri(png_of(pixels, EDGE))
         for key, row in predictions.items():
             row.append(_modal(counts(key, condition), position) if evaluated else None)
     rows = tuple(VariantRow(data.titles[key], tuple(row)) for key, row in predictions.items())
     return Lane(corruption, tuple(pictures), rows)
+
+
+_OPENCV_NOTE = " The corrupted pictures are not shown, as OpenCV is not installed: pip install 'tfaudit[corruptions]'."
+
+
+def _has_opencv() -> bool:
+    return importlib.util.find_spec("cv2") is not None
 
 
 def _modal(counted: PredictionCounts, position: int) -> ModalPrediction | None:

@@ -186,7 +186,8 @@ def _table_bytes(table: pd.DataFrame) -> bytes:
     for i in mixed:
         shown.isetitem(i, [json.dumps(_plain(cell)) for cell in table.iloc[:, i]])
     written = pa.Table.from_pandas(shown)
-    written = written.replace_schema_metadata({**(written.schema.metadata or {}), "mixed": json.dumps(mixed)})
+    notes = {"mixed": json.dumps(mixed), "attrs": json.dumps(table.attrs)}  # older libraries drop the attributes
+    written = written.replace_schema_metadata({**(written.schema.metadata or {}), **notes})
     whole = [column.combine_chunks() for column in written.columns]
     buffer = io.BytesIO()
     with pa.ipc.new_file(buffer, written.schema) as file:  # one batch, even of no rows: it holds the categories
@@ -201,6 +202,7 @@ def _table(content: bytes) -> pd.DataFrame:
     for i in json.loads(written.schema.metadata[b"mixed"]):
         cells = [json.loads(cell) for cell in table.iloc[:, i]]
         table.isetitem(i, pd.Series(cells, table.index, object))
+    table.attrs = json.loads(written.schema.metadata[b"attrs"])
     return table
 
 

@@ -8,6 +8,7 @@ import typer
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
+from tfaudit import __version__
 from tfaudit.errors import printable
 
 
@@ -32,9 +33,25 @@ class PlainConsole(Console):
 app = typer.Typer(
     help="Compress Keras 3 models and audit, class by class and image by image, what they forget.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+
+def _version(shown: bool) -> None:
+    if shown:
+        typer.echo(f"tfaudit {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    pass
+
+
 out = PlainConsole()
 err = PlainConsole(stderr=True)
 

@@ -99,7 +99,12 @@ class TableFile:
             while (batch := self._guarded(lambda: next(iter(batches), None))) is not None:
                 for column, name in zip(batch.columns, batch.schema.names, strict=True):
                     if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
-                        raise InputError(str(self.path), f"{column.type} values in column {name!r}", "numbers")
+                        kind = (
+                            "text"
+                            if pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+                            else column.type
+                        )
+                        raise InputError(str(self.path), f"{kind} values in column {name!r}", "numbers")
                 yield np.stack([batch[name].to_numpy(zero_copy_only=False) for name in columns], axis=1)
 
     def frame(self) -> pd.DataFrame:

@@ -25,7 +25,12 @@ def p_table(tests: pd.DataFrame, *, columns: str) -> pd.DataFrame:
     pair = tests["first"].astype(str) + " vs " + tests["second"].astype(str)
     down = [name for name in fixed if name != columns and tests[name].nunique() > 1]
     down += ["pair"] if pair.nunique() > 1 or not down else []
-    return tests.assign(pair=pair).set_index([*down, columns])["p_bonferroni"].unstack(columns, sort=False)
+    named = tests.assign(pair=pair)
+    # `unstack(sort=False)` would keep the order, but puts values into wrong cells before pandas 3.
+    table = named.set_index([*down, columns])["p_bonferroni"].unstack(columns)
+    return table.reindex(
+        index=named.set_index(down).index.unique(), columns=pd.Index(named[columns].unique(), name=columns)
+    )
 
 
 def accuracy_table(slopes: pd.DataFrame) -> pd.DataFrame:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from tfaudit.datasets.corruptions.registry import CORRUPTIONS, SCALES, SEVERITIES, Constants
-from tfaudit.errors import InputError, require
+from tfaudit.errors import InputError, missing_extra, require
 
 CIFAR_EDGE = 64
 """Images whose shorter side has at most this many pixels get CIFAR-C's constants by default."""
@@ -63,7 +63,12 @@ def corrupt(
     constants: Constants = getattr(corruption, scale)[severity - 1]
     if scale == "cifar" and corruption.cifar_edge:
         constants = tuple(value * edge / corruption.cifar_edge for value in constants)
-    function: Callable[..., np.ndarray] = getattr(importlib.import_module(f"{__package__}.{corruption.module}"), name)
+    try:
+        function: Callable[..., np.ndarray] = getattr(
+            importlib.import_module(f"{__package__}.{corruption.module}"), name
+        )
+    except ModuleNotFoundError as error:
+        raise missing_extra(error, f"corrupt {name}") or error from None
     if corruption.textured:
         from tfaudit.datasets.corruptions.textures import frosted_panes, read_textures
 
