@@ -17,6 +17,7 @@ FLOORS = (
     {"population", "analysis"},
     {"report"},
     {"cli", "app"},
+    {"__main__"},
 )
 """From the ground up. A room imports from its own floor and from those below."""
 

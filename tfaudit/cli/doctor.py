@@ -5,7 +5,7 @@ import os
 import platform
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from pathlib import Path
 
@@ -53,7 +53,7 @@ def _libraries() -> Iterator[tuple[str, str]]:
         yield name, text
 
 
-def _version(owners: dict[str, list[str]], module: str) -> str:
+def _version(owners: Mapping[str, list[str]], module: str) -> str:
     distribution = owners.get(module, [module])[0]
     try:
         return f"{distribution} {version(distribution)}"
