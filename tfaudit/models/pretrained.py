@@ -77,6 +77,10 @@ def with_fresh_weights(model: keras.Model) -> keras.Model:
         raise InputError("initialise", got, "'file', or a function that builds the model") from problem
     pairs = zip(model._flatten_layers(False), copy._flatten_layers(False), strict=True)
     for layer, other in pairs:
-        if layer.weights and (hasattr(layer, "adapt") or not layer.trainable):
-            other.set_weights(layer.get_weights())
+        if hasattr(layer, "get_vocabulary"):
+            other.set_vocabulary(layer.get_vocabulary(include_special_tokens=False))
+        elif hasattr(layer, "adapt") or not layer.trainable:
+            own: dict[str, Any] = {}
+            layer.save_own_variables(own)
+            other.load_own_variables(own)
     return copy

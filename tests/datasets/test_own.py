@@ -1,0 +1,170 @@
+"""Data sets of the user's own: what a function may return, what it may not, and what people see of an example."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import tensorflow as tf
+
+from tests.builders.own_code import write_own
+from tfaudit import Examples, InputError, load_dataset
+from tfaudit.datasets.examples import read_examples
+from tfaudit.datasets.pipeline import training_batches
+from tfaudit.datasets.preview import previews
+from tfaudit.datasets.validation import split_validation
+
+X, Y = np.arange(12.0).reshape(6, 2), np.array([0, 1, 2, 0, 1, 2])
+TABLE = {"age": np.arange(6), "text": np.array(list("abcdef"))}
+
+
+@pytest.mark.parametrize(
+    "returned",
+    [
+        (X, Y),
+        (X.tolist(), Y.tolist()),
+        (X, np.eye(3)[Y], {"side": list("llrrll")}),
+        (X, Y.astype(float)[:, None]),
+        tf.data.Dataset.from_tensor_slices((X, Y)),
+        tf.data.Dataset.from_tensor_slices((X, np.eye(3)[Y])),
+        tf.data.Dataset.from_tensor_slices((X, Y)).batch(4),
+        tf.data.Dataset.from_tensor_slices((X, np.eye(3)[Y])).batch(3, drop_remainder=True),
+        Examples(X, Y),
+    ],
+)
+def test_forms_of_the_same_examples(returned):
+    examples = read_examples(returned, "own")
+    np.testing.assert_array_equal(examples.x, X)
+    np.testing.assert_array_equal(examples.labels, Y)
+    assert examples.ids.tolist() == list("012345")
+
+
+@pytest.mark.parametrize(
+    "returned",
+    [
+        (TABLE, Y),
+        (pd.DataFrame(TABLE), Y),
+        tf.data.Dataset.from_tensor_slices((TABLE, Y)),
+        tf.data.Dataset.from_tensor_slices((TABLE, Y)).batch(4),
+    ],
+)
+def test_dictionaries_and_text_keep_their_structure(returned):
+    x = read_examples(returned, "own").x
+    assert {name: values.tolist() for name, values in x.items()} == {"age": [0, 1, 2, 3, 4, 5], "text": [*"abcdef"]}
+
+
+@pytest.mark.parametrize(
+    ("returned", "message"),
+    [
+        (None, r"dataset: got a NoneType from own, expected \(x, y\), \(x, y, groups\), a tf.data.Dataset of these"),
+        ((X,), "got a tuple of 1 from own"),
+        ((X, Y[:5]), "got 6 in x, 5 in y from own, expected as many examples in all"),
+        (({"a": X, "b": X[:2]}, Y), r"got 6 in x\['a'\], 2 in x\['b'\], 6 in y"),
+        ((X[:0], Y[:0]), "got no examples from own"),
+        (tf.data.Dataset.from_tensor_slices((X, Y)).take(0), "got nothing from own"),
+        (tf.data.Dataset.from_tensor_slices((X, Y)).repeat(), "got an endless tf.data.Dataset from own"),
+        (tf.data.Dataset.from_tensor_slices(X), "got a tf.data.Dataset of other elements from own, expected pairs"),
+        ((X, list("abcabc")), "got labels of text from own, expected integers 0..C-1, and class_names of C texts"),
+        ((X, Y - 1), "got labels from -1 to 1 from own"),
+        ((X, Y + 0.5), "got fractions as labels, shape"),
+        ((X, np.ones((6, 3))), "got several labels per example, shape"),
+        ((X * np.nan, Y), "got NaN or infinity in x from own"),
+        (([[1], [1, 2], [1], [1], [1], [1]], Y), "got values that form no array of numbers or text"),
+        ((X, Y, {"side": ["l"]}), r"got \(1,\) values in group 'side' from own, expected 6"),
+        (Examples(X, Y, ids=["a"] * 6), "got 6 ids, 1 of them different, from own"),
+    ],
+)
+def test_what_is_no_data_set_is_one_clear_line(returned, message):
+    with pytest.raises(InputError, match=message):
+        read_examples(returned, "own")
+
+
+def own(tmp_path, code):
+    write_own(tmp_path, more=code)
+    return f"{tmp_path}/own.py:data"
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        (
+            "def data():\n    pass",
+            r"got data\(\) of '.*own.py:data' \(too many positional arguments\), expected .* load\(split\)",
+        ),
+        ("def data(split):\n    return open(split)", r"which failed \(FileNotFoundError: .*, line \d+ of own.py\)"),
+        (
+            "def data(split):\n    return np.ones((4, 2 + (split == 'test'))), [0, 1, 0, 1]",
+            r"got x \(3,\) of float64 from .*",
+        ),
+        ("def data(split):\n    return np.ones((2, 2)), [1, 2]", "got labels up to 2, but no 0, from"),
+        ("def data(split):\n    return np.ones((2, 2)), [0, 0]", "got 1 classes from"),
+        (
+            "def data(split):\n    return tfaudit.Examples(np.ones((2, 2)), [0, 2], class_names=['a', 'b'])",
+            "got labels from 0 to 2 from .*, expected 0 to 1, the positions of 2 class names",
+        ),
+    ],
+)
+def test_functions_that_cannot_be_used_are_one_clear_line(tmp_path, code, message):
+    with pytest.raises(InputError, match=message) as caught:
+        load_dataset(own(tmp_path, code), "train")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_function_is_a_data_set_like_any_other(tmp_path):
+    train, test = (load_dataset(f"{write_own(tmp_path)}:load", split) for split in ("train", "test"))
+    assert (train.num_examples, test.num_examples, train.num_classes) == (120, 60, 3)
+    assert (train.input_shape, train.class_names) == ((5,), ("low", "middle", "high"))
+    assert set(test.groups["side"]) == {"left", "right"}
+    part, held_out = split_validation(train, 0.25, seed=0)
+    assert (part.num_examples, held_out.num_examples) == (90, 30)
+    assert sorted([*part.example_ids, *held_out.example_ids]) == sorted(train.example_ids)
+    assert next(previews(test.take(1), 64)).splitlines()[0].startswith("f0: ")
+    with pytest.raises(InputError, match="whose examples are no images"):
+        train.moments()
+
+
+def test_batches_of_a_structure_show_every_example_once_an_epoch(tmp_path):
+    code = "def data(split):\n    return {'n': np.arange(10), 't': (np.arange(10) * 2, np.array([*'abcdefghij']))}, [0, 1] * 5"
+    dataset = load_dataset(own(tmp_path, code), "train")
+    seen = [*training_batches(dataset, batch_size=4, seed=3).take(3).as_numpy_iterator()]
+    numbers = np.concatenate([x["n"] for x, _ in seen])
+    assert sorted(numbers) == list(range(10))
+    np.testing.assert_array_equal(np.concatenate([x["t"][0] for x, _ in seen]), 2 * numbers)
+    assert b"".join(np.concatenate([x["t"][1] for x, _ in seen])).decode() == "".join("abcdefghij"[i] for i in numbers)
+    np.testing.assert_array_equal(np.concatenate([y for _, y in seen]), numbers % 2)
+    again = [*training_batches(dataset, batch_size=4, seed=3).take(3).as_numpy_iterator()]
+    np.testing.assert_array_equal(again[0][0]["n"], seen[0][0]["n"])
+    (x, y), *_ = dataset.batches(7).as_numpy_iterator()
+    assert (x["n"].tolist(), y.tolist()) == (list(range(7)), [0, 1, 0, 1, 0, 1, 0])
+
+
+@pytest.mark.parametrize(
+    ("preview", "x", "expected"),
+    [
+        (None, np.array(["so kind", "never"]), ["so kind", "never"]),
+        (
+            None,
+            {"age": np.array([3, 5]), "share": np.array([0.25, 1 / 3])},
+            ["age: 3\nshare: 0.25", "age: 5\nshare: 0.333333"],
+        ),
+        (None, np.ones((2, 3)), ["", ""]),
+        (["one", "two"], np.ones((2, 3)), ["one", "two"]),
+        (lambda x: f"{x.sum():g}", np.ones((2, 3)), ["3", "3"]),
+    ],
+)
+def test_previews(tmp_path, preview, x, expected):
+    from tfaudit.datasets.dataset import Dataset
+
+    dataset = Dataset("d", "test", ("a", "b"), (None,) * 3, 2, inputs=x, preview=preview)
+    assert list(previews(dataset, 64)) == expected
+
+
+def test_previews_may_be_images_and_nothing_else(tmp_path):
+    from tfaudit.datasets.dataset import Dataset
+
+    dataset = Dataset(
+        "d", "test", ("a", "b"), (None,) * 3, 1, inputs=np.ones((1, 3)), preview=lambda x: np.zeros((4, 5), np.uint8)
+    )
+    assert next(previews(dataset, 64)).shape == (4, 5, 1)
+    with pytest.raises(
+        InputError, match=r"preview: got a float of float64, shape \(\), for example 0, expected a text"
+    ):
+        list(previews(Dataset("d", "test", ("a",), (None,) * 3, 1, inputs=np.ones((1, 3)), preview=lambda x: 0.5), 64))

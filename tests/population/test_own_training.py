@@ -1,0 +1,183 @@
+"""Training with the user's own model, data, function and optimizer, in one process."""
+
+import dataclasses
+
+import keras
+import numpy as np
+import pytest
+
+from tests.builders.own_code import write_own
+from tfaudit import InputError, Pruned, Study, Training, load_dataset
+from tfaudit.compress.pruning.kernels import find_kernels
+from tfaudit.population.member import gradual_trainer, prune_and_retrain, trainer_of
+from tfaudit.population.own_training import OwnTraining, fit_function
+from tfaudit.population.training import Trainer
+
+
+def study_of(folder, training="fit", model="build", code="", **settings):
+    path = write_own(folder, more=code)
+    training = f"{path}:{training}" if isinstance(training, str) else training
+    return Study(name="s", dataset=f"{path}:load", model=f"{path}:{model}", training=training, **settings)
+
+
+def data_of(study):
+    return load_dataset(study.dataset, "train")
+
+
+def zeros(model):
+    kernels = [kernel.numpy() for kernel in find_kernels(model).values()]
+    return sum((kernel == 0).sum() for kernel in kernels) / sum(kernel.size for kernel in kernels)
+
+
+def test_a_function_trains_and_a_member_depends_on_its_seed_alone(tmp_path):
+    study = study_of(tmp_path)
+    used, fresh = OwnTraining(study, study.training, data_of(study)), OwnTraining(study, study.training, data_of(study))
+    used.train(used.build(1), 1)
+    models = []
+    for one in (used, fresh):
+        models.append(one.build(2))
+        history = one.train(models[-1], 2)
+        assert history["epoch"].tolist() == [1, 2, 3, 4]
+        assert history["accuracy"].iloc[-1] > history["accuracy"].iloc[0]
+    for a, b in zip(models[0].weights, models[1].weights, strict=True):
+        np.testing.assert_array_equal(a.numpy(), b.numpy())
+
+
+def test_a_function_prunes_with_the_callbacks_that_it_is_handed(tmp_path):
+    study, variant = study_of(tmp_path), Pruned(0.75)
+    one = gradual_trainer(study, variant, data_of(study))
+    model = one.build(3)
+    history = one.train(model, 3)
+    assert zeros(model) == pytest.approx(0.75, abs=0.02)
+    assert history["sparsity"].iloc[-1] == pytest.approx(zeros(model))
+    rewound = trainer_of(study, study.training, data_of(study))
+    model, start = one.build(4), one.build(5)
+    treated = dataclasses.replace(variant, treatment="rewind")
+    prune_and_retrain(treated, rewound, model, seed=4, root_seed=5, early=lambda: start, decay=0.0)
+    assert zeros(model) == pytest.approx(0.75, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("training", "code", "message"),
+    [
+        ("deaf", "", "training: got 'own.py:deaf', which does not use its callbacks, expected model.fit"),
+        (
+            "late",
+            "def late(model, train, *, seed, callbacks):\n    fit(model, train, seed=seed, callbacks=callbacks[-1:])\n"
+            "    return {'loss': [1.0]}",
+            "after which 0% of the weights to prune are 0, expected 75%: all callbacks in one fit",
+        ),
+    ],
+)
+def test_a_function_that_prunes_nothing_fails(tmp_path, training, code, message):
+    study = study_of(tmp_path, training, code=code)
+    one = gradual_trainer(study, Pruned(0.75), data_of(study))
+    with pytest.raises(InputError, match=message):
+        one.train(one.build(0), 0)
+
+
+def test_a_function_that_returns_no_history_fails(tmp_path):
+    code = "def mute(*arguments, **named):\n    fit(*arguments, **named)"
+    study = study_of(tmp_path, "mute", code=code)
+    one = trainer_of(study, study.training, data_of(study))
+    with pytest.raises(InputError, match=r"got a NoneType from 'own.py:mute', expected the History of model.fit"):
+        one.train(one.build(0), 0)
+
+
+def test_wrong_parameters_and_settings_are_refused_before_training(tmp_path):
+    path = write_own(tmp_path, more="def short(model, train):\n    pass")
+    with pytest.raises(InputError, match=r"training: got short\(model, train\) of .*, expected a function that can be"):
+        fit_function(f"{path}:short")
+    study = study_of(tmp_path, variants=[Pruned(0.5, end=0.5)])
+    with pytest.raises(InputError, match="variants: got end of 'magnitude-0.5-end=0.5' with a training function"):
+        gradual_trainer(study, study.variants[0], data_of(study))
+
+
+def test_a_compiled_model_keeps_its_optimizer_loss_and_metrics(tmp_path):
+    code = """
+def load(split):
+    x = np.random.default_rng(0).normal(size=(60, 5)).astype("float32")
+    return x, np.eye(3)[(x[:, 0] > 0) + (x[:, 1] > 0) * 1]
+"""
+    study = study_of(tmp_path, Training(epochs=3, batch_size=20), "compiled", code)
+    one = Trainer(study, study.training, data_of(study))
+    assert isinstance(one.model.optimizer, keras.optimizers.Lion)
+    assert one.model.loss == "categorical_crossentropy"
+    model = one.build(1)
+    assert not model.compiled
+    first = one.train(model, 1)
+    one.train(one.build(2), 2)
+    assert first.equals(one.train(one.build(1), 1)), "the optimizer's state goes back to the start"
+    with pytest.raises(
+        InputError, match="training: got optimizer, learning_rate for a model that '.*compiled' compiled"
+    ):
+        Trainer(study, Training(epochs=1, optimizer="adam", learning_rate=0.1), data_of(study))
+
+
+def test_one_logit_for_two_classes_and_probabilities_get_the_loss_that_fits(tmp_path):
+    code = """
+def load(split):
+    x = np.random.default_rng(0).normal(size=(64, 5)).astype("float32")
+    return x, x[:, 0] > 0
+
+
+def logit():
+    return keras.Sequential([keras.Input((5,)), keras.layers.Dense(1)])
+
+
+def sigmoid():
+    return keras.Sequential([keras.Input((5,)), keras.layers.Dense(1, "sigmoid")])
+"""
+    losses = []
+    for name in ("logit", "sigmoid"):
+        study = study_of(tmp_path, Training(epochs=8, batch_size=16, learning_rate=0.1), name, code)
+        one = Trainer(study, study.training, data_of(study))
+        history = one.train(one.build(0), 0)
+        assert history["accuracy"].iloc[-1] > 0.85
+        losses.append(history["loss"].to_numpy())
+    np.testing.assert_allclose(*losses, rtol=1e-4)
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", keras.optimizers.Adam(0.02, beta_1=0.8)], ids=str)
+def test_optimizers_by_name_instance_and_configuration(tmp_path, optimizer):
+    rate = {"learning_rate": 0.02} if isinstance(optimizer, str) else {}
+    training = Training(epochs=2, batch_size=40, optimizer=optimizer, **rate)
+    study = study_of(tmp_path, training)
+    assert Study.from_json(study.to_json()) == study
+    one = Trainer(study, training, data_of(study))
+    history = one.train(one.build(0), 0)
+    assert history["loss"].iloc[-1] < history["loss"].iloc[0]
+    if not isinstance(optimizer, str):
+        assert one.model.optimizer.beta_1 == 0.8
+
+
+def test_several_steps_per_execution_train_as_single_ones(tmp_path):
+    results = []
+    for together in (1, 3):
+        training = Training(
+            steps=12, batch_size=20, learning_rate=0.05, steps_per_execution=together, jit_compile=False
+        )
+        study = study_of(tmp_path, training)
+        one = Trainer(study, training, data_of(study))
+        model = one.build(0)
+        one.train(model, 0)
+        assert int(one.model.optimizer.iterations) == 12
+        results.append(model.get_weights())
+    for a, b in zip(*results, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"optimizer": "adamant"}, "optimizer: got 'adamant', expected a name that Keras knows"),
+        ({"steps_per_execution": 4}, "steps_per_execution: got 4, expected a divisor of 6, the steps of an epoch"),
+        ({"augmentation": "flip"}, "no images"),
+    ],
+)
+def test_settings_that_cannot_be_used(tmp_path, settings, message):
+    training = Training(epochs=1, batch_size=20, **settings)
+    study = study_of(tmp_path, training)
+    with pytest.raises(InputError, match=message):
+        one = Trainer(study, training, data_of(study))
+        one.train(one.build(0), 0)
