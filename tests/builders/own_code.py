@@ -1,4 +1,4 @@
-"""Code of a user's own, in a file outside of the project: data, a model and a training that the project does not know."""
+"""Code of a user's own in a file outside of the project: data, models and trainings that the project does not know."""
 
 from pathlib import Path
 

@@ -122,7 +122,10 @@ def test_a_function_is_a_data_set_like_any_other(tmp_path):
 
 
 def test_batches_of_a_structure_show_every_example_once_an_epoch(tmp_path):
-    code = "def data(split):\n    return {'n': np.arange(10), 't': (np.arange(10) * 2, np.array([*'abcdefghij']))}, [0, 1] * 5"
+    code = """
+def data(split):
+    return {'n': np.arange(10), 't': (np.arange(10) * 2, np.array([*'abcdefghij']))}, [0, 1] * 5
+"""
     dataset = load_dataset(own(tmp_path, code), "train")
     seen = [*training_batches(dataset, batch_size=4, seed=3).take(3).as_numpy_iterator()]
     numbers = np.concatenate([x["n"] for x, _ in seen])

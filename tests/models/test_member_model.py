@@ -29,7 +29,8 @@ def test_a_function_gets_what_it_asks_for(tmp_path):
     code = """
 def model(num_classes, seed, units):
     initial = keras.initializers.Constant(seed)
-    return keras.Sequential([keras.Input((5,)), keras.layers.Dense(units), keras.layers.Dense(num_classes, bias_initializer=initial)])
+    last = keras.layers.Dense(num_classes, bias_initializer=initial)
+    return keras.Sequential([keras.Input((5,)), keras.layers.Dense(units), last])
 """
     model = built(study_of(tmp_path, code, model_options={"units": 7}), seed=4)
     assert model.layers[0].units == 7
@@ -61,11 +62,11 @@ def test_seeds_decide_the_weights_and_precision_the_types(tmp_path):
         ("def model():\n    return keras.layers.Dense(0)", "which failed .ValueError: .*, line 51 of own.py"),
         (
             "def model():\n    return keras.Sequential([keras.Input((5,)), keras.layers.Dense(7)])",
-            r"gives scores of shape \(2, 7\) for 2 examples of '.*own.py:load', expected 3 scores per example: classes are low, m",
+            r"gives scores of shape \(2, 7\) for 2 examples of '.*:load', expected 3 scores per example: classes are",
         ),
         (
             "def model():\n    return keras.Sequential([keras.Input((4,)), keras.layers.Dense(3)])",
-            r"which cannot take the examples of '.*:load' \(ValueError: .*, expected a model for inputs of shape \(5,\)",
+            r"which cannot take the examples of '.*:load' \(ValueError: .*, expected a model for inputs of shape \(5,",
         ),
         (
             "def model():\n    x = keras.Input((5,))\n    return keras.Model(x, [keras.layers.Dense(3)(x)] * 2)",

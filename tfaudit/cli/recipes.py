@@ -9,6 +9,7 @@ from rich.text import Text
 
 from tfaudit.cli.console import app, out
 from tfaudit.errors import InputError
+from tfaudit.quiet import start_tensorflow
 from tfaudit.study.study import Study
 from tfaudit.user_code import import_file
 
@@ -32,6 +33,7 @@ def recipe_study(recipe: str) -> Study:
     if recipe.endswith(".py"):
         if not Path(recipe).is_file():
             raise InputError("recipe", f"{recipe}, which does not exist", "a Python file")
+        start_tensorflow()  # the file imports it too, less quietly
         study = getattr(import_file("recipe", Path(recipe)), "study", None)
     else:
         if recipe not in _recipes():

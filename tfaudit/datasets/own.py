@@ -12,6 +12,7 @@ from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.examples import Examples, read_examples
 from tfaudit.datasets.structure import leaves
 from tfaudit.errors import InputError, require
+from tfaudit.quiet import start_tensorflow
 from tfaudit.user_code import call, check_call, import_reference, source_digest
 
 SPLITS = ("train", "test")
@@ -34,6 +35,7 @@ def load_own(reference: str, split: str) -> Dataset:
 
 @lru_cache(maxsize=2)
 def _both(reference: str, digest: str) -> tuple[Dataset, Dataset]:
+    start_tensorflow()  # the user's file imports it too, less quietly
     load = import_reference("dataset", reference)
     check_call("dataset", reference, load, "load(split)", "train")
     own = [read_examples(call("dataset", reference, load, split), _name(reference, split)) for split in SPLITS]

@@ -18,6 +18,7 @@ from tfaudit.population.node_folder import Splits
 from tfaudit.population.plan import Event, Job, condition_jobs, member_jobs
 from tfaudit.population.progress import Progress
 from tfaudit.population.stored_examples import load_splits, store_examples
+from tfaudit.quiet import start_tensorflow
 from tfaudit.store.files import lock
 from tfaudit.store.store import Store
 from tfaudit.study.study import Study
@@ -132,6 +133,7 @@ def check_own_parts(study: Study, train: Dataset) -> None:
     own = [training for training in (study.training, study.retraining) if isinstance(training, str)]
     if not own and not study.sources:
         return
+    start_tensorflow()
     from tfaudit.models.member_model import build_member, check_outputs
     from tfaudit.population.own_training import fit_function
 

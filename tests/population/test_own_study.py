@@ -1,0 +1,201 @@
+"""Studies of the user's own code and files, run as a new user would: from a folder of theirs, and from a notebook."""
+
+import dataclasses
+import hashlib
+import json
+import subprocess
+import sys
+
+import keras
+import nbclient
+import nbformat
+import numpy as np
+import pytest
+
+from tests.builders.own_code import write_own
+from tests.builders.tiny_studies import STUDY
+from tfaudit import InputError, Pruned, Study, Training, open_store, run
+from tfaudit.stats.ranking import RankedClasses
+from tfaudit.store.parquet import prediction_bytes
+from tfaudit.store.store import Store
+
+STUDY_CODE = """
+study = tfaudit.Study(
+    name="mine", dataset=load, model=build, training=fit, population=1,
+    variants=[tfaudit.Pruned(0.75), tfaudit.Pruned(0.75, treatment="finetune"), tfaudit.Quantized("int8")],
+)
+"""
+
+
+def tfaudit_run(folder, *arguments):
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "tfaudit.cli",
+        "run",
+        "rich.py",
+        "--out",
+        "out",
+        "--workers",
+        "1",
+        *arguments,
+    ]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.slow
+def test_a_study_of_a_file_outside_the_project_that_is_named_like_a_library(tmp_path):
+    path = write_own(tmp_path, name="rich.py", more=STUDY_CODE)
+    done = tfaudit_run(tmp_path)
+    assert done.returncode == 0, done.stderr
+    store = open_store(tmp_path / "out")
+    assert store.variants == ("dense", "magnitude-0.75", "magnitude-0.75-treatment=finetune", "int8")
+    for key in store.variants[1:3]:
+        assert store.record(key, 0)["sparsity"] == pytest.approx(0.75, abs=0.02)
+    assert store.predictions("int8").ranked.shape == (1, 60, 3)
+    assert store.examples().attrs["class_names"] == ["low", "middle", "high"]
+    assert store.images("test", [3])[0].decode().splitlines()[4].startswith("f4: ")
+    sources = {f"{path}:{name}": hashlib.sha256(path.read_bytes()).hexdigest() for name in ("build", "load", "fit")}
+    assert json.loads((tmp_path / "out/study.json").read_text())["study"]["fingerprints"] == sources
+    assert "f4: " in (tmp_path / "out/report.html").read_text()
+    path.write_text(path.read_text().replace("epochs=4", "epochs=5"))
+    refused = tfaudit_run(tmp_path, "--population", "2")
+    assert refused.returncode == 2
+    assert "rich.py:build, which has changed since the members in out were made" in refused.stderr
+    assert len(refused.stderr.strip().splitlines()) == 1
+
+
+CELLS = (
+    "%%writefile mine.py\nimport keras\nimport numpy as np\n\n"
+    "def load(split):\n    x = np.random.default_rng(len(split)).normal(size=(60, 4)).astype('float32')\n"
+    "    return x, (x[:, 0] > 0).astype(int)\n\n"
+    "def build():\n    layers = [keras.layers.Dense(4, 'relu'), keras.layers.Dense(2)]\n"
+    "    return keras.Sequential([keras.Input((4,)), *layers])\n",
+    "import tfaudit\n"
+    "def build():\n    return None\n"
+    "try:\n    tfaudit.Study(name='n', dataset='mine.py:load', model=build, training=tfaudit.Training(epochs=1))\n"
+    "except tfaudit.InputError as error:\n    print(error)",
+    "import mine\n"
+    "study = tfaudit.Study(name='n', dataset=mine.load, model=mine.build, training=tfaudit.Training(epochs=1),\n"
+    "                      variants=[tfaudit.Pruned(0.5)], population=1)\n"
+    "store = tfaudit.run(study, 'out', workers=1)\n"
+    "store.variants, store.failures(), store.predictions('dense').num_examples",
+)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of Jupyter's packages
+def test_a_notebook_runs_a_study(tmp_path):
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in CELLS])
+    client = nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}})
+    client.execute()
+    told = notebook.cells[1].outputs[0].text
+    assert told.startswith("model: got 'build' of a notebook or prompt, which worker processes cannot import, expected")
+    assert "%%writefile mine.py, then model='mine.py:build'" in told
+    result = notebook.cells[2].outputs[-1]["data"]["text/plain"]
+    assert result == "(('dense', 'magnitude-0.5'), {}, 60)"
+
+
+def with_a_member(directory, study):
+    """The store of a study of which one member, made up, is complete."""
+    store = Store.create(directory, study.with_fingerprints(), {})
+    store.save_examples("test", np.array([0, 1]), ["a", "b"], ["x", "y"], [b"", b""])
+    content = prediction_bytes(RankedClasses(np.array([[0], [1]])))
+    store.save_member("dense", 0, {store.prediction_path("dense", 0): content}, {})
+    return store
+
+
+def keras_file(path, seed):
+    keras.utils.set_random_seed(seed)
+    layers = [keras.layers.Flatten(), keras.layers.Dense(10)]
+    keras.Sequential([keras.Input((8, 8, 1)), *layers]).save(path)
+
+
+def test_a_run_that_resumes_refuses_another_model_file(tmp_path):
+    keras_file(tmp_path / "net.keras", 0)
+    study = dataclasses.replace(STUDY, model=str(tmp_path / "net.keras"), model_options={}, variants=())
+    with_a_member(tmp_path / "out", study)
+    keras_file(tmp_path / "net.keras", 1)
+    for settings in ({}, {"accept_changed_code": True}):
+        with pytest.raises(InputError, match=r"model: got .*net.keras, which has changed since the members in"):
+            run(dataclasses.replace(study, population=3), tmp_path / "out", workers=1, **settings)
+
+
+def test_sources_may_move_and_changed_code_may_be_accepted(tmp_path):
+    write_own(tmp_path / "here")
+    settings = {"name": "s", "training": Training(epochs=1), "variants": [Pruned(0.5)]}
+    studies = {
+        folder: Study(model=f"{tmp_path}/{folder}/own.py:build", dataset=f"{tmp_path}/{folder}/own.py:load", **settings)
+        for folder in ("here", "there")
+    }
+    with_a_member(tmp_path / "out", studies["here"])
+    write_own(tmp_path / "there")
+    moved = Store.create(tmp_path / "out", studies["there"].with_fingerprints(), {})
+    assert moved.study.model.endswith("there/own.py:build")
+    write_own(tmp_path / "there", more="# changed")
+    changed = studies["there"].with_fingerprints()
+    with pytest.raises(
+        InputError, match=r"model: got .*there/own.py:build, which has changed .* --accept-changed-code"
+    ):
+        Store.create(tmp_path / "out", changed, {})
+    accepted = Store.create(tmp_path / "out", changed, {}, accept_changed_code=True)
+    assert open_store(tmp_path / "out").study == accepted.study == changed
+
+
+@pytest.mark.parametrize(
+    ("code", "changes", "message"),
+    [
+        ("def data(split):\n    return [], []", {"dataset": "data"}, "dataset: got no examples from"),
+        ("def net(shape):\n    pass", {"model": "net"}, r"model: got net\(shape\) of"),
+        (
+            "def net():\n    return keras.Sequential([keras.layers.Dense(3)])",
+            {"model": "net"},
+            "layers without weights yet",
+        ),
+        ("", {"training": "gone"}, "training: got '.*own.py:gone', which names no function"),
+        ("def train(model, data):\n    pass", {"training": "train"}, r"training: got train\(model, data\) of"),
+        ("", {"corruptions": ["fog"]}, "corruptions: got fog 1 on '.*', whose examples are no images"),
+        ("", {"training": 3}, "training: got 3, expected a tfaudit.Training, or a function"),
+        ("", {"variants": Pruned(0.9)}, r"variants: got Pruned, a single variant, expected a tuple of variants"),
+        ("", {"initialise": "file"}, "initialise: got 'file', expected None unless the model is a .keras file"),
+    ],
+)
+def test_bad_input_is_one_line_before_anything_is_written(tmp_path, code, changes, message):
+    path = write_own(tmp_path, more=code)
+    settings = {"dataset": "load", "model": "build", "training": "fit", "variants": [Pruned(0.5)]} | changes
+    for name in ("dataset", "model", "training"):
+        if isinstance(settings[name], str):
+            settings[name] = f"{path}:{settings[name]}"
+    with pytest.raises(InputError, match=message) as caught:
+        run(Study(name="s", population=1, **settings), tmp_path / "out", workers=1)
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_name_in_place_of_a_study_is_one_line(tmp_path):
+    with pytest.raises(
+        InputError, match=r"study: got 'digits', expected a tfaudit.Study; the command `tfaudit run digits`"
+    ):
+        run("digits", tmp_path)
+
+
+def test_a_file_that_runs_its_study_when_workers_import_it_is_told_how_not_to(tmp_path):
+    code = "import tfaudit\ntfaudit.run(tfaudit.Study(name='s', dataset='digits', model='digits_convnet',"
+    (tmp_path / "script.py").write_text(
+        f"{code} training=tfaudit.Training(epochs=1)), 'out')\ndef build():\n    pass\n"
+    )
+    study = dataclasses.replace(STUDY, model=f"{tmp_path}/script.py:build", model_options={})
+    with pytest.raises(
+        InputError, match=r"expected the call under `if __name__ == .__main__.:`, since workers import the f"
+    ):
+        run(study, tmp_path / "out", workers=1)
+
+
+def test_members_of_a_file_have_weights_of_their_own_or_those_of_the_file(tmp_path):
+    settings = {"name": "s", "dataset": "digits", "model": "net.keras"}
+    assert Study(**settings, training=Training(epochs=2)).initialise == "fresh"
+    assert Study(**settings, training=Training(epochs=0)).initialise == "file"
+    older = Study(**settings, training=Training(epochs=2)).to_json()
+    del older["initialise"]
+    assert Study.from_json(older).initialise == "file", "as the version that wrote it did"
