@@ -3,8 +3,10 @@
 import dataclasses
 import hashlib
 import json
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import keras
 import nbclient
@@ -15,6 +17,10 @@ import pytest
 from tests.builders.own_code import write_own
 from tests.builders.tiny_studies import STUDY
 from tfaudit import InputError, Pruned, Study, Training, open_store, run
+from tfaudit.cli.recipes import recipe_study
+from tfaudit.datasets.preview import previews
+from tfaudit.population.run import check_own_parts
+from tfaudit.population.stored_examples import load_splits
 from tfaudit.stats.ranking import RankedClasses
 from tfaudit.store.parquet import prediction_bytes
 from tfaudit.store.store import Store
@@ -199,3 +205,16 @@ def test_members_of_a_file_have_weights_of_their_own_or_those_of_the_file(tmp_pa
     older = Study(**settings, training=Training(epochs=2)).to_json()
     del older["initialise"]
     assert Study.from_json(older).initialise == "file", "as the version that wrote it did"
+
+
+def test_the_example_of_the_documentation_fits_together(tmp_path, monkeypatch):
+    page = (Path(__file__).parents[2] / "docs/own_study.md").read_text()
+    (tmp_path / "study.py").write_text(re.search(r"```python\n(.*?)```", page, re.DOTALL)[1])
+    draw = np.random.default_rng(0)
+    for split in ("train", "test"):
+        np.savez(tmp_path / f"{split}.npz", x=draw.random((8, 2)), y=[0, 1] * 4, region=["n", "s"] * 4)
+    monkeypatch.chdir(tmp_path)
+    study = recipe_study("study.py")
+    train, test = load_splits(study)
+    assert next(previews(test.take(1), 64)).startswith("age: 0.")
+    check_own_parts(study, train)
