@@ -31,7 +31,7 @@ def page(study_audit: StudyAudit, audit: Audit) -> None:
         result = study_audit.result(audit.name, key, **arguments)
         for number, part in enumerate(result if isinstance(result, tuple) else (result,)):
             name = f"{audit.name}-{key}-{i + 1}-{number + 1}"
-            show_chart(part.chart(), name, f"{audit.title}, {title}")
+            show_chart(part.chart(), name, audit.question or f"{audit.title}, {title}")
             show_table(part.frame(), name, audit.columns or None, table=audit.name)
             for count, (heading, rows) in enumerate((part.tables() if hasattr(part, "tables") else {}).items()):
                 st.markdown(f"**{escape(heading)}**")

@@ -1,17 +1,21 @@
-"""One class: its recall in every member, its confusions, its exemplars, and its recall under corruption."""
+"""One class: its images, its confusions, its recall in every member, and its recall under corruption."""
+
+from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
-from tfaudit.app.controls import variant_labels
-from tfaudit.app.display import link_to, show_chart, show_table
-from tfaudit.app.exemplar_cards import show_cards
+from tfaudit.app.choices import put
+from tfaudit.app.controls import on_selection, variant_labels
+from tfaudit.app.display import POINT, go_to_later, link_to, show_chart, show_table
+from tfaudit.app.exemplars import draw_cards
+from tfaudit.app.image_panel import set_neighbours
 from tfaudit.app.markdown import escape_name, unique_labels
+from tfaudit.audit.image_changes import NEWLY_CORRECT, NEWLY_WRONG, UNCHANGED, image_changes
 from tfaudit.charts.classes import named_classes, ranked_classes
 from tfaudit.charts.predictions import class_recall_chart, confusion_chart
-from tfaudit.report.exemplar_cards import by_decisiveness, cards
 
 WRONG_PREDICTIONS, CARDS = 8, 6  # wrong predictions in the chart, and exemplars, at most
 
@@ -22,22 +26,43 @@ CORRUPTIONS = ("corruption", "recall_before", "recall_after", *LOST, *RELATIVE)
 
 
 def show_class(study_audit: StudyAudit, variant: str, label: int) -> None:
-    """Draw all results about one class."""
+    """Draw all results about one class: its images first."""
     name = study_audit.counts(variant).class_names[label]
     st.markdown(f"#### {escape_name(name) or 'Class without a name'}")
-    left, right = st.columns(2)
-    with left:
-        st.markdown("**Recall of every member**")
-        _recall(study_audit, label)
-    with right:
-        st.markdown(f"**Confused with**, {escape_name(study_audit.data.titles[variant])}")
-        _confusion(study_audit, variant, label)
-    _exemplars(study_audit, variant, label)
+    _images(study_audit, variant, label)
+    st.markdown(f"**Confused with**, {escape_name(study_audit.data.titles[variant])}")
+    _confusion(study_audit, variant, label)
+    st.markdown("**Recall of every member**")
+    _recall(study_audit, label)
     _corruptions(study_audit, variant, label)
 
 
+def _images(study_audit: StudyAudit, variant: str, label: int) -> None:
+    before, after = study_audit.counts(BASELINE), study_audit.counts(variant)
+    images = image_changes(before, after)
+    images = images[images["label"] == label]
+    changed = images[images["kind"] != UNCHANGED]
+    kinds = changed["kind"].value_counts()
+    wrong, right = kinds.get(NEWLY_WRONG, 0), kinds.get(NEWLY_CORRECT, 0)
+    several = "" if study_audit.data.is_single(variant) else " by the majority of the members"
+    sentence = f"{wrong:,} of its {len(images):,} images are {NEWLY_WRONG}{several}, {right:,} {NEWLY_CORRECT}."
+    st.markdown(sentence)
+    if images.empty:
+        return
+    shown = (changed if len(changed) else images).sort_values("lost_share", ascending=False, kind="stable").head(CARDS)
+    set_neighbours(shown.index.tolist())
+    draw_cards(study_audit, variant, shown)
+    chosen = unique_labels(before.class_names)[label]
+    go: dict[str, Any] = {"class": chosen, "exemplars": None, "page": None, "from": None, "to": None}
+    if len(changed):
+        title = "The one image that changes" if len(changed) == 1 else f"All {len(changed):,} images that change"
+        link_to("exemplars", title, ":material/photo_library:", **go, show=None)
+    link_to("exemplars", f"All {len(images):,} images of this class", ":material/grid_view:", **go, show="all images")
+
+
 def _recall(study_audit: StudyAudit, label: int) -> None:
-    tallies = {title: study_audit.counts(key) for key, title in variant_labels(study_audit).items()}
+    labels = variant_labels(study_audit)
+    tallies = {title: study_audit.counts(key) for key, title in labels.items()}
     recalls = pd.concat(
         pd.DataFrame({"title": title, "member": tally.members, "recall": tally.recall[:, label]})
         for title, tally in tallies.items()
@@ -45,40 +70,53 @@ def _recall(study_audit: StudyAudit, label: int) -> None:
     if recalls["recall"].isna().all():
         st.info("The test set has no images of this class.")
         return
-    text = "One line per variant: a dot for the recall of every member, a bar at the mean."
-    show_chart(class_recall_chart(recalls), f"recall-class-{label}", text)
+
+    def choose_point(selection: Any) -> None:
+        for point in selection.get(POINT, ()):
+            if point["title"] != labels[BASELINE]:
+                put(variant=point["title"])
+
+    text = "A line per variant: a dot for the recall of every member, a bar at the mean; dashed, the baseline's mean."
+    clicks = on_selection(f"recalls of {label}", st.query_params.get("variant"), choose_point)
+    show_chart(class_recall_chart(recalls), f"recall-class-{label}", text, clicks=clicks, fields=["title"])
 
 
 def _confusion(study_audit: StudyAudit, variant: str, label: int) -> None:
     tallies = [study_audit.counts(key) for key in (BASELINE, variant)]
     shares = [tally.confusion(label).set_index("answer")["share"] for tally in tallies]
     table = pd.concat(shares, axis=1, keys=["before", "after"]).fillna(0.0)
-    table["name"] = pd.Series(unique_labels(tallies[0].class_names)).reindex(table.index)
+    names = unique_labels(tallies[0].class_names)
+    table["name"] = pd.Series(names).reindex(table.index)
     table["change_pp"] = 100 * (table["after"] - table["before"])
     table = table.loc[table[["before", "after"]].max(axis=1).sort_values(ascending=False, kind="stable").index]
     wrong = table[table.index != label]
+
+    def show_images(prediction: str, when: str) -> None:
+        side = {"before": {"from": prediction, "to": None}, "after": {"from": None, "to": prediction}}[when]
+        go_to_later("exemplars", **{"class": names[label]}, show="all images", exemplars=None, page=None, **side)
+
+    def choose_bar(selection: Any) -> None:
+        for bar in selection.get(POINT, ()):
+            show_images(bar["name"], bar["when"])
+
+    def choose_row(selection: Any) -> None:
+        for row, column in selection["cells"]:
+            show_images(table["name"].iloc[row], "before" if column == "before" else "after")
+
+    key = f"confusion {variant} {label}"
     if wrong.empty:
         st.caption("Every member is right on every image, before and after compression.")
     else:
-        text = "The most frequent wrong predictions: their shares before and after compression."
-        show_chart(confusion_chart(wrong.head(WRONG_PREDICTIONS)), f"confusion-{variant}-class-{label}", text)
+        text = (
+            "What the members predict instead: shares of all their predictions for images of this class, before and "
+            "after compression. A click on a bar shows the images."
+        )
+        chart = confusion_chart(wrong.head(WRONG_PREDICTIONS))
+        clicks = on_selection(key, None, choose_bar)
+        show_chart(chart, f"confusion-{variant}-class-{label}", text, clicks=clicks, fields=["name", "when"])
     with st.expander("All predictions, including the right one"):
-        show_table(table, f"confusion-{variant}-class-{label}", CONFUSION, table="votes")
-
-
-def _exemplars(study_audit: StudyAudit, variant: str, label: int) -> None:
-    exemplars = study_audit.exemplars(variant)
-    pies = by_decisiveness(exemplars.pies[exemplars.labels[exemplars.index] == label])
-    changed = "prediction" if study_audit.data.is_single(variant) else "modal label"
-    st.markdown(f"**Exemplars**, images of this class whose {changed} changes: {len(pies):,}.")
-    if pies.empty:
-        return
-    shown = pies.head(CARDS)
-    images = study_audit.data.store.images(study_audit.data.split, shown["index"].tolist())
-    members = len(study_audit.counts(BASELINE).members), len(study_audit.counts(variant).members)
-    show_cards(cards(shown, images), members)
-    label_of_link = "The one exemplar" if len(pies) == 1 else f"All {len(pies):,} exemplars"
-    link_to("exemplars", f"{label_of_link} of this class", ":material/photo_library:")
+        rows = on_selection(f"{key} table", None, choose_row)
+        show_table(table, f"confusion-{variant}-class-{label}", CONFUSION, table="votes", clicks=rows)
 
 
 def _corruptions(study_audit: StudyAudit, variant: str, label: int) -> None:
@@ -87,10 +125,30 @@ def _corruptions(study_audit: StudyAudit, variant: str, label: int) -> None:
     st.markdown("**Under corruption**, means over the severities")
     classes = study_audit.robustness(variant).classes
     rows = classes[classes.groupby("corruption").cumcount() == label].reset_index(drop=True)
+
+    def choose_corruption(selection: Any) -> None:
+        for line in selection.get(POINT, ()):
+            show_corruption(line["class"])
+
+    def choose_row(selection: Any) -> None:
+        for row, _ in selection["cells"]:
+            show_corruption(rows["corruption"].iloc[row])
+
+    key = f"corruptions {variant} {label}"
     if rows["change_p"].notna().any():
         chart = named_classes(ranked_classes(rows.assign(**{"class": rows["corruption"]})), columns=2)
-        text = "One line per corruption: the change of the class's recall, with its interval."
-        show_chart(chart, f"corruptions-{variant}-class-{label}", text)
+        text = (
+            "A bar per corruption: the change of the recall of this class in percentage points, faint where it may be "
+            "chance; the line is the confidence interval. A click shows an image under it."
+        )
+        clicks = on_selection(key, None, choose_corruption)
+        show_chart(chart, f"corruptions-{variant}-class-{label}", text, clicks=clicks, fields=["class"])
     else:
         st.caption("Not tested: one population has a single member, or the class has no images there.")
-    show_table(rows, f"corruptions-{variant}-class-{label}", CORRUPTIONS, table="cells")
+    table = on_selection(f"{key} table", None, choose_row)
+    show_table(rows, f"corruptions-{variant}-class-{label}", CORRUPTIONS, table="cells", clicks=table)
+
+
+def show_corruption(corruption: str) -> None:
+    """Lead to an image of the chosen class under a corruption."""
+    go_to_later("corruptions", corruptions="One image", corruption=corruption, picture=None)

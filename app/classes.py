@@ -1,17 +1,29 @@
 """What a variant does to every class: lost recall, and more than the average; a click opens one class."""
 
+import functools
+from typing import Any
+
 import pandas as pd
 import streamlit as st
 
 from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.app.choices import choose, choose_from, chosen, put
 from tfaudit.app.class_details import show_class
-from tfaudit.app.controls import change_count, choose_class, choose_option, choose_variant, has_variants, new_selection
+from tfaudit.app.controls import (
+    Clicks,
+    choose_class,
+    choose_option,
+    choose_variant,
+    has_variants,
+    is_unfolded,
+    on_selection,
+)
 from tfaudit.app.display import link_to, show_alert, show_chart, show_notes, show_table
 from tfaudit.app.markdown import escape, unique_labels
-from tfaudit.audit.classes import CENTERINGS, ClassImpact
+from tfaudit.audit.classes import CENTERINGS, ClassImpact, worst_class
 from tfaudit.charts.class_selection import CLASS, RANGE, class_choice_chart, range_choice_chart
 from tfaudit.charts.classes import ALL_NAMED, CANNOT_TELL, QUESTIONS, ranked_classes
-from tfaudit.errors import listed
+from tfaudit.errors import InputError, listed
 
 CORRECTION_LABELS = {"holm": "Holm", "bh": "Benjamini-Hochberg", "none": "uncorrected"}
 CENTERING_LABELS = {"member": "member", "population": "population", "none": "nothing", "ratio": "ratio to accuracy"}
@@ -39,15 +51,17 @@ def page(study_audit: StudyAudit) -> None:
             "trains them. Single models are compared on another page."
         )
         link_to("compare", "Compare two models", ":material/compare_arrows:")
-        _one_class(study_audit, variant)
+        one = choose_class(study_audit.counts(variant).class_names)
+        if one is not None:
+            show_class(study_audit, variant, one)
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
         question = choose_option("Question", list(QUESTION_LABELS), "question", QUESTION_LABELS.__getitem__)
         correction = choose_option(
             "Correction for the number of classes", list(CORRECTION_LABELS), "correction", CORRECTION_LABELS.__getitem__
         )
-        order = st.selectbox("Sort by", list(ORDERS), key="sort", bind="query-params", width=150)
-        search = st.text_input("Search", placeholder="Part of a name", key="search", bind="query-params", width=180)
+        order = choose_from(st.selectbox, "Sort by", list(ORDERS), "sort", "change", width=150)
+        search = choose(st.text_input, "Search", "search", "", str, placeholder="Part of a name", width=180)
     impact = study_audit.class_impact(variant)
     frame = impact.frame(correction)
     st.markdown(escape(_count_sentence(frame, impact, question, correction)))
@@ -59,33 +73,30 @@ def page(study_audit: StudyAudit) -> None:
     shown = shown[shown["class"].str.contains(search, case=False, regex=False)]
     if shown.empty:
         st.info("No class with images has such a name in this range.")
-    # Rows are selected by position: a table of other rows, or in another order, has a state of its own.
-    state = f"{study_audit.data.store.directory} {variant} {change_count('class')}"
-    table = f"table {state} {question} {correction} {order} {search} {st.query_params.get('range', '')}"
-    lines = f"lines {state}"
     names = unique_labels(study_audit.counts(variant).class_names)
-    if clicked := new_selection(lines, CLASS):
-        st.session_state["class"] = names[clicked[0]["position"]]
-    if rows := new_selection(table, "rows"):
-        st.session_state["class"] = names[shown["position"].iloc[rows[0]]]
-    classes, details = st.container(), st.container()
-    with details:
-        chosen = _one_class(study_audit, variant)
-    with classes:
-        _draw(shown, question, variant, chosen, table, lines)
-        _published(study_audit, variant, correction)
-        show_notes(impact.notes)
+    left, right = st.columns([2, 3], gap="medium")
+    with right:
+        one = choose_class(names, worst_class(frame))
+        if one is not None:
+            show_class(study_audit, variant, one)
+    now = None if one is None else names[one]
+    state = f"{study_audit.data.store.directory} {variant}"
 
+    def choose_line(selection: Any) -> None:
+        for line in selection.get(CLASS, ()):
+            put(**{"class": names[line["position"]]})
 
-def _one_class(study_audit: StudyAudit, variant: str) -> int | None:
-    """Draw the results about the chosen class, and return it."""
-    st.subheader("One class")
-    chosen = choose_class(study_audit.counts(variant).class_names)
-    if chosen is None:
-        st.caption("Choose a class to see its recall in every member, its confusions and its exemplars.")
-    else:
-        show_class(study_audit, variant, chosen)
-    return chosen
+    def choose_row(selection: Any) -> None:
+        for row, _ in selection["cells"]:
+            put(**{"class": names[shown["position"].iloc[row]]})
+
+    with left:
+        _draw(shown, question, variant, one, on_selection(f"lines {state}", now, choose_line))
+    if not shown.empty:
+        rows = on_selection(f"table {state} {question} {correction} {order} {search} {len(shown)}", now, choose_row)
+        show_table(shown, f"classes-{variant}", COLUMNS, table="classes", clicks=rows)
+    _published(study_audit, variant, correction)
+    show_notes(impact.notes)
 
 
 def _count_sentence(frame: pd.DataFrame, impact: ClassImpact, question: str, correction: str) -> str:
@@ -107,11 +118,9 @@ def _collapse_sentence(frame: pd.DataFrame) -> str:
 
 def _published(study_audit: StudyAudit, variant: str, correction: str) -> None:
     """Draw the test of [F], which takes the test images as fixed."""
-    title = "As published: Welch's test of the centred recall, [F] 2.2"
-    published = st.expander(title, key="published", on_change="rerun", bind="query-params")
-    if not published.open:
+    if not is_unfolded("As published: Welch's test of the centred recall, [F] 2.2", "published"):
         return
-    with published:
+    with st.container(border=True):
         label = "Centred on the accuracy of the"
         centering = choose_option(label, CENTERINGS, "centering", CENTERING_LABELS.__getitem__)
         impact = study_audit.class_impact(variant, centering)
@@ -121,7 +130,7 @@ def _published(study_audit: StudyAudit, variant: str, correction: str) -> None:
         st.caption(
             f"{counts['significant']} of {counts['tested']} classes are significant uncorrected, p ≤ {impact.alpha:g}"
             f"{expected}. The test takes the images as fixed and the "
-            "members as independent; harmed and favoured are relative to the overall accuracy."
+            "members as independent; a class is worse or better off than the model as a whole."
         )
         frame = impact.frame(correction).dropna(subset=["published_p"]).sort_values("published_pp", kind="stable")
         show_table(frame, f"published-{variant}", PUBLISHED, table="classes")
@@ -129,18 +138,22 @@ def _published(study_audit: StudyAudit, variant: str, correction: str) -> None:
 
 def _in_range(ranked: pd.DataFrame, order: str, question: str, study_audit: StudyAudit, variant: str) -> pd.DataFrame:
     """Draw all classes and return those in the brushed range; the URL parameter is `range`."""
-    key = f"overview {study_audit.data.store.directory}"
-    brushed = new_selection(key, RANGE)
-    if brushed is not None:
-        _forget_range()
-        if ranks := brushed.get("rank"):
+    text = st.query_params.get("range")
+    low, high = chosen("range", (1, len(ranked)), functools.partial(_parse_range, count=len(ranked)))
+
+    def choose_range(selection: Any) -> None:
+        ranks = selection.get(RANGE, {}).get("rank")
+        if ranks:
             low, high = (min(max(round(rank), 1), len(ranked)) for rank in (min(ranks), max(ranks)))
-            st.query_params["range"] = f"{low}-{high}"
-    low, high = _parse_range(st.query_params.get("range", ""), len(ranked))
-    whole = (low, high) == (1, len(ranked))
+        put(range=f"{low}-{high}" if ranks else None)
+
+    whole = text is None
     chart = range_choice_chart(ranked, order, None if whole else (low, high), question)
-    text = "All classes: the change of each with its interval. The table below holds the same values."
-    show_chart(chart, f"all-classes-{variant}", text, on_select=True, selection=RANGE, key=key)
+    reading = (
+        "A line per class, the largest loss first: its change with its interval. Drag to choose a range of classes."
+    )
+    clicks = on_selection(f"overview {study_audit.data.store.directory}", text, choose_range)
+    show_chart(chart, f"all-classes-{variant}", reading, clicks=clicks, selection=RANGE)
     if whole:
         st.caption("Drag over the chart to choose a range of classes.")
     else:
@@ -151,17 +164,18 @@ def _in_range(ranked: pd.DataFrame, order: str, question: str, study_audit: Stud
 
 
 def _forget_range() -> None:
-    st.query_params.pop("range", None)
+    put(range=None)
 
 
 def _parse_range(text: str, count: int) -> tuple[int, int]:
-    """Return the two ranks of a text such as "12-40"; all ranks if it is malformed."""
+    """Return the two ranks of a text such as "12-40"."""
     low, _, high = text.partition("-")
-    valid = low.isdecimal() and high.isdecimal() and 1 <= int(low) <= int(high) <= count
-    return (int(low), int(high)) if valid else (1, count)
+    if not (low.isdecimal() and high.isdecimal() and 1 <= int(low) <= int(high) <= count):
+        raise InputError("range", repr(text), f"two ranks from 1 to {count}, such as '1-{count}'")
+    return int(low), int(high)
 
 
-def _draw(shown: pd.DataFrame, question: str, variant: str, chosen: int | None, table: str, lines: str) -> None:
+def _draw(shown: pd.DataFrame, question: str, variant: str, chosen: int | None, clicks: Clicks) -> None:
     if shown.empty:
         return
     charted = shown
@@ -169,6 +183,8 @@ def _draw(shown: pd.DataFrame, question: str, variant: str, chosen: int | None, 
         charted = pd.concat([shown.head(ALL_NAMED // 2), shown.tail(ALL_NAMED // 2)])
         st.caption(f"The first and the last {ALL_NAMED // 2} of {len(shown):,} classes; the table holds all.")
     chart = class_choice_chart(charted, chosen, question)
-    text = "One line per class: a bar for the change, faint where it may be chance, and its interval."
-    show_chart(chart, f"classes-{variant}", text, on_select=True, selection=CLASS, key=lines)
-    show_table(shown, f"classes-{variant}", COLUMNS, table="classes", key=table, select=True)
+    text = (
+        "A bar per class: the change of its recall in percentage points, faint where it may be chance; the line is the "
+        "confidence interval. A click on a class shows its images."
+    )
+    show_chart(chart, f"classes-{variant}", text, clicks=clicks, selection=CLASS)

@@ -10,18 +10,23 @@ from tfaudit.analysis.stored_images import preview_of
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
 from tfaudit.app.audit_page import show_question
-from tfaudit.app.controls import change_count, choose_class, choose_option, choose_variant, has_variants, new_selection
-from tfaudit.app.display import show_chart, show_notes, show_table
+from tfaudit.app.choices import choose, choose_from, number_reader, put
+from tfaudit.app.controls import choose_class, choose_option, choose_variant, has_variants, on_selection
+from tfaudit.app.display import POINT, show_chart, show_notes, show_table
 from tfaudit.app.exemplar_cards import show_cards
+from tfaudit.app.image_panel import open_image, set_neighbours
 from tfaudit.app.markdown import escape, escape_name, unique_labels
+from tfaudit.audit.image_changes import NEWLY_CORRECT, NEWLY_WRONG, OTHER_WRONG
 from tfaudit.audit.model_pair import PairComparison
+from tfaudit.charts.style import distinct_names
 from tfaudit.report.exemplar_cards import Card
 from tfaudit.report.pair_headlines import accuracy_sentence, classes_sentence, predictions_sentence
 
 PAGE_SIZE = 24  # images on one page of the gallery
 METRIC_WIDTH = 172  # pixels of a figure: two fit in a row of a narrow window
 
-KINDS = ("all", "lost", "won", "other wrong")
+KIND_LABELS = {"all": "all", "lost": NEWLY_WRONG, "won": NEWLY_CORRECT, "other wrong": OTHER_WRONG}
+KINDS = tuple(KIND_LABELS)
 
 RECALLS = ("recall_before", "recall_after", "change_pp", "change_low_pp", "change_high_pp")
 RELATIVE = ("relative_pp", "relative_low_pp", "relative_high_pp", "relative_verdict")
@@ -46,13 +51,26 @@ def page(study_audit: StudyAudit) -> None:
     _metrics(pair)
     _retrained_twin(study_audit)
     st.subheader("Classes")
-    text = "Share of each class's images lost and won, with the change of recall and its interval."
-    show_chart(pair.chart(), name, text)
+    text = (
+        "A line per class: red, the share of its images that are newly wrong; blue, newly correct; the dot is the "
+        "change of recall with its confidence interval. A click on a class filters the images below."
+    )
     frame = pair.frame().sort_values(["change_p", "change_pp"], kind="stable")
-    table = f"classes of {study_audit.data.store.directory} {name} {change_count('class')}"
-    if rows := new_selection(table, "rows"):  # the class of a selected row filters the images below
-        st.session_state["class"] = unique_labels(pair.class_names)[frame.index[rows[0]]]
-    show_table(frame, name, CLASSES, table="pairs", key=table, select=True)
+    labels = unique_labels(pair.class_names)
+    distinct = distinct_names(pair.frame()["class"]).tolist()
+    now = st.query_params.get("class")
+
+    def choose_point(selection: Any) -> None:  # the class of a selected row filters the images below
+        for point in selection.get(POINT, ()):
+            if (of_chart := point.get("name", point.get("class"))) in distinct:
+                put(**{"class": labels[distinct.index(of_chart)], "flips": None})
+
+    def choose_row(selection: Any) -> None:
+        for row, _ in selection["cells"]:
+            put(**{"class": labels[frame.index[row]], "flips": None})
+
+    show_chart(pair.chart(), name, text, clicks=on_selection(f"chart {name}", now, choose_point), fields=["name"])
+    show_table(frame, name, CLASSES, table="pairs", clicks=on_selection(f"table {name}", now, choose_row))
     st.subheader("Images whose prediction flips")
     _flips(study_audit, pair, name)
     show_notes(pair.notes)
@@ -64,7 +82,7 @@ def _choose_member(study_audit: StudyAudit, key: str, name: str) -> int:
     if len(members) == 1:
         return members[0]
     title = escape_name(study_audit.data.titles[key])
-    return st.selectbox(f"Member of {title}", members, key=name, bind="query-params")
+    return choose_from(st.selectbox, f"Member of {title}", members, name, members[0], resets=("flips",))
 
 
 def _metrics(pair: PairComparison) -> None:
@@ -75,9 +93,9 @@ def _metrics(pair: PairComparison) -> None:
         f"p = {summary['change_p']:.2g} (McNemar's exact test)."
     )
     metrics = (
-        ("lost", f"{summary['negative_flips']:,}", "Negative flips: images right before, wrong after"),
-        ("won", f"{summary['positive_flips']:,}", "Positive flips: images wrong before, right after"),
-        ("other wrong", f"{summary['wrong_to_other_wrong']:,}", "Images wrong before, and differently wrong after"),
+        (NEWLY_WRONG, f"{summary['negative_flips']:,}", "Negative flips: images right before, wrong after"),
+        (NEWLY_CORRECT, f"{summary['positive_flips']:,}", "Positive flips: images wrong before, right after"),
+        (OTHER_WRONG, f"{summary['wrong_to_other_wrong']:,}", "Images wrong before, and differently wrong after"),
         ("agreement", f"{summary['agreement']:.2%}", "Images with the same prediction before and after"),
         ("BTC", f"{summary['btc']:.2%}", "Backward trust compatibility: share of right images that stay right"),
         ("BEC", f"{summary['bec']:.2%}", "Backward error compatibility: share of wrong images that stay wrong"),
@@ -106,7 +124,7 @@ def _retrained_twin(study_audit: StudyAudit) -> None:
 def _flips(study_audit: StudyAudit, pair: PairComparison, name: str) -> None:
     flips = pair.flips_frame()
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        kind = choose_option("Kind", KINDS, "kind")
+        kind = choose_option("Kind", KINDS, "kind", KIND_LABELS.__getitem__, resets=("flips",))
         chosen = choose_class(pair.class_names)
     if kind != KINDS[0]:
         flips = flips[flips["kind"] == kind]
@@ -118,11 +136,21 @@ def _flips(study_audit: StudyAudit, pair: PairComparison, name: str) -> None:
     st.caption(f"{len(flips):,} of {pair.overall.examples:,} images")
     if flips.empty:
         return
-    number = st.pagination(-(-len(flips) // PAGE_SIZE), key="flips", bind="query-params") - 1
+    pages = -(-len(flips) // PAGE_SIZE)
+    read = number_reader("flips", 1, pages, int)
+    number = choose(lambda _, **settings: st.pagination(pages, **settings), "", "flips", 1, read) - 1
     shown = flips.iloc[number * PAGE_SIZE : (number + 1) * PAGE_SIZE]
+    set_neighbours(flips["index"].tolist())
+
+    def choose_row(selection: Any) -> None:
+        for row, _ in selection["cells"]:
+            open_image(int(flips["index"].iloc[row]))
+
     images = study_audit.data.store.images(study_audit.data.split, shown["index"].to_list())
-    show_cards([_card(row, image) for row, image in zip(shown.to_dict("records"), images, strict=True)], (1, 1))
-    show_table(flips, f"{name}-flips", FLIPS)
+    drawn = [_card(row, image) for row, image in zip(shown.to_dict("records"), images, strict=True)]
+    show_cards(drawn, (1, 1), shown["index"].to_list())
+    flips = flips.assign(kind=flips["kind"].map(KIND_LABELS))
+    show_table(flips, f"{name}-flips", FLIPS, clicks=on_selection(f"flips {name} {kind} {chosen}", None, choose_row))
 
 
 def _card(row: dict[Hashable, Any], image: bytes) -> Card:

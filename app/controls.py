@@ -1,25 +1,31 @@
 """Controls that several pages share; the URL holds their values."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import streamlit as st
 
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
+from tfaudit.app.choices import choose, choose_from, choose_several, chosen, put, reader, show
 from tfaudit.app.markdown import escape_name, unique_labels
 
 T = TypeVar("T")
 
+Clicks: TypeAlias = Callable[[int], dict[str, Any]]
+"""Returns `key` and `on_select` of a panel of a chart, or of a table."""
+
 BUTTONS = 12  # with at most this many variants each has a button; more are a list
+CLICKED = object()  # stands for a choice that a click in the chart has just changed
 MOST = 10  # variants that a chart shows by default: it has no more hues
 
 
-def choose_option(label: str, options: Sequence[T], key: str, format_option: Callable[[T], str] = str) -> T:
+def choose_option(
+    label: str, options: Sequence[T], key: str, format_option: Callable[[T], str] = str, **settings: Any
+) -> T:
     """Return the chosen one of a few options, each a button that shows its Markdown; by default the first."""
-    return st.segmented_control(
-        label, options, default=options[0], required=True, format_func=format_option, key=key, bind="query-params"
-    )
+    buttons: dict[str, Any] = {"required": True, "format_func": format_option, "write": format_option, **settings}
+    return choose_from(st.segmented_control, label, options, key, options[0], **buttons)
 
 
 def variant_labels(study_audit: StudyAudit) -> dict[str, str]:
@@ -28,62 +34,68 @@ def variant_labels(study_audit: StudyAudit) -> dict[str, str]:
     return dict(zip(titles, unique_labels(list(titles.values())), strict=True))
 
 
-def choose_variant(study_audit: StudyAudit, *, baseline: bool = False) -> str:
-    """Return the key of the variant that the page is about, or of the baseline if `baseline`; in the URL `variant`."""
-    keys = {label: key for key, label in variant_labels(study_audit).items()}
-    compressed = [label for label, key in keys.items() if key != BASELINE]
-    options = list(keys) if baseline else compressed
+def choose_variant(study_audit: StudyAudit) -> str:
+    """Return the key of the compressed variant that the page is about; in the URL `variant`."""
+    keys = {label: key for key, label in variant_labels(study_audit).items() if key != BASELINE}
+    options, resets = list(keys), ("page", "flips")
     if len(options) > BUTTONS:
-        return keys[_persistent(st.selectbox, "Variant", options, "variant", index=options.index(compressed[0]))]
-    buttons = {"default": compressed[0], "required": True, "format_func": escape_name}
-    return keys[_persistent(st.segmented_control, "Variant", options, "variant", **buttons)]
+        return keys[choose_from(st.selectbox, "Variant", options, "variant", options[0], resets=resets)]
+    buttons: dict[str, Any] = {"required": True, "format_func": escape_name, "resets": resets}
+    return keys[choose_from(st.segmented_control, "Variant", options, "variant", options[0], **buttons)]
 
 
-def choose_class(names: Sequence[str]) -> int | None:
-    """Return the class that the page is about; None until one is chosen. The URL parameter is `class`."""
+def chosen_variant(study_audit: StudyAudit) -> str:
+    """Return the variant of the URL, on a page without a control for it."""
+    keys = {label: key for key, label in variant_labels(study_audit).items() if key != BASELINE}
+    return chosen("variant", next(iter(keys.values())), reader("variant", keys))
+
+
+def put_variant(study_audit: StudyAudit, title: str | None) -> None:
+    """Choose the variant of a title that was clicked in a chart or table; the baseline is none."""
+    titles = dict(zip(study_audit.data.titles.values(), variant_labels(study_audit).values(), strict=True))
+    labels = set(titles.values()) - {variant_labels(study_audit)[BASELINE]}
+    if (label := titles.get(title or "", title)) in labels:
+        put(variant=label)
+
+
+def choose_class(names: Sequence[str], default: int | None = None) -> int | None:
+    """Return the class that the page is about, by default none or a given one. The URL parameter is `class`."""
     options = unique_labels(names)
-    chosen = _persistent(st.selectbox, "Class", options, "class", index=None, placeholder="Type to search")
-    return None if chosen is None else options.index(chosen)
+    settings: dict[str, Any] = {"placeholder": "Type to search", "resets": ("page", "flips")}
+    name = choose_from(
+        st.selectbox, "Class", options, "class", None if default is None else options[default], **settings
+    )
+    return None if name is None else options.index(name)
 
 
 def choose_variants(study_audit: StudyAudit, keys: Sequence[str]) -> list[str]:
     """Return which of the keys a chart compares, in their order; the URL parameter is `variants`."""
     labels = variant_labels(study_audit)
     options = [labels[key] for key in keys]
-    chosen = st.multiselect("Variants", options, default=options[:MOST], key="variants", bind="query-params")
-    if not chosen:
+    names = choose_several("Variants", options, "variants", options[:MOST])
+    if not names:
         st.caption("Choose at least one variant.")
-    return [key for key in keys if labels[key] in chosen]
-
-
-def change_count(key: str) -> int:
-    """Return how often the visitor has changed a control. Earlier selections in charts and tables are then outdated."""
-    return st.session_state.get(f"changes of {key}", 0)
-
-
-def _persistent(widget: Callable[..., Any], label: str, options: Sequence[str], key: str, **settings: Any) -> Any:
-    """Return the value of a control that keeps its value on the next page, where the URL has lost it.
-
-    Options are text, not positions: a choice that another study does not have is then no choice.
-    """
-    last = st.session_state.get(f"last {key}")
-    if key not in st.query_params and last in options and st.session_state.get(key, last) == last:
-        st.session_state[key] = last  # Streamlit forgets a bound value that is not in the URL
-    chosen = widget(label, options, key=key, bind="query-params", on_change=_count_change, args=(key,), **settings)
-    st.session_state[f"last {key}"] = chosen
-    return chosen
-
-
-def _count_change(key: str) -> None:
-    st.session_state[f"changes of {key}"] = change_count(key) + 1
+    return [key for key in keys if labels[key] in names]
 
 
 def draw_tabs(views: Mapping[str, Callable[[], None]], key: str) -> None:
     """Draw tabs by name, of which only the open one runs; the key is that of the choice in the URL."""
-    for tab, draw in zip(st.tabs(list(views), key=key, bind="query-params"), views.values(), strict=True):
+    names = list(views)
+    show(key, chosen(key, names[0], reader(key, {name: name for name in names})))
+
+    def keep() -> None:
+        name = st.session_state[key]
+        put(**{key: None if name == names[0] else name})
+
+    for tab, draw in zip(st.tabs(names, key=key, on_change=keep), views.values(), strict=True):
         if tab.open:
             with tab:
                 draw()
+
+
+def is_unfolded(label: str, key: str) -> bool:
+    """Draw a button that unfolds what stands below it; in the URL as `key=true`."""
+    return choose(st.toggle, label, key, False, reader(key, {"true": True}), write=lambda _: "true")
 
 
 def has_variants(study_audit: StudyAudit) -> bool:
@@ -93,12 +105,30 @@ def has_variants(study_audit: StudyAudit) -> bool:
     return bool(study_audit.data.compressed_keys)
 
 
-def new_selection(key: str, name: str) -> Any:
-    """Return what was just selected or deselected in the chart or table of a key; None if nothing changed.
+def on_selection(key: str, now: object, act: Callable[[Any], None]) -> Clicks:
+    """Return what makes a chart or table change a choice when it is clicked.
 
-    A selection stays while the page runs again for other reasons; only a change is a click. The name is "rows", or that
-    of the chart's parameter.
+    A click on what is selected already selects nothing anew; so a chart whose choice was changed elsewhere, such as by
+    the button Back, is a new one without a selection.
+
+    Args:
+        key: of the chart or table.
+        now: the choice that its clicks change.
+        act: takes what was clicked, as Streamlit tells it, and changes the choice in the URL.
     """
-    selected = st.session_state.get(key, {}).get("selection", {}).get(name)
-    before, st.session_state[f"{key} before"] = st.session_state.get(f"{key} before"), selected
-    return None if selected == before or (before is None and not selected) else selected
+    state = f"clicks of {key}"
+    count, seen = st.session_state.get(state, (0, now))
+    if seen not in (now, CLICKED):
+        count += 1
+    st.session_state[state] = count, now
+
+    def settings(panel: int = 0) -> dict[str, Any]:
+        name = f"{key} {count} {panel}"
+
+        def clicked() -> None:
+            st.session_state[state] = count, CLICKED
+            act(st.session_state[name]["selection"])
+
+        return {"key": name, "on_select": clicked}
+
+    return settings

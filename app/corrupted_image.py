@@ -3,15 +3,17 @@
 import functools
 from collections.abc import Mapping
 from importlib.resources import files
+from typing import Any
 
 import numpy as np
 import streamlit as st
 
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
-from tfaudit.app.controls import choose_variant
+from tfaudit.app.choices import choose, choose_from, chosen, number_reader
+from tfaudit.app.controls import choose_class, choose_variant
 from tfaudit.app.display import page_colours
-from tfaudit.app.markdown import escape, escape_name, unique_labels
+from tfaudit.app.markdown import escape, escape_name
 from tfaudit.audit.corruption.robustness import Robustness
 from tfaudit.audit.prediction_counts import PredictionCounts, count_predictions
 from tfaudit.report.html import PAGES
@@ -43,25 +45,30 @@ def show_corrupted_image(study_audit: StudyAudit, results: Mapping[str, Robustne
     if not names:
         st.info("The study was evaluated on other sets of images only, not on its own images under corruption.")
         return
-    left, right = st.columns(2)
+    left, middle, right = st.columns(3)
     most = max(names, key=lambda name: lost[name].sum())
-    corruption = left.selectbox("Corruption", names, index=names.index(most), key="corruption", bind="query-params")
+    corruption = choose_from(left.selectbox, "Corruption", names, "corruption", most, resets=("picture",))
     counts = lost[corruption]
     examples = data.store.examples(data.split, images=False, groups=False)
     ids, labels, classes = examples["example"].to_numpy(), examples["label"].to_numpy(), examples.attrs["class_names"]
-    order = np.argsort(-counts, kind="stable")[:OFFERED].tolist()
-    # Options are text, not positions: an image that another study does not hold is then no choice.
-    images = unique_labels([f"{ids[i]}, {classes[labels[i]]}" for i in order])
+    with middle:
+        label = choose_class(classes)
+    of_class = np.flatnonzero(labels == label) if label is not None and (labels == label).any() else np.arange(len(ids))
+    order = of_class[np.argsort(-counts[of_class], kind="stable")][:OFFERED].tolist()
+    read = number_reader("picture", 0, len(ids) - 1, int)
+    linked = chosen("picture", order[0], read)
+    texts = {i: f"{ids[i]}, {classes[labels[i]]}" for i in {*order, linked}}
     text = f"{len(order):,} images, first those that {escape(title)} loses at the most severities."
-    chosen = right.selectbox("Image", images, key="picture", bind="query-params", help=text)
-    position = order[images.index(chosen)]
+    listed = order if linked in order else [linked, *order]
+    lists: dict[str, Any] = {"options": listed, "format_func": texts.__getitem__, "help": text}
+    position = choose(right.selectbox, "Image", "picture", order[0], read, **lists)
     cached = functools.partial(_counts, study_audit, data.fingerprint)
     strip = study_audit.image_strip(position, (corruption,), (BASELINE, key), counts=cached)
     macro = PAGES.get_template("strip.html.j2").module.strip_table  # type: ignore[attr-defined]
     style = (files("tfaudit.report") / "strip.css").read_text() + STYLE + f".strip {{ {page_colours()} }}"
     severities = f"{counts[position]} severities" if counts[position] > 1 else "1 severity"
     loss = f"lost at {severities}" if counts[position] else "lost at no severity"
-    caption = f"Class {classes[labels[position]]}, {loss}. Modal predictions stand below the images. {strip.caption}"
+    caption = f"Class {classes[labels[position]]}, {loss}. Majority predictions stand below the images. {strip.caption}"
     st.caption(escape(caption))
     st.html(f"<style>{style}</style>{macro(strip)}")
 

@@ -1,7 +1,8 @@
 """The cost of compression under corruption, [F] figures 4 and 7: severities, classes, exemplars, and one image."""
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -10,9 +11,17 @@ from tfaudit.analysis.audits import AUDITS
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
 from tfaudit.app.audit_page import show_question
-from tfaudit.app.controls import choose_option, choose_variant, choose_variants, draw_tabs
+from tfaudit.app.choices import choose_several, put
+from tfaudit.app.controls import (
+    choose_option,
+    choose_variant,
+    choose_variants,
+    draw_tabs,
+    on_selection,
+    put_variant,
+)
 from tfaudit.app.corrupted_image import show_corrupted_image
-from tfaudit.app.display import show_chart, show_notes, show_table
+from tfaudit.app.display import POINT, show_chart, show_notes, show_table
 from tfaudit.app.markdown import escape_name, unique_labels
 from tfaudit.audit.corruption.robustness import Robustness
 from tfaudit.charts.class_corruptions import class_corruption_chart, distinct_class_names, largest_change
@@ -56,15 +65,19 @@ def _corruptions(study_audit: StudyAudit, results: Results) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         k = _choose_rank(results)
         graded = sorted({severity for result in results.values() for _, severity in result.conditions if severity})
-        severity = choose_option("Severity", [0, *graded], "severity", lambda chosen: str(chosen or "mean")) or None
+        severity = choose_option("Severity", [0, *graded], "severity", lambda number: str(number or "mean")) or None
     keys = choose_variants(study_audit, list(results))
     if not keys:
         return
     titled = {study_audit.data.titles[key]: results[key] for key in keys}
     chart = relative_change_chart({title: result.changes(severity) for title, result in titled.items()}, k=k)
     name = f"relative-change-top{k}" + (f"-severity{severity}" if severity else "")
-    text = f"Change of top-{k} accuracy per corruption, relative to the baseline's, with confidence intervals."
-    show_chart(chart, name, text)
+    text = (
+        f"A dot per corruption and variant: the change of top-{k} accuracy as a share of the baseline's accuracy under "
+        "the same corruption, with its confidence interval. A click shows an image under the corruption."
+    )
+    clicks = on_selection("corruptions", None, functools.partial(_show_point, study_audit))
+    show_chart(chart, name, text, clicks=clicks, fields=["corruption", "level"])
     st.subheader("Means over severities and corruptions, top-1")
     means = pd.DataFrame([{"title": title, **result.summary()} for title, result in titled.items()])
     show_table(means, "corruption-means", MEANS, table="robustness")
@@ -73,7 +86,7 @@ def _corruptions(study_audit: StudyAudit, results: Results) -> None:
     rows = rows[rows["k"] == k]
     if severity is not None:
         rows = rows[rows["severity"] == severity]
-    show_table(rows, "corruptions", CORRUPTIONS, table="corruptions")
+    _show_rows(study_audit, rows, "corruptions", CORRUPTIONS, "corruptions")
 
 
 def _severities(study_audit: StudyAudit, results: Results) -> None:
@@ -87,7 +100,7 @@ def _severities(study_audit: StudyAudit, results: Results) -> None:
     worst = rows[rows["k"] == k].groupby("corruption")["relative_change"].min().sort_values(kind="stable")
     names = list(dict.fromkeys(rows["corruption"]))
     default = [name for name in names if name in worst.index[:FIRST_PANELS]]
-    shown = st.multiselect("Corruptions", names, default=default, key="panels", bind="query-params")
+    shown = choose_several("Corruptions", names, "panels", default)
     if not shown:
         st.caption("Choose at least one corruption.")
     keys = choose_variants(study_audit, list(results))
@@ -96,10 +109,14 @@ def _severities(study_audit: StudyAudit, results: Results) -> None:
     titled = {titles[key]: results[key] for key in keys}
     curves = {title: result.curves() for title, result in titled.items()}
     chart = severity_chart(curves, baseline=titles[BASELINE], k=k, corruptions=shown, side=200)
-    text = "Accuracy over severity, one panel per corruption, one line per variant."
-    show_chart(chart, f"severities-top{k}", text)
+    text = (
+        "A panel per corruption: accuracy over its severity, a line per variant; severity 0 are the clean images. A "
+        "click on a point shows an image under the corruption."
+    )
+    clicks = on_selection("severities", None, functools.partial(_show_point, study_audit))
+    show_chart(chart, f"severities-top{k}", text, clicks=clicks, fields=["corruption", "level"])
     charted = rows["corruption"].isin(shown) & (rows["k"] == k) & rows["title"].isin(list(titled))
-    show_table(rows[charted], "severities", SEVERITIES, table="corruptions")
+    _show_rows(study_audit, rows[charted], "severities", SEVERITIES, "corruptions")
 
 
 def _classes(study_audit: StudyAudit, results: Results) -> None:
@@ -115,24 +132,22 @@ def _classes(study_audit: StudyAudit, results: Results) -> None:
     title, text = shortened.__getitem__, f"Type to search{default}"
     questions = {"Change of recall": "change", "Relative to accuracy": "relative"}
     question = questions[choose_option("Question", list(questions), "cells")]
-    searched = st.multiselect(
-        "Classes",
-        classes,
-        format_func=title,
-        placeholder=text,
-        key="hit",
-        bind="query-params",
-        max_selections=MOST_CLASSES,
-    )
+    settings: dict[str, Any] = {"format_func": title, "placeholder": text, "max_selections": MOST_CLASSES}
+    searched = choose_several("Classes", classes, "hit", [], **settings)
     shown = cells.assign(**{"class": names})
     shown = shown[names.isin(searched)] if searched else shown
     if shown["change_pp"].isna().all():
         st.info("These classes have no images under corruption.")
         return
     chart = class_corruption_chart(shown, question=question, reach=largest_change(cells, question), most=MOST_CLASSES)
-    text = "Change of recall by class and corruption; a dot where the verdict claims one after Holm."
-    show_chart(chart, f"class-corruptions-{key}", text)
-    show_table(shown.sort_values("change_p", kind="stable"), f"class-corruptions-{key}", CELLS, table="cells")
+    text = (
+        "A field per class and corruption: the change of recall in percentage points; a dot where the verdict claims a "
+        "change after Holm's correction. A click shows an image of the class under the corruption."
+    )
+    clicks = on_selection("class corruptions", None, functools.partial(_show_point, study_audit))
+    show_chart(chart, f"class-corruptions-{key}", text, clicks=clicks, fields=["corruption", "class"])
+    rows = shown.sort_values("change_p", kind="stable")
+    _show_rows(study_audit, rows, f"class-corruptions-{key}", CELLS, "cells")
 
 
 def _exemplars(study_audit: StudyAudit, results: Results) -> None:
@@ -141,8 +156,38 @@ def _exemplars(study_audit: StudyAudit, results: Results) -> None:
     if rows.empty:
         st.info("The study was evaluated on other sets of images only, which hold no exemplars of the clean images.")
         return
-    st.markdown("Are the images whose modal label flips under corruption the exemplars (PIEs) of the clean images?")
+    st.markdown(
+        "Are the images whose majority prediction differs between baseline and variant under corruption the PIEs of "
+        "the clean images?"
+    )
     show_table(rows, "corruption-flips", FLIPS, table="flips")
+
+
+def _show_point(study_audit: StudyAudit, selection: Any) -> None:
+    for point in selection.get(POINT, ()):
+        _show_one_image(study_audit, point.get("corruption"), point.get("level"), point.get("class"))
+
+
+def _show_rows(study_audit: StudyAudit, rows: pd.DataFrame, name: str, columns: Sequence[str], table: str) -> None:
+    """Draw a table of which a row leads to an image under its corruption."""
+
+    def choose_row(selection: Any) -> None:
+        for number, _ in selection["cells"]:
+            row = rows.iloc[number]
+            _show_one_image(study_audit, row["corruption"], row.get("title"), row.get("class"))
+
+    show_table(rows, name, columns, table=table, clicks=on_selection(f"table {name}", None, choose_row))
+
+
+def _show_one_image(study_audit: StudyAudit, corruption: str | None, title: str | None, label: str | None) -> None:
+    """Lead to the image of a variant, or of a class, that is lost most under a corruption."""
+    computed = {condition.corruption for condition in study_audit.data.conditions if condition.is_computed}
+    choices: dict[str, str | None] = {"corruptions": "One image", "picture": None}
+    choices["corruption"] = corruption if corruption in computed else None
+    if label is not None:
+        choices["class"] = label
+    put(**choices)
+    put_variant(study_audit, title)
 
 
 def _choose_rank(results: Results) -> int:

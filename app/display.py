@@ -9,12 +9,14 @@ import pandas as pd
 import streamlit as st
 from markupsafe import Markup
 
+from tfaudit.app.choices import links, put
 from tfaudit.app.markdown import escape
 from tfaudit.charts.rendering import FIT, chart_bytes
 from tfaudit.charts.style import Drawing, css_variables
 from tfaudit.report.columns import column
 from tfaudit.report.csv_files import csv_bytes
 
+POINT = "point"  # name of the parameter that holds what was clicked in a chart
 WIDE = 640  # pixels of a downloaded chart; on the page its column decides
 NARROW = 240  # pixels of one of several panels in a chart: panels neither stretch nor shrink, and a telephone has 370
 # For panels side by side, which together are wider than a telephone.
@@ -29,19 +31,21 @@ def show_chart(
     name: str,
     description: str,
     *,
-    on_select: bool = False,
-    selection: str | None = None,
-    key: str | None = None,
+    clicks: Callable[[int], dict[str, Any]] | None = None,
+    fields: Sequence[str] = (),
+    selection: str = POINT,
 ) -> None:
-    """Draw a chart as wide as its column, with downloads; stacked panels become charts of their own.
+    """Draw a chart as wide as its column, with downloads and a "?" that says how to read it.
+
+    Stacked panels become charts of their own.
 
     Args:
         chart: to draw.
         name: of the files, and of the chart on its page; stacked panels are numbered.
-        description: what it shows, for those who cannot see it.
-        on_select: whether the page runs again after a selection in the chart (`controls.new_selection`).
-        selection: name of the chart's parameter that selects; by default all parameters do.
-        key: of the chart's state; by default a state of its own.
+        description: how to read it, for those who cannot see it, too.
+        clicks: what a selection in the chart does, of `controls.on_selection`.
+        fields: columns of the data that a click selects; without any the chart has a parameter of its own.
+        selection: name of that parameter.
     """
     panels = list(chart.vconcat) if isinstance(chart, alt.VConcatChart) else [chart]
     for i, panel in enumerate(panels):
@@ -55,14 +59,21 @@ def show_chart(
             if isinstance(panel, alt.FacetChart) and panel.spec.width > NARROW:
                 panel = panel.copy(deep=["spec"])
                 panel.spec.width = NARROW
-        shown = panel.properties(**properties, config=_theme())  # once: Altair copies all layers for each change
-        selecting: dict[str, Any] = {"on_select": "rerun", "selection_mode": selection} if on_select else {}
-        st.altair_chart(shown, width="stretch", key=key, alt=description, **selecting)
+        shown = panel.properties(**properties, config=_theme(bool(clicks)))  # once: Altair copies all layers for each
+        selecting: dict[str, Any] = {}
+        if clicks:
+            selecting = {**clicks(i), "selection_mode": selection}
+            if fields:
+                shown = shown.add_params(
+                    alt.selection_point(name=selection, fields=list(fields), on="click", clear=False)
+                )
+        st.altair_chart(shown, width="stretch", alt=description, **selecting)
         file = name if len(panels) == 1 else f"{name}-{i + 1}"
-        with st.container(horizontal=True, gap="small"):
+        with st.container(horizontal=True, gap="small", vertical_alignment="center"):
             for form in ("png", "svg"):
                 content = functools.partial(_picture, panel, properties, form)
                 _download(file, form, content, f"This chart as {form.upper()}")
+            st.caption("Click for more." if clicks else "", help=escape(description), width="content")
 
 
 def page_colours() -> str:
@@ -70,11 +81,12 @@ def page_colours() -> str:
     return css_variables("dark" if st.context.theme.type == "dark" else "light")
 
 
-def _theme() -> alt.Config:
+def _theme(clickable: bool) -> alt.Config:
     """Return colours for text and for symbols of legends, which Streamlit leaves black in its dark theme."""
+    mark = alt.MarkConfig(cursor="pointer") if clickable else alt.MarkConfig()
     ink = "#fafafa" if st.context.theme.type == "dark" else "#31333f"  # Streamlit's own
     symbols = alt.LegendConfig(symbolBaseFillColor=ink, symbolBaseStrokeColor=ink)
-    return alt.Config(text=alt.MarkConfig(color=ink), rule=alt.MarkConfig(color=ink), legend=symbols)
+    return alt.Config(text=alt.MarkConfig(color=ink), rule=alt.MarkConfig(color=ink), legend=symbols, mark=mark)
 
 
 def _picture(panel: Any, properties: Mapping[str, Any], form: str) -> bytes:
@@ -88,8 +100,7 @@ def show_table(
     *,
     table: str = "",
     settings: Mapping[str, Any] | None = None,
-    key: str | None = None,
-    select: bool = False,
+    clicks: Callable[[int], dict[str, Any]] | None = None,
 ) -> None:
     """Draw a table that sorts, the first column pinned, with a CSV file of the same rows and columns.
 
@@ -99,15 +110,14 @@ def show_table(
         columns: names of the columns to show, in order; by default all. Names that the frame lacks are left out.
         table: name of the table in the catalogue of columns (`tfaudit.report.columns`).
         settings: `st.column_config` of the columns that the catalogue cannot describe.
-        key: of the table's state; by default a state of its own.
-        select: whether the page runs again after a row is selected (`controls.new_selection`).
+        clicks: what a click on a cell does, of `controls.on_selection`; its selection has the position of the row.
     """
     shown = frame if columns is None else frame[[name for name in columns if name in frame]]
     configured = {str(name): _column_config(shown[name], table, pinned=i == 0) for i, name in enumerate(shown)}
     config = configured | dict(settings or {})
-    selecting: dict[str, Any] = {"on_select": "rerun" if select else "ignore", "selection_mode": "single-row"}
+    selecting: dict[str, Any] = {**clicks(0), "selection_mode": "single-cell"} if clicks else {}
     st.html(ONE_CSV)
-    st.dataframe(shown, hide_index=True, placeholder="–", column_config=config, key=key, **selecting)
+    st.dataframe(shown, hide_index=True, placeholder="–", column_config=config, **selecting)
     _download(name, "csv", lambda: csv_bytes(shown), "These rows and columns, unrounded")
 
 
@@ -136,19 +146,30 @@ def show_notes(notes: Sequence[str]) -> None:
         st.caption(escape(note))
 
 
-def go_to(path: str, **choices: str) -> None:
-    """Leave this page for another by its URL path, with the visitor's choices and some new ones."""
+def go_to(path: str, **choices: str | None) -> None:
+    """Leave this page for another by its URL path, with the visitor's choices and some new ones; None drops one."""
     pages = st.session_state.get("pages", {})  # empty where a page runs alone
-    st.session_state.update({f"last {name}": value for name, value in choices.items()})
     if path in pages:
-        st.switch_page(pages[path], query_params=st.query_params.to_dict() | choices)
+        st.switch_page(pages[path], query_params=links(**choices))
 
 
-def link_to(path: str, label: str, icon: str) -> None:
+def go_to_later(path: str, **choices: str | None) -> None:
+    """Leave this page for another after a click in a chart or table, whose callback could not yet."""
+    put(**choices)
+    st.session_state["go to"] = path
+
+
+def follow() -> None:
+    """Leave for the page that a click chose."""
+    if path := st.session_state.pop("go to", ""):
+        go_to(path)
+
+
+def link_to(path: str, label: str, icon: str | None = None, **choices: str | None) -> None:
     """Draw a link to a page by its URL path that keeps the visitor's choices; icons are as `:material/category:`."""
     pages = st.session_state.get("pages", {})  # empty where a page runs alone
     if path in pages:
-        st.page_link(pages[path], label=label, icon=icon, query_params=st.query_params.to_dict())
+        st.page_link(pages[path], label=label, icon=icon, query_params=links(**choices))
 
 
 def _download(name: str, form: str, content: Callable[[], bytes], meaning: str) -> None:

@@ -1,17 +1,19 @@
 """Recall distortion, [R]: slopes with intervals, accuracy against intensification, and the balance of every class."""
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from tfaudit.analysis.audits import AUDITS
 from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.analysis.study_data import BASELINE
 from tfaudit.app.audit_page import show_question
-from tfaudit.app.controls import choose_variant, choose_variants, draw_tabs, variant_labels
-from tfaudit.app.display import show_chart, show_notes, show_table
-from tfaudit.app.markdown import escape, escape_name
+from tfaudit.app.controls import choose_variant, choose_variants, draw_tabs, on_selection, variant_labels
+from tfaudit.app.display import POINT, go_to_later, show_chart, show_notes, show_table
+from tfaudit.app.markdown import escape, escape_name, unique_labels
 from tfaudit.audit.distortion.recall_distortion import Distortion
 from tfaudit.audit.distortion.slope_tables import level_table
 from tfaudit.audit.distortion.slopes import pooled_frame, slope_frame, slope_intervals
@@ -22,6 +24,7 @@ from tfaudit.report.sections.distortion import (
     CORRECTED,
     distortion_notes,
     distortions,
+    drift_sentence,
     method_levels,
     slope_questions,
 )
@@ -31,6 +34,7 @@ SLOPES = ("title", "members", "mark", "alpha", "low", "high", "slope_between_den
 BALANCES = ("balance_before_pp", "balance_after_pp", "normalised_before", "normalised_after", "intensification")
 CLASSES = ("class", "examples", "rate_before", "rate_after", *BALANCES)
 
+SENTENCES = 10  # variants whose slope is said in words
 PANELS = 4  # panels of the scatter matrix in a row
 Results = Mapping[str, Distortion]  # recall distortion by key of the variant
 
@@ -56,6 +60,9 @@ def _slopes(study_audit: StudyAudit, results: Results) -> None:
     if not keys:
         return
     levels = method_levels(study_audit)
+    known = intervals.set_index(list(BY))
+    for key in keys[:SENTENCES]:
+        st.markdown(escape(drift_sentence(study_audit.data.titles[key], known.loc[[levels[key]]].iloc[0].to_dict())))
     chosen = [levels[key] for key in keys]
     slopes, intervals = (
         rows[pd.MultiIndex.from_frame(rows[list(BY)]).isin(chosen)].reset_index(drop=True)
@@ -65,15 +72,19 @@ def _slopes(study_audit: StudyAudit, results: Results) -> None:
         left, right = st.columns(2)
         with left:
             st.subheader("Slopes")
-            show_chart(slope_chart(slopes, intervals), "slopes", "A box per variant, a dot per model.")
+            text = "A box per variant, a dot per model. Right of 1 the recalls of the classes drift apart."
+            show_chart(slope_chart(slopes, intervals), "slopes", text)
             st.subheader("Mean slopes")
-            show_chart(interval_chart(intervals), "slope-intervals", "Mean slope of every variant with its interval.")
+            text = "The mean slope of every variant with its confidence interval. Right of 1 the recalls drift apart."
+            show_chart(interval_chart(intervals), "slope-intervals", text)
     else:
         st.caption("No chosen variant has two members with slopes, which boxes and intervals need.")
         right = st.container()
     with right:
         st.subheader("Accuracy against intensification")
-        text = "Mean accuracy and mean slope of every variant with standard errors."
+        text = (
+            "Blue, left axis: mean accuracy of every variant; amber, right axis: its mean slope; with standard errors."
+        )
         show_chart(tradeoff_chart(level_table(slopes)), "accuracy-slope", text)
     titles = study_audit.data.titles
     rows = pd.DataFrame(
@@ -96,8 +107,13 @@ def _matrix(study_audit: StudyAudit, results: Results) -> None:
         points = {label: result.classes_frame().assign(member="mean") for label, result in panels.items()}
     st.caption(f"Each point is a class{', mean over the members' if many else ' in one member'}; a panel per variant.")
     rows = pd.concat([rows.assign(level=label) for label, rows in points.items()])
-    text = "A panel per variant, a point per class: recall balance after against before, with the pooled slope."
-    show_chart(balance_chart(rows, pooled_frame(panels), columns=PANELS), "balances", text)
+    text = (
+        "A panel per variant, a point per class: its recall balance after against before, as a share of the accuracy; "
+        "amber, the pooled slope; dashed, no change. A click on a point opens its class."
+    )
+    clicks = on_selection("balances", None, _open_class(study_audit))
+    chart = balance_chart(rows, pooled_frame(panels), columns=PANELS)
+    show_chart(chart, "balances", text, clicks=clicks, fields=["class"])
 
 
 def _classes(study_audit: StudyAudit, results: Results) -> None:
@@ -114,9 +130,32 @@ def _classes(study_audit: StudyAudit, results: Results) -> None:
     mean = f", mean over {len(result.members)} members, which would make {len(points):,} points."
     st.caption(f"Each point is a class{mean if many else ' in one member.'}")
     shown = (means.assign(member="mean") if many else points).assign(level="")
-    text = "A point per class: normalised recall balance after against before, with the pooled slope."
-    show_chart(balance_chart(shown, pooled_frame({"": result})), f"balances-{key}", text)
-    show_table(means.sort_values("balance_after_pp", kind="stable"), f"balances-{key}", CLASSES)
+    text = (
+        "A point per class: its recall balance after against before, as a share of the accuracy; amber, the pooled "
+        "slope; dashed, no change. A click on a point opens its class."
+    )
+    clicks = on_selection("balances of one", None, _open_class(study_audit))
+    chart = balance_chart(shown, pooled_frame({"": result}))
+    show_chart(chart, f"balances-{key}", text, clicks=clicks, fields=["class"])
+    rows = means.sort_values("balance_after_pp", kind="stable")
+
+    def choose_row(selection: Any) -> None:
+        for row, _ in selection["cells"]:
+            go_to_later("classes", **{"class": labels[rows.index[row]]})
+
+    labels = unique_labels(list(means["class"]))
+    show_table(rows, f"balances-{key}", CLASSES, clicks=on_selection("balances table", None, choose_row))
+
+
+def _open_class(study_audit: StudyAudit) -> Callable[[Any], None]:
+    names = study_audit.counts(BASELINE).class_names
+
+    def choose_point(selection: Any) -> None:
+        for point in selection.get(POINT, ()):
+            if (name := point.get("class")) in names:
+                go_to_later("classes", **{"class": unique_labels(names)[names.index(name)]})
+
+    return choose_point
 
 
 def _questions(study_audit: StudyAudit, results: Results) -> None:

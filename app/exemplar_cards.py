@@ -1,18 +1,23 @@
-"""Cards of exemplars: the image, its true class, and the modal label and votes of both populations."""
+"""Cards of exemplars: the image, its true class, and the majority prediction and votes of both populations."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import streamlit as st
 from markupsafe import Markup
 
 from tfaudit.analysis.stored_images import Preview
+from tfaudit.app.choices import put
 from tfaudit.app.markdown import escape_name
 from tfaudit.charts.style import GAIN, LOSS
 from tfaudit.report.exemplar_cards import Card
 
 STYLE = """<style>
 .st-key-cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(9.5rem, 1fr)); }
-.st-key-cards > div { width: auto; max-width: none; }
+.st-key-cards > div { width: auto; max-width: none; position: relative; cursor: pointer; }
+.st-key-cards > div:hover { border-color: currentColor; }
+.st-key-cards button::after { content: ""; position: absolute; inset: 0; }
+.st-key-cards :is(button, .stElementContainer, .stButton, .stMarkdown) { position: static; }
 .tfa-card { margin: 0; }
 .tfa-picture { display: grid; place-items: center; width: 100%; aspect-ratio: 1; border-radius: 0.4rem;
   object-fit: contain; background: color-mix(in srgb, currentColor 8%, transparent); overflow: hidden; }
@@ -38,27 +43,18 @@ WIDTH = 152  # least width of a card in pixels: two fit in a row of a narrow win
 LONGEST = 15  # characters of an id that a card shows: the last ones, which tell images apart
 
 
-def show_cards(cards: Sequence[Card], members: tuple[int, int], positions: Sequence[int] | None = None) -> int | None:
-    """Draw the cards in rows and return the position of the image whose button was pressed; None without a press.
+def show_cards(cards: Sequence[Card], members: tuple[int, int], positions: Sequence[int]) -> None:
+    """Draw the cards in rows; a click on one opens the panel of its image.
 
-    `members` are the sizes of the baseline population and of the compressed one. Without `positions` of the images the
-    cards have no buttons.
+    `members` are the sizes of the baseline population and of the compressed one, `positions` those of the images.
     """
     st.html(STYLE)
-    chosen = None
     with st.container(horizontal=True, gap="small", vertical_alignment="distribute", key="cards"):
-        for i, card in enumerate(cards):
+        for card, position in zip(cards, positions, strict=True):
             with st.container(width=WIDTH, border=True, gap="xsmall"):
                 st.html(_card(card, members))
-                if positions is not None and st.button(
-                    escape_name(_end(card.example)),
-                    key=f"card {positions[i]}",
-                    icon=":material/timeline:",
-                    help="Votes for this image in every variant",
-                    type="tertiary",
-                ):
-                    chosen = positions[i]
-    return chosen
+                opening: Any = {"on_click": put, "kwargs": {"image": str(position)}}
+                st.button(escape_name(_end(card.example)), key=f"card {position}", type="tertiary", **opening)
 
 
 def preview_html(preview: Preview, name: str, example: str) -> Markup:

@@ -1,27 +1,38 @@
-"""The images whose modal label changes with compression: a gallery, their difficulty, and the number by chance."""
+"""Images whose majority prediction changes with compression, and all others: a gallery, their difficulty, their number.
+
+The gallery has filters by class, by kind of change, by the prediction before and after, and by attributes.
+"""
 
 import functools
+from typing import Any
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
-from tfaudit.app.controls import choose_class, choose_option, choose_variant, draw_tabs, has_variants
-from tfaudit.app.display import show_chart, show_notes, show_table
+from tfaudit.app.choices import choose, choose_from, number_reader, put
+from tfaudit.app.controls import choose_class, choose_variant, draw_tabs, has_variants, on_selection, variant_labels
+from tfaudit.app.display import POINT, show_chart, show_notes, show_table
 from tfaudit.app.exemplar_cards import show_cards
-from tfaudit.app.image_votes import chosen_image, show_image
+from tfaudit.app.image_panel import open_image, set_neighbours
 from tfaudit.app.markdown import escape, unique_labels
 from tfaudit.audit.exemplars import Exemplars
+from tfaudit.audit.image_changes import NEWLY_CORRECT, NEWLY_WRONG, OTHER_WRONG, UNCHANGED, image_changes
 from tfaudit.charts.exemplars import difficulty_bars, pie_count_chart
 from tfaudit.errors import InputError
 from tfaudit.ratings.answers import open_answers
-from tfaudit.report.exemplar_cards import by_decisiveness, cards
+from tfaudit.report.exemplar_cards import cards
 
 PAGE_SIZE = 24  # images on one page of the gallery
 
-VOTES = ("baseline_share", "compressed_share", "decisiveness", "baseline_entropy", "compressed_entropy")
-PIES = ("example", "label", "baseline_mode", "compressed_mode", *VOTES)
+CHANGED, ALL = "changed", "all images"
+KINDS = (CHANGED, NEWLY_WRONG, NEWLY_CORRECT, OTHER_WRONG, ALL)
+ORDERS = {"most decisive": "decisiveness", "most right votes lost": "lost_share", "as stored": ""}
+
+VOTES = ("baseline_share", "compressed_share", "decisiveness", "lost_share")
+PIES = ("example", "label", "baseline_mode", "compressed_mode", "kind", *VOTES)
 DIFFICULTY = ("population", "group", "k", "examples", "accuracy", "low", "high")
 RIGHT = ("baseline_mode_right", "compressed_mode_right")
 COUNTS = ("title", "pies", "share", *RIGHT, "verdict", "expected", "low", "high", "p")
@@ -32,103 +43,148 @@ def page(study_audit: StudyAudit) -> None:
     if not has_variants(study_audit):
         return
     variant = choose_variant(study_audit)
-    single = study_audit.data.is_single(variant)
-    label = "prediction" if single else "modal label, the class that most members predict,"
-    st.markdown(f"Exemplars (PIEs) are the images whose {label} changes with compression.")
     exemplars = study_audit.exemplars(variant)
-    views = {"Gallery": _gallery, "Difficulty": _difficulty, "Levels": _levels}
+    views = {"Gallery": _gallery, "Difficulty": _difficulty, "PIEs by variant": _by_variant}
     tabs = {name: functools.partial(draw, study_audit, variant, exemplars) for name, draw in views.items()}
     draw_tabs(tabs, "exemplars")
-    position = chosen_image(len(exemplars.labels))
-    if position is not None:
-        show_image(study_audit, position)
 
 
 def _gallery(study_audit: StudyAudit, variant: str, exemplars: Exemplars) -> None:
-    pies = by_decisiveness(exemplars.pies[_filter(study_audit, exemplars)])
-    total = len(exemplars.index)
-    st.markdown(f"{len(pies):,} of the {total:,} PIEs among {len(exemplars.labels):,} images, the most decisive first.")
-    if pies.empty:
-        st.info("No PIE matches these filters." if total else "This variant has no PIEs.")
-        return
-    pages = -(-len(pies) // PAGE_SIZE)
-    # Another variant or filter begins at the first page; a link to a page keeps it.
-    shown_before = [variant, *pies["index"].tolist()]
-    if st.session_state.get("gallery", shown_before) != shown_before:
-        st.session_state["page"] = 1
-    st.session_state["gallery"] = shown_before
-    above, below = st.container(), st.container(horizontal_alignment="center")
-    with below:
-        number = st.pagination(pages, key="page", bind="query-params") if pages > 1 else 1
-    shown = pies.iloc[(number - 1) * PAGE_SIZE : number * PAGE_SIZE]
-    positions = shown["index"].tolist()
-    members = len(study_audit.counts(BASELINE).members), len(study_audit.counts(variant).members)
-    with above:
-        images = study_audit.data.store.images(study_audit.data.split, positions)
-        chosen = show_cards(cards(shown, images), members, positions)
-    if chosen is not None:
-        st.query_params["image"] = str(chosen)
-    with st.expander("As a table"):
-        show_table(pies, f"exemplars-{variant}", PIES)
-
-
-def _filter(study_audit: StudyAudit, exemplars: Exemplars) -> pd.Series:
-    """Draw the filters and return a mask of the PIEs that match."""
+    images = image_changes(study_audit.counts(BASELINE), study_audit.counts(variant))
+    names, total = unique_labels(exemplars.class_names), len(exemplars.index)
+    resets: dict[str, Any] = {"resets": ("page",)}
     with st.container(horizontal=True, vertical_alignment="bottom"):
         label = choose_class(exemplars.class_names)
-        right = choose_option("Baseline's mode", ("all", "right", "wrong"), "baseline")
-        mask = _filter_attribute(study_audit, exemplars)
+        kind = choose_from(st.selectbox, "Images", KINDS, "show", CHANGED, width=190, **resets)
+        lists: dict[str, Any] = {"placeholder": "Any", "width": 190, **resets}
+        sides = {
+            "before": choose_from(st.selectbox, "Prediction before", names, "from", None, **lists),
+            "after": choose_from(st.selectbox, "Prediction after", names, "to", None, **lists),
+        }
+        attribute = _choose_attribute(study_audit)
+        order = choose_from(st.selectbox, "Sort by", list(ORDERS), "order", next(iter(ORDERS)), width=210, **resets)
+    mask = np.ones(len(images), bool) if attribute is None else attribute
     if label is not None:
-        mask &= exemplars.labels[exemplars.index] == label
-    if right != "all":
-        mask &= (exemplars.baseline_mode == exemplars.labels)[exemplars.index] == (right == "right")
-    return mask
+        mask &= (images["label"] == label).to_numpy()
+    if kind != ALL:
+        mask &= (images["kind"] != UNCHANGED if kind == CHANGED else images["kind"] == kind).to_numpy()
+    minority = ""
+    for side, name in sides.items():
+        if name is None:
+            continue
+        answer = names.index(name)
+        wanted = mask & (images[side] == answer).to_numpy()
+        if not wanted.any():  # a confusion that no majority makes
+            key = BASELINE if side == "before" else variant
+            wanted = mask & (study_audit.counts(key).predicted(answer) > 0)
+            if wanted.any():
+                minority = f" No majority predicts {name} {side} compression: these are images where some members do."
+        mask = wanted
+    rows = images[mask]
+    if by := ORDERS[order]:
+        rows = rows.sort_values(by, ascending=False, kind="stable")
+    matching = f"{len(rows):,} of {len(images):,} images match the filters, {order}{' first' if by else ''}"
+    st.markdown(escape(f"{matching}; {total:,} of all images are PIEs.{minority}"))
+    if rows.empty:
+        st.info("No image matches these filters." if total or kind != CHANGED else "This variant has no PIEs.")
+        return
+    set_neighbours(rows.index.tolist())
+    pages = -(-len(rows) // PAGE_SIZE)
+    above, below = st.container(), st.container(horizontal_alignment="center")
+    with below:
+        read = number_reader("page", 1, pages, int)
+        number = choose(lambda _, **settings: st.pagination(pages, **settings), "", "page", 1, read)
+    shown = rows.iloc[(number - 1) * PAGE_SIZE : number * PAGE_SIZE]
+    with above:
+        draw_cards(study_audit, variant, shown)
+    with st.expander("As a table"):
+        table = _named(study_audit, rows)
+
+        def opened(selection: Any) -> None:
+            if selection["cells"]:
+                open_image(int(table["index"].iloc[selection["cells"][0][0]]))
+
+        clicks = on_selection(f"images {variant} {st.query_params.to_dict()}", None, opened)
+        show_table(table, f"images-{variant}", PIES, clicks=clicks)
 
 
-def _filter_attribute(study_audit: StudyAudit, exemplars: Exemplars) -> pd.Series:
-    """Return a mask of the PIEs in the chosen group of the data, or with the attribute that raters have seen."""
-    data = study_audit.data
-    groups = data.groups[data.group_columns].iloc[exemplars.index].reset_index(drop=True)
-    masks = {
-        f"{column}: {value}": groups[column] == value for column in groups for value in groups[column].dropna().unique()
+def draw_cards(study_audit: StudyAudit, variant: str, rows: pd.DataFrame) -> None:
+    """Draw a card per row of `image_changes`."""
+    data, positions = study_audit.data, rows.index.tolist()
+    members = len(study_audit.counts(BASELINE).members), len(study_audit.counts(variant).members)
+    show_cards(cards(_named(study_audit, rows), data.store.images(data.split, positions)), members, positions)
+
+
+def _named(study_audit: StudyAudit, rows: pd.DataFrame) -> pd.DataFrame:
+    """Return rows of `image_changes` with the names of images and classes, as a frame of exemplars has them."""
+    data, names = study_audit.data, np.array(study_audit.counts(BASELINE).class_names, object)
+    ids = data.store.examples(data.split, images=False, groups=False)["example"].to_numpy()
+    named = rows.rename(columns={"before_share": "baseline_share", "after_share": "compressed_share"})
+    columns: dict[str, Any] = {
+        "index": rows.index,
+        "example": ids[rows.index],
+        "label": names[rows["label"]],
+        "baseline_mode": names[rows["before"]],
+        "compressed_mode": names[rows["after"]],
     }
-    examples = exemplars.pies["example"].astype(str)
+    return named.assign(**columns)
+
+
+def _choose_attribute(study_audit: StudyAudit) -> np.ndarray | None:
+    """Return a mask of the images in the chosen group of the data, or with the attribute that raters have seen."""
+    data = study_audit.data
+    groups = data.groups[data.group_columns].reset_index(drop=True)
+    masks = {
+        f"{column}: {value}": functools.partial(groups[column].eq, value)
+        for column in groups
+        for value in groups[column].dropna().unique()
+    }
     try:
-        answers = open_answers(data.store.directory, read_only=data.store.read_only)
-        seen = answers.labels(data.split, data.fingerprints.examples)
-        masks |= {f"seen: {name}": examples.isin(rows["example"]) for name, rows in seen.groupby("label")}
+        seen = open_answers(data.store.directory, read_only=data.store.read_only).labels(
+            data.split, data.fingerprints.examples
+        )
+        if len(seen):
+            examples = data.store.examples(data.split, images=False, groups=False)["example"].astype(str)
+            masks |= {
+                f"seen: {name}": functools.partial(examples.isin, rows["example"])
+                for name, rows in seen.groupby("label")
+            }
     except InputError as error:  # the gallery works without answers
         st.warning(escape(str(error)))
-    chosen = None
     names = dict(zip(unique_labels(sorted(masks)), sorted(masks), strict=True))
-    if names:
-        text = "A group in the data, or an attribute that human raters have seen."
-        chosen = st.selectbox(
-            "Attribute", list(names), index=None, placeholder="Any", key="attribute", bind="query-params", help=text
-        )
-    return pd.Series(True, index=exemplars.pies.index) if chosen is None else masks[names[chosen]].copy()
+    if not names:
+        return None
+    text = "A group in the data, or an attribute that human raters have seen."
+    settings: dict[str, Any] = {"placeholder": "Any", "help": text, "width": 190, "resets": ("page",)}
+    chosen = choose_from(st.selectbox, "Attribute", list(names), "attribute", None, **settings)
+    return None if chosen is None else masks[names[chosen]]().to_numpy(bool, copy=True)
 
 
 def _difficulty(study_audit: StudyAudit, variant: str, exemplars: Exemplars) -> None:
     st.markdown("Mean accuracy on the PIEs, on the other images and on all images, with intervals over the members.")
-    text = "Accuracy of baseline and compressed members on PIEs, on the other images and on all images."
+    text = "Two bars per set of images: the accuracy of the baseline's members and of the compressed ones."
     show_chart(difficulty_bars(exemplars.difficulty), f"difficulty-{variant}", text)
     show_table(exemplars.difficulty, f"difficulty-{variant}", DIFFICULTY, table="difficulty")
 
 
-def _levels(study_audit: StudyAudit, variant: str, exemplars: Exemplars) -> None:
+def _by_variant(study_audit: StudyAudit, variant: str, exemplars: Exemplars) -> None:
     st.markdown(
         "Two populations differ by chance, too: the band shows the number of PIEs after reassigning members at random."
     )
-    summary, titles = study_audit.summary, study_audit.data.titles
+    summary, labels = study_audit.summary, variant_labels(study_audit)
     by_chance = {key: chance.frame().iloc[0].drop("count").to_dict() for key, chance in summary.chances.items()}
     rows = [
-        {"title": titles[key], **result.summary(), **by_chance.get(key, {})}
+        {"title": labels[key], **result.summary(), **by_chance.get(key, {})}
         for key, result in summary.exemplars.items()
     ]
     counts = pd.DataFrame(rows).reindex(columns=list(COUNTS))
-    chart = pie_count_chart(counts.assign(title=unique_labels(list(counts["title"]))))
-    text = "Number of PIEs of every variant, with the central 95 % expected by chance."
-    show_chart(chart, "exemplars-by-level", text)
+    text = "A dot per variant at its number of PIEs; the band holds the central 95 % expected by chance."
+
+    def to_gallery(selection: Any) -> None:
+        for point in selection.get(POINT, ()):
+            put(variant=point["title"], exemplars=None, page=None)
+
+    clicks = on_selection("pies by variant", variant, to_gallery)
+    show_chart(pie_count_chart(counts), "exemplars-by-level", text, clicks=clicks, fields=["title"])
     show_table(counts, "exemplars-by-level", COUNTS, table="chance")
     show_notes(tuple(dict.fromkeys(note for chance in summary.chances.values() for note in chance.notes)))

@@ -1,14 +1,16 @@
 """Groups and individuals ([P] 4.1), the groups that exemplars come from ([F] 3.2), and properties of images."""
 
 import functools
+from typing import Any
 
 import streamlit as st
 
 from tfaudit.analysis.audits import AUDITS
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.app.audit_page import show_question
-from tfaudit.app.controls import choose_option, choose_variant, draw_tabs, has_variants
-from tfaudit.app.display import show_chart, show_notes, show_table
+from tfaudit.app.choices import choose_from
+from tfaudit.app.controls import choose_option, choose_variant, draw_tabs, has_variants, on_selection
+from tfaudit.app.display import POINT, go_to_later, show_chart, show_notes, show_table
 from tfaudit.app.markdown import escape_name, unique_labels
 from tfaudit.charts.groups import groups_chart, individuals_chart
 
@@ -42,7 +44,8 @@ def page(study_audit: StudyAudit) -> None:
         column = columns[0] if columns else None
         if len(columns) > 1:
             labels = dict(zip(columns, unique_labels(columns), strict=True))
-            column = st.selectbox("Group by", columns, format_func=labels.__getitem__, key="by", bind="query-params")
+            lists: dict[str, Any] = {"format_func": labels.__getitem__}
+            column = choose_from(st.selectbox, "Group by", columns, "by", columns[0], **lists)
     views = {"Groups": _groups, "Individuals": _individuals, "Exemplars": _exemplars, "Images": _properties}
     draw_tabs({name: functools.partial(draw, study_audit, key, column) for name, draw in views.items()}, "groups")
 
@@ -50,10 +53,29 @@ def page(study_audit: StudyAudit) -> None:
 def _groups(study_audit: StudyAudit, key: str, column: str | None) -> None:
     result = study_audit.groups(key, column)
     chart = groups_chart(result.table, result.individuals.head(0), result.fits, result.name)
-    show_chart(
-        chart, f"groups-{key}", "Accuracy of every group before and after, with intervals over images and members."
+    rows = result.frame().sort_values("change_pp", kind="stable")
+
+    def show_images(group: object) -> None:
+        if column is not None:
+            choices = {"attribute": f"{column}: {group}", "show": "all images", "order": "most right votes lost"}
+            go_to_later("exemplars", **choices, exemplars=None, page=None)
+
+    def choose_point(selection: Any) -> None:
+        for point in selection.get(POINT, ()):
+            if point.get("group") is not None:
+                show_images(point["group"])
+
+    def choose_row(selection: Any) -> None:
+        for row, _ in selection["cells"]:
+            show_images(rows["group"].iloc[row])
+
+    text = (
+        "A line per group: its accuracy before and after compression, with intervals over images and members. A click "
+        "shows its images."
     )
-    show_table(result.frame().sort_values("change_pp", kind="stable"), f"groups-{key}", GROUPS)
+    clicks = on_selection("groups", None, choose_point)
+    show_chart(chart, f"groups-{key}", text, clicks=clicks, fields=["group"])
+    show_table(rows, f"groups-{key}", GROUPS, clicks=on_selection("groups table", None, choose_row))
     show_notes(result.notes)
 
 
@@ -66,7 +88,7 @@ def _individuals(study_audit: StudyAudit, key: str, column: str | None) -> None:
     left, right = st.columns(2)
     with left:
         chart = individuals_chart(result.individuals, result.fits, result.name)
-        text = "Accuracy of every individual after against before, with a line per group."
+        text = "A point per individual: accuracy after against before; below the dashed line it lost; a line per group."
         show_chart(chart, f"individuals-{key}", text)
     with right:
         st.markdown(f"**Individuals ({escape_name(str(individuals.name))}), the largest losses first**")
@@ -84,7 +106,11 @@ def _exemplars(study_audit: StudyAudit, key: str, _: str | None) -> None:
     result = study_audit.attributes(key)
     show_question(AUDITS["attributes"])
     st.markdown(f"{result.pies:,} PIEs, {result.others:,} other images.")
-    show_chart(result.chart(), f"attributes-{key}", "Share of PIEs and of other images with each attribute.")
+    show_chart(
+        result.chart(),
+        f"attributes-{key}",
+        "A line per attribute: its share among the PIEs and among the other images.",
+    )
     rows = result.frame().sort_values("p", kind="stable")
     show_table(rows, f"attributes-{key}", ATTRIBUTES, table="attributes")
     show_notes(result.notes)
@@ -99,11 +125,11 @@ def _properties(study_audit: StudyAudit, key: str, _: str | None) -> None:
     result = results[choose_option("Property", list(results), "property")]
     left, right = st.columns(2)
     with left:
-        lines = f"Accuracy against {result.property}, before and after, with fitted lines."
+        lines = f"Accuracy of images by their {result.property}, before and after, with fitted lines."
         show_chart(result.chart(), f"property-{key}", lines)
     with right:
         if study_audit.data.individuals is not None:
-            points = f"Accuracy of every individual after against before, coloured by {result.property}."
+            points = f"A point per individual: accuracy after against before, coloured by {result.property}."
             show_chart(result.scatter(), f"property-{key}-individuals", points)
     left, right = st.columns(2)
     with left:

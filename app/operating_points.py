@@ -1,6 +1,7 @@
 """Which variant to ship, [P] 4.2: the Pareto set, an accuracy floor, and the worth of fairness, accuracy and size."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -8,15 +9,28 @@ import streamlit as st
 
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
-from tfaudit.app.controls import choose_option
-from tfaudit.app.display import show_chart, show_notes, show_table
+from tfaudit.app.choices import choose, choose_from, number_reader
+from tfaudit.app.controls import choose_option, on_selection, put_variant, variant_labels
+from tfaudit.app.display import POINT, go_to_later, link_to, show_chart, show_notes, show_table
 from tfaudit.app.markdown import escape
-from tfaudit.audit.operating_points import OperatingPoints, operating_points
+from tfaudit.audit.operating_points import OperatingPoints, operating_points, pareto_shares
 
 WORTHS = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 """Worths of a point that can be chosen, each about twice the one before."""
 
-POINTS = ("title", "size", "sparsity", "time", "accuracy", "unfairness", "above_floor", "pareto", "value", "chosen")
+POINTS = (
+    "title",
+    "size",
+    "sparsity",
+    "time",
+    "accuracy",
+    "unfairness",
+    "above_floor",
+    "pareto",
+    "pareto_share",
+    "behind",
+    "chosen",
+)
 
 COSTS = {"size": "min", "sparsity": "max", "time": "min"}
 """Measures of cost and the direction that is better. One is offered if three variants or more have a value."""
@@ -33,10 +47,8 @@ def page(study_audit: StudyAudit) -> None:
         )
         return
     st.markdown(
-        "Which variants are the best compromises of cost, accuracy and unfairness, the gap between the largest and the "
-        "smallest recall of a class? The Pareto set holds those that no other variant beats in one objective without "
-        "losing in another. Set the lowest acceptable accuracy and the worth of a point of each objective: the variant "
-        "of the highest value is chosen."
+        "Set the lowest acceptable accuracy and what a point of each objective is worth to you: of the Pareto set, the "
+        "variant that is worth most is chosen."
     )
     axis = choose_option("Cost", axes, "against") if len(axes) > 1 else axes[0]
     objectives = {axis: COSTS[axis], "unfairness": "min", "accuracy": "max"}
@@ -44,10 +56,41 @@ def page(study_audit: StudyAudit) -> None:
     weights = _choose_weights(axis)
     points = operating_points(table, objectives=objectives, floor=floor, weights=weights)
     _show_choice(study_audit, points)
-    show_chart(points.chart(), "operating-points", f"Unfairness and accuracy against {axis}, one point per variant.")
-    frame = points.frame().assign(value=lambda rows: 100 * rows["value"])
-    show_table(frame, "operating-points", POINTS, table="points")
+    frame = points.frame()
+    shares = _pareto_shares(study_audit.data.fingerprint, table, axis, floor)
+    best = frame.loc[frame["pareto"], "value"].max()
+    frame["pareto_share"] = frame["variant"].map(shares)
+    frame["behind"] = 100 * (best - frame["value"])
+    text = (
+        f"Unfairness and accuracy against {axis}, a point per variant; blue, the Pareto set; the diamond is chosen. A "
+        "click on a point opens its variant."
+    )
+
+    def choose_point(selection: Any) -> None:
+        for point in selection.get(POINT, ()):
+            _open_variant(study_audit, point.get("title"))
+
+    def choose_row(selection: Any) -> None:
+        for row, _ in selection["cells"]:
+            _open_variant(study_audit, frame["title"].iloc[row])
+
+    clicks = on_selection("operating points", None, choose_point)
+    show_chart(points.chart(), "operating-points", text, clicks=clicks, fields=["title"])
+    rows = on_selection("operating points table", None, choose_row)
+    show_table(frame, "operating-points", POINTS, table="points", clicks=rows)
     show_notes(points.notes)
+
+
+def _open_variant(study_audit: StudyAudit, title: str | None) -> None:
+    if title and title != study_audit.data.titles[BASELINE]:
+        put_variant(study_audit, title)
+        go_to_later("classes")
+
+
+@st.cache_data(max_entries=20, show_spinner=False)
+def _pareto_shares(fingerprint: str, _table: pd.DataFrame, axis: str, floor: float | None) -> pd.Series:
+    objectives = {axis: COSTS[axis], "unfairness": "min", "accuracy": "max"}
+    return pareto_shares(_table, objectives=objectives, floor=floor)
 
 
 def _choose_floor(table: pd.DataFrame) -> float | None:
@@ -55,12 +98,10 @@ def _choose_floor(table: pd.DataFrame) -> float | None:
     means = 1000 * table.groupby("variant")["accuracy"].mean()
     low, high = math.floor(means.min()) / 10, math.ceil(means.max()) / 10
     high = max(high, low + 0.1)
-    if not low <= st.session_state.get("floor", low) <= high:  # chosen in another study
-        del st.session_state["floor"]
     text = "Variants with a lower mean accuracy are excluded."
-    percent = st.slider(
-        "Accuracy floor, %", low, high, low, step=0.1, format="%.1f", key="floor", bind="query-params", help=text
-    )
+    settings: dict[str, Any] = {"min_value": low, "max_value": high, "step": 0.1, "format": "%.1f", "help": text}
+    read = number_reader("floor", low, high, float)
+    percent = choose(st.slider, "Accuracy floor, %", "floor", low, read, write="{:g}".format, **settings)
     return percent / 100 if percent > low else None
 
 
@@ -74,8 +115,9 @@ def _choose_weights(axis: str) -> dict[str, float]:
     weights = {}
     for place, (objective, (change, default)) in zip(st.columns(3), defaults.items(), strict=True):
         key = "worth" if objective == axis else f"worth-{objective}"
-        weights[objective] = place.select_slider(
-            f"Worth of {change}", WORTHS, value=default, format_func="{:g}".format, key=key, bind="query-params"
+        form = "{:g}".format
+        weights[objective] = choose_from(
+            place.select_slider, f"Worth of {change}", WORTHS, key, default, write=form, format_func=form
         )
     return weights
 
@@ -85,7 +127,11 @@ def _show_choice(study_audit: StudyAudit, points: OperatingPoints) -> None:
     if not rows["chosen"].any():
         st.warning("No variant reaches the accuracy floor.")
     for variant in rows.index[rows["chosen"]]:
-        st.success(escape(f"Chosen: {_describe(study_audit, rows, variant)}"), icon=":material/check_circle:")
+        left, right = st.columns([5, 1], vertical_alignment="center")
+        left.success(escape(f"Chosen: {_describe(study_audit, rows, variant)}"), icon=":material/check_circle:")
+        with right:
+            if variant != BASELINE:
+                link_to("classes", "Its classes", variant=variant_labels(study_audit)[variant])
 
 
 def _describe(study_audit: StudyAudit, rows: pd.DataFrame, variant: str) -> str:

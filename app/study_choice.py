@@ -2,10 +2,12 @@
 
 import threading
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
 from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.app.choices import choose, choose_from, chosen, keep_for_any_study, reader
 from tfaudit.app.markdown import escape, unique_labels
 from tfaudit.errors import InputError
 from tfaudit.store.files import path_outside
@@ -48,15 +50,17 @@ def open_study(directory: Path, *, read_only: bool = False) -> SharedAudit:
     studies = find_studies(directory)
     labels = dict(zip(studies, unique_labels(list(studies)), strict=True))
     with st.sidebar:
-        name = next(iter(studies))
+        first = next(iter(studies))
+        read = reader("study", {name: name for name in studies})
         if len(studies) > 1:
-            options, title = list(studies), labels.__getitem__
-            name = st.selectbox("Study", options, format_func=title, key="study", bind="query-params")
+            settings: dict[str, Any] = {"options": list(studies), "format_func": labels.__getitem__}
+            name = choose(st.selectbox, "Study", "study", first, read, then=keep_for_any_study, **settings)
+        else:
+            name = chosen("study", first, read)
         if link := path_outside(studies[name], directory):
             raise InputError("directory", f"{link}, which is a link out of {directory}", "files within it alone")
         store = open_store(studies[name])
         split = _choose_split(store)
-        _forget_positions(f"{name} {split}")
         current = StudyAudit.read(store, split)
         state = f"opened {name} {split}"
         opened = st.session_state.setdefault(state, current.data.fingerprint)
@@ -68,14 +72,6 @@ def open_study(directory: Path, *, read_only: bool = False) -> SharedAudit:
     return _shared(str(studies[name].resolve()), split, opened, read_only)
 
 
-def _forget_positions(study: str) -> None:
-    """Drop positions from the URL when the visitor changes the study: they mean nothing in another one."""
-    before, st.session_state["study shown"] = st.session_state.get("study shown"), study
-    if before not in (None, study):
-        for key in ("image", "range"):
-            st.query_params.pop(key, None)
-
-
 def _choose_split(store: Store) -> str:
     """Return the chosen split. Splits of conditions are the test set corrupted: the page Corruptions shows them."""
     conditions = {condition.split for condition in store.study.conditions}
@@ -83,10 +79,10 @@ def _choose_split(store: Store) -> str:
     if not splits:
         got = f"{store.directory}, which has no predictions yet"
         raise InputError("directory", got, "some; `tfaudit run` makes them")
+    first = "test" if "test" in splits else splits[0]
     if len(splits) == 1:
-        return splits[0]
-    first = splits.index("test") if "test" in splits else 0
-    return st.selectbox("Split", splits, index=first, key="split", bind="query-params")
+        return chosen("split", first, reader("split", {first: first}))
+    return choose_from(st.selectbox, "Split", splits, "split", first, resets=("image", "range", "picture"))
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)

@@ -9,6 +9,7 @@ from streamlit.components.v2 import component
 
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
+from tfaudit.app.choices import choose, links, number_reader
 from tfaudit.app.controls import variant_labels
 from tfaudit.app.display import go_to, page_colours, show_notes
 from tfaudit.app.markdown import escape
@@ -44,9 +45,9 @@ def show_verdict(study_audit: StudyAudit) -> None:
     verdict = study_audit.verdict(limits)
     labels = {key: label for key, label in variant_labels(study_audit).items() if key != BASELINE}
     pages = {key: "classes" if key in study_audit.summary.impacts else "compare" for key in labels}
-    links = {key: f"{pages[key]}?{urlencode({'variant': label})}" for key, label in labels.items()}
+    hrefs = {key: f"{pages[key]}?{urlencode(links(variant=label), doseq=True)}" for key, label in labels.items()}
     several = bool(study_audit.summary.table["members"].max() > 1)
-    content = verdict_html(verdict, {key: links[key] for key in study_audit.data.compressed_keys}, several=several)
+    content = verdict_html(verdict, {key: hrefs[key] for key in study_audit.data.compressed_keys}, several=several)
     with answer:
         data = {"content": str(content), "colours": page_colours()}
         clicked = _TABLE(data=data, key="verdict", on_variant_change=lambda: None)
@@ -72,21 +73,22 @@ def _choose_limits() -> Limits:
 
 
 def _limit(name: str, default: float | None) -> float | None:
-    """Return one limit, which stays while the visitor looks at other pages; None where it is empty."""
+    """Return one limit; None where it is empty."""
     quantity, key = QUANTITIES[name], FLAGS[name]
-    if key not in st.query_params and key not in st.session_state and f"last {key}" in st.session_state:
-        st.session_state[key] = st.session_state[f"last {key}"]
     most = quantity.maximum if math.isfinite(quantity.maximum) else None
-    value = st.number_input(
+    within = number_reader(key, quantity.minimum, quantity.maximum, float)
+    return choose(
+        st.number_input,
         quantity.title[0].upper() + quantity.title[1:] + ", points" * name.endswith("_pp"),
+        key,
+        default,
+        lambda text: within(text) if text else None,
+        write=lambda limit: "" if limit is None else f"{limit:.6g}",
         min_value=quantity.minimum,
         max_value=most,
-        value=default,
+        clearable=True,
+        value=None,
         format="%.6g",
         placeholder="not checked",
         help=quantity.description,
-        key=key,
-        bind="query-params",
     )
-    st.session_state[f"last {key}"] = value
-    return value

@@ -8,11 +8,15 @@ import logging
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
 from tfaudit.analysis.audits import AUDITS
 from tfaudit.analysis.study_data import StudyData
+from tfaudit.app.choices import one_entry_per_action, start_notices
+from tfaudit.app.display import follow, link_to
+from tfaudit.app.image_panel import show_chosen_image
 from tfaudit.app.markdown import escape, escape_name
 from tfaudit.app.study_choice import SharedAudit, open_study
 from tfaudit.audit.gate.limits import Limits
@@ -23,6 +27,40 @@ READ_ONLY = "read-only"
 ICON = Path(__file__).with_name("icon.svg")
 
 
+PIES = (
+    "A PIE (pruning identified exemplar) is an image whose majority prediction, the class that most members of a "
+    "variant predict, changes with compression."
+)
+PIES_OF_ONE = "An image whose prediction changes with compression is a PIE, a pruning identified exemplar."
+OVERVIEW = (
+    "Every compressed variant against the baseline, the model before compression, on the same images. Recall is the "
+    f"share of a class's images that are predicted right. {PIES}"
+)
+CLASSES = (
+    "The recall of a class is the share of its images that are predicted right, here the mean over the members. A "
+    "class that loses recall pays for the compression."
+)
+CORRUPTIONS = (
+    "The same images with fog, noise, blur and the like: does compression cost more there than on clean images? A "
+    "change is relative when it is a share of the accuracy before."
+)
+DISTORTION = (
+    "Do the recalls of the classes drift apart? The balance of a class is its recall minus the accuracy; the slope is "
+    "how many times as far from 0 the balances lie after compression as before."
+)
+POINTS = (
+    "Which variant to ship. Unfairness is the largest minus the smallest recall of a class. The Pareto set holds the "
+    "variants that no other beats in one objective without losing in another."
+)
+ALL = "Every compressed variant beside the others; what is claimed is corrected for all variants together."
+GROUPS = "Groups are named by the data, such as a writer or an attribute; individuals have several images each."
+FLIPS = (
+    "One model before and one after compression on the same images. Newly wrong: right before, wrong after. Newly "
+    "correct: wrong before, right after."
+)
+RATING = "People say what they see in images, without knowing which of them compression changes."
+
+
 @dataclasses.dataclass(frozen=True)
 class ViewerPage:
     """A page of the menu. It has no icon: for a page's icon the browser would ask a server elsewhere."""
@@ -31,6 +69,7 @@ class ViewerPage:
     title: str  # in the menu
     audits: tuple[str, ...] = ()  # audits it shows; an audit with a question that no page shows gets a page of its own
     heading: str = ""  # above the page; by default the title. `{study}` is the name of the study
+    definition: str = ""  # what its words mean, in a line below the heading
     always: bool = False  # whether it is in the menu of studies, too, that allow none of its audits
 
     def applies(self, data: StudyData) -> bool:
@@ -43,17 +82,17 @@ class ViewerPage:
 def _pages() -> dict[str, ViewerPage]:
     """Return the pages by URL path, in the order of the menu. Shared links hold the paths: they never change."""
     pages = {
-        "overview": ViewerPage("overview", "Overview", ("variant",), "What compression forgets: {study}"),
-        "classes": ViewerPage("classes", "Classes", ("class_impact",)),
-        # The exemplars of one model against one are the flips that "compare" shows.
-        "exemplars": ViewerPage("exemplars", "Exemplars", ("class_impact",)),
-        "corruptions": ViewerPage("corruptions", "Corruptions", ("robustness",)),
-        "distortion": ViewerPage("distortion", "Recall distortion", ("distortion",)),
-        "operating_points": ViewerPage("operating_points", "Operating points", ("unfairness",)),
-        "levels": ViewerPage("levels", "All variants"),
-        "groups": ViewerPage("groups", "Groups", ("groups", "attributes", "trends")),
-        "compare": ViewerPage("compare", "Compare two models", ("model_pair",), always=True),
-        "label": ViewerPage("human_rating", "Human rating"),
+        "overview": ViewerPage("overview", "Overview", ("variant",), "What compression forgets: {study}", OVERVIEW),
+        "classes": ViewerPage("classes", "Classes", ("class_impact",), definition=CLASSES),
+        # The images that one model changes against one are the flips that "compare" shows.
+        "exemplars": ViewerPage("exemplars", "Images", ("class_impact",), definition=PIES),
+        "corruptions": ViewerPage("corruptions", "Corruptions", ("robustness",), definition=CORRUPTIONS),
+        "distortion": ViewerPage("distortion", "Recall distortion", ("distortion",), definition=DISTORTION),
+        "operating_points": ViewerPage("operating_points", "Operating points", ("unfairness",), definition=POINTS),
+        "levels": ViewerPage("levels", "All variants", definition=ALL),
+        "groups": ViewerPage("groups", "Groups", ("groups", "attributes", "trends"), definition=GROUPS),
+        "compare": ViewerPage("compare", "Compare two models", ("model_pair",), definition=FLIPS, always=True),
+        "label": ViewerPage("human_rating", "Human rating", definition=RATING),
     }
     shown = {name for page in pages.values() for name in page.audits}
     others = [audit for audit in AUDITS.values() if audit.question and audit.name not in shown]
@@ -65,7 +104,10 @@ PAGES: Mapping[str, ViewerPage] = _pages()
 
 def view(arguments: list[str]) -> None:
     """Run the viewer; the arguments are its directory, or a folder of studies, limits as JSON, and `READ_ONLY`."""
-    pages, opened = {}, _open(arguments)
+    menu = st.sidebar.container(key="menu", gap="xsmall")
+    start_notices()
+    opened = _open(arguments)
+    pages: dict[str, Any] = {}
     for path, page in PAGES.items():
         hidden = isinstance(opened, SharedAudit) and not page.applies(opened.study_audit.data)
         pages[path] = st.Page(
@@ -76,13 +118,21 @@ def view(arguments: list[str]) -> None:
             visibility="hidden" if hidden else "visible",
         )
     st.session_state["pages"] = pages  # for links from one to another
-    chosen = st.navigation(list(pages.values()))
+    chosen = st.navigation(list(pages.values()), position="hidden")
     st.set_page_config(page_title=f"{chosen.title} · tfaudit", page_icon=str(ICON), layout="wide")
+    st.session_state["shown page"] = chosen.url_path
+    one_entry_per_action()
+    follow()
+    with menu:
+        for path, entry in pages.items():
+            if entry.visibility == "visible":
+                link_to(path, entry.title)
     chosen.run()
 
 
 def show_page(path: str, arguments: list[str]) -> None:
     """Draw one of `PAGES`; an error becomes one line on it. The arguments are those of `view`."""
+    start_notices()
     _draw(path, _open(arguments))
 
 
@@ -105,8 +155,12 @@ def _draw(path: str, opened: SharedAudit | Exception) -> None:
             raise opened
         study_audit = opened.prepared()
         st.title((page.heading or page.title).format(study=escape_name(study_audit.data.study.name)))
+        single = all(map(study_audit.data.is_single, study_audit.data.compressed_keys))
+        if page.definition:
+            st.caption(page.definition.replace(PIES, PIES_OF_ONE) if single else page.definition)
         module = importlib.import_module(f"tfaudit.app.{page.module}")  # a page costs nothing until it is opened
         module.page(study_audit, *([AUDITS[path]] if page.module == "audit_page" else []))
+        show_chosen_image(study_audit)
     except InputError as error:
         st.error(escape(str(error)))
     except Exception as defect:

@@ -36,8 +36,9 @@ def chart(page, key):
     return drawn.bounding_box()
 
 
-def names(page):
-    return page.locator(".tfa-card .tfa-name:first-of-type").all_inner_texts()
+def pick(page, label, option):
+    page.get_by_test_id("stMain").get_by_role("combobox", name=label, exact=True).click()
+    page.get_by_role("option", name=option, exact=True).click()
 
 
 def test_a_click_on_a_class_shows_its_exemplars(viewer, visit, study_audit):
@@ -52,14 +53,16 @@ def test_a_click_on_a_class_shows_its_exemplars(viewer, visit, study_audit):
     page.get_by_text("Recall of every member").wait_for()
     settled(page)
     expected = (found.labels[found.index] == order[line]).sum()
-    assert page.get_by_text(f"images of this class whose modal label changes: {expected}.").count() == 1
+    kinds = found.labels[found.index] == order[line], found.baseline_mode[found.index] == order[line]
+    wrong = (kinds[0] & kinds[1]).sum()
+    assert page.get_by_text(f"{wrong} of its").count() == 1
     cards = page.locator(".tfa-card")
     assert cards.count() == min(expected, 6)
     assert all(text.startswith("true") for text in cards.all_inner_texts())
-    page.get_by_role("link", name=re.compile("exemplars of this class")).click()
+    page.get_by_role("link", name=re.compile("that change")).click()
     page.wait_for_url("**/exemplars?*")
     settled(page)
-    assert page.get_by_text(f"{expected} of the {len(found.index)} PIEs").count() == 1
+    assert page.get_by_text(f"{expected} of {len(found.labels)} images match").count() == 1
 
 
 def test_brushing_narrows_the_classes_and_the_link_shows_the_same(many, visit):
@@ -89,19 +92,19 @@ def test_filters_change_the_gallery_and_the_link_shows_the_same(viewer, visit, s
     found = study_audit.exemplars("magnitude-0.9")
     page = visit(f"{viewer.url}/exemplars?{HARMED}")
     expect(page.locator(".tfa-card")).to_have_count(min(len(found.index), 24))
-    page.get_by_role("radio", name="wrong").click()
-    page.wait_for_url("**baseline=wrong*")
+    pick(page, "Images", "newly wrong")
+    page.wait_for_url("**show=newly*")
     settled(page)
-    wrong = (found.baseline_mode != found.labels)[found.index].sum()
-    assert page.get_by_text(f"{wrong} of the {len(found.index)} PIEs").count() == 1
-    expect(page.locator(".tfa-card")).to_have_count(int(wrong))
+    wrong = int((found.baseline_mode == found.labels)[found.index].sum())
+    assert page.get_by_text(f"{wrong} of {len(found.labels)} images match").count() == 1
+    expect(page.locator(".tfa-card")).to_have_count(min(wrong, 24))
     alike = visit(page.url)
     assert alike.locator(".tfa-card").all_inner_texts() == page.locator(".tfa-card").all_inner_texts()
 
 
 def test_an_image_opens_over_all_levels_and_closes(viewer, visit):
     page = visit(f"{viewer.url}/exemplars?{HARMED}")
-    page.locator(".st-key-cards button:visible").first.click()
+    page.locator(".st-key-cards button").first.click()
     page.get_by_role("dialog").wait_for()
     settled(page)
     assert page.get_by_role("dialog").get_by_role("img").count() >= 1
@@ -126,7 +129,7 @@ def test_a_study_that_loses_its_images_stays_usable(serve, visit, viewer, tmp_pa
     content = (directory / "examples/test.parquet").read_bytes()
     page = visit(f"{server.url}/exemplars?{HARMED}")
     (directory / "examples/test.parquet").write_bytes(content[:200])
-    page.get_by_role("radio", name="wrong").click()
+    pick(page, "Images", "newly wrong")
     settled(page)
     assert page.get_by_text("got a damaged file").count() == 1
     assert page.get_by_test_id("stException").count() == 0

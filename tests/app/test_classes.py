@@ -8,12 +8,14 @@ from markupsafe import escape
 
 from tests.builders.corrupted_studies import corrupted_study
 from tests.builders.many_classes import HOSTILE, NAMES, make_study_of_many_classes
+from tests.builders.studies import NAMES as NAMES_OF_SMALL
 from tests.builders.studies import make_study
 from tfaudit.app.classes import _parse_range
 from tfaudit.app.markdown import escape_name
-from tfaudit.audit.classes import class_impact
+from tfaudit.audit.classes import class_impact, worst_class
 from tfaudit.audit.corruption.robustness import robustness
 from tfaudit.audit.prediction_counts import count_predictions
+from tfaudit.errors import InputError
 
 HARMED = {"variant": "magnitude 90 %"}
 
@@ -41,6 +43,11 @@ def read(app):
     return said(app).replace("\\", "").replace("\N{WORD JOINER}", "")
 
 
+def table(app, *columns):
+    """The first table with these columns."""
+    return next(frame.value for frame in app.dataframe if set(columns) <= set(frame.value))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("shown", "correction"), [("uncorrected", "none"), ("Holm", "holm"), ("Benjamini-Hochberg", "bh")]
@@ -48,9 +55,9 @@ def read(app):
 def test_verdicts_are_those_of_the_correction(open_page, small, shown, correction):
     app = open_page(small.directory, "classes", correction=shown, **HARMED)
     expected = impact(small).frame(correction)
-    table = app.dataframe[0].value.set_index("class")
+    shown_table = table(app, "class", "verdict").set_index("class")
     for column in ("verdict", "relative_verdict"):
-        assert dict(table[column]) == dict(zip(expected["class"], expected[column], strict=True))
+        assert dict(shown_table[column]) == dict(zip(expected["class"], expected[column], strict=True))
     count = (expected["verdict"] == "lost recall").sum()
     assert f"Of 5 classes: {count} lost recall" in read(app)
     assert shown in read(app)
@@ -75,21 +82,21 @@ def test_differences_are_centred_as_chosen(open_page, small, centering):
         "centering": {"none": "nothing", "ratio": "ratio to accuracy"}.get(centering, centering),
     }
     app = open_page(small.directory, "classes", **chosen, **HARMED)
-    table = app.dataframe[1].value.set_index("class").loc[list(impact(small).class_names)]
+    shown = table(app, "class", "published_p").set_index("class").loc[list(impact(small).class_names)]
     expected = impact(small, centering=centering).published
-    np.testing.assert_allclose(table["published_p"], expected.p)
-    np.testing.assert_allclose(table["published_pp"], 100 * expected.difference)
+    np.testing.assert_allclose(shown["published_p"], expected.p)
+    np.testing.assert_allclose(shown["published_pp"], 100 * expected.difference)
 
 
 @pytest.mark.slow
 def test_sorting_and_searching(open_page, many):
     app = open_page(many.directory, "classes", sort="name", search="SPECIES 1", **HARMED)
-    shown = list(app.dataframe[0].value["class"])
+    shown = list(table(app, "class", "verdict")["class"])
     assert shown == sorted(name for name in NAMES if "species 1" in name)
     app = open_page(many.directory, "classes", sort="p", **HARMED)
-    assert app.dataframe[0].value["change_p"].is_monotonic_increasing
+    assert table(app, "class", "change_p")["change_p"].is_monotonic_increasing
     app.text_input[0].set_value("[").run()
-    assert list(app.dataframe[0].value["class"]) == [HOSTILE[1]]
+    assert list(table(app, "class", "verdict")["class"]) == [HOSTILE[1]]
     app.text_input[0].set_value("nowhere").run()
     assert not app.exception
     assert "No class with images has such a name" in said(app)
@@ -97,37 +104,49 @@ def test_sorting_and_searching(open_page, many):
 
 @pytest.mark.slow
 def test_a_range_in_the_url_narrows_chart_and_table(open_page, many):
-    whole = open_page(many.directory, "classes", **HARMED).dataframe[0].value
+    whole = table(open_page(many.directory, "classes", **HARMED), "class", "verdict")
     assert len(whole) == 50
     app = open_page(many.directory, "classes", range="11-14", **HARMED)
-    assert list(app.dataframe[0].value["class"]) == list(whole["class"][10:14])
+    assert list(table(app, "class", "verdict")["class"]) == list(whole["class"][10:14])
     assert "Classes 11 to 14 by change" in said(app)
 
 
 @pytest.mark.parametrize("text", ["", "4", "9-3", "0-3", "3-51", "a-b", "1-2-3", "-1-3", "²-3", "1.5-3"])
-def test_a_range_that_cannot_be_meant_is_the_whole(text):
-    assert _parse_range(text, 50) == (1, 50)
+def test_a_range_that_cannot_be_meant_is_an_error(text):
+    with pytest.raises(InputError, match="expected two ranks from 1 to 50"):
+        _parse_range(text, 50)
+
+
+def test_without_a_choice_the_class_that_pays_most_is_open(open_page, small):
+    app = open_page(small.directory, "classes", **HARMED)
+    frame = impact(small).frame()
+    assert app.selectbox(key="class").value == NAMES_OF_SMALL[worst_class(frame)]
 
 
 def test_one_class(open_page, small):
     app = open_page(small.directory, "classes", **{"class": "dog & co"}, **HARMED)
     before, after = (count_predictions(small.predictions(key)).confusion(1) for key in ("dense", "magnitude-0.9"))
-    table = app.dataframe[1].value.set_index("name")
-    assert dict(table["before"]) == pytest.approx(
-        dict.fromkeys(table.index, 0) | dict(zip(before["class"], before["share"], strict=True))
+    shown = table(app, "name", "before", "after").set_index("name")
+    assert dict(shown["before"]) == pytest.approx(
+        dict.fromkeys(shown.index, 0) | dict(zip(before["class"], before["share"], strict=True))
     )
-    assert dict(table["after"]) == pytest.approx(
-        dict.fromkeys(table.index, 0) | dict(zip(after["class"], after["share"], strict=True))
+    assert dict(shown["after"]) == pytest.approx(
+        dict.fromkeys(shown.index, 0) | dict(zip(after["class"], after["share"], strict=True))
     )
     modes = [count_predictions(small.predictions(key)).mode() for key in ("dense", "magnitude-0.9")]
-    pies = (modes[0] != modes[1])[small.predictions("dense").labels == 1].sum()
-    assert f"images of this class whose modal label changes: {pies}." in said(app)
-    assert len(app.get("html")) == min(pies, 6) + 2  # and the style and the alert
+    labels = small.predictions("dense").labels
+    wrong = ((modes[0] == labels) & (modes[1] != labels))[labels == 1].sum()
+    right = ((modes[0] != labels) & (modes[1] == labels))[labels == 1].sum()
+    assert f"{wrong} of its {(labels == 1).sum()} images are newly wrong by the majority" in said(app)
+    assert f"{right} newly correct" in said(app)
+    cards = [html for html in app.get("html") if "<figure" in html.proto.body]
+    assert len(cards) == min((modes[0] != modes[1])[labels == 1].sum(), 6)
 
 
-def test_a_class_that_is_not_there_is_none(open_page, small):
+def test_a_class_that_is_not_there_is_named(open_page, small):
     app = open_page(small.directory, "classes", **{"class": "unicorn"}, **HARMED)
-    assert "Choose a class to see" in said(app)
+    assert "got 'unicorn', expected" in app.warning[0].value
+    assert app.selectbox(key="class").value == NAMES_OF_SMALL[worst_class(impact(small).frame())]
 
 
 @pytest.mark.slow
@@ -139,8 +158,8 @@ def test_hostile_names_are_text(open_page, many):
         drawn = [html.proto.body for html in app.get("html")]
         assert all("<script" not in body for body in drawn)
         assert all("no image stored" in body for body in drawn if "<figure" in body)
-    assert "crane (4)" in app.selectbox[-1].options
-    assert "crane (5)" in app.selectbox[-1].options
+    assert "crane (4)" in app.selectbox(key="class").options
+    assert "crane (5)" in app.selectbox(key="class").options
 
 
 @pytest.mark.slow
@@ -152,7 +171,7 @@ def test_corruptions_of_a_class(open_page, tmp_path):
         for key in ("dense", "magnitude-0.9")
     ]
     expected = robustness(*read).classes.query("`class` == 'élan'").set_index("corruption")
-    shown = app.dataframe[2].value.set_index("corruption")
+    shown = table(app, "corruption", "change_pp").set_index("corruption")
     assert list(shown.index) == ["fog", "gaussian_noise"]
     np.testing.assert_allclose(shown["change_pp"], expected["change_pp"])
     np.testing.assert_allclose(shown["change_p_holm"], expected["change_p_holm"])
@@ -162,7 +181,7 @@ def test_single_members_are_told_where_to_go(open_page, tmp_path):
     store = make_study(tmp_path, members=1)
     app = open_page(store.directory, "classes", **{"class": "dog & co"})
     assert "two members or more" in app.info[0].value
-    assert "images of this class whose prediction changes: " in said(app)
+    assert "images are newly wrong, " in said(app)
 
 
 def test_no_compressed_variant(open_page, tmp_path):

@@ -27,12 +27,12 @@ def test_single_models_are_compared_at_once(open_page, singles):
     app = open_page(singles.directory, "compare")
     assert not app.error
     told = compare(singles.predictions("dense"), singles.predictions("magnitude-0.9")).summary()
-    assert metrics(app)["lost"] == str(told["negative_flips"])
+    assert metrics(app)["newly wrong"] == str(told["negative_flips"])
     assert metrics(app)["BTC"] == f"{told['btc']:.2%}"
     assert metrics(app)["top-1 after"] == f"{told['accuracy_after']:.2%}"
     assert [box.key for box in app.selectbox] == ["class"]
     assert any("retrained twin changes is unknown" in caption.value for caption in app.caption)
-    assert not any("modal label" in text.value for text in app.markdown)
+    assert not any("majority" in text.value for text in app.markdown)
 
 
 @pytest.mark.slow
@@ -59,7 +59,7 @@ def test_flips_are_filtered_by_kind_and_class(open_page, singles):
     flips = compare(singles.predictions("dense"), singles.predictions("magnitude-0.9")).flips_frame()
     app = open_page(singles.directory, "compare")
     assert set(app.dataframe[1].value["example"]) == set(flips["example"])
-    app.segmented_control(key="kind").set_value("lost").run()
+    app.segmented_control(key="kind").set_value("newly wrong").run()
     app.selectbox(key="class").set_value(NAMES[3]).run()
     wanted = flips[(flips["kind"] == "lost") & (flips["label"] == NAMES[3])]
     assert len(wanted) > 0
@@ -72,7 +72,7 @@ def test_flips_are_filtered_by_kind_and_class(open_page, singles):
 
 
 def test_the_url_opens_the_same_view(open_page, singles):
-    app = open_page(singles.directory, "compare", kind="won", **{"class": NAMES[1]})
+    app = open_page(singles.directory, "compare", kind="newly correct", **{"class": NAMES[1]})
     shown = app.dataframe[1].value if len(app.dataframe) > 1 else []
     flips = compare(singles.predictions("dense"), singles.predictions("magnitude-0.9")).flips_frame()
     assert len(shown) == ((flips["kind"] == "won") & (flips["label"] == NAMES[1])).sum()
@@ -93,8 +93,8 @@ def test_no_image_stored(open_page, tmp_path):
     assert not app.error
 
 
-def test_no_page_of_single_models_speaks_of_modal_labels(open_page, singles):
+def test_no_page_of_single_models_speaks_of_majorities(open_page, singles):
     for name in PAGES:
         app = open_page(singles.directory, name)
         said = [*app.markdown, *app.caption, *app.info, *app.subheader]
-        assert not [text.value for text in said if "modal label" in text.value], name
+        assert not [text.value for text in said if "majority" in text.value], name

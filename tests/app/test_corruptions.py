@@ -47,7 +47,7 @@ def test_severities_of_chosen_corruptions_and_variants(open_page, store, found):
     expected = found.severity_frame().query("k == 1 and corruption == 'fog'")
     np.testing.assert_allclose(rows["accuracy_after"], expected["accuracy_after"])
     app.multiselect(key="panels").set_value([]).run()
-    assert "Choose at least one corruption" in app.caption[0].value
+    assert any("Choose at least one corruption" in caption.value for caption in app.caption)
 
 
 def test_classes_are_found_by_name(open_page, store, found):
@@ -74,14 +74,14 @@ def test_one_image_is_the_one_that_is_lost_most_and_another_can_be_chosen(open_p
     lost = found.lost_first["fog"]
     box = app.selectbox(key="picture")
     position = int(np.argmax(lost))
-    assert box.value.startswith(f"test-{position}, ")
+    assert box.value == position
     page = drawn(app)
     assert page.count("<img") == 3
     assert "<script>" not in page
     population = store.predictions("magnitude-0.9", "fog-3")
     votes = np.bincount(population.top1[:, position], minlength=5)
     assert f"{25 * votes.max()}\u00a0%" in page
-    app.selectbox(key="picture").set_value(next(each for each in box.options if each.startswith("test-0, "))).run()
+    app.selectbox(key="picture").set_value(0).run()
     assert drawn(app) != page
     assert "test-0" in drawn(app)
 

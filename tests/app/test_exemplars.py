@@ -1,4 +1,4 @@
-"""The page Exemplars: filters against masks, pages, missing images, one image over all levels."""
+"""The page Images: filters against masks, pages, missing images, one image over all levels."""
 
 import numpy as np
 import pandas as pd
@@ -40,7 +40,7 @@ def said(app):
 
 
 def ids(app):
-    return list(app.dataframe[0].value["example"])
+    return list(next(frame.value for frame in app.dataframe if "example" in frame.value)["example"])
 
 
 def test_the_gallery_shows_the_surest_first(open_page, store, found):
@@ -53,16 +53,20 @@ def test_the_gallery_shows_the_surest_first(open_page, store, found):
         assert f"{round(4 * row['baseline_share'])} of 4" in card
         assert "<script" not in card
         assert "<b>cat" not in card
-    assert f"{len(surest)} of the {len(surest)} PIEs among 200 images" in said(app)
+    assert f"{len(surest)} of 200 images match the filters, most decisive first; {len(surest)} of all" in said(app)
 
 
 def test_pages_follow_each_other_and_read_their_images_alone(open_page, store, found, monkeypatch):
     read = []
     images = Store.images
     monkeypatch.setattr(Store, "images", lambda self, split, at: (read.append(list(at)), images(self, split, at))[1])
-    monkeypatch.setattr(
-        Store, "examples", lambda *_, **options: pytest.fail("all were read") if options["images"] else None
-    )
+    examples = Store.examples
+
+    def without_images(self, split, **options):
+        assert not options["images"], "all were read"
+        return examples(self, split, **options)
+
+    monkeypatch.setattr(Store, "examples", without_images)
     surest = found.pies.sort_values("decisiveness", ascending=False, kind="stable")["index"].tolist()
     open_page(store.directory, "exemplars", page="2", **HARMED)
     assert read == [surest[24:48]]
@@ -73,32 +77,56 @@ def test_pages_follow_each_other_and_read_their_images_alone(open_page, store, f
 
 @pytest.mark.slow
 def test_filters_equal_masks(open_page, store, found):
-    labels, position = found.labels[found.index], found.pies["index"]
-    right = (found.baseline_mode == found.labels)[found.index]
-    young = GROUPS["age"].to_numpy()[position] == "young"
+    before, after, labels = found.baseline_mode, found.compressed_mode, found.labels
+    young, changed = GROUPS["age"].to_numpy() == "young", before != after
+    wrong, correct = (before == labels) & changed, (after == labels) & changed
+    script = "<script>alert(1)</script>"
     cases = [
-        ({"class": "<script>alert(1)</script>"}, labels == 3),
-        ({"baseline": "right"}, right),
-        ({"baseline": "wrong"}, ~right),
-        ({"attribute": "age: young"}, young),
-        (
-            {"class": "<script>alert(1)</script>", "baseline": "right", "attribute": "age: young"},
-            (labels == 3) & right & young,
-        ),
+        ({"class": script}, changed & (labels == 3)),
+        ({"show": "newly wrong"}, wrong),
+        ({"show": "newly correct"}, correct),
+        ({"show": "other wrong"}, changed & ~wrong & ~correct),
+        ({"attribute": "age: young"}, changed & young),
+        ({"show": "all images", "from": script}, before == 3),
+        ({"show": "all images", "from": script, "to": script}, (before == 3) & (after == 3)),
+        ({"class": script, "show": "newly wrong", "attribute": "age: young"}, (labels == 3) & wrong & young),
     ]
     for choices, mask in cases:
         app = open_page(store.directory, "exemplars", **choices, **HARMED)
-        assert 0 < mask.sum() < len(found.index)
-        assert set(ids(app)) == set(found.pies["example"][mask])
-        assert f"{mask.sum()} of the {len(found.index)} PIEs" in said(app)
+        assert 0 < mask.sum() < 200
+        assert set(ids(app)) == {f"test-{i}" for i in np.flatnonzero(mask)}
+        assert f"{mask.sum()} of 200 images match" in said(app)
+
+
+def test_images_are_sorted_as_asked(open_page, store):
+    before, after = (count_predictions(store.predictions(key)) for key in ("dense", "magnitude-0.9"))
+    lost = before.right_share() - after.right_share()
+    app = open_page(store.directory, "exemplars", show="all images", order="most right votes lost", **HARMED)
+    assert ids(app) == [f"test-{i}" for i in np.argsort(-lost, kind="stable")]
+
+
+def test_a_prediction_of_no_majority_shows_where_some_members_make_it(open_page, store, found):
+    counts = count_predictions(store.predictions("magnitude-0.9"))
+    label, answer = next(
+        (label, answer)
+        for label in range(5)
+        for answer in range(5)
+        if not ((found.labels == label) & (found.compressed_mode == answer)).any()
+        and (counts.predicted(answer)[found.labels == label] > 0).any()
+    )
+    choices = {"class": NAMES[label], "to": NAMES[answer], "show": "all images"}
+    app = open_page(store.directory, "exemplars", **choices, **HARMED)
+    wanted = np.flatnonzero((found.labels == label) & (counts.predicted(answer) > 0))
+    assert set(ids(app)) == {f"test-{i}" for i in wanted}
+    assert "these are images where some members do" in said(app)
 
 
 def test_another_filter_begins_at_the_first_page(open_page, store, found):
     app = open_page(store.directory, "exemplars", page="2", **HARMED)
     second = cards(app)
-    assert app.session_state["page"] == 2
+    assert app.query_params["page"] == "2"
     app.selectbox(key="class").set_value(NAMES[3]).run()
-    assert app.session_state["page"] == 1
+    assert "page" not in app.query_params
     assert len(cards(app)) == min(24, (found.labels[found.index] == 3).sum())
     assert cards(app) != second
 
@@ -137,11 +165,11 @@ def test_answers_that_cannot_be_read_do_not_hide_the_gallery(open_page, tmp_path
 def test_nothing_left_by_the_filters(open_page, store, found):
     labels, right = found.labels[found.index], (found.baseline_mode == found.labels)[found.index]
     young = GROUPS["age"].to_numpy()[found.index] == "young"
-    label = next(c for c in range(5) if not (young & right & (labels == c)).any())
-    choices = {"class": found.class_names[label], "baseline": "right", "attribute": "age: young"}
+    label = next(c for c in range(5) if not (young & right & (labels == c)).any())  # so none is newly wrong
+    choices = {"class": found.class_names[label], "show": "newly wrong", "attribute": "age: young"}
     app = open_page(store.directory, "exemplars", **choices, **HARMED)
     assert not cards(app)
-    assert "No PIE matches these filters" in app.info[0].value
+    assert "No image matches these filters" in app.info[0].value
 
 
 def test_a_variant_without_pies(open_page, tmp_path):
@@ -155,20 +183,21 @@ def test_a_variant_without_pies(open_page, tmp_path):
 def test_one_image_over_all_levels(open_page, store):
     app = open_page(store.directory, "exemplars", image="17", **HARMED)
     shown = app.dataframe[-1].value
+    assert shown["probability"].between(0, 1).all()
     for key, title in store.study.titles.items():
         votes = count_predictions(store.predictions(key)).image(17)
         assert dict(shown[shown["title"] == title].set_index("name")["votes"]) == dict(
             zip(votes["class"], votes["votes"], strict=True)
         )
     assert "age: young" in said(app).replace("\\", "").replace("\N{WORD JOINER}", "")
-    assert 'alt="Image test-17, of class' in app.get("html")[-1].proto.body
+    assert any('alt="Image test-17, of class' in html.proto.body for html in app.get("html"))
 
 
 @pytest.mark.parametrize("image", ["200", "-1", "x", "1.5", "<b>"])
 def test_an_image_that_is_not_there(open_page, store, image):
     app = open_page(store.directory, "exemplars", image=image, **HARMED)
     warning = app.warning[0].value.replace("\\", "").replace("\N{WORD JOINER}", "")
-    assert warning == f"image: got {image!r}, expected 0 to 199"
+    assert warning == f"In the link, image: got {image!r}, expected 0 to 199."
     assert len(cards(app)) == 24
 
 
@@ -184,7 +213,7 @@ def test_difficulty(open_page, store, found):
 
 
 def test_counts_of_every_level(open_page, store, found):
-    app = open_page(store.directory, "exemplars", exemplars="Levels", **HARMED)
+    app = open_page(store.directory, "exemplars", exemplars="PIEs by variant", **HARMED)
     table = app.dataframe[0].value.set_index("title")
     assert table.loc["magnitude 90 %", "pies"] == len(found.index)
     null = chance(store.predictions("dense"), store.predictions("magnitude-0.9")).frame().iloc[0]

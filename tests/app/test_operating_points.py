@@ -31,7 +31,10 @@ def test_points_are_those_of_the_audit(open_page, store):
     found = expected(store, weights=weights)
     assert list(table_of(app)["chosen"]) == list(found["chosen"])
     assert list(table_of(app)["pareto"]) == list(found["pareto"])
-    assert table_of(app)["value"].to_numpy() == pytest.approx(100 * found["value"].to_numpy())
+    behind = found["value"][found["pareto"]].max() - found["value"]
+    assert table_of(app)["behind"].to_numpy() == pytest.approx(100 * behind.to_numpy())
+    assert "value" not in table_of(app)
+    assert table_of(app)["pareto_share"].between(0, 1).all()
     title = found["title"][found["chosen"]].iloc[0]
     said = app.success[0].value.replace("\\", "").replace("\N{WORD JOINER}", "")
     assert said.startswith(f"Chosen: {title}: {100 * found['accuracy'][found['chosen']].iloc[0]:.2f} % accurate")

@@ -61,18 +61,20 @@ def test_directions_follow_the_correction(correction, column):
     frame = impact.frame(correction)
     assert set(frame.loc[frame[column] > 0.1, "published_direction"]) == {"no evidence"}
     found = frame[frame[column] <= 0.1]
-    assert list(found["published_direction"]) == ["harmed" if d < 0 else "favoured" for d in found["published_pp"]]
+    assert list(found["published_direction"]) == [
+        "worse than average" if d < 0 else "better than average" for d in found["published_pp"]
+    ]
     assert len(found) == impact.summary()["significant" + {"none": ""}.get(correction, f"_{correction}")] > 0
 
 
 def test_finds_the_harmed_class():
     impact = class_impact(BEFORE, AFTER)
     counts = impact.summary()
-    assert impact.frame("none")["published_direction"][3] == "harmed"
+    assert impact.frame("none")["published_direction"][3] == "worse than average"
     assert counts["significant_holm"] >= 1
     assert counts["harmed"] + counts["favoured"] == counts["significant"]
     assert counts["expected_by_chance"] == pytest.approx(0.25)
-    harmed = impact.frame("none").query("published_direction == 'harmed'")
+    harmed = impact.frame("none").query("published_direction == 'worse than average'")
     assert counts["harmed_mean_change_pp"] == pytest.approx(harmed["change_pp"].mean())
     assert counts["harmed_mean_published_pp"] == pytest.approx(harmed["published_pp"].mean())
     assert counts["harmed_mean_published_pp"] < 0
@@ -81,7 +83,7 @@ def test_finds_the_harmed_class():
 def test_alpha_decides():
     p = class_impact(BEFORE, AFTER).published.p
     just = class_impact(BEFORE, AFTER, alpha=float(p[3]))
-    assert just.frame("none")["published_direction"][3] == "harmed"  # p <= alpha, not <
+    assert just.frame("none")["published_direction"][3] == "worse than average"  # p <= alpha, not <
     assert (
         class_impact(BEFORE, AFTER, alpha=float(p[3]) * (1 - 1e-12)).frame("none")["published_direction"][3]
         == "no evidence"

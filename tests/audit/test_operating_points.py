@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tfaudit.audit.operating_points import operating_points
+from tfaudit.audit.operating_points import operating_points, pareto_shares
 from tfaudit.errors import InputError
 
 THREE = {"accuracy": "max", "sparsity": "max", "unfairness": "min"}
@@ -164,3 +164,32 @@ def test_a_floor_needs_accuracy():
 def test_frozen():
     with pytest.raises(AttributeError):
         operating_points(PAPER).floor = 0.1
+
+
+def test_pareto_shares_equal_resampling_by_hand():
+    generator = np.random.default_rng(3)
+    means = {"small": (0.5, 0.90), "middle": (0.7, 0.905), "large": (0.9, 0.91), "bad": (0.9, 0.5)}
+    rows = [
+        (key, size, accuracy + 0.01 * generator.normal()) for key, (size, accuracy) in means.items() for _ in range(4)
+    ]
+    table = pd.DataFrame(rows, columns=["variant", "size", "accuracy"])
+    objectives = {"size": "min", "accuracy": "max"}
+    shares = pareto_shares(table, objectives=objectives, floor=0.6, draws=600)
+    inside = dict.fromkeys(means, 0)
+    columns = {key: part[["size", "accuracy"]].to_numpy() for key, part in table.groupby("variant")}
+    for _ in range(600):
+        drawn = {key: part[generator.integers(4, size=4)].mean(0).round(12) for key, part in columns.items()}
+        for key, mine in drawn.items():
+            gains = [(mine[0] - other[0], other[1] - mine[1]) for other in drawn.values()]
+            beaten = any(min(gain) >= 0 and max(gain) > 0 for gain in gains)
+            inside[key] += not beaten and mine[1] >= 0.6
+    for key in means:
+        assert shares[key] == pytest.approx(inside[key] / 600, abs=0.08)
+    assert shares["bad"] == 0
+    assert shares["small"] == 1
+    pd.testing.assert_series_equal(shares, pareto_shares(table, objectives=objectives, floor=0.6, draws=600))
+
+
+def test_pareto_shares_of_single_models_are_unknown():
+    table = pd.DataFrame({"variant": ["a", "b"], "size": [1.0, 2.0], "accuracy": [0.9, 0.8]})
+    assert pareto_shares(table, objectives={"size": "min", "accuracy": "max"}).isna().all()

@@ -21,7 +21,7 @@ def rows(spec):
 def test_bars_show_the_lost_and_won_shares_and_points_the_change():
     found = pair(examples=400)
     drawn = rows(found.chart().to_dict())
-    lost = {row["class"]: row["share_pp"] for row in drawn if row.get("kind") == "became wrong"}
+    lost = {row["class"]: row["share_pp"] for row in drawn if row.get("kind") == "newly wrong"}
     assert lost == pytest.approx(
         {name: -100 * n / count for name, n, count in zip("01234", found.lost, found.examples, strict=True)}
     )

@@ -30,7 +30,7 @@ def test_nothing_changes():
     assert line.classes.startswith(
         "No loss of recall is established in any of 5 classes; 0 changes most, by +0.0 points"
     )
-    assert line.images == "No image changes its modal label."
+    assert line.images == "No image changes its majority prediction."
 
 
 def test_one_image():
@@ -38,7 +38,7 @@ def test_one_image():
     changed = answers.copy()
     changed[:, 0] = 1
     line = said(Predictions.from_top1(answers[0], answers), Predictions.from_top1(answers[0], changed))
-    assert line.images.startswith("1 image changes its modal label (2.5\u00a0%); ")
+    assert line.images.startswith("1 image changes its majority prediction (2.5\u00a0%); ")
 
 
 def test_images_beyond_chance():
@@ -48,7 +48,8 @@ def test_images_beyond_chance():
     )
     null = chance(before, population(3)).pies
     assert said(before, population(3)).images == (
-        f"{null.observed} images change their modal label ({null.observed / 2:.1f}\u00a0%); {null.mean:.3g} by chance. "
+        f"{null.observed} images change their majority prediction ({null.observed / 2:.1f}\u00a0%); "
+        f"{null.mean:.3g} by chance. "
         f"Cannot tell the two apart (p\u00a0= {null.p:.2g}): up to {null.observed - null.low:.0f} more than by chance "
         "cannot be ruled out."
     )
@@ -57,7 +58,7 @@ def test_images_beyond_chance():
         " by chance. Cannot tell the two apart: with so few members p cannot be below 0.33."
     )
     assert headlines(summary({"dense": before, "int8": population(3)}, permutations=0))[0].images == (
-        f"{null.observed} images change their modal label ({null.observed / 2:.1f}\u00a0%)."
+        f"{null.observed} images change their majority prediction ({null.observed / 2:.1f}\u00a0%)."
     )
 
 

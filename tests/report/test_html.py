@@ -111,7 +111,7 @@ def test_single_members(tmp_path):
     written = write_report(StudyAudit.read(make_study(tmp_path, members=1))).read_text()
     assert 'id="classes"' not in written
     assert "No tests of populations where one has a single member" in written
-    assert "modal label" not in re.sub('title="[^"]*"', "", written)
+    assert "majority prediction" not in re.sub('title="[^"]*"', "", written)
     assert ">p of PIEs<" not in written
     Page(written)
 

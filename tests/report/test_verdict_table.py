@@ -60,5 +60,5 @@ def test_alerts_stand_above_and_many_unfold(verdict):
 
 
 def test_single_models_have_predictions(verdict):
-    assert "modal label" in html(verdict)
-    assert "modal label" not in html(verdict, several=False)
+    assert "majority prediction" in html(verdict)
+    assert "majority prediction" not in html(verdict, several=False)

@@ -25,7 +25,7 @@ LANES = 4
 
 @dataclasses.dataclass(frozen=True)
 class ModalPrediction:
-    """Modal label of a population: class, share of the votes (empty for a single model), and whether it is right."""
+    """Majority prediction of a population: class, share of the votes (empty for one model), whether it is right."""
 
     text: str
     votes: str
@@ -77,7 +77,7 @@ def image_strip(
     *,
     caption: str = "",
 ) -> ImageStrip:
-    """Return the stored image, corrupted as it was for the models, with the modal labels.
+    """Return the stored image, corrupted as it was for the models, with the majority predictions.
 
     `corruptions` are computed ones, one lane each; `variants` are keys in the order of the rows; `counts` returns the
     counted predictions of a variant. Where the models saw a larger image than the stored one, the caption says so.
@@ -98,7 +98,7 @@ def image_strip(
 def most_lost_image(data: StudyData, robustness: Mapping[str, Robustness], counts: Counts) -> tuple[ImageStrip, ...]:
     """Return the image that compression loses to corruption most often while the baseline still gets it right.
 
-    The image is right when clean by the modal labels of the baseline and of the compressed population. Losses are
+    Clean, the image is right by the majority predictions of the baseline and the compressed population. Losses are
     counted over the computed conditions and the variants, whose results `robustness` holds by key. No strip where no
     image is lost, or none is stored.
     """
@@ -168,7 +168,7 @@ def _caption(data: StudyData, position: int, more: int) -> str:
     examples = data.store.examples(data.split, images=False, groups=False)
     example, label = examples["example"].iloc[position], examples["label"].iloc[position]
     several = len(data.members[BASELINE]) > 1
-    below = "modal labels with their share of the votes" if several else "predictions"
+    below = "majority predictions with their share of the votes" if several else "predictions"
     also = f" The models also differ on it under {more} more corruption{'s' * (more > 1)}." if more else ""
     return (
         f"Image {example}, of class {examples.attrs['class_names'][label]}: right when clean, and the image that "

@@ -221,7 +221,7 @@ class StudyAudit:
         variants: Sequence[str],
         counts: Callable[[str, Condition], PredictionCounts] | None = None,
     ) -> ImageStrip:
-        """Return the image at a position under computed corruptions, with the modal labels of variants.
+        """Return the image at a position under computed corruptions, with the majority predictions of variants.
 
         `counts` returns the counted predictions of a variant under a condition; by default the store is read.
         """
@@ -317,8 +317,8 @@ def _tied_votes(summary: Summary) -> list[str]:
     changes = {titles[key]: max(result.tie_changes.values(), default=0) for key, result in summary.exemplars.items()}
     images = [f"{count} of {title}" for title, count in changes.items() if count]
     note = (
-        "Where votes tie, the lowest class is the modal label. Under another rule these images would become PIEs or "
-        f"cease to be PIEs: {listed(images)}."
+        "Where votes tie, the lowest class is the majority prediction. Under another rule these images would become "
+        f"PIEs or cease to be PIEs: {listed(images)}."
     )
     return [note] if images else []
 

@@ -1,12 +1,12 @@
 """Audits: predictions in, frozen results out, each with `.frame()`, `.summary()` and most with `.chart()`.
 
 Populations   `class_impact`, `exemplars`, `chance`, `distortion`, `robustness`, `summary`
-Predictions   `calibration`, `flip_rates`
+Predictions   `calibration`, `flip_rates`, `image_changes`
 Two models    `compare`, `gate` with `Limits`; `retrained_twins` for what training again changes
 Verdict       `measure` once, then `judge` and `study_verdict` for any limits; `plan` before anything is trained
 Groups        `groups`, `intersections`, `attributes`, `trends`
 All variants  `accuracies`, `claims`, `class_recalls`, `difficulty_levels`
-Choice        `trade_offs`, `operating_points`
+Choice        `trade_offs`, `operating_points`, `pareto_shares`
 Regression    `class_table`, `factors`, `factors_glm`
 Human raters  `survey_sample`, `survey`
 """
@@ -31,13 +31,14 @@ _MODULES = {
     "trends": ("trends", "Trends"),
     "attributes": ("attributes", "Attributes"),
     "prediction_counts": ("count_predictions", "PredictionCounts"),
+    "image_changes": ("image_changes",),
     "class_rates": ("class_rates",),
     "summary": ("summary", "Summary"),
     "levels.accuracies": ("accuracies", "Accuracies"),
     "levels.claims": ("claims", "Claims"),
     "levels.class_recalls": ("class_recalls", "ClassRecalls"),
     "levels.difficulty": ("difficulty_levels", "DifficultyLevels"),
-    "operating_points": ("trade_offs", "operating_points", "OperatingPoints"),
+    "operating_points": ("trade_offs", "operating_points", "pareto_shares", "OperatingPoints"),
     "factors.class_table": ("class_table",),
     "factors.regression": ("factors", "factors_glm", "Factors"),
     "survey.sample": ("survey_sample", "SurveySample"),

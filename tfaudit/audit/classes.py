@@ -82,7 +82,7 @@ class ClassImpact:
         accuracy: the same with `relative_`, and `relative_verdict` (worse than average, better than average, as
         average, cannot tell); `relative_recall`, `zero_denominators`; the test of [F]: `published_pp` with
         `published_low_pp`, `published_high_pp`, `published_t`, `published_df`, `published_p`, `published_p_holm`,
-        `published_p_bh`, `published_direction` (harmed, favoured, no evidence).
+        `published_p_bh`, `published_direction` (worse than average, better than average, no evidence).
 
         Args:
             correction: of the verdicts and directions for the number of classes, of `CORRECTIONS`.
@@ -123,13 +123,14 @@ class ClassImpact:
     def published_counts(self) -> dict[str, Any]:
         """Return the counts of [F] 3.1, by the published test.
 
-        `harmed` and `favoured` are the significant classes, uncorrected; their mean differences are NaN without any.
+        `harmed` and `favoured` are the significant classes that are worse and better than average, uncorrected; their
+        mean differences are NaN without any.
         `expected_by_chance`, alpha times the classes, is NaN of pairs, of which that test expects fewer: `chance`
         counts them.
         """
         test, change_pp = self.published, 100 * self.changes.absolute.value
         direction = directions(test.difference, test.p, self.alpha)
-        masks = {name: direction == name for name in ("harmed", "favoured")}
+        masks = {"harmed": direction == WORSE, "favoured": direction == BETTER}
         tested = int(np.isfinite(test.p).sum())
         return {
             "tested": tested,
@@ -360,13 +361,14 @@ def class_in_words(name: str) -> str:
 
 
 def directions(difference: np.ndarray, p: np.ndarray, alpha: float) -> np.ndarray:
-    """Return "harmed" or "favoured" by the sign of the difference where p <= alpha, else "no evidence".
+    """Return whether a class is worse or better than average where p <= alpha, else "no evidence".
 
     Example:
         >>> directions(np.array([-0.1, 0.1, 0.2]), np.array([0.01, 0.02, 0.5]), 0.05)
-        array(['harmed', 'favoured', 'no evidence'], dtype='<U11')
+        array(['worse than average', 'better than average', 'no evidence'],
+              dtype='<U19')
     """
-    return np.where(p <= alpha, np.where(difference < 0, "harmed", "favoured"), "no evidence")
+    return np.where(p <= alpha, np.where(difference < 0, WORSE, BETTER), "no evidence")
 
 
 def verdict_counts(verdicts: pd.Series, *names: str) -> dict[str, int]:

@@ -66,8 +66,8 @@ class Groups:
         overall accuracy: the same with `relative_`, and `relative_verdict` (worse than average, better than average, as
         average, cannot tell); as in [F] 2.2 for classes, Welch's test over the members alone of the accuracy minus the
         member's overall accuracy: `published_pp`, `published_low_pp`, `published_high_pp`, `published_p`,
-        `published_p_holm`, `published_p_bh`, `published_direction` (harmed, favoured, no evidence, uncorrected), NaN
-        for single models. Verdicts are corrected after Holm for the number of groups.
+        `published_p_holm`, `published_p_bh`, `published_direction` (worse or better than average, no evidence;
+        uncorrected), NaN for single models. Verdicts are corrected after Holm for the number of groups.
         """
         return self.table.copy()
 

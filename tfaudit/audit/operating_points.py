@@ -168,6 +168,47 @@ def operating_points(
     return OperatingPoints(points, dict(objectives), floor, None if weights is None else dict(weights), tuple(notes))
 
 
+def pareto_shares(
+    table: pd.DataFrame, *, objectives: Mapping[str, str] = OBJECTIVES, floor: float | None = None, draws: int = 500
+) -> pd.Series:
+    """Return in which share of resamples of its seeds each variant is in the Pareto set, by variant.
+
+    Each draw resamples the seeds of every variant with replacement, from a fixed random seed. Two variants that differ
+    by less than their seeds do take turns in the set. Without a second seed nothing can be resampled: NaN.
+
+    Args:
+        table: as of `operating_points`.
+        objectives: as of `operating_points`.
+        floor: as of `operating_points`.
+        draws: number of resamples.
+
+    Example:
+        >>> rows = [("a", 0.90, 0.1), ("a", 0.92, 0.1), ("b", 0.91, 0.2), ("b", 0.89, 0.2)]
+        >>> table = pd.DataFrame(rows, columns=["variant", "accuracy", "size"])
+        >>> shares = pareto_shares(table, objectives={"accuracy": "max", "size": "min"})
+        >>> float(shares["a"]), bool(0 < shares["b"] < 0.5)
+        (1.0, True)
+    """
+    _check(table, objectives, floor, None)
+    names = list(dict.fromkeys((*objectives, *(["accuracy"] if floor is not None else []))))
+    complete = table[np.isfinite(table[names].astype("float64")).all(axis=1)]
+    groups = {key: rows[names].to_numpy(np.float64) for key, rows in complete.groupby("variant", sort=False)}
+    if not groups or max(map(len, groups.values())) < 2:
+        return pd.Series(np.nan, index=list(groups), dtype="float64")
+    generator = np.random.default_rng(0)
+    means = np.stack(
+        [rows[generator.integers(len(rows), size=(draws, len(rows)))].mean(1).round(12) for rows in groups.values()],
+        axis=1,
+    )
+    signs = np.array([1.0 if goal == "max" else -1.0 for goal in objectives.values()])
+    gains = means[..., : len(objectives)] * signs
+    inside = np.zeros(means.shape[:2])
+    for draw, gain in enumerate(gains):
+        above = np.ones(len(gain), bool) if floor is None else means[draw][:, names.index("accuracy")] >= floor
+        inside[draw, above] = pareto_set(gain[above])
+    return pd.Series(inside.mean(0), index=list(groups))
+
+
 def _check(
     table: pd.DataFrame, objectives: Mapping[str, str], floor: float | None, weights: Mapping[str, float] | None
 ) -> None:

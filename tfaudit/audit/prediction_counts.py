@@ -22,6 +22,7 @@ class PredictionCounts:
         example: `(V,)` positions of examples, ascending.
         answer: `(V,)` classes that a member predicts there, the most frequent first, the lower one of equals.
         count: `(V,)` number of members that predict the class.
+        probability: `(V,)` mean probability that these members give their prediction; None where it is unknown.
     """
 
     members: tuple[str, ...]
@@ -32,6 +33,7 @@ class PredictionCounts:
     example: np.ndarray
     answer: np.ndarray
     count: np.ndarray
+    probability: np.ndarray | None = None
 
     def mode(self) -> np.ndarray:
         """Return the `(N,)` modal labels, the lowest of the most frequent classes."""
@@ -41,11 +43,29 @@ class PredictionCounts:
         """Return the `(N,)` shares of votes for the modal label."""
         return self.count[self._first] / len(self.members)
 
+    def right_share(self) -> np.ndarray:
+        """Return the `(N,)` shares of the members that are right."""
+        right = self.answer == self.labels[self.example]
+        shares = np.zeros(len(self.labels))
+        shares[self.example[right]] = self.count[right] / len(self.members)
+        return shares
+
     def image(self, position: int) -> pd.DataFrame:
-        """Return the predictions for one example, most votes first: `answer`, `class`, `votes`, `share`."""
+        """Return the predictions for one example, most votes first.
+
+        Columns: `answer`, `class`, `votes`, `share`, and `probability` where it is known.
+        """
         require(0 <= position < len(self.labels), "position", position, f"0 to {len(self.labels) - 1}")
         rows = slice(*np.searchsorted(self.example, [position, position + 1]))
-        return self._table(self.answer[rows], self.count[rows], len(self.members)).rename(columns={"count": "votes"})
+        table = self._table(self.answer[rows], self.count[rows], len(self.members)).rename(columns={"count": "votes"})
+        return table if self.probability is None else table.assign(probability=self.probability[rows])
+
+    def predicted(self, answer: int) -> np.ndarray:
+        """Return the `(N,)` shares of the members that predict a class."""
+        rows = self.answer == answer
+        shares = np.zeros(len(self.labels))
+        shares[self.example[rows]] = self.count[rows] / len(self.members)
+        return shares
 
     def confusion(self, label: int) -> pd.DataFrame:
         """Return the row of one true class of the confusion matrix, summed over members.
@@ -100,7 +120,12 @@ def count_predictions(population: Predictions) -> PredictionCounts:
     """
     members, classes = population.num_members, population.num_classes
     cells = np.arange(population.num_examples) * classes + population.top1.astype(np.int64)
-    cell, count = np.unique(cells, return_counts=True)
+    probability = None
+    if population.probabilities is None:
+        cell, count = np.unique(cells, return_counts=True)
+    else:
+        cell, place, count = np.unique(cells, return_inverse=True, return_counts=True)
+        probability = np.bincount(place.ravel(), population.probabilities[..., 0].ravel()) / count
     example, answer = np.divmod(cell, classes)
     # One integer that sorts as example, most votes, lowest class: faster than sorting by three keys.
     order = np.argsort((example * (members + 1) + members - count) * classes + answer, kind="stable")
@@ -113,4 +138,5 @@ def count_predictions(population: Predictions) -> PredictionCounts:
         example=frozen(example[order].astype(np.int32)),
         answer=frozen(answer[order].astype(np.int32)),
         count=frozen(count[order].astype(np.int32)),
+        probability=None if probability is None else frozen(probability[order].astype(np.float32)),
     )

@@ -6,7 +6,7 @@ import pandas as pd
 from tfaudit.charts.classes import Layers, tooltips_of, with_overview
 from tfaudit.charts.style import GAIN, LIGHT, LOSS, SLATE, WIDTH, Drawing, categories, distinct_names, numbers, row_axis
 
-LOST, WON, CHANGE = "became wrong", "became right", "change of recall"
+LOST, WON, CHANGE = "newly wrong", "newly correct", "change of recall"
 
 STRENGTH = alt.condition("datum.claimed", alt.value(1), alt.value(LIGHT))
 

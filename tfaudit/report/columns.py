@@ -196,7 +196,9 @@ COLUMNS: Mapping[str, Column] = {
     "rank": _text("accuracy", "The true class counts as right among the first k predictions"),
     "k": _count("k", help="The true class counts as right among the first k predictions"),
     "examples": _count("images"),
-    "direction": _text("direction", "Whether the class or group is harmed or favoured after the correction"),
+    "direction": _text(
+        "direction", "Whether the class or group changes for the worse or the better than average, corrected"
+    ),
     # Size and cost.
     "costs.bytes": Column("size", ",.4g", "bytes", help="Model file, mean over members"),
     "costs.gzipped_bytes": Column("gzipped", ",.4g", "bytes", help="Gzipped model file, mean over members"),
@@ -229,7 +231,7 @@ COLUMNS: Mapping[str, Column] = {
     "verdicts.reason": _text("why"),
     "verdicts.change_pp": _points("change", "Of mean top-1 accuracy, with its confidence interval, percentage points"),
     "verdicts.worst_class": _text("worst class", "The class that lost most: mean recall before and after"),
-    "verdicts.changed_share": Column("changed", help="Images whose modal label changes"),
+    "verdicts.changed_share": Column("changed", help="PIEs: images whose majority prediction changes"),
     "verdicts.changed_predictions": Column("changed", help="Images whose prediction changes"),
     "verdicts.size_ratio": Column("size", help="Gzipped model file, of the baseline's"),
     "verdicts.top1": Column("top-1", help="Mean accuracy"),
@@ -238,9 +240,9 @@ COLUMNS: Mapping[str, Column] = {
     "expected_by_chance": _number("chance", ".2g", "Mean number when members are reassigned at random"),
     "significant_holm": _count("Holm", help=f"Classes significant after {_HOLM}"),
     "significant_bh": _count("BH", help=f"Classes significant after {_BH}"),
-    "harmed": _count("harmed", help="Significant classes that lose more than the model as a whole"),
+    "harmed": _count("worse than average", help="Significant classes that lose more than the model as a whole"),
     "changed_predictions": _number("changed", ",.0f", "Predictions that differ between two models, mean over members"),
-    "pies": _count("PIEs", help="Images whose prediction changes, of populations the modal label"),
+    "pies": _count("PIEs", help="Images whose prediction changes, of populations the majority prediction"),
     "pies_by_chance": _count("PIEs by chance", help="Mean number when members are reassigned at random"),
     "pies_p": _number("p of PIEs", ".3f", "Probability of as many PIEs by chance; permutation test over members"),
     # Classes under compression: what they lost, and whether that is more than the average.
@@ -253,7 +255,7 @@ COLUMNS: Mapping[str, Column] = {
     **_change("published", "normalised", "Change of the centred recall as published, [F] 2.2, percentage points"),
     **_interval("published_low_pp", "published_high_pp", "published interval, which takes the images as fixed"),
     **{f"published_{name}": _number(name, ".3g", "Welch's test as published, [F] 2.2") for name in ("t", "df")},
-    "published_direction": _text("direction", "Harmed or favoured by the published test, [F] 2.2"),
+    "published_direction": _text("direction", "Worse or better than average by the published test, [F] 2.2"),
     # One model against one, and what training again changes.
     "changed": _count("changed", help="Images for which the two models predict different classes"),
     "pairs.title": _text("model"),
@@ -261,9 +263,13 @@ COLUMNS: Mapping[str, Column] = {
     "pairs.accuracy_before": _share("top-1 before", form=".2f"),
     **_pair("pairs.recall_before", "pairs.recall_after", _share("recall before")),
     "pairs.change_p": _p("p", help="McNemar's exact test"),
-    **dict.fromkeys(("negative_flips", "lost"), _count("lost", help="Negative flips: right before, wrong after")),
-    **dict.fromkeys(("positive_flips", "won"), _count("won", help="Positive flips: wrong before, right after")),
-    "wrong_to_other_wrong": _count("other", help="Wrong before, wrong in another way after"),
+    **dict.fromkeys(
+        ("negative_flips", "lost"), _count("newly wrong", help="Negative flips: right before, wrong after")
+    ),
+    **dict.fromkeys(
+        ("positive_flips", "won"), _count("newly correct", help="Positive flips: wrong before, right after")
+    ),
+    "wrong_to_other_wrong": _count("other wrong", help="Wrong before, wrong in another way after"),
     "btc": _share("BTC", "Backward trust compatibility: share of the right predictions that stay right"),
     "bec": _share("BEC", "Backward error compatibility: share of the wrong predictions that stay wrong"),
     "agreement": _share("same", "Images with the same prediction before and after"),
@@ -281,22 +287,24 @@ COLUMNS: Mapping[str, Column] = {
     "permutations": _count("assignments", help="Reassignments of the members to two groups"),
     "chance.kind": _text("drawn", "All possible assignments, or random ones"),
     # Exemplars.
-    "baseline_mode": _text("before", "Modal label of the baseline"),
-    "compressed_mode": _text("after", "Modal label of the compressed population"),
-    "baseline_share": _share("votes before", "Share of the members that predict the modal label"),
-    "compressed_share": _share("after", "Share of the members that predict the modal label"),
-    "decisiveness": _share("decisiveness", "Probability that a member of each side predicts its side's modal label"),
+    "baseline_mode": _text("before", "Majority prediction of the baseline"),
+    "compressed_mode": _text("after", "Majority prediction of the compressed population"),
+    "baseline_share": _share("votes before", "Share of the members that make the majority prediction"),
+    "compressed_share": _share("after", "Share of the members that make the majority prediction"),
+    "decisiveness": _share(
+        "decisiveness", "Probability that a member of each side makes its side's majority prediction"
+    ),
     "baseline_entropy": Column("entropy before", ".2f", "bits", help="Entropy of the votes"),
     "compressed_entropy": Column("after", ".2f", "bits", help="Entropy of the votes"),
     "share": _share("of all", "Share of all images"),
-    "baseline_mode_right": _count("right before", help="PIEs whose modal label is right before compression"),
-    "compressed_mode_right": _count("right after", help="PIEs whose modal label is right after compression"),
+    "baseline_mode_right": _count("right before", help="PIEs whose majority prediction is right before compression"),
+    "compressed_mode_right": _count("right after", help="PIEs whose majority prediction is right after compression"),
     "difficulty.accuracy": _share("accuracy"),
     **_interval("difficulty.low", "difficulty.high", "95 % confidence interval over the members", ".1f", "%", 100),
     # Negative flips, and calibration.
-    "negative_share": _share("lost", "Images right before and wrong after, mean over pairs of models", ".2f"),
+    "negative_share": _share("newly wrong", "Images right before and wrong after, mean over pairs of models", ".2f"),
     **_interval("negative_low", "negative_high", "confidence interval over images and members", ".2f", "%", 100),
-    "positive_share": _share("won", "Images wrong before and right after, mean over pairs of models", ".2f"),
+    "positive_share": _share("newly correct", "Images wrong before and right after, mean over pairs of models", ".2f"),
     "retrained_share": _share("two dense", "Images that one baseline model has right and another wrong", ".2f"),
     "negative_flips.excess_pp": _points("excess", "Lost images minus those between two baseline models"),
     "negative_flips.excess_p_holm": _p("p of excess, Holm", help=f"p of no excess after {_HOLM} over the classes"),
@@ -418,7 +426,7 @@ COLUMNS: Mapping[str, Column] = {
     "clean_relative_pp": _points("clean", "The same on clean images, percentage points"),
     "cells.change_p_holm": _p("p, Holm", help=f"p after {_HOLM} over all cells of the variant"),
     "cells.relative_p_holm": _p("p, Holm", help=f"p after {_HOLM} over all cells of the variant"),
-    "flips": _count("flips", help="Images whose modal label differs between baseline and variant"),
+    "flips": _count("flips", help="Images whose majority prediction differs between baseline and variant"),
     "flips.pies": _count("PIEs", help="On clean images"),
     "pie_share": _share("of all", "Share of PIEs among all images", ".2f"),
     "flip_pie_share": _share("of flips", "Share of PIEs among the flips", ".2f"),
@@ -430,6 +438,10 @@ COLUMNS: Mapping[str, Column] = {
     "gzipped kB": Column("gzipped", ",.3g", "kB", help="Gzipped model file, mean over members"),
     "above_floor": _text("above the floor", "Whether the accuracy reaches the floor"),
     "pareto": _text("Pareto set", "No other variant is as good in every objective and better in one"),
+    "pareto_share": _share(
+        "how sure", "Share of resamples of its models in which the variant is in the Pareto set", ".0f"
+    ),
+    "points.behind": _number("behind", ".2f", "How much less the variant is worth than the best, in points of worth"),
     "points.value": _number("value", ".3f", "Sum of worth times objective, in percentage points"),
     # Factors.
     "estimate": _number("estimate", "+.4f"),
@@ -456,7 +468,7 @@ COLUMNS: Mapping[str, Column] = {
     "cluster_p": _p("p by class", help="Two-sided, with the classes as clusters"),
     "cluster_p_one_tailed": _p("p by class, one-tailed", help="Of imbalance > 0, class entropy < 0"),
     "p_one_tailed": _p("p, one-tailed", help="Of imbalance > 0, class entropy < 0"),
-    # Human study.
+    # Human rating.
     "survey.share_pie": _share("of PIEs", "Images with the attribute, of the PIEs that raters agree on"),
     "survey.share_non_pie": _share("of others", "Images with the attribute, of the other images that raters agree on"),
     "survey.p": _p("p", help="Fisher's exact test"),
@@ -470,6 +482,8 @@ COLUMNS: Mapping[str, Column] = {
     "last": _text("last answer"),
     # Votes on one image or class.
     "votes.name": _text("prediction"),
+    "votes.share": _share("of votes", form=".0f"),
+    "votes.probability": _share("probability", "Of their prediction, mean over the members that make it"),
     **_pair("votes.before", "votes.after", _share("before", "Share of all predictions for images of the class")),
     "change_pp": _points("change"),
     "attributes.difference_pp": _points("difference"),

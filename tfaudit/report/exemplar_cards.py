@@ -1,4 +1,4 @@
-"""Cards of exemplars: the image, its class, the modal label of each population."""
+"""Cards of exemplars: the image, its class, the majority prediction of each population."""
 
 import dataclasses
 from collections.abc import Iterable
@@ -15,10 +15,10 @@ class Card:
     Attributes:
         example: its id.
         label: true class.
-        before: modal label of the baseline population.
-        after: modal label of the compressed population.
-        before_share: share of the baseline members that predict their modal label.
-        after_share: share of the compressed members that predict their modal label.
+        before: majority prediction of the baseline population.
+        after: majority prediction of the compressed population.
+        before_share: share of the baseline members that make that prediction.
+        after_share: share of the compressed members that make that prediction.
         preview: the image or text of the example.
     """
 

@@ -31,7 +31,7 @@ class Headline:
         title: of the variant.
         accuracy: the change of mean top-1 accuracy.
         classes: the classes that lost or gained recall, or the worst one; empty where there is no population.
-        images: how many images change their modal label, compared with the number expected by chance, or how many
+        images: how many images change their majority prediction, compared with the number by chance, or how many
             predictions of a single model change.
         twins: how many predictions differ between two models, and how many training again changes; empty where the
             baseline has a single member.
@@ -108,9 +108,9 @@ def _classes(audit: Summary, key: str) -> str:
 def _images(exemplars: Exemplars, chance: Chance | None) -> str:
     counts = exemplars.summary()
     if not counts["pies"]:
-        return "No image changes its modal label."
+        return "No image changes its majority prediction."
     subject = "1 image changes its" if counts["pies"] == 1 else f"{counts['pies']:,} images change their"
-    changes = f"{subject} modal label ({100 * counts['share']:.1f}\u00a0%)"
+    changes = f"{subject} majority prediction ({100 * counts['share']:.1f}\u00a0%)"
     return f"{changes}." if chance is None else f"{changes}{against_chance(chance.pies, chance.alpha)}"
 
 

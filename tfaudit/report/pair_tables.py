@@ -99,7 +99,8 @@ def _changed_most(pair: PairComparison) -> pd.DataFrame:
 
 
 def _class_table(rows: pd.DataFrame) -> Table:
-    table = _table("class", "images", "recall", "change, pp", "lost", "won", "p", "Holm")
+    flips = [column(name).heading for name in ("lost", "won")]
+    table = _table("class", "images", "recall", "change, pp", *flips, "p", "Holm")
     for row in rows.to_dict("records"):
         examples, recall, *flips = (_text(name, row) for name in ("examples", "recall_before", "lost", "won"))
         p = (_p(row[name]) for name in ("change_p", "change_p_holm"))
@@ -111,7 +112,8 @@ def _table(name: str, *headings: str) -> Table:
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=0)
     table.add_column(name, overflow="ellipsis", no_wrap=True, min_width=8, max_width=24)
     for heading in headings:
-        table.add_column(heading, justify="right", no_wrap=True)
+        lines = heading.replace(" wrong", "\nwrong").replace(" correct", "\ncorrect")
+        table.add_column(lines, justify="right", no_wrap=True)
     return table
 
 

@@ -98,7 +98,7 @@ def verdict_html(verdict: StudyVerdict, links: Mapping[str, str], *, several: bo
     Args:
         verdict: on the variants of a study.
         links: where a click on the row of a variant leads, by key.
-        several: whether variants have several members, whose modal label counts.
+        several: whether variants have several members, whose majority prediction counts.
     """
     headings = [column(name, "verdicts") for name in COLUMNS]
     if not several:

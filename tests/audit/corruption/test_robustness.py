@@ -166,7 +166,7 @@ def test_changes_of_a_class_are_over_images_and_members_of_means_over_severities
     hurt = changes.query("`class` == '3'")
     assert (hurt["verdict"] == "lost recall").all()
     assert (hurt["relative_verdict"] == "worse than average").all()
-    assert (hurt["published_direction"] == "harmed").all()
+    assert (hurt["published_direction"] == "worse than average").all()
 
 
 def test_two_classes_are_one_test_a_corruption():

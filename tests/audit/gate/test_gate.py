@@ -215,7 +215,7 @@ def test_populations_are_judged_by_the_intervals_of_class_impact(paired):
     assert lost.value == pytest.approx(np.mean([a & ~b for a, b in (members if paired else every)]))
     assert lost.low < lost.value < lost.high
     assert ("Two baseline models differ so on" in lost.sentence) is not paired
-    assert "of the modal labels change" in only(verdict, "flips").sentence
+    assert "of the majority predictions change" in only(verdict, "flips").sentence
     assert verdict.members == (6, 6)
     everything = group_changes(before.correct(), after.correct(), 0 * before.labels, 1, paired=paired)
     low, high = everything.absolute.interval()

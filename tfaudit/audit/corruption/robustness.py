@@ -286,7 +286,7 @@ def _notes(rates: ConditionRates) -> list[str]:
         if any(count > max(sizes) for count, sizes in zip(clean, counts, strict=True)):
             notes.append(
                 f"Exemplars on clean images are those of all {' and '.join(map(str, dict.fromkeys(clean)))} members; "
-                "the modal labels under corruption are those of the members evaluated there."
+                "the majority predictions under corruption are those of the members evaluated there."
             )
         if len(rates.flips) < len(rates.conditions):
             notes.append("Sets that show other images than the clean ones have no exemplars to compare with.")

@@ -215,9 +215,8 @@ class Checks:
 
     def _share(self, name: str, share: Estimate, verb: str, limit: float) -> Check:
         if np.isnan(share.low):
-            sentence = (
-                f"{100 * share.value:.2f} % of the modal labels {verb}, limit {100 * limit:g} %; exact on these data."
-            )
+            changed = f"{100 * share.value:.2f} % of the majority predictions {verb}"
+            sentence = f"{changed}, limit {100 * limit:g} %; exact on these data."
             return _exact(name, share.value, limit, sentence)
         interval = f"{self._level} interval {100 * share.low:.2f} to {100 * share.high:.2f}"
         sentence = (

@@ -1,7 +1,7 @@
 """Recall distortion: slopes of the recall balances."""
 
-from collections.abc import Mapping
-from typing import TypeAlias
+from collections.abc import Hashable, Mapping
+from typing import Any, TypeAlias
 
 import pandas as pd
 
@@ -74,6 +74,26 @@ def distortion_notes(study_audit: StudyAudit, results: Mapping[str, Distortion])
         "alone pulls the slope below 1. Compare it with “two dense”, the slope of one dense model on another."
     )
     return tuple(dict.fromkeys((unpaired, *notes)))
+
+
+def drift_sentence(title: str, slope: Mapping[Hashable, Any]) -> str:
+    """Say what the mean slope of a variant means.
+
+    Args:
+        title: of the variant.
+        slope: a row of `slope_intervals`.
+
+    Example:
+        >>> drift_sentence("int8", {"alpha": 1.654, "low": 0.9, "high": 2.41, "mark": "?"})
+        'int8: the recalls of the classes drift apart: 1.65 times (0.90 to 2.41), uncertain.'
+        >>> drift_sentence("int8", {"alpha": 0.8, "low": 0.7, "high": 0.9, "mark": "<"})
+        'int8: the recalls of the classes move closer together: 0.80 times (0.70 to 0.90).'
+    """
+    alpha, ends = slope["alpha"], (slope["low"], slope["high"])
+    verb = "drift apart" if alpha >= 1 else "move closer together"
+    interval = f" ({ends[0]:.2f} to {ends[1]:.2f})" if pd.notna(ends[0]) else ""
+    certainty = ", uncertain" if slope["mark"] == "?" else ""
+    return f"{title}: the recalls of the classes {verb}: {alpha:.2f} times{interval}{certainty}.".replace(" -", " −")
 
 
 def _figures(

@@ -25,7 +25,9 @@ def model_pair_section(study_audit: StudyAudit) -> Section | None:
         ReportTable.of(title, overall, OVERALL + FLIPS, "pairs"),
         *(_class_table(pair, data.titles[key]) for key, pair in pairs.items()),
     ]
-    description = "Share of each class's images lost and won, with the change of recall and its interval."
+    description = (
+        "Share of each class's images newly wrong and newly correct, with the change of recall and its interval."
+    )
     return Section.of_audit(
         "model_pair",
         chart_per_variant("pair", pairs, data.titles, description),

@@ -131,7 +131,7 @@ def _tables(study_audit: StudyAudit, titled: Mapping[str, Robustness]) -> Iterat
     rows = _stacked({title: result.flip_frame() for title, result in titled.items()})
     if not rows.empty:
         severities = rows["severity"].map(lambda severity: f" {severity}" if severity else "")
-        title = "PIEs among the images whose modal label differs between baseline and variant under corruption"
+        title = "PIEs among the images whose majority prediction differs between baseline and variant under corruption"
         rows["condition"] = rows["corruption"] + severities
         yield ReportTable.of(title, rows, (*FLIP, "p", "p_holm"), "flips", folded=True)
     absolute = robustness_table(titled, relative=False, baseline=study_audit.data.titles[BASELINE]).dropna(how="all")

@@ -19,7 +19,7 @@ def survey_section(study_audit: StudyAudit) -> Section | None:
     result = survey(answers, alpha=data.alpha)
     return Section(
         "survey",
-        "Human study",
+        "Human rating",
         "Which attributes did raters, who did not know which images are PIEs, see in PIEs and in the other images, and "
         "how far do raters agree?",
         "[F] 3.2 and C [K]",

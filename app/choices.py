@@ -1,0 +1,250 @@
+"""The visitor's choices, which the URL holds: a link shows what its sender sees, and Back undoes one choice.
+
+The URL is the only place of a choice: a control shows what the URL says, a click changes the URL. So every link, every
+entry of the menu and the button Back carry all choices with them. What the URL says wrongly is named on the page.
+"""
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import streamlit as st
+
+from tfaudit.app.markdown import escape
+from tfaudit.audit.gate.limits import FLAGS
+from tfaudit.errors import InputError, listed
+
+T = TypeVar("T")
+
+OF_ANY_STUDY = ("study", "rater", *FLAGS.values())
+"""Parameters that keep their meaning in another study."""
+
+PARAMETERS = frozenset(
+    (
+        *(
+            "split",
+            "variant",
+            "variants",
+            "class",
+            "image",
+            "corruption",
+            "picture",
+            "severity",
+            "rank",
+            "before",
+            "after",
+        ),
+        *("question", "correction", "sort", "search", "range", "published", "centering"),  # page Classes
+        *("exemplars", "show", "from", "to", "attribute", "order", "page"),  # page Images
+        *("corruptions", "panels", "cells", "hit", "distortion", "groups", "by", "property", "across"),
+        *("against", "floor", "worth", "worth-unfairness", "worth-accuracy", "kind", "flips", "series", "part"),
+        *OF_ANY_STUDY,
+    )
+)
+"""All parameters: one that is not here has a notice."""
+
+NAMED = 8  # options that a notice names at most
+
+_HISTORY = """<script>
+if (!window.tfauditHistory) {
+  const history = window.history, push = history.pushState.bind(history), replace = history.replaceState.bind(history);
+  let acted = false;
+  for (const kind of ["pointerdown", "keydown"])
+    window.addEventListener(kind, () => { acted = true; }, {capture: true});
+  window.addEventListener("popstate", () => { acted = false; }, {capture: true});
+  // A link to the first page would lead to the page it stands on.
+  window.addEventListener("pointerover", (event) => {
+    const link = event.target.closest?.(".st-key-menu a[href^='?']");
+    if (link) link.setAttribute("href", "./" + link.getAttribute("href"));
+  }, {capture: true});
+  history.pushState = history.replaceState = (state, title, url) => {
+    if (url && new URL(url, location.href).href === location.href) return;
+    (acted ? push : replace)(state, title, url);
+    acted = false;
+  };
+  window.tfauditHistory = true;
+}
+</script>"""
+
+
+def one_entry_per_action() -> None:
+    """Make the browser's history hold one entry per action of the visitor.
+
+    Streamlit changes the URL in steps, of which each would be an entry: the page, then its parameters.
+    """
+    st.sidebar.html(_HISTORY, unsafe_allow_javascript=True)
+
+
+def chosen(key: str, default: T, read: Callable[[str], T]) -> T:
+    """Return the choice that the URL holds; the default without one, and with a notice where there is no such choice.
+
+    Args:
+        key: parameter of the URL.
+        default: what holds without the parameter.
+        read: returns the choice of a text, or raises an `InputError`.
+    """
+    if key not in st.query_params:
+        return default
+    try:
+        return read(st.query_params[key])
+    except InputError as error:
+        add_notice(str(error))
+        return default
+
+
+def choose(
+    control: Callable[..., Any],
+    label: str,
+    key: str,
+    default: T,
+    read: Callable[[str], T],
+    *,
+    write: Callable[[T], str] = str,
+    resets: Iterable[str] = (),
+    then: Callable[[], None] = lambda: None,
+    clearable: bool = False,
+    **settings: Any,
+) -> T:
+    """Draw a control of a choice that the URL holds, and return the choice.
+
+    Args:
+        control: of Streamlit, such as `st.slider`.
+        label: of the control.
+        key: parameter of the URL, and key of the control.
+        default: the choice without the parameter.
+        read: returns the choice of a text, or raises an `InputError`.
+        write: returns the text of a choice.
+        resets: parameters that another choice makes meaningless, such as the page of a gallery.
+        then: called after a change.
+        clearable: whether None is a choice.
+        **settings: further arguments of the control.
+    """
+    value = chosen(key, default, read)
+    show(key, value)
+    control(label, key=key, on_change=_keep, args=(key, default, write, tuple(resets), then, clearable), **settings)
+    return value
+
+
+def choose_from(
+    control: Callable[..., Any],
+    label: str,
+    options: Sequence[T],
+    key: str,
+    default: T | None,
+    *,
+    write: Callable[[Any], str] = str,
+    **settings: Any,
+) -> Any:
+    """Draw a control of one of the options; see `choose`. Without a default nothing may be chosen."""
+    read = reader(key, {write(option): option for option in options})
+    if default is None:
+        settings |= {"index": None, "clearable": True}
+    return choose(control, label, key, default, read, write=write, options=options, **settings)
+
+
+def choose_several(label: str, options: Sequence[str], key: str, default: Sequence[str], **settings: Any) -> list[str]:
+    """Draw a list of which several options can be chosen, and return those; see `choose`."""
+    texts = st.query_params.get_all(key)
+    known = [text for text in texts if text in options]
+    for text in texts:
+        if text and text not in options:
+            add_notice(str(_unknown(key, text, options)))
+    value = known if known or texts == [""] else list(default)
+    show(key, value)
+    st.multiselect(label, options, key=key, on_change=_keep_several, args=(key, list(default)), **settings)
+    return value
+
+
+def reader(key: str, options: Mapping[str, T]) -> Callable[[str], T]:
+    """Return a function that returns the option of a text, and for another text raises an `InputError`."""
+
+    def read(text: str) -> T:
+        if text not in options:
+            raise _unknown(key, text, list(options))
+        return options[text]
+
+    return read
+
+
+def number_reader(key: str, low: float, high: float, kind: Callable[[str], T]) -> Callable[[str], T]:
+    """Return a function that reads a number within two limits, or raises an `InputError`."""
+
+    def read(text: str) -> T:
+        try:
+            number: Any = kind(text)
+        except ValueError:
+            number = None
+        if number is None or not (low <= number <= high and math.isfinite(number)):
+            raise InputError(key, repr(text), f"{low:,g} to {high:,g}")
+        return number
+
+    return read
+
+
+def put(**choices: str | None) -> None:
+    """Change choices in the URL; None removes one."""
+    for key, text in choices.items():
+        if text is None:
+            st.query_params.pop(key, None)
+        elif st.query_params.get_all(key) != [text]:
+            st.query_params[key] = text
+
+
+def keep_for_any_study() -> None:
+    """Remove the choices that mean nothing in another study."""
+    for key in set(st.query_params) - set(OF_ANY_STUDY):
+        del st.query_params[key]
+
+
+def links(**choices: str | None) -> dict[str, Any]:
+    """Return all choices of the visitor, and some other ones, as the parameters of a link; None removes one."""
+    kept = {key: st.query_params.get_all(key) for key in st.query_params if key not in choices}
+    return kept | {key: text for key, text in choices.items() if text is not None}
+
+
+def start_notices() -> None:
+    """Begin the notices of a run where they will stand, above the page: what is no parameter has one."""
+    st.session_state["notices"] = st.container()
+    st.session_state["noticed"] = set()
+    for key in sorted(set(st.query_params) - PARAMETERS):
+        add_notice(f"{key}: no choice of this viewer")
+
+
+def add_notice(text: str) -> None:
+    """Say above the page what the URL says wrongly."""
+    noticed = st.session_state["noticed"]
+    if text in noticed:
+        return
+    noticed.add(text)
+    with st.session_state["notices"]:
+        st.warning(escape(f"In the link, {text}."), icon=":material/link_off:")
+
+
+def show(key: str, value: Hashable | list[str]) -> None:
+    """Let the control of a key show a value, if it shows another or is that of another page."""
+    here, page = f"page of {key}", st.session_state.get("shown page")
+    if key not in st.session_state or st.session_state[key] != value or st.session_state.get(here) != page:
+        st.session_state[key] = value
+    st.session_state[here] = page
+
+
+def _keep(
+    key: str, default: T, write: Callable[[T], str], resets: Sequence[str], then: Callable[[], None], clearable: bool
+) -> None:
+    value = st.session_state[key]
+    if value is None and not clearable:
+        return  # the control was drawn anew before the browser told its value
+    put(**{key: None if value == default else write(value)}, **dict.fromkeys(resets))
+    then()
+
+
+def _keep_several(key: str, default: list[str]) -> None:
+    values = list(st.session_state[key])
+    if values == default:
+        st.query_params.pop(key, None)
+    else:
+        st.query_params[key] = values or [""]
+
+
+def _unknown(key: str, text: str, options: Sequence[str]) -> InputError:
+    return InputError(key, repr(text) if text else "nothing", listed(options, NAMED))

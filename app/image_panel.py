@@ -1,0 +1,90 @@
+"""One image in every variant: votes and probabilities, the images before and after it, and the image when corrupted."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from tfaudit.analysis.stored_images import preview_of
+from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.analysis.study_data import BASELINE
+from tfaudit.app.choices import chosen, number_reader, put
+from tfaudit.app.controls import variant_labels
+from tfaudit.app.display import go_to, show_chart, show_table
+from tfaudit.app.exemplar_cards import STYLE, preview_html
+from tfaudit.app.markdown import escape, escape_name, unique_labels
+from tfaudit.charts.predictions import votes_chart
+
+VOTES = ("title", "name", "votes", "share", "probability")
+
+
+def open_image(position: int) -> None:
+    """Open the panel of an image; the URL parameter is `image`."""
+    put(image=str(position))
+
+
+def set_neighbours(positions: Sequence[int]) -> None:
+    """Set the images that the page shows, in their order: the panel leads from one to the next."""
+    st.session_state["neighbours"] = list(positions)
+
+
+def show_chosen_image(study_audit: StudyAudit) -> None:
+    """Draw the panel of the image that the URL names."""
+    if _position(study_audit) is not None:
+        _panel(study_audit)
+
+
+def _position(study_audit: StudyAudit) -> int | None:
+    read = number_reader("image", 0, len(study_audit.counts(BASELINE).labels) - 1, int)
+    return chosen("image", None, read)
+
+
+def _close() -> None:
+    put(image=None)
+
+
+@st.dialog("One image in every variant", width="medium", position="right", on_dismiss=_close)
+def _panel(study_audit: StudyAudit) -> None:
+    """Draw the image, enlarged, with its class, groups and the votes of every variant."""
+    position, data = _position(study_audit), study_audit.data
+    if position is None:
+        return
+    _neighbours(position)
+    tallies = {key: study_audit.counts(key) for key in data.titles}
+    classes = unique_labels(tallies[BASELINE].class_names)
+    label = classes[tallies[BASELINE].labels[position]]
+    example = str(data.store.examples(data.split, images=False, groups=False)["example"].iloc[position])
+    (image,) = data.store.images(data.split, [position])
+    left, right = st.columns([2, 3], vertical_alignment="center")
+    with left:
+        st.html(STYLE + preview_html(preview_of(image), label, example))
+    with right:
+        st.markdown(f"Image **{escape_name(example)}**, of class **{escape_name(label)}**")
+        groups = [f"{name}: {value}" for name, value in data.groups.iloc[position].items()]
+        if groups:
+            st.caption(escape(", ".join(groups)))
+        if any(condition.is_computed for condition in data.conditions) and st.button(
+            "The same image under corruption", icon=":material/foggy:"
+        ):
+            go_to("corruptions", corruptions="One image", picture=str(position), image=None)
+    titles = variant_labels(study_audit)
+    votes = pd.concat(tally.image(position).assign(title=titles[key]) for key, tally in tallies.items())
+    votes["name"] = [classes[prediction] for prediction in votes["answer"]]
+    text = "A line per variant, divided by what its members predict for this image; the true class is blue."
+    show_chart(votes_chart(votes, label), f"votes-{position}", text)
+    show_table(votes, f"votes-{position}", VOTES, table="votes")
+
+
+def _neighbours(position: int) -> None:
+    """Draw buttons for the images before and after this one on the page; the arrow keys press them."""
+    shown = st.session_state.get("neighbours", [])
+    if position not in shown:
+        return
+    place = shown.index(position)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        for name, shortcut, other in (("Previous", "Left", place - 1), ("Next", "Right", place + 1)):
+            possible = 0 <= other < len(shown)
+            act: Any = {"on_click": open_image, "args": (shown[other],)} if possible else {}
+            st.button(name, key=f"{name} image", shortcut=shortcut, disabled=not possible, **act)
+        st.caption(f"{place + 1:,} of {len(shown):,}", width="content")

@@ -1,0 +1,143 @@
+"""From the class that pays most to its images, in a real browser: Back undoes each action."""
+
+import itertools
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from tests.builders.pages import settled
+
+pytestmark = pytest.mark.slow
+expect = pytest.importorskip("playwright.sync_api").expect
+
+PRUNED = "magnitude 90 %"
+
+
+def choices(page):
+    """The page's name and its choices, as the URL has them."""
+    url = urlsplit(page.url)
+    return url.path.strip("/"), {key: text for key, (text,) in parse_qs(url.query, keep_blank_values=True).items()}
+
+
+def marks(page, key):
+    """Marks of the chart of a key that a click selects."""
+    drawn = page.locator(f"[class*='st-key-{key}']").locator("path[aria-roledescription]")
+    drawn.first.wait_for()
+    drawn.first.scroll_into_view_if_needed()
+    return drawn
+
+
+def test_one_entry_per_action_and_back_undoes_one(viewer, visit):
+    page = visit(viewer.url)
+    main = page.get_by_test_id("stMain")
+    actions = [
+        lambda: page.locator("tr[data-variant='magnitude-0.9']").click(position={"x": 300, "y": 20}),
+        lambda: marks(page, "lines").nth(2).click(force=True),
+        lambda: main.get_by_role("radio", name="more than the average").click(),
+        lambda: marks(page, "confusion").and_(page.locator("[aria-label*='after;']")).first.click(force=True),
+        lambda: page.locator(".st-key-cards button").first.click(),
+        lambda: page.get_by_role("dialog").get_by_role("button", name="The same image under corruption").click(),
+        lambda: page.locator(".st-key-menu").get_by_role("link", name="Images").click(),
+    ]
+    places, lengths = [page.url], [page.evaluate("history.length")]
+    for act in actions:
+        act()
+        page.wait_for_url(lambda url: url != places[-1])
+        settled(page)
+        places.append(page.url)
+        lengths.append(page.evaluate("history.length"))
+    assert [after - before for before, after in itertools.pairwise(lengths)] == [1] * len(actions)
+    assert choices(page)[1]["variant"] == PRUNED
+    assert {"class", "question", "picture"} <= set(choices(page)[1])
+    for place in reversed(places[:-1]):
+        page.go_back()
+        page.wait_for_url(place)
+        settled(page)
+        shown = parse_qs(urlsplit(place).query)
+        expect(page.get_by_role("dialog")).to_have_count(int("image" in shown))
+        if "classes" in place:
+            asked = shown.get("question", ["lost recall"])
+            assert set(asked) <= set(main.get_by_role("radio", checked=True).all_inner_texts())
+            if "class" in shown:
+                assert page.get_by_role("combobox", name="Class").input_value() == shown["class"][0]
+
+
+def test_the_panel_leads_from_image_to_image_by_keys(viewer, visit):
+    page = visit(f"{viewer.url}/exemplars?variant=magnitude+90+%25&show=all+images")
+    panel = page.get_by_role("dialog")
+    page.locator(".st-key-cards button").nth(1).click()
+    expect(panel).to_contain_text("2 of")
+    settled(page)
+    seen = [choices(page)[1]["image"]]
+    for key, place in (("ArrowRight", 3), ("ArrowLeft", 2), ("ArrowLeft", 1)):
+        page.keyboard.press(key)
+        expect(panel).to_contain_text(f"{place} of")
+        settled(page)
+        seen.append(choices(page)[1]["image"])
+    assert seen[0] == seen[2]
+    assert len(set(seen)) == 3
+    assert panel.get_by_role("button", name="Previous").is_disabled()
+    page.keyboard.press("Escape")
+    panel.wait_for(state="detached")
+    settled(page)
+    assert "image" not in choices(page)[1]
+
+
+@pytest.mark.parametrize(
+    ("start", "key", "at", "end"),
+    [
+        ("", "accuracies", -1, "classes"),
+        ("", "sizes", -1, "classes"),
+        ("distortion?distortion=Classes", "balances", 3, "classes"),
+        ("operating_points", "operating", 1, "classes"),
+        ("compare", "chart", 2, "compare"),
+        ("exemplars?exemplars=PIEs+by+variant", "pies", -1, "exemplars"),
+        ("corruptions", "corruptions", 3, "corruptions"),
+    ],
+)
+def test_a_click_in_a_chart_leads_to_what_it_shows(viewer, visit, start, key, at, end):
+    page = visit(f"{viewer.url}/{start}")
+    before, points = page.url, marks(page, key)
+    points.nth(at % points.count()).click(force=True)
+    page.wait_for_url(lambda url: url != before)
+    settled(page)
+    name, chosen = choices(page)
+    assert name == end
+    assert {"variant", "class", "corruption"} & set(chosen)
+    assert page.get_by_test_id("stAlertContentError").count() == 0
+
+
+def test_every_entry_of_the_menu_carries_the_choice(viewer, visit):
+    page = visit(f"{viewer.url}/classes?variant=fixed-point+int8&class=3")
+    links = page.locator(".st-key-menu a")
+    for i in range(links.count()):
+        links.nth(i).hover()
+        address = links.nth(i).evaluate("link => link.href")  # as another tab would open it
+        assert parse_qs(urlsplit(address).query) == {"variant": ["fixed-point int8"], "class": ["3"]}
+        assert "classes" not in address or links.nth(i).inner_text() == "Classes"
+    page.locator(".st-key-menu").get_by_role("link", name="Images").click()
+    page.wait_for_url("**/exemplars?*")
+    settled(page)
+    assert choices(page)[1] == {"variant": "fixed-point int8", "class": "3"}
+    assert page.get_by_role("combobox", name="Class").input_value() == "3"
+
+
+@pytest.mark.parametrize("link", ["classes?variant=", "exemplars?variant=unknown", "classes?class=", "?foo=1"])
+def test_a_link_to_nothing_says_so(viewer, visit, link):
+    page = visit(f"{viewer.url}/{link}")
+    told = page.get_by_test_id("stAlertContentWarning")
+    assert told.count() == 1
+    assert link.partition("?")[2].partition("=")[0] in told.inner_text()
+    assert page.get_by_test_id("stAlertContentError").count() == 0
+
+
+def test_every_page_and_figure_explains_itself(viewer, visit):
+    for name in ("", "classes", "distortion"):
+        page = visit(f"{viewer.url}/{name}")
+        main = page.get_by_test_id("stMain")
+        assert len(main.get_by_test_id("stCaptionContainer").first.inner_text()) > 60
+        charts, helps = main.get_by_test_id("stVegaLiteChart"), main.get_by_test_id("stTooltipIcon")
+        assert 0 < charts.count() <= helps.count()
+    assert "the recalls of the classes" in main.inner_text()
+    helps.last.hover()
+    page.get_by_test_id("stTooltipContent").wait_for()
