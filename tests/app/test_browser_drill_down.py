@@ -99,10 +99,9 @@ def test_a_click_in_a_chart_leads_to_what_it_shows(viewer, visit, start, key, at
     page = visit(f"{viewer.url}/{start}")
     before, points = page.url, marks(page, key)
     points.nth(at % points.count()).click(force=True)
-    page.wait_for_url(lambda url: url != before)
+    page.wait_for_url(lambda url: url != before and urlsplit(url).path == f"/{end}")
     settled(page)
-    name, chosen = choices(page)
-    assert name == end
+    _, chosen = choices(page)
     assert {"variant", "class", "corruption"} & set(chosen)
     assert page.get_by_test_id("stAlertContentError").count() == 0
 
@@ -137,6 +136,7 @@ def test_every_page_and_figure_explains_itself(viewer, visit):
         main = page.get_by_test_id("stMain")
         assert len(main.get_by_test_id("stCaptionContainer").first.inner_text()) > 60
         charts, helps = main.get_by_test_id("stVegaLiteChart"), main.get_by_test_id("stTooltipIcon")
+        charts.first.wait_for()
         assert 0 < charts.count() <= helps.count()
     assert "the recalls of the classes" in main.inner_text()
     helps.last.hover()
