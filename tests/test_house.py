@@ -16,7 +16,7 @@ FLOORS = (
     {"callbacks", "store", "recipes"},
     {"population", "analysis"},
     {"report"},
-    {"cli", "app"},
+    {"cli", "app", "testing"},
     {"__main__"},
 )
 """From the ground up. A room imports from its own floor and from those below."""

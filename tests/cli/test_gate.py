@@ -292,3 +292,16 @@ def test_a_lost_member_is_no_way_to_pass(run, place):
     code, _, errors = run("damaged", "--max-overall-drop", 50)
     assert code == 2
     assert "no complete member of int8" in errors
+
+
+def test_markdown_is_written_and_added_to_the_page_of_a_github_job(run, place, tmp_path, monkeypatch):
+    summary = tmp_path / "summary.md"
+    summary.write_text("# Build\n")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    code, _, errors = run(*PREDICTIONS, "hurt.npy", "--max-worst-class-drop", 5, "--markdown", tmp_path / "gate.md")
+    assert (code, errors) == (1, "")
+    written = (tmp_path / "gate.md").read_text()
+    assert written.startswith("## tfaudit gate\n\n### compressed: ❌ FAIL")
+    assert summary.read_text() == f"# Build\n{written}\n"
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "nowhere/summary.md"))
+    assert run(*PREDICTIONS, "hurt.npy", "--max-worst-class-drop", 5)[0] == 1

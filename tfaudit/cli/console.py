@@ -1,5 +1,7 @@
 """The Typer application, its two output streams, and the arguments that several subcommands share."""
 
+import contextlib
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -54,6 +56,13 @@ def _main(
 
 out = PlainConsole()
 err = PlainConsole(stderr=True)
+
+
+def add_to_step_summary(markdown: bytes) -> None:
+    """Append to the page of a GitHub Action's job, whose file `GITHUB_STEP_SUMMARY` names; elsewhere do nothing."""
+    if path := os.environ.get("GITHUB_STEP_SUMMARY"):
+        with contextlib.suppress(OSError), Path(path).open("ab") as summary:  # a page less is no reason to fail
+            summary.write(markdown + b"\n")
 
 
 def option(text: str, *names: str, panel: str | None = None) -> Any:

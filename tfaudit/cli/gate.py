@@ -10,7 +10,7 @@ import typer
 
 from tfaudit.audit.gate.limits import FLAGS, QUANTITIES
 from tfaudit.cli.audit import MultiwordCommand
-from tfaudit.cli.console import app, out
+from tfaudit.cli.console import add_to_step_summary, app, out
 from tfaudit.cli.gate_limits import flag_of, read_limits
 from tfaudit.errors import InputError, require
 
@@ -59,6 +59,7 @@ def gate(
     alpha: Annotated[float, _option(LIMITS, "Level of the tests; intervals are at 1 - alpha.")] = 0.05,
     junit: Annotated[Path | None, typer.Option(help="Write JUnit XML here: one test case per check.")] = None,
     json: Annotated[Path | None, typer.Option(help="Write the whole verdict as JSON here.")] = None,
+    markdown: Annotated[Path | None, typer.Option(help="Write the verdict as Markdown here.")] = None,
     **flags: float | None,
 ) -> None:
     """Check compressed models against limits: exit code 0 pass, 1 fail, 2 cannot judge.
@@ -100,7 +101,7 @@ def gate(
         ).with_missing(pair.missing, allow_missing)
         for name, pair in candidates.items()
     }
-    raise typer.Exit(_report(verdicts, junit, json))
+    raise typer.Exit(_report(verdicts, {"junit": junit, "json": json, "markdown": markdown}))
 
 
 def _with_a_flag_per_limit() -> inspect.Signature:
@@ -119,11 +120,12 @@ gate.__signature__ = _with_a_flag_per_limit()  # type: ignore[attr-defined]  # t
 app.command(cls=MultiwordCommand)(gate)
 
 
-def _report(verdicts: dict[str, Verdict], junit: Path | None, json: Path | None) -> int:
+def _report(verdicts: dict[str, Verdict], files: dict[str, Path | None]) -> int:
     """Print and write the verdicts, the gravest first; return the exit code."""
     from tfaudit.audit.gate.checks import OUTCOMES
     from tfaudit.report.gate_files import json_verdicts, junit_verdicts
     from tfaudit.report.gate_tables import verdict_table
+    from tfaudit.report.markdown import gate_markdown
     from tfaudit.store.files import write_whole
 
     ordered = sorted(verdicts.items(), key=lambda item: OUTCOMES.index(item[1].outcome))
@@ -132,11 +134,14 @@ def _report(verdicts: dict[str, Verdict], junit: Path | None, json: Path | None)
         out.print()
     for note in dict.fromkeys(note for _, verdict in ordered for note in verdict.notes):
         out.print(note)
-    for option, path, content in (("junit", junit, junit_verdicts), ("json", json, json_verdicts)):
+    as_markdown = gate_markdown(verdicts).encode()
+    contents = {"junit": junit_verdicts(verdicts), "json": json_verdicts(verdicts), "markdown": as_markdown}
+    for option, path in files.items():
         if path is not None:
             try:
-                write_whole(path, content(verdicts))
+                write_whole(path, contents[option])
             except OSError as problem:
                 got = f"{path}, which cannot be written ({problem.strerror})"
                 raise InputError(option, got, "a path that can be written") from None
+    add_to_step_summary(as_markdown)
     return ordered[0][1].exit_code

@@ -25,6 +25,7 @@ def report(
     groups: Annotated[
         Path | None, option("Table of the groups of the examples, such as their writers, joined by example id.")
     ] = None,
+    markdown: Annotated[Path | None, option("Also write the verdict as Markdown here, for a model card.")] = None,
     answers: Annotated[
         Path | None, option("Table of a human study: rater, example, is_pie and a column per question.")
     ] = None,
@@ -39,6 +40,7 @@ def report(
     """Print the verdict on a study and its table, and write its report.html; or compare several studies."""
     if len(directories) > 1:
         given = {"--charts": charts, "--groups": groups, "--answers": answers, "--gate": gate, "--id": id_column}
+        given["--markdown"] = markdown
         if unused := [name for name, value in given.items() if value is not None]:
             raise InputError(", ".join(unused), f"{len(directories)} studies", "a single study with these options")
         _compare(directories, out_file, alpha)
@@ -58,6 +60,12 @@ def report(
     ratings = open_table(answers).frame() if answers else None
     study_audit = StudyAudit.read(store, alpha=alpha, permutations=permutations, groups=added, answers=ratings)
     show(study_audit, limits)
+    if markdown:
+        from tfaudit.report.markdown import study_markdown
+        from tfaudit.store.files import write_whole
+
+        write_whole(markdown, study_markdown(study_audit, limits).encode())
+        out.print(markdown, soft_wrap=True)
     if charts:
         for path in save_charts(study_audit, charts):
             out.print(path, soft_wrap=True)

@@ -1,0 +1,119 @@
+"""Verdicts as Markdown: for a model card, a pull request, or the summary of a GitHub Action."""
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.audit.gate.checks import OUTCOMES, PASS
+from tfaudit.audit.gate.gate import Verdict
+from tfaudit.audit.gate.limits import Limits
+from tfaudit.errors import printable
+
+MARKS = {"pass": "✅ pass", "fail": "❌ FAIL", "cannot judge": "⚠️ CANNOT JUDGE"}
+
+SHOWN = 5  # classes of a variant that are listed
+
+
+def gate_markdown(verdicts: Mapping[str, Verdict]) -> str:
+    """Return the checks of every variant, the gravest first, and the classes that lost most.
+
+    Args:
+        verdicts: by variant.
+
+    Example:
+        >>> gate_markdown({}).splitlines()
+        ['## tfaudit gate']
+    """
+    parts = ["## tfaudit gate", ""]
+    for name, verdict in sorted(verdicts.items(), key=lambda item: OUTCOMES.index(item[1].outcome)):
+        before, after = verdict.members
+        data = f"{verdict.examples:,} images" + f", {before} and {after} members" * (max(before, after) > 1)
+        parts += [f"### {_text(name)}: {MARKS[verdict.outcome]}", "", f"{data}.", "", *_checks(verdict), ""]
+        parts += [f"- {_text(check.sentence)}" for check in verdict.checks if check.outcome != PASS]
+        parts += [""] * (verdict.outcome != PASS)
+        parts += _worst_classes(verdict)
+    notes = dict.fromkeys(note for verdict in verdicts.values() for note in verdict.notes)
+    return "\n".join([*parts, *(f"> {_text(note)}" for note in notes)]).rstrip("\n") + "\n"
+
+
+def study_markdown(study_audit: StudyAudit, limits: Limits) -> str:
+    """Return the verdict on every variant of a study: headline, collapsed classes, table, exemplars.
+
+    Args:
+        study_audit: of the study.
+        limits: of the gate.
+    """
+    verdict, summary = study_audit.verdict(limits), study_audit.summary
+    parts = [f"## {_text(study_audit.data.study.name)}: what the compressed models forget", "", _text(verdict.headline)]
+    parts += ["", *(f"- ⚠️ {_text(alert)}" for alert in verdict.alerts), *[""] * bool(verdict.alerts)]
+    headings = ["variant", "verdict", "top-1 %", "change, points (95 %)", "worst class", "its recall %", "exemplars"]
+    headings[3] = f"change, points ({100 * (1 - verdict.alpha):g} %)"
+    rows = []
+    for row in verdict.frame().to_dict("records"):
+        exemplars = summary.exemplars.get(row["variant"])
+        rows.append(
+            (
+                f"**{_text(row['title'])}**" if row["best"] else _text(row["title"]),
+                MARKS[row["outcome"]],
+                _number(100 * row["top1"]),
+                _with_interval(row["change_pp"], row["change_low_pp"], row["change_high_pp"]),
+                _text(row["worst_class"] or ""),
+                f"{_number(100 * row['worst_before'])} → {_number(100 * row['worst_after'])}",
+                "" if exemplars is None else f"{len(exemplars.frame()):,}",
+            )
+        )
+    parts += [*_table(headings, rows), "", f"Limits: {verdict.limits.in_words()}."]
+    if verdict.best is not None:
+        parts[-1] += " In bold: the most compressed variant that passes."
+    return "\n".join([*parts, *(f"\n> {_text(note)}" for note in verdict.notes)]) + "\n"
+
+
+def _checks(verdict: Verdict) -> list[str]:
+    headings = ("", "check", "measured", f"{100 * (1 - verdict.alpha):g} % interval", "limit")
+    rows = []
+    for row in verdict.labelled_frame().to_dict("records"):
+        interval = "" if math.isnan(row["low"]) else f"{row['low']:.2f} to {row['high']:.2f}"
+        cells = (row["title"], row["measured"], interval, row["allowed"])
+        rows.append((MARKS[row["outcome"]], *map(_text, cells)))
+    return _table(headings, rows)
+
+
+def _worst_classes(verdict: Verdict) -> list[str]:
+    if verdict.classes.empty:
+        return []
+    worst = verdict.classes.dropna(subset="drop_pp").nlargest(SHOWN, "drop_pp")
+    rows = [
+        (
+            _text(row["class"]),
+            f"{row['examples']:,}",
+            _with_interval(*(0 - row[name] for name in ("drop_pp", "high_pp", "low_pp"))),
+        )
+        for row in worst.to_dict("records")
+    ]
+    title = f"<details><summary>The {len(rows)} classes that lose most</summary>"
+    return [title, "", *_table(("class", "images", "change, points"), rows), "", "</details>", ""]
+
+
+def _table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    lines = [headings, ["---"] * len(headings), *rows]
+    return [f"| {' | '.join(cells)} |" for cells in lines]
+
+
+def _with_interval(value: float, low: float, high: float) -> str:
+    return "" if math.isnan(value) else f"{value:+.1f} ({low:+.1f} to {high:+.1f})"
+
+
+def _number(value: float) -> str:
+    return "–" if math.isnan(value) else f"{value:.1f}"
+
+
+def _text(text: object) -> str:
+    r"""Return text in which no character has a meaning in Markdown or HTML.
+
+    Example:
+        >>> print(_text("a|b <i>*c*"))
+        a\|b &lt;i>\*c\*
+    """
+    escaped = re.sub(r"([\\`*_\[\]|])", r"\\\1", printable(str(text)))
+    return escaped.replace("&", "&amp;").replace("<", "&lt;")

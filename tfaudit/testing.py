@@ -1,0 +1,56 @@
+"""Checks for the test suites of those who ship models."""
+
+from __future__ import annotations
+
+from rich.console import Console
+
+from tfaudit.audit.gate.checks import CANNOT_JUDGE, PASS
+from tfaudit.audit.gate.gate import gate
+from tfaudit.audit.gate.limits import Limits
+from tfaudit.predictions import Predictions
+from tfaudit.report.gate_tables import verdict_table
+
+WIDTH = 100  # characters of a line of the message
+
+
+def assert_no_regression(
+    before: Predictions,
+    after: Predictions,
+    limits: Limits,
+    *,
+    alpha: float = 0.05,
+    paired: bool | None = None,
+    sizes: tuple[float, float] | None = None,
+    allow_undecided: bool = False,
+) -> None:
+    """Raise an `AssertionError` unless the gate passes the compressed model; its message is the gate's table.
+
+    Args:
+        before: the uncompressed model or population.
+        after: the compressed one, on the same examples.
+        limits: as for `tfaudit.gate`, like the other options.
+        alpha: level of the tests.
+        paired: whether compressed members are made from those of `before`; None to take it from `after`.
+        sizes: bytes of both files.
+        allow_undecided: whether to accept that the data do not decide.
+
+    Raises:
+        AssertionError: the gate fails the model, or cannot judge it.
+        InputError: as `tfaudit.gate`.
+
+    Example:
+        >>> labels = [0] * 500 + [1] * 500
+        >>> before, after = Predictions.from_top1(labels, labels), Predictions.from_top1(labels, [1] * 90 + labels[90:])
+        >>> assert_no_regression(before, after, Limits(overall_drop_pp=20))
+        >>> assert_no_regression(before, after, Limits(worst_class_drop_pp=5))
+        Traceback (most recent call last):
+        AssertionError: compressed: FAIL, 1,000 images
+        ...
+    """
+    verdict = gate(before, after, limits, alpha=alpha, paired=paired, sizes=sizes)
+    if verdict.outcome == PASS or (allow_undecided and verdict.outcome == CANNOT_JUDGE):
+        return
+    console = Console(width=WIDTH, no_color=True)
+    with console.capture() as captured:
+        console.print(verdict_table("compressed", verdict))
+    raise AssertionError("\n".join(line.rstrip() for line in captured.get().splitlines()))
