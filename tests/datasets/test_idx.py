@@ -1,4 +1,5 @@
 import gzip
+import os
 
 import numpy as np
 import pytest
@@ -32,7 +33,7 @@ def damage(tmp_path, write_idx, change, zipped=False):
         (lambda c: b"\x89PNG" + c[4:], "got 89504e47 at the start"),
         (lambda c: c[:9], "a truncated file of 9 bytes, expected a header of 16 bytes"),
         (lambda c: c[:-1], "got 23 bytes of data, expected 24, as its header says"),
-        (lambda c: c + b"\x00", "got 25 bytes of data, expected 24, as its header says"),
+        (lambda c: c + b"\x00", "got more bytes of data, expected 24, as its header says"),
     ],
 )
 def test_damaged_files_are_named(tmp_path, write_idx, change, message):
@@ -49,3 +50,16 @@ def test_truncated_gzip(tmp_path, write_idx):
 def test_an_unreadable_file(tmp_path):
     with pytest.raises(InputError, match=r"an unreadable file .*No such file"):
         read_idx(tmp_path / "none", 1)
+
+
+def test_a_header_of_more_than_the_file_can_hold_takes_no_memory(tmp_path):
+    path = tmp_path / "images"
+    path.write_bytes(gzip.compress(b"\x00\x00\x08\x03" + b"\xff" * 12))
+    with pytest.raises(InputError, match="got a header of 79228162458924105385300197375 bytes of data"):
+        read_idx(path, 3)
+
+
+def test_a_pipe_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "images")
+    with pytest.raises(InputError, match="no regular file"):
+        read_idx(tmp_path / "images", 3)

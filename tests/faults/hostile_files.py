@@ -1,45 +1,190 @@
-"""Reads hostile files of predictions, one per seed: `python -m tests.faults.hostile_files FIRST LAST`.
+"""Reads hostile files, one per seed: `python -m tests.faults.hostile_files FIRST LAST`.
 
-Prints a line per trial that ends otherwise than in predictions or in one clear line: the seed, the file and the error.
-A process of its own, because a damaged file may crash a library that reads it, or ask for all the memory.
+Every kind of file that somebody else may hand to tfaudit: damaged at random, and made with intent. Prints a line per
+trial that ends otherwise than in a result or in one clear line (the seed, the file, what is wrong), and last a line
+that counts the trials. A process of its own, because a damaged file may crash a library that reads it, or ask for all
+the memory: the seeds tell which.
 """
 
+import collections
+import dataclasses
+import gzip
 import io
 import json
-import resource
-import signal
+import os
 import sys
 import tempfile
-import traceback
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from PIL import Image
 
-from tfaudit.errors import InputError
+from tests.builders.flatbuffers import dense_flatbuffer
+from tests.builders.studies import make_study
+from tests.builders.trials import command, ending, limit_memory
+from tfaudit.cli.gate_limits import read_limits
+from tfaudit.compress.litert.inference import predict
+from tfaudit.datasets.idx import read_idx
+from tfaudit.datasets.image_files import open_image
+from tfaudit.datasets.image_folder import image_folder_files
+from tfaudit.datasets.labelled_images import labelled_images
 from tfaudit.readers.prediction_files import read_predictions
+from tfaudit.report import html
 
 ROWS, CLASSES = 12, 3
-WORDS = [b"9" * 400, b"nan", b"1e999", b'"', b"\n", b",", b"-", b"\x00", b"(", b"{", "é".encode(), b"True"]
-SECONDS, MEMORY = 20, 2**30
-"""A trial may take so long, and so much memory beyond what the libraries take."""
+NAMES = ("cat", "dog", "owl")
+WORDS = [b"9" * 400, b"nan", b"1e999", b'"', b"\n", b",", b"-", b"\x00", b"(", b"{", "é".encode(), b"'True'", b"[[["]
+TOML = b'[gate]\noverall_drop_pp = 1.5\nworst_class_drop_pp = 4\n[other]\nname = "x"\ndates = [1979-05-27, 2]\n'
 
 
-def valid(kind, rng):
-    """The bytes of a file that can be read."""
-    scores = rng.dirichlet(np.ones(CLASSES), ROWS)
-    table = pd.DataFrame(scores, columns=["cat", "dog", "owl"]).assign(example=[f"e{i}" for i in range(ROWS)])
+@dataclasses.dataclass(frozen=True)
+class Kind:
+    """Files of one kind: `valid` bytes, and `read`, which returns how reading such a file ended."""
+
+    suffix: str
+    valid: Callable[[], bytes]
+    read: Callable[[Path], object]
+
+
+class Place:
+    """A folder with what the readers need beside the hostile file."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.truth, self.answers = folder / "labels.csv", folder / "answers.csv"
+        rows = "".join(f"e{i},{NAMES[i % CLASSES]}\n" for i in range(ROWS))
+        self.truth.write_text("example,label\n" + rows)
+        self.answers.write_text("example,prediction\n" + rows)
+        self.study = folder / "study"
+        make_study(self.study, members=2)
+        command("audit", self.study, "--permutations", 0)
+        html.write_report = lambda *_, **__: "report.html"  # which takes seconds, and shows what is there by then
+
+    def kinds(self):
+        names = self.folder / "names.json"
+        names.write_text(json.dumps(NAMES))
+        plain = self.folder / "labels.npy"
+        np.save(plain, np.arange(ROWS) % CLASSES)
+
+        def predictions(path):
+            truth = self.truth if path.suffix in (".csv", ".parquet") else plain
+            return ending(lambda: read_predictions(truth, [path], classes=names).top1)
+
+        both = lambda path: _worse(self.as_labels(path), predictions(path))  # noqa: E731
+        return {
+            "csv": Kind("csv", lambda: _table().to_csv(index=False).encode(), both),
+            "parquet": Kind("parquet", lambda: _written(_table().to_parquet), both),
+            "npy": Kind("npy", lambda: _written(lambda file: np.save(file, _scores())), both),
+            "npz": Kind("npz", lambda: _written(lambda file: np.savez(file, scores=_scores())), both),
+            "classes": Kind("json", lambda: json.dumps(NAMES).encode(), self.as_classes),
+            "toml": Kind("toml", lambda: TOML, lambda path: ending(lambda: read_limits(path))),
+            "images.npz": Kind("npz", _images, lambda path: ending(lambda: _first(path))),
+            "png": Kind("png", lambda: _picture("PNG"), _pixels),
+            "jpg": Kind("jpg", lambda: _picture("JPEG"), _pixels),
+            "tif": Kind("tif", lambda: _picture("TIFF"), _pixels),
+            "gif": Kind("gif", lambda: _picture("GIF"), _pixels),
+            "webp": Kind("webp", lambda: _picture("WEBP"), _pixels),
+            "idx": Kind("gz", _idx, lambda path: ending(lambda: read_idx(path, 3))),
+            "tflite": Kind("tflite", dense_flatbuffer, _flatbuffer),
+            "groups": Kind("csv", _groups, lambda path: command("report", self.study, "--groups", path)),
+            "answers": Kind("csv", _answers, lambda path: command("report", self.study, "--answers", path)),
+            "study.json": Kind("json", lambda: self.unsealed("study.json"), lambda path: self.in_study(path, "study")),
+            "member.json": Kind("json", lambda: self.unsealed(RECORD), lambda path: self.in_study(path, "member")),
+        }
+
+    def as_labels(self, path):
+        return ending(lambda: read_predictions(path, [self.answers]))
+
+    def as_classes(self, path):
+        return ending(lambda: read_predictions(self.truth, [self.answers], classes=path))
+
+    def unsealed(self, name):
+        """A file of the study as earlier versions wrote it: without a checksum of its own, which would tell."""
+        content = json.loads((self.study / name).read_text())
+        del content["sha256"]
+        return json.dumps(content, indent=1).encode()
+
+    def in_study(self, path, kind):
+        """How commands end that read the study with this file in it."""
+        target = self.study / ("study.json" if kind == "study" else RECORD)
+        before = target.read_bytes()
+        target.write_bytes(path.read_bytes())
+        try:
+            for words in (("check",), ("gate",), ("audit", "--permutations", 0)):
+                end = command(words[0], self.study, *words[1:])
+                if end.defect:
+                    return end._replace(defect=f"{words[0]}: {end.defect}")
+            return end
+        finally:
+            target.write_bytes(before)
+
+
+RECORD = "members/int8/001/member.json"
+
+
+def _worse(labels, predictions):
+    return labels if labels.defect else predictions
+
+
+def _scores():
+    return np.random.default_rng(0).dirichlet(np.ones(CLASSES), ROWS)
+
+
+def _table():
+    return pd.DataFrame(_scores(), columns=NAMES).assign(example=[f"e{i}" for i in range(ROWS)])
+
+
+def _written(write):
     buffer = io.BytesIO()
-    if kind == "csv":
-        return table.to_csv(index=False).encode()
-    if kind == "parquet":
-        table.to_parquet(buffer)
-    elif kind == "npy":
-        np.save(buffer, scores)
-    else:
-        np.savez(buffer, scores=scores)
+    write(buffer)
     return buffer.getvalue()
+
+
+def _images():
+    rng = np.random.default_rng(0)
+    images = rng.integers(0, 256, (ROWS, 4, 4, 1), np.uint8)
+    return _written(lambda file: np.savez_compressed(file, images=images, labels=np.arange(ROWS) % 3))
+
+
+def _first(path):
+    images = labelled_images(str(path))
+    return next(iter(images.batches(4))).sum(), images.labels.tolist()
+
+
+def _picture(kind, side=16):
+    pixels = np.random.default_rng(0).integers(0, 256, (side, side, 3), np.uint8)
+    return _written(lambda file: Image.fromarray(pixels).save(file, kind))
+
+
+def _pixels(path):
+    def read():
+        with open_image(path) as image:
+            return np.asarray(image.convert("RGB")).sum()
+
+    return ending(read)
+
+
+def _idx():
+    header = bytes([0, 0, 8, 3]) + b"".join(side.to_bytes(4, "big") for side in (5, 4, 4))
+    return gzip.compress(header + bytes(range(80)), mtime=0)
+
+
+def _flatbuffer(path):
+    return ending(lambda: predict(path, np.ones((3, 2, 2, 1), np.float32), threads=1).classes.tolist())
+
+
+def _groups():
+    return b"example,writer\n" + b"".join(b"test-%d,w%d\n" % (i, i % 3) for i in range(200))
+
+
+def _answers():
+    rows = b"".join(b"ann,test-%d,%d" % (i, i % 2) + b",1" * 6 + b"\n" for i in range(20))
+    return b"rater,example,is_pie,accurate_label,single_object,corrupted,fine_grained,abstract,typical\n" + rows
 
 
 def mutated(content, rng):
@@ -59,22 +204,53 @@ def mutated(content, rng):
         elif change == 4:
             data[place:place] = rng.bytes(int(rng.integers(1, 20)))
         else:
-            words = [
-                b"9" * 400,
-                b"nan",
-                b"1e999",
-                b'"',
-                b"\n",
-                b",",
-                b"-",
-                b"\x00",
-                b"(",
-                b"{",
-                "é".encode(),
-                b"'True'",
-            ]
-            data[place : place + 3] = words[rng.integers(len(words))]
+            data[place : place + 3] = WORDS[rng.integers(len(WORDS))]
     return bytes(data)
+
+
+VALUES = (
+    None,
+    -1,
+    0,
+    1.5,
+    1e400,
+    10**5000,
+    "",
+    "x" * 300,
+    "\ud800",
+    "../../x",
+    "\x1b[31m",
+    [],
+    [[]],
+    {},
+    {"a": 1},
+    True,
+)
+"""What a value of a JSON file may be replaced by."""
+
+
+def revalued(content, rng):
+    """JSON with a value replaced by another, and perhaps a key lost."""
+    tree = json.loads(content)
+    for _ in range(rng.integers(1, 3)):
+        node = tree
+        while True:
+            keys = list(node) if isinstance(node, dict) else range(len(node))
+            if not keys:
+                break
+            key = keys[int(rng.integers(len(keys)))]
+            if isinstance(node[key], dict | list) and node[key] and rng.random() < 0.7:
+                node = node[key]
+                continue
+            if rng.random() < 0.1:
+                del node[key]
+            else:
+                node[key] = VALUES[int(rng.integers(len(VALUES)))]
+            break
+    sys.set_int_max_str_digits(0)
+    text = json.dumps(tree)
+    sys.set_int_max_str_digits(4300)
+    return text.encode()
 
 
 def _described(descr="'<f8'", shape="(2,)"):
@@ -86,15 +262,29 @@ def _header(text, version=(1, 0)):
     return b"\x93NUMPY" + bytes(version) + len(body).to_bytes(2 if version == (1, 0) else 4, "little") + body
 
 
-def _zip(member, content, method=zipfile.ZIP_STORED, flags=None):
+def _zip(member, content, method=zipfile.ZIP_STORED, flags=None, zeros=0):
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", method) as archive:
-        archive.writestr(member, content)
+    with zipfile.ZipFile(buffer, "w", method) as archive, archive.open(member, "w", force_zip64=False) as file:
+        file.write(content)
+        _write_zeros(file, zeros)
     data = buffer.getvalue()
     if flags is not None:  # of the local header and of the directory
         place = data.rindex(b"PK\x01\x02")
         data = data[:6] + flags + data[8 : place + 8] + flags + data[place + 10 :]
     return data
+
+
+def _write_zeros(file, count):
+    for start in range(0, count, 2**20):
+        file.write(bytes(min(2**20, count - start)))
+
+
+def _gzip_bomb():
+    buffer = io.BytesIO()
+    with gzip.GzipFile(fileobj=buffer, mode="w", compresslevel=1) as file:
+        file.write(bytes([0, 0, 8, 3]))
+        _write_zeros(file, 2**31)
+    return buffer.getvalue()
 
 
 def _method(content, number):
@@ -103,111 +293,180 @@ def _method(content, number):
 
 
 def crafted():
-    """Name and bytes of files that somebody made with intent."""
+    """Kind, name and bytes of files that somebody made with intent."""
     good = io.BytesIO()
     np.save(good, np.ones((2, 3)))
     npy = good.getvalue()
     huge = _described(shape="(1000000000, 100000)")
-    yield "shape of bools.npy", _header(_described(shape="(True, True)")) + bytes(64)
-    yield "negative.npy", _header(_described(shape="(-1, 3)")) + bytes(64)
-    yield "no literal.npy", _header("{'descr': '<f8', 'shape': " + "(" * 90 + ")" * 90) + bytes(64)
-    yield "deep.npy", _header("(" * 3000) + bytes(64)
-    yield "not a dictionary.npy", _header("[1, 2]") + bytes(64)
-    yield "null bytes.npy", _header("\x00" * 80) + bytes(64)
-    yield (
-        "dtype of records.npy",
-        _header(_described("[('a', '<f8')]")) + bytes(64),
-    )
-    yield "unknown dtype.npy", _header(_described("'q9'")) + bytes(64)
-    yield "huge.npy", _header(huge) + bytes(64)
-    yield (
-        "huge number.npy",
-        _header(_described(shape="(" + "9" * 6000 + ",)"), (2, 0)),
-    )
-    yield "version 9.npy", b"\x93NUMPY" + bytes((9, 9)) + npy[8:]
-    yield "long header.npy", b"\x93NUMPY" + bytes((2, 0)) + (2**31).to_bytes(4, "little") + b"{"
-    yield "encrypted.npz", _zip("scores.npy", npy, flags=b"\x01\x00")
-    yield "unknown method.npz", _method(_zip("scores.npy", npy), b"\x63\x00")
-    yield "huge inside.npz", _zip("scores.npy", _header(huge))
-    yield "bomb.npz", _zip("scores.npy", _header(huge) + bytes(2**27), zipfile.ZIP_DEFLATED)
-    yield "other member.npz", _zip("../../x.txt", b"hello")
-    yield "no name.npz", _zip(".npy", npy)
-    yield "empty.npz", _zip("scores.npy", b"")
-    yield "giant integer.csv", b"example,prediction\na," + b"9" * 5000 + b"\n"
-    yield "giant label.csv", b"example,label\na," + b"1" * 400 + b"\n"
-    yield "large cell.csv", b"example,prediction\na," + b"x" * 20_000_000 + b"\n"
-    yield "many columns.csv", ",".join(f"c{i}" for i in range(100_000)).encode() + b"\n"
-    yield "null.csv", b"example,prediction\n\x00,\x00\n"
-    yield "utf-16.csv", "example,prediction\na,1\n".encode("utf-16")
-    yield "quotes.csv", b'example,prediction\n"a,1\n' * 2000
-    yield "one line.csv", b"example,prediction"
+    for name, content in {
+        "shape of bools": _header(_described(shape="(True, True)")) + bytes(64),
+        "negative": _header(_described(shape="(-1, 3)")) + bytes(64),
+        "no literal": _header("{'descr': '<f8', 'shape': " + "(" * 90 + ")" * 90) + bytes(64),
+        "deep": _header("(" * 3000) + bytes(64),
+        "not a dictionary": _header("[1, 2]") + bytes(64),
+        "null bytes": _header("\x00" * 80) + bytes(64),
+        "dtype of records": _header(_described("[('a', '<f8')]")) + bytes(64),
+        "unknown dtype": _header(_described("'q9'")) + bytes(64),
+        "huge": _header(huge) + bytes(64),
+        "huge number": _header(_described(shape="(" + "9" * 6000 + ",)"), (2, 0)),
+        "version 9": b"\x93NUMPY" + bytes((9, 9)) + npy[8:],
+        "long header": b"\x93NUMPY" + bytes((2, 0)) + (2**31).to_bytes(4, "little") + b"{",
+    }.items():
+        yield "npy", name, content
+    zeros = _header(_described("'|u1'", shape="(1, 900000000)"))
+    for name, content in {
+        "encrypted": _zip("scores.npy", npy, flags=b"\x01\x00"),
+        "unknown method": _method(_zip("scores.npy", npy), b"\x63\x00"),
+        "huge inside": _zip("scores.npy", _header(huge)),
+        "bomb": _zip("scores.npy", _header(huge), zipfile.ZIP_DEFLATED, zeros=2**27),
+        "bomb of a shape": _zip("scores.npy", zeros, zipfile.ZIP_DEFLATED, zeros=900_000_000),
+        "other member": _zip("../../x.txt", b"hello"),
+        "no name": _zip(".npy", npy),
+        "empty": _zip("scores.npy", b""),
+    }.items():
+        yield "npz", name, content
+        yield "images.npz", name, content.replace(b"scores.npy", b"images.npy")
+    for name, content in {
+        "giant integer": b"example,prediction\na," + b"9" * 5000 + b"\n",
+        "giant label": b"example,label\na," + b"1" * 400 + b"\n",
+        "large cell": b"example,prediction\na," + b"x" * 20_000_000 + b"\n",
+        "one long cell in many": b"example,prediction\n" + b"a,1\n" * 2_000_000 + b"a," + b"x" * 900 + b"\n",
+        "many columns": ",".join(f"c{i}" for i in range(100_000)).encode() + b"\n",
+        "null": b"example,prediction\n\x00,\x00\n",
+        "utf-16": "example,prediction\na,1\n".encode("utf-16"),
+        "quotes": b'example,prediction\n"a,1\n' * 2000,
+        "one line": b"example,prediction",
+        "escape": b"example,\x1b[31mcat,dog\na,1,2\n",
+    }.items():
+        yield "csv", name, content
     for name, column in (("nested", [[1, 2]] * 3), ("binary", [b"\xff\x00"] * 3), ("dictionary", [{"a": 1}] * 3)):
-        buffer = io.BytesIO()
-        pd.DataFrame({"example": list("abc"), "prediction": column}).to_parquet(buffer)
-        yield f"{name}.parquet", buffer.getvalue()
-    yield "footer only.parquet", b"PAR1" + bytes(20) + (12).to_bytes(4, "little") + b"PAR1"
-    yield "long footer.parquet", b"PAR1" + bytes(20) + (2**31 - 1).to_bytes(4, "little") + b"PAR1"
-    yield "deep.json", b"[" * 100_000
-    yield "surrogates.json", json.dumps(["\ud800", "b", "c"]).encode()
-    yield "numbers.json", b"[" + b"9" * 6000 + b"]"
+        table = pd.DataFrame({"example": list("abc"), "prediction": column})
+        yield "parquet", name, _written(table.to_parquet)
+    yield "parquet", "footer only", b"PAR1" + bytes(20) + (12).to_bytes(4, "little") + b"PAR1"
+    yield "parquet", "long footer", b"PAR1" + bytes(20) + (2**31 - 1).to_bytes(4, "little") + b"PAR1"
+    run = pa.table({"example": pa.array(["x" * 100]).take(pa.array(np.zeros(3_000_000, np.int32)))})
+    buffer = io.BytesIO()
+    with pq.ParquetWriter(buffer, run.schema, compression="zstd") as file:
+        for _ in range(40):
+            file.write_table(run)
+    yield "parquet", "bomb", buffer.getvalue()
+    for name, content in {
+        "deep": b"[" * 100_000,
+        "surrogates": json.dumps(["\ud800", "b", "c"]).encode(),
+        "numbers": b"[" + b"9" * 6000 + b"]",
+        "deep object": b'{"a":' * 100_000,
+        "surrogate key": b'{"study": "\\ud800", "format": 1, "status": "failed", "traceback": "\\ud800"}',
+        "infinity": b'{"format": Infinity, "study": NaN}',
+    }.items():
+        for kind in ("classes", "study.json", "member.json"):
+            yield kind, name, content
+    yield "toml", "deep", b"gate = " + b"[" * 100_000
+    yield "toml", "deep tables", b"[" + b"a." * 50_000 + b"a]\n"
+    yield "toml", "giant integer", b"[gate]\noverall_drop_pp = " + b"9" * 6000
+    yield "toml", "many lines", b"[gate]\n" + b"x = \n" * 3
+    yield "toml", "nan", b"[gate]\noverall_drop_pp = nan\n"
+    yield "toml", "list", b"[gate]\noverall_drop_pp = [1]\n"
+    yield "png", "eps", b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n"
+    yield "png", "bomb", _bomb()
+    yield "idx", "bomb", _gzip_bomb()
+    yield "idx", "huge", gzip.compress(bytes([0, 0, 8, 3]) + b"\xff" * 12)
+    for name, names in {
+        "no utf-8": (b"\xff\xfe", b"\xff", b"\xff", b"\xfe"),
+        "escape": (b"\x1b[31m", b"k", b"b", b"\x1b]0;x\x07"),
+        "empty names": (b"", b"", b"", b""),
+    }.items():
+        yield "tflite", name, dense_flatbuffer(names)
+    yield "groups", "no text", b"example,writer\n" + b"".join(b"test-%d,\xff\n" % i for i in range(200))
+    yield "groups", "large numbers", b"example,writer\n" + b"".join(b"test-%d,1e999\n" % i for i in range(200))
 
 
-def labels(folder):
-    path = folder / "labels.csv"
-    rows = "".join(f"e{i},{('cat', 'dog', 'owl')[i % CLASSES]}\n" for i in range(ROWS))
-    path.write_text("example,label\n" + rows)
-    return path
+def _bomb(side=40_000):
+    """A small PNG of 1.6 billion pixels."""
+    import struct
+    import zlib
+
+    def chunk(name, content):
+        return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
+
+    header = struct.pack(">IIBBBBB", side, side, 1, 0, 0, 0, 0)
+    packer = zlib.compressobj()
+    rows = b"".join(packer.compress(bytes(side // 8 + 1)) for _ in range(side)) + packer.flush()
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
 
 
-def problem(read):
-    """What is wrong with the way in which reading ends; None if it is predictions or one line."""
+def folders(place):
+    """Yield name and ending of reading folders of images whose names are no text, and of what is no file."""
+    root = place.folder / "images"
+    for inside in (b"\xff", b"cat\x1b[31m", "é".encode()):
+        for c, name in enumerate((inside, b"dog")):
+            folder = Path(os.fsdecode(os.fsencode(root) + b"-%d/" % len(inside) + name))
+            folder.mkdir(parents=True)
+            for i in range(6):
+                (folder / os.fsdecode(b"%d" % i + inside * (c == 0) + b".png")).write_bytes(_picture("PNG"))
+        given = folder.parent
+        yield f"folder {inside!r}", ending(lambda given=given: _first_of_folder(given))
+        yield f"prepare {inside!r}", ending(lambda given=given: _prepared(given))
+    (given / "dog" / "bomb.png").write_bytes(_bomb())
+    yield "prepare a bomb", ending(lambda: _prepared(given))
+    (given / "dog" / "bomb.png").unlink()
+    os.mkfifo(given / "dog" / "pipe.png")
+    yield "prepare a pipe", ending(lambda: _prepared(given))
+    yield "a pipe", ending(lambda: _first_of_folder(given))
+    pipe = place.folder / "pipe.csv"
+    os.mkfifo(pipe)
+    yield "predictions from a pipe", command("audit", "--labels", pipe, "--baseline", pipe, "--compressed", pipe)
 
-    def late(*_):
-        raise TimeoutError(f"more than {SECONDS} s")
 
-    signal.signal(signal.SIGALRM, late)
-    signal.alarm(SECONDS)
-    try:
-        read()
-    except InputError as error:
-        return (
-            None if len(str(error).splitlines()) == 1 and len(str(error)) < 2000 else f"no line: {str(error)[:200]!r}"
-        )
-    except BaseException:
-        return traceback.format_exc().strip().splitlines()[-1][:300]
-    finally:
-        signal.alarm(0)
-    return None
+def _first_of_folder(root):
+    images = labelled_images(str(root), image_size=4)
+    return [batch.sum() for batch in images.batches(4)], [str(example).encode() for example in images.example_ids]
+
+
+def _prepared(root):
+    content = image_folder_files(root)
+    return [list(examples) for examples in content.splits.values()]
 
 
 def main(first, last):
-    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    address_space = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (address_space + MEMORY + used, resource.RLIM_INFINITY))
+    counts = collections.Counter()
+
+    def tell(title, end):
+        counts["wrong" if end.defect else "one line" if end.is_line else "result"] += 1
+        if end.defect:
+            print(f"{title}: {end.defect}", flush=True)
+
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        truth, answers = labels(folder), folder / "answers.csv"
-        answers.write_text(truth.read_text().replace("label", "prediction"))
-        chosen = list(crafted()) if first == 0 else []
-        for title, content in chosen:
-            path = folder / title
-            path.write_bytes(content)
-            if path.suffix == ".json":
-                wrong = problem(lambda path=path: read_predictions(truth, [answers], classes=path))
-            else:
-                wrong = problem(lambda path=path: read_predictions(truth, [path])) or problem(
-                    lambda path=path: read_predictions(path, [path])
-                )
-            if wrong:
-                print(f"{title}: {wrong}", flush=True)
+        place = Place(Path(name))
+        kinds = place.kinds()
+        for title, kind in kinds.items():  # imports what they import, too
+            path = place.folder / f"valid.{kind.suffix}"
+            path.write_bytes(kind.valid())
+            end = kind.read(path)
+            if end.is_line or end.defect:
+                tell(title, end._replace(defect=end.defect or f"refused: {end.text}"))
+        if first == 0:
+            import sklearn.model_selection
+            import tensorflow_datasets
+
+            assert sklearn.model_selection
+            assert tensorflow_datasets.features.Image
+        limit_memory()
+        if first == 0:
+            for title, label, content in crafted():
+                path = place.folder / f"{label}.{kinds[title].suffix}"
+                path.write_bytes(content)
+                tell(f"{label}, {title}", kinds[title].read(path))
+                path.unlink()
+            for label, end in folders(place):
+                tell(label, end)
         for seed in range(first, last):
-            rng = np.random.default_rng(seed)
-            kind = ("csv", "parquet", "npy", "npz")[seed % 4]
-            path = folder / f"{seed}.{kind}"
-            path.write_bytes(mutated(valid(kind, rng), rng))
-            if wrong := problem(lambda path=path: read_predictions(truth, [path])):
-                print(f"seed {seed} ({kind}): {wrong}", flush=True)
+            rng, title = np.random.default_rng(seed), sorted(kinds)[seed % len(kinds)]
+            change = revalued if title.endswith("json") and seed % 5 else mutated
+            path = place.folder / f"{seed}.{kinds[title].suffix}"
+            path.write_bytes(change(kinds[title].valid(), rng))
+            tell(f"seed {seed}, {title}", kinds[title].read(path))
             path.unlink()
+    print(f"{sum(counts.values())} hostile files: {dict(sorted(counts.items()))}")
 
 
 if __name__ == "__main__":

@@ -1,21 +1,19 @@
-"""Hostile files of predictions end in predictions or in one clear line: no traceback, hang, crash or gigabyte."""
+"""Hostile files end in a result or in one clear line: no traceback, hang, crash or gigabyte."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-TRIALS = int(os.environ.get("TFAUDIT_TRIALS", "400"))
-"""More find more: TFAUDIT_TRIALS=20000 takes a quarter of an hour."""
+from tests.builders.trials import trials
 
 
 @pytest.mark.slow
-def test_every_trial_ends_in_predictions_or_in_one_line():
-    command = [sys.executable, "-m", "tests.faults.hostile_files", "0", str(TRIALS)]
-    done = subprocess.run(
-        command, capture_output=True, text=True, cwd=Path(__file__).parents[2], timeout=60 + TRIALS, check=False
-    )
+def test_every_trial_ends_in_a_result_or_in_one_line():
+    command = [sys.executable, "-m", "tests.faults.hostile_files", "0", str(trials(180))]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[2], check=False)
     assert done.returncode == 0, done.stderr[-2000:]
-    assert done.stdout == ""
+    *problems, counts = done.stdout.splitlines()
+    assert not problems
+    assert "hostile files" in counts

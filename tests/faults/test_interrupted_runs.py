@@ -27,6 +27,7 @@ SMALL = dataclasses.replace(STUDY, population=1, variants=(Quantized("int8"),), 
 PROBLEMS = [(code, always) for code in (errno.ENOSPC, errno.EIO, errno.EROFS) for always in (True, False)]
 KILLS = max(4, trials(0) // 100)
 """At random moments; TFAUDIT_TRIALS=10000 makes a hundred."""
+SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGSTOP)
 SEVERAL = trials(0) >= 1000
 """With TFAUDIT_TRIALS=1000 and more every operation fails in every way."""
 
@@ -115,45 +116,51 @@ def test_the_run_is_killed_at_each_operation_in_turn(whole, tmp_path):
     assert killed == count
 
 
+def results(directory):
+    places = [*directory.glob("members/*/*/member.json"), *directory.glob("predictions/split=fog*/*/*.parquet")]
+    return {path: path.stat().st_mtime_ns for path in places}
+
+
 @pytest.mark.slow
 def test_runs_and_workers_are_killed_at_random_moments(tmp_path):
-    study = dataclasses.replace(STUDY, population=KILLS + 4)
-    directory, rng = tmp_path / "s", random.Random(0)
+    study = dataclasses.replace(STUDY, population=8)
+    replayed_study(tmp_path / "whole", study)
+    whole, rng, kills, studies = files(tmp_path / "whole"), random.Random(0), 0, 0
+    while kills < KILLS:
+        directory, done = tmp_path / str(studies), {}
+        studies += 1
+        while kills < KILLS and killed(study, directory, rng):
+            kills += 1
+            now = results(directory)
+            assert done.items() <= now.items(), "a finished result was made again"
+            done = now
+        replayed_study(directory, study)
+        assert done.items() <= results(directory).items(), "a finished result was made again"
+        assert files(directory) == whole
+    print(f"{kills} kills in {studies} studies of {len(results(directory))} results")
+
+
+def killed(study, directory, rng):
+    """Run a study and kill the run or one of its workers; return whether it was killed before its end."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     script = [sys.executable, "-c", SCRIPT, json.dumps(study.to_json()), str(directory)]
-    done, kills = {}, 0
-
-    def results():
-        places = [*directory.glob("members/*/*/member.json"), *directory.glob("predictions/split=fog*/*/*.parquet")]
-        return {path: path.stat().st_mtime_ns for path in places}
-
-    while kills < KILLS:
-        process = subprocess.Popen(script, stderr=subprocess.DEVNULL, env=environment)
-        wanted, patience = len(results()) + rng.randint(0, 4), time.monotonic() + 100
-        while len(results()) < wanted and process.poll() is None and time.monotonic() < patience:
-            time.sleep(0.01)
-        time.sleep(rng.random() * 0.3)
-        assert process.poll() is None
-        workers = psutil.Process(process.pid).children()
-        how = rng.choice([signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGSTOP])
-        victim = rng.choice([process, *workers])
-        victim.send_signal(how)
-        kills += 1
-        if victim is not process or how == signal.SIGSTOP:  # a run whose worker dies replaces it
-            time.sleep(rng.random() * 2)
-            workers += psutil.Process(process.pid).children() if process.poll() is None else []
-            process.kill()
-        process.wait()
-        stopped = [worker for worker in workers if worker.is_running() and worker.status() == psutil.STATUS_STOPPED]
-        for worker in stopped:
+    process = subprocess.Popen(script, stderr=subprocess.DEVNULL, env=environment)
+    wanted = len(results(directory)) + rng.randint(0, 6)
+    while len(results(directory)) < wanted and process.poll() is None:
+        time.sleep(0.01)
+    time.sleep(rng.random() * 0.3)
+    if process.poll() is not None:
+        return False
+    workers = psutil.Process(process.pid).children()
+    victim, how = rng.choice([process, *workers]), rng.choice(SIGNALS)
+    victim.send_signal(how)
+    if victim is not process or how == signal.SIGSTOP:  # a run whose worker dies replaces it
+        time.sleep(rng.random() * 2)
+        workers += psutil.Process(process.pid).children() if process.poll() is None else []
+        process.kill()
+    process.wait()
+    for worker in workers:
+        if worker.is_running() and worker.status() == psutil.STATUS_STOPPED:
             worker.resume()
-        assert not psutil.wait_procs(workers, timeout=20)[1], "a worker outlived its run"
-        assert done.items() <= results().items(), "a finished result was made again"
-        done = results()
-    replayed_study(directory, study)
-    assert done.items() <= results().items(), "a finished result was made again"
-    replayed_study(tmp_path / "whole", study)
-    mine, whole = files(directory), files(tmp_path / "whole")
-    assert sorted(mine) == sorted(whole)
-    assert [path for path in whole if mine[path] != whole[path]] == []
-    print(f"{kills} kills; {len(done)} of {len(results())} results were finished before the last run")
+    assert not psutil.wait_procs(workers, timeout=20)[1], "a worker outlived its run"
+    return True

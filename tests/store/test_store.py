@@ -292,6 +292,33 @@ def test_a_record_that_names_no_files_does_not_count(store, files):
     assert store.failures() == {}
 
 
+@pytest.mark.parametrize("value", ["", {}, [1], 10**400, float("inf")])
+def test_a_record_whose_facts_are_no_numbers_does_not_count(store, value):
+    place = store.directory / store.member_path("dense", 0, "member.json")
+    place.write_bytes(sealed_json(read_sealed_json(place.read_bytes()) | {"bytes": value}))
+    assert store.members("dense") == (1, 2)
+
+
+@pytest.mark.parametrize("text", [b"[" * 100_000, b'{"a": "\\ud800"}', b'{"a": ' + b"9" * 5000 + b"}"])
+def test_json_that_no_writer_of_tfaudit_would_write(store, text):
+    with pytest.raises(ValueError, match=r"nested|surrogates|Exceeds"):
+        read_sealed_json(text)
+    (store.directory / "study.json").write_bytes(text)
+    with pytest.raises(InputError, match="got a damaged file"):
+        open_store(store.directory)
+
+
+@pytest.mark.parametrize(
+    "change", [{"population": None}, {"name": 3}, {"model_options": "x"}, {"variants": ["x"]}, {"top_k": "5"}]
+)
+def test_a_description_of_a_study_with_values_of_other_types(store, change):
+    study = store.directory / "study.json"
+    content = read_sealed_json(study.read_bytes())
+    study.write_bytes(sealed_json(content | {"study": content["study"] | change}))
+    with pytest.raises(InputError, match="study: got a description with a wrong or missing field"):
+        open_store(store.directory)
+
+
 def test_a_failure_is_recorded_with_its_traceback_until_the_member_is_made(store, rng):
     store.save_failure("magnitude-0.5", 1, "Traceback ...\nValueError: boom")
     assert store.failures() == {("magnitude-0.5", 1): "Traceback ...\nValueError: boom"}

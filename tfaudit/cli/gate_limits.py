@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from tfaudit.audit.gate.limits import DEFAULT_LIMITS, FLAGS, QUANTITIES, Limits
 from tfaudit.cli.console import option
-from tfaudit.errors import InputError
+from tfaudit.errors import InputError, one_line
 
 GateFile = Annotated[
     Path | None,
@@ -28,8 +28,8 @@ def read_limits(config: Path | None, flags: Mapping[str, float | None] = Mapping
             content = tomllib.loads(config.read_text(encoding="utf-8"))
         except OSError as problem:
             raise InputError("config", f"{config}, which cannot be read ({problem.strerror})", "a TOML file") from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
-            raise InputError("config", f"{config}, which is not TOML ({problem})", "a TOML file") from None
+        except (ValueError, RecursionError) as problem:  # also integers of 5,000 digits
+            raise InputError("config", f"{config}, which is not TOML ({one_line(problem)})", "a TOML file") from None
         settings = content.get("gate", {})
         if not isinstance(settings, dict) or "gate" not in content:
             tables = ", ".join(content) or "nothing"

@@ -4,12 +4,15 @@ import gzip
 import math
 import zlib
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
 from tfaudit.datasets.local_files import LocalFiles
 from tfaudit.errors import InputError, one_line
+
+_MOST = 1100
+"""Times that gzip can shrink a file at most."""
 
 TYPE_CODES = {"u1": 8, ">i4": 12}
 
@@ -28,25 +31,36 @@ def read_idx(path: Path, ndim: int, dtype: str = "u1") -> np.ndarray:
     Raises:
         InputError: the file cannot be read, has another magic number, or is shorter or longer than its header says.
     """
+    header = 4 + 4 * ndim
+    magic = bytes([0, 0, TYPE_CODES[dtype], ndim])
     try:
-        content = path.read_bytes()
-        if content[:2] == b"\x1f\x8b":
-            content = gzip.decompress(content)
+        with _opened(path) as file:
+            start = file.read(header)
+            if start[:4] != magic:
+                got = f"{start[:4].hex() or 'nothing'} at the start"
+                raise InputError(str(path), got, f"{magic.hex()}, the magic number of such an IDX file")
+            if len(start) < header:
+                raise InputError(str(path), f"a truncated file of {len(start)} bytes", f"a header of {header} bytes")
+            shape = tuple(int(size) for size in np.frombuffer(start, ">u4", ndim, offset=4))
+            size = math.prod(shape) * np.dtype(dtype).itemsize
+            if size > _MOST * path.stat().st_size:  # before memory is taken for it
+                raise InputError(str(path), f"a header of {size} bytes of data", "as many as the file can hold")
+            content = file.read(size + 1)
     except (OSError, EOFError, zlib.error) as error:
         problem = f"an unreadable file ({one_line(error)})"
         raise InputError(str(path), problem, "an IDX file, plain or gzipped") from None
-    magic = bytes([0, 0, TYPE_CODES[dtype], ndim])
-    if content[:4] != magic:
-        start = content[:4].hex() or "nothing"
-        raise InputError(str(path), f"{start} at the start", f"{magic.hex()}, the magic number of such an IDX file")
-    header = 4 + 4 * ndim
-    if len(content) < header:
-        raise InputError(str(path), f"a truncated file of {len(content)} bytes", f"a header of {header} bytes")
-    shape = tuple(int(size) for size in np.frombuffer(content, ">u4", ndim, offset=4))
-    size = math.prod(shape) * np.dtype(dtype).itemsize
-    if len(content) - header != size:
-        raise InputError(str(path), f"{len(content) - header} bytes of data", f"{size}, as its header says")
-    return np.frombuffer(content, dtype, offset=header).reshape(shape)
+    if len(content) != size:
+        got = "more" if len(content) > size else str(len(content))
+        raise InputError(str(path), f"{got} bytes of data", f"{size}, as its header says")
+    return np.frombuffer(content, dtype).reshape(shape)
+
+
+def _opened(path: Path) -> IO[bytes]:
+    if path.exists() and not path.is_file():  # a pipe would wait for ever
+        raise OSError("no regular file")
+    with path.open("rb") as file:
+        gzipped = file.read(2) == b"\x1f\x8b"
+    return gzip.open(path) if gzipped else path.open("rb")  # type: ignore[return-value]
 
 
 def idx_files(folder: Path, builder: Any) -> LocalFiles:

@@ -50,12 +50,23 @@ def class_files(folder: Path) -> list[Path]:
     files: list[Path] = []
     for class_folder in _folders(folder):
         images = [p for p in class_folder.iterdir() if p.suffix.lower() in SUFFIXES and not p.name.startswith(".")]
+        for path in images:
+            if not _is_text(f"{class_folder.name}/{path.name}"):
+                raise InputError(str(path), "a name that is not UTF-8", "names of classes and images in UTF-8")
         if not images:
             raise InputError(str(class_folder), "no image", f"files {', '.join(SUFFIXES)}")
         files += sorted(images)
     if not files:
         raise InputError(str(folder), "no class folders", f"{folder}/CLASS/*.jpg")
     return files
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _folders(folder: Path) -> list[Path]:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 from PIL import Image
 
+from tfaudit.datasets.array_files import ArrayFile
 from tfaudit.datasets.cropping import centre_crop
 from tfaudit.datasets.image_files import open_image
 from tfaudit.datasets.image_folder import class_files
 from tfaudit.datasets.loading import load_dataset
-from tfaudit.errors import InputError, listed, one_line, require
+from tfaudit.errors import InputError, listed, require
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -130,11 +130,8 @@ def _decoded(path: Path, channels: int, image_size: int | None, crop: int | None
 
 
 def _from_arrays(path: Path, crop: int | None, limit: int | None) -> LabelledImages:
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in ("images", "labels", "class_names") if name in file.files}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise InputError(str(path), f"an unreadable file ({one_line(error)})", "arrays saved by numpy.savez") from None
+    file = ArrayFile(path)
+    arrays = {name: file.read(name) for name in ("images", "labels", "class_names") if name in file.names}
     missing = [name for name in ("images", "labels") if name not in arrays]
     if missing:
         raise InputError(str(path), f"a file without {' and '.join(missing)}", "arrays `images` and `labels`")

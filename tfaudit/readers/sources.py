@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from tfaudit.datasets.array_files import ArrayFile
 from tfaudit.errors import InputError, listed
-from tfaudit.readers.arrays import ArrayFile
 from tfaudit.readers.tables import TableFile
 
 _IDS = ("example", "example_id", "id", "ids", "example_ids")

@@ -22,6 +22,9 @@ _BLOCK_BYTES = 2**24
 _CELL = 1000
 """Most characters of an id or a class: an array of text gives every cell the room of the longest."""
 
+_TEXT_BYTES = 2**30
+"""Most bytes of such an array."""
+
 
 class TableFile:
     """A table with a header: CSV (comma-separated, UTF-8) or Parquet.
@@ -90,6 +93,9 @@ class TableFile:
         if longest > _CELL:
             got = f"a cell of {longest:,} characters in column {column!r}"
             raise InputError(str(self.path), got, f"at most {_CELL:,}")
+        if 4 * longest * len(text) > _TEXT_BYTES:
+            got = f"{len(text):,} cells of up to {longest} characters in column {column!r}"
+            raise InputError(str(self.path), got, "shorter ones, or fewer")
         return np.array(text, dtype=str)
 
     def numbers(self, columns: Sequence[str]) -> Iterator[np.ndarray]:

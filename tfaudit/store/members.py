@@ -12,6 +12,9 @@ _SEAL = "sha256"
 RECORD_KEYS = ("status", "variant", "member", "files", "examples")
 """What a store itself writes into the record of a member, beside the facts that its maker tells."""
 
+_NUMBERS = ("bytes", "gzipped_bytes", "sparsity", "accuracy", "seconds")
+"""Facts of a record that are numbers where they are known."""
+
 
 def complete_record(variant: str, member: int, files: Mapping[str, bytes], facts: Mapping[str, Any]) -> bytes:
     """Return the record of a complete member, with the size and the SHA-256 of each of its files."""
@@ -33,7 +36,13 @@ def read_record(path: Path) -> dict[str, Any]:
     if record.get("status") == "failed":
         return record if isinstance(record.get("traceback"), str) else {}
     files = record.get("files")
-    return record if isinstance(files, dict) and all(isinstance(facts, dict) for facts in files.values()) else {}
+    if not isinstance(files, dict) or not all(isinstance(facts, dict) for facts in files.values()):
+        return {}
+    return record if all(_is_number(record.get(name)) for name in _NUMBERS) else {}
+
+
+def _is_number(value: object) -> bool:
+    return value is None or (isinstance(value, int | float) and not abs(value) >= 2**63)
 
 
 def model_origin(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -60,7 +69,11 @@ def read_sealed_json(text: bytes) -> dict[str, Any]:
         Traceback (most recent call last):
         ValueError: the content does not match its checksum
     """
-    content = json.loads(text)
+    try:
+        content = json.loads(text)
+        json.dumps(content, ensure_ascii=False).encode()  # half a character, which JSON can spell, is no text
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
     if not isinstance(content, dict):
         raise ValueError(f"{type(content).__name__} instead of an object")
     seal = content.pop(_SEAL, None)

@@ -296,6 +296,7 @@ class Study:
     def from_json(cls, fields: Mapping[str, Any]) -> Study:
         """Return the study that `to_json` described; a missing or unknown field raises `InputError`."""
         try:
+            _check_types(fields)
             copies = [dict(settings) for settings in fields["variants"]]
             variants = tuple(VARIANTS[settings.pop("family")](**settings) for settings in copies)
             given = {name: fields.get(name) for name in ("training", "retraining")}
@@ -303,7 +304,9 @@ class Study:
             if given["training"] and "initialise" not in fields and str(fields["model"]).endswith(".keras"):
                 plans["initialise"] = "file"  # as earlier versions did
             return cls(**{**fields, **plans, "variants": variants})
-        except (KeyError, TypeError) as problem:
+        except InputError:
+            raise
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as problem:
             expected = "a description that this version of tfaudit reads"
             raise InputError("study", f"a description with a wrong or missing field ({problem})", expected) from None
 
@@ -313,3 +316,14 @@ def _is_moved(mine: object, digests: Mapping[str, str], others: object, other_di
     if not isinstance(mine, str) or not isinstance(others, str) or digests.get(mine, "") != other_digests.get(others):
         return False
     return Path(mine).name == Path(others).name
+
+
+def _check_types(fields: Mapping[str, Any]) -> None:
+    if not isinstance(fields["name"], str):
+        raise TypeError("'name' is no text")
+    for name in ("dataset", "model"):
+        if not isinstance(fields[name], str | Mapping):
+            raise TypeError(f"{name!r} is no text")
+    for name in ("population", "top_k", "seed"):
+        if not isinstance(fields.get(name, 1), int):
+            raise TypeError(f"{name!r} is no whole number")

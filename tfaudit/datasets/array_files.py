@@ -22,7 +22,7 @@ _DAMAGED = (
 """What NumPy and `zipfile` raise on broken headers, forged sizes, passwords and unknown methods of compression."""
 
 _HEADER_BYTES = 2**16
-_BOMB_BYTES, _BOMB_RATIO = 2**30, 100
+_BOMB_BYTES, _BOMB_RATIO = 2**28, 100
 """An array that is so large and was compressed so far is refused."""
 
 
