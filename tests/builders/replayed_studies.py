@@ -12,7 +12,7 @@ import pandas as pd
 from tfaudit.errors import InputError
 from tfaudit.population import run as runs
 from tfaudit.population import worker
-from tfaudit.population.local import ATTEMPTS
+from tfaudit.population.engine import RETRIES
 from tfaudit.population.plan import Event, MemberJob, missing_evaluations
 from tfaudit.stats.ranking import rank_scores
 from tfaudit.store.parquet import prediction_bytes
@@ -35,40 +35,44 @@ STUDY = Study(
 
 @contextlib.contextmanager
 def replaying(version=0):
-    """Add the engine "replay" to `run`; of another version, all members are others."""
+    """Let `run` replay members instead of starting workers; of another version, all members are others."""
 
-    def engine(directory, jobs, workers):
-        store = open_store(directory)
-        for job in jobs:
-            yield Event("started", job)
-            yield _done(store, job, version)
+    @contextlib.contextmanager
+    def engine(directory, options):
+        def run_jobs(jobs):
+            store = open_store(directory)
+            for job in jobs:
+                yield Event("started", job)
+                yield _done(store, job, version)
 
-    runs.ENGINES["replay"] = engine
+        yield run_jobs
+
+    local_engine, runs.local_engine = runs.local_engine, engine
     try:
         yield
     finally:
-        del runs.ENGINES["replay"]
+        runs.local_engine = local_engine
 
 
 SCRIPT = """
 import json, sys
 from tfaudit import Study, run
-from tfaudit.population import local
-local.COMMAND = (sys.executable, "-m", "tests.builders.replayed_worker")
+from tfaudit.population import worker_process
+worker_process.COMMAND = (sys.executable, "-m", "tests.builders.replayed_worker")
 run(Study.from_json(json.loads(sys.argv[1])), sys.argv[2], workers=2)
 """
 """Runs a study with real worker processes that replay members, and can be killed."""
 
 
 def replayed_study(directory, study=STUDY, version=0):
-    """Run a study with the engine "replay"; return its store."""
+    """Run a study whose members are replayed; return its store."""
     with replaying(version):
-        return runs.run(study, directory, engine="replay")
+        return runs.run(study, directory)
 
 
 def _done(store, job, version):
     """Do a job, twice if need be, and return its last event; errors become what worker and engine make of them."""
-    for _ in range(ATTEMPTS):
+    for _ in range(1 + RETRIES):
         try:
             replay(store, job, version)
         except OSError as problem:

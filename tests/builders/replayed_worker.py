@@ -30,6 +30,7 @@ class Replayed(worker._JobRunner):
     def _store(self):
         return open_store(self._directory)
 
+    _machine = property(lambda self: {})
     _members = _conditions = property(lambda self: self)
 
 

@@ -137,7 +137,7 @@ def test_runs_and_workers_are_killed_at_random_moments(tmp_path):
         replayed_study(directory, study)
         assert done.items() <= results(directory).items(), "a finished result was made again"
         assert files(directory) == whole
-    print(f"{kills} kills in {studies} studies of {len(results(directory))} results")
+        print(f"{kills} kills in {studies} studies of {len(results(directory))} results", flush=True)
 
 
 def killed(study, directory, rng):
@@ -162,5 +162,5 @@ def killed(study, directory, rng):
     for worker in workers:
         if worker.is_running() and worker.status() == psutil.STATUS_STOPPED:
             worker.resume()
-    assert not psutil.wait_procs(workers, timeout=20)[1], "a worker outlived its run"
+    assert not psutil.wait_procs(workers, timeout=90)[1], "a worker outlived its run"
     return True
