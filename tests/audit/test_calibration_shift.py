@@ -34,7 +34,7 @@ def brute_force(population):
                 "confidence": top.mean(),
                 "overconfidence": top.mean() - metrics.accuracy_score(labels, classes[:, 0]),
                 "margin": np.mean([row[0] - row[1] for row in np.sort(by_class, 1)[:, ::-1]]),
-                "calibration error": calibration_gaps(top, right).mean(),
+                "calibration error": calibration_gaps(top, right, mass_bins(top)).mean(),
                 "squared calibration error": debiased(top, right),
                 "Brier score": sum(metrics.brier_score_loss(labels == c, by_class[:, c].clip(0, 1)) for c in range(5)),
                 "negative log-likelihood": metrics.log_loss(labels, by_class / by_class.sum(1, keepdims=True)),

@@ -160,7 +160,11 @@ def calibration(
             f"No Brier score and no log-likelihood: of {baseline.num_classes} classes the {ranks} best are stored; a "
             f"study with `top_k={baseline.num_classes}` stores all."
         )
-    calibrated = tuple(float(np.mean([calibrated_error(row, bins) for row in side.confidence])) for side in sides)
+    pairs = [zip(side.confidence, side.bin_of, strict=True) for side in sides]
+    calibrated = [float(np.mean([calibrated_error(*pair) for pair in side_pairs])) for side_pairs in pairs]
+        float(np.mean([calibrated_error(*row) for row in zip(side.confidence, side.bin_of, strict=True)]))
+        for side in sides
+    )
     notes.append(
         f"On so many images calibrated models of these confidences would have a calibration error of about "
         f"{calibrated[0]:.4f} before and {calibrated[1]:.4f} after."
@@ -170,7 +174,7 @@ def calibration(
         measures=_measures(sides, names, bool(rows.pairs), alpha),
         classes=_classes(baseline, sides, bool(rows.pairs), alpha),
         curves=pd.concat(
-            [_curve(side, bins).assign(when=when) for side, when in zip(sides, ("before", "after"), strict=True)]
+            [_curve(side).assign(when=when) for side, when in zip(sides, ("before", "after"), strict=True)]
         )[["when", "bin", "predictions", "confidence", "accuracy"]].reset_index(drop=True),
         calibrated=(calibrated[0], calibrated[1]),
         alpha=alpha,
@@ -183,11 +187,12 @@ class _Side:
 
     def __init__(self, population: Predictions, rows: np.ndarray | slice, bins: int) -> None:
         assert population.probabilities is not None
-        self.labels, self.bins = population.labels, bins
+        self.labels = population.labels
         self.classes = population.ranked[rows]
         self.probabilities = population.probabilities[rows]
         self.right = population.correct()[rows]
         self.confidence = self.probabilities[..., 0].astype(float)
+        self.bin_of = np.stack([mass_bins(row, bins) for row in self.confidence])
 
     def among(self, chosen: np.ndarray) -> np.ndarray:
         """Return the linear part of the mean confidence of the chosen predictions: `(K, N)` with that mean."""
@@ -195,10 +200,9 @@ class _Side:
         mean = (self.confidence * chosen).mean() / share if share else np.nan
         return mean + chosen * (self.confidence - mean) / (share or np.nan)
 
-    def gaps(self, of: Callable[[np.ndarray, np.ndarray, int], np.ndarray]) -> np.ndarray:
+    def gaps(self, of: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
         """Return `(K, N)` numbers whose means over the images are the calibration errors of the members."""
-        pairs = zip(self.confidence, self.right, strict=True)
-        return np.stack([of(confidence, right, self.bins) for confidence, right in pairs])
+        return np.stack([of(*member) for member in zip(self.confidence, self.right, self.bin_of, strict=True)])
 
     def score(self, of: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
         """Return a score of each prediction from the probabilities of all classes, `(K, N)`."""
@@ -272,8 +276,10 @@ def _verdict(change: np.ndarray, p: np.ndarray, alpha: float, higher: str, lower
     return np.where(p <= alpha, np.where(change > 0, higher, lower), CANNOT_TELL)
 
 
-def _curve(side: _Side, bins: int) -> pd.DataFrame:
-    confidence, right = side.confidence.ravel(), side.right.ravel()
-    table = pd.DataFrame({"bin": mass_bins(confidence, bins), "confidence": confidence, "accuracy": right})
-    by = table.groupby("bin")
-    return by.mean().assign(predictions=by.size()).reset_index()
+def _curve(side: _Side) -> pd.DataFrame:
+    """Return the means of each bin over the members, which have bins of their own."""
+    bin_of, sides = side.bin_of.ravel(), {"confidence": side.confidence, "accuracy": side.right}
+    count = np.bincount(bin_of)
+    means = {name: np.bincount(bin_of, values.ravel()) / np.maximum(count, 1) for name, values in sides.items()}
+    table = pd.DataFrame({"bin": np.arange(len(count)), "predictions": count, **means})
+    return table[table["predictions"] > 0]

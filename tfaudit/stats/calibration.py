@@ -31,7 +31,7 @@ def mass_bins(confidence: np.ndarray, bins: int = BINS) -> np.ndarray:
     return np.searchsorted(edges[1:-1], confidence)
 
 
-def calibration_gaps(confidence: np.ndarray, correct: np.ndarray, bins: int = BINS) -> np.ndarray:
+def calibration_gaps(confidence: np.ndarray, correct: np.ndarray, bin_of: np.ndarray) -> np.ndarray:
     """Return `(N,)` numbers whose mean is the expected calibration error.
 
     It is the mean over predictions of |accuracy - confidence| of their bin. Each number is a prediction's own
@@ -40,18 +40,19 @@ def calibration_gaps(confidence: np.ndarray, correct: np.ndarray, bins: int = BI
     Args:
         confidence: `(N,)` probabilities of the predicted classes.
         correct: `(N,)` booleans, whether the predictions are right.
-        bins: number of bins of equal mass.
+        bin_of: `(N,)` integers, the bins of the predictions: `mass_bins`.
 
     Example:
-        >>> gaps = calibration_gaps(np.array([0.5, 0.5, 0.9, 0.9]), np.array([True, False, True, False]), bins=2)
+        >>> confidence = np.array([0.5, 0.5, 0.9, 0.9])
+        >>> gaps = calibration_gaps(confidence, np.array([True, False, True, False]), mass_bins(confidence, 2))
         >>> gaps.mean().round(3)
         np.float64(0.2)
     """
-    bin_of, gap = mass_bins(confidence, bins), correct - confidence
-    return np.sign(np.bincount(bin_of, gap, bins))[bin_of] * gap
+    gap = correct - confidence
+    return np.sign(np.bincount(bin_of, gap))[bin_of] * gap
 
 
-def squared_gaps(confidence: np.ndarray, correct: np.ndarray, bins: int = BINS) -> np.ndarray:
+def squared_gaps(confidence: np.ndarray, correct: np.ndarray, bin_of: np.ndarray) -> np.ndarray:
     """Return `(N,)` numbers whose mean is the squared calibration error without its bias, and whose variance is its.
 
     The error is the mean over predictions of (accuracy - confidence)^2 of their bin, less what the chance of finite
@@ -60,27 +61,25 @@ def squared_gaps(confidence: np.ndarray, correct: np.ndarray, bins: int = BINS) 
 
     Example:
         >>> confidence, correct = np.repeat([0.5, 0.9], 100), np.arange(200) % 2 == 0
-        >>> squared_gaps(confidence, correct, bins=2).mean().round(4)
+        >>> squared_gaps(confidence, correct, mass_bins(confidence, 2)).mean().round(4)
         np.float64(0.0775)
     """
-    bin_of, gap = mass_bins(confidence, bins), correct - confidence
-    size = np.bincount(bin_of, minlength=bins)
-    mean = np.bincount(bin_of, gap, bins) / np.maximum(size, 1)
-    chance = np.bincount(bin_of, np.square(gap - mean[bin_of]), bins) / np.maximum(size * (size - 1), 1)
+    gap, size = correct - confidence, np.bincount(bin_of)
+    mean = np.bincount(bin_of, gap) / np.maximum(size, 1)
+    chance = np.bincount(bin_of, np.square(gap - mean[bin_of])) / np.maximum(size * (size - 1), 1)
     return 2 * mean[bin_of] * gap - (mean**2 + chance)[bin_of]
 
 
-def calibrated_error(confidence: np.ndarray, bins: int = BINS) -> float:
+def calibrated_error(confidence: np.ndarray, bin_of: np.ndarray) -> float:
     """Return the calibration error to expect of as many predictions of a calibrated model, which is not 0.
 
     By the normal approximation of each bin's number of right predictions.
 
     Example:
-        >>> calibrated_error(np.full(100, 0.5), bins=1)
+        >>> calibrated_error(np.full(100, 0.5), np.zeros(100, int))
         0.0398...
     """
-    bin_of = mass_bins(confidence, bins)
-    variances = np.bincount(bin_of, confidence * (1 - confidence), bins)
+    variances = np.bincount(bin_of, confidence * (1 - confidence))
     return float(np.sqrt(2 * variances.clip(0) / np.pi).sum() / len(confidence))
 
 
