@@ -162,9 +162,6 @@ def calibration(
         )
     pairs = [zip(side.confidence, side.bin_of, strict=True) for side in sides]
     calibrated = [float(np.mean([calibrated_error(*pair) for pair in side_pairs])) for side_pairs in pairs]
-        float(np.mean([calibrated_error(*row) for row in zip(side.confidence, side.bin_of, strict=True)]))
-        for side in sides
-    )
     notes.append(
         f"On so many images calibrated models of these confidences would have a calibration error of about "
         f"{calibrated[0]:.4f} before and {calibrated[1]:.4f} after."
