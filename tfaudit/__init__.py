@@ -23,6 +23,8 @@ lazy_names(
         "quantize": "compress.litert.quantize",
         "predict": "compress.litert.inference",
         "cost": "compress.cost",
+        "compare_models": "compress.model_comparison",
+        "gate_models": "compress.model_comparison",
         # audits of predictions
         "Predictions": "predictions",
         "read_predictions": "readers.prediction_files",

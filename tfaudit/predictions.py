@@ -20,7 +20,8 @@ class Predictions:
 
     Args:
         labels: `(N,)` integers, the true class of each example.
-        ranked: `(K, N, k)` integers, the k best classes of each member, best first.
+        ranked: `(K, N, k)` integers, the k best classes of each member, best first; or what `tfaudit.predict` returns,
+            of one model or a list of several.
         probabilities: `(K, N, k)` floats in [0, 1], of the classes in `ranked`, or None.
         class_names: names of the C classes; "0", "1", ... by default.
         example_ids: `(N,)` unique identifiers; positions by default.
@@ -35,12 +36,14 @@ class Predictions:
         >>> predictions = Predictions([0, 1, 1], [[[0], [1], [0]], [[0], [0], [0]]])
         >>> predictions.recall().tolist(), predictions.modal().tolist()
         ([[1.0, 0.5], [1.0, 0.0]], [0, 0, 0])
+        >>> Predictions([0], RankedClasses(np.array([[1, 0]])))
+        Predictions(1 members, 1 examples, 2 classes, top-2)
     """
 
     def __init__(
         self,
         labels: ArrayLike,
-        ranked: ArrayLike,
+        ranked: ArrayLike | RankedClasses | Sequence[RankedClasses],
         probabilities: ArrayLike | None = None,
         *,
         class_names: Sequence[str] | None = None,
@@ -48,8 +51,13 @@ class Predictions:
         members: Sequence[object] | None = None,
         parents: Sequence[object] | None = None,
     ) -> None:
+        if isinstance(ranked, RankedClasses):
+            ranked = [ranked]
+        if isinstance(ranked, list) and ranked and all(isinstance(member, RankedClasses) for member in ranked):
+            require(probabilities is None, "probabilities", type(probabilities).__name__, "none beside predictions")
+            ranked, probabilities = _stacked(ranked)
         self.labels = _classes(labels, "labels", 1)
-        self.ranked = _classes(ranked, "ranked", 3)
+        self.ranked = _classes(ranked, "ranked", 3)  # type: ignore[arg-type]
         count = len(self.labels)
         if self.ranked.shape[1] != count:
             raise InputError("ranked", f"{self.ranked.shape[1]} examples", f"{count}, one per label")
@@ -114,9 +122,7 @@ class Predictions:
             >>> Predictions.from_ranked([0, 1], [RankedClasses(np.array([[0, 1], [0, 1]]))]).accuracy(2)
             array([1.])
         """
-        classes, probabilities = zip(*ranked, strict=True)
-        unknown = any(array is None for array in probabilities)
-        return cls(labels, frozen(np.stack(classes)), None if unknown else frozen(np.stack(probabilities)), **names)
+        return cls(labels, *_stacked(ranked), **names)
 
     @classmethod
     def from_top1(cls, labels: ArrayLike, classes: ArrayLike, **names) -> Predictions:
@@ -194,6 +200,12 @@ class Predictions:
         return f"Predictions({members} members, {examples} examples, {self.num_classes} classes, top-{ranks})"
 
 
+def _stacked(ranked: Sequence[RankedClasses]) -> tuple[np.ndarray, np.ndarray | None]:
+    classes, probabilities = zip(*ranked, strict=True)
+    unknown = any(array is None for array in probabilities)
+    return frozen(np.stack(classes)), None if unknown else frozen(np.stack(probabilities))
+
+
 def frozen(array: np.ndarray) -> np.ndarray:
     """Make an array read-only and return it: `Predictions` does not copy such an array."""
     array.flags.writeable = False
@@ -224,6 +236,14 @@ def _probabilities(values: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
     if not (array.min() >= 0 and array.max() <= 1 + 1e-6):  # NaN fails both
         raise InputError("probabilities", f"{array.min():g} to {array.max():g}", "values in [0, 1]")
     return array
+
+
+def require_predictions(**named: object) -> None:
+    """Raise an `InputError` unless all arguments are predictions; models have functions of their own."""
+    for name, value in named.items():
+        if not isinstance(value, Predictions):
+            expected = "tfaudit.Predictions; compare_models and gate_models take models and data"
+            raise InputError(name, type(value).__name__, expected)
 
 
 def member_pairs(
@@ -329,6 +349,7 @@ def paired_answers(baseline: Predictions, compressed: Predictions, paired: bool 
 
 def require_same_examples(baseline: Predictions, compressed: Predictions) -> None:
     """Require the same examples, labels and class names in one order; an `InputError` names the first difference."""
+    require_predictions(baseline=baseline, compressed=compressed)
     for name, count in (("examples", "num_examples"), ("classes", "num_classes")):
         sizes = [getattr(population, count) for population in (compressed, baseline)]
         if sizes[0] != sizes[1]:

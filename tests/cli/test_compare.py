@@ -222,3 +222,53 @@ def test_ctrl_c_is_one_line_and_exit_code_130(run, monkeypatch):
 
     monkeypatch.setattr("tfaudit.compress.litert.inference.predict", interrupted)
     assert run()[::2] == (130, "tfaudit: interrupted\n")
+
+
+@pytest.mark.slow
+def test_text_models_of_several_inputs_and_outputs(run, place):
+    """A BERT-like model with a dictionary of inputs and two outputs, its int8 file, and a function of data."""
+    keras.utils.set_random_seed(0)
+    tokens, mask = keras.Input((5,), dtype="int32", name="tokens"), keras.Input((5,), name="mask")
+    x = keras.layers.GlobalAveragePooling1D()(keras.layers.Embedding(9, 6)(tokens) * keras.ops.expand_dims(mask, -1))
+    outputs = {"kind": keras.layers.Dense(3)(x), "mood": keras.layers.Dense(2)(x)}
+    model = keras.Model({"tokens": tokens, "mask": mask}, outputs)
+    model.save(place / "text.keras")
+    rng = np.random.default_rng(0)
+    data = {"tokens": rng.integers(0, 9, (40, 5)), "mask": rng.integers(0, 2, (40, 5)).astype("float32")}
+    (place / "text.tflite").write_bytes(quantize(model, "float16", representative=data))
+    kinds = model(data)["kind"].numpy().argmax(1)
+    np.savez(place / "text.npz", **data, labels=kinds)
+    (place / "texts.py").write_text(
+        "import numpy as np\n"
+        "def load(split):\n"
+        "    with np.load('text.npz') as file:\n"
+        "        return {name: file[name] for name in ('tokens', 'mask')}, file['labels']\n"
+    )
+    models = {"baseline": "text.keras", "compressed": ("text.tflite",)}
+    for source in ("text.npz", "texts.py:load"):
+        code, text, errors = run("--output", "kind", **models, data=source)
+        assert (code, errors) == (0, "")
+        assert "40 images of 3 classes" in text or "100.00" in text
+    code, _, errors = run(**models, data="text.npz")
+    assert (code, errors.count("\n")) == (2, 1)
+    assert "text.keras: output: got none for" in errors
+    assert "expected one of kind, mood" in errors
+    code, _, errors = run("--output", "kind", "--preprocess", "unit", **models, data="text.npz")
+    assert (code, errors.count("\n")) == (2, 1)
+    assert "preprocess: got unit, expected none" in errors
+
+
+def test_the_baseline_may_take_other_pixels(run, place):
+    """One model takes pixels in [0, 1], the other has a Rescaling layer for it."""
+    plain = keras.saving.load_model(place / "dense.keras")
+    scaled = keras.Sequential([keras.Input((8, 8, 1)), keras.layers.Rescaling(255), *plain.layers])
+    scaled.layers[-1].bias.assign(np.arange(10) * 20.0)
+    plain.save(place / "biased.keras")
+    scaled.save(place / "unit.keras")
+    csv = ("--csv", "pixels.csv")
+    code, _, _ = run("--baseline-preprocess", "unit", *csv, baseline="unit.keras", compressed=("biased.keras",))
+    assert code == 0
+    assert (pd.read_csv(place / "pixels.csv")[["lost", "won"]] == 0).all(axis=None)
+    code, _, errors = run("--baseline-preprocess", "half")
+    assert code == 2
+    assert "baseline_preprocess: got 'half', expected one of none" in errors

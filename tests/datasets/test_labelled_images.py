@@ -101,7 +101,10 @@ def test_a_data_set_by_its_name():
 @pytest.mark.parametrize(
     ("arrays", "words"),
     [
-        ({"images": np.zeros((2, 4, 4))}, "got a file without labels, expected arrays `images` and `labels`"),
+        (
+            {"images": np.zeros((2, 4, 4))},
+            "got arrays images, expected arrays `images` and `labels`, `x` and",
+        ),
         ({"images": np.zeros((2, 4, 4)), "labels": [0]}, r"labels: got int64 \(1,\), expected 2 integers"),
         ({"images": np.zeros((2, 4, 4)), "labels": [0.0, 1.0]}, "labels: got float64"),
         ({"images": np.zeros((2, 4, 4)), "labels": [0, -1]}, "labels: got int64"),
@@ -142,3 +145,69 @@ def test_folders_that_cannot_be_used_are_one_line(tmp_path, pets):
         read()
     with pytest.raises(InputError, match="image_size: got 4, expected none, as arrays are not scaled"):
         labelled_images(str(tmp_path / "not.npz"), image_size=4)
+
+
+def test_arrays_of_any_shape_and_type(tmp_path):
+    """As Keras' own files name them, x and y, and one array per input."""
+    rng = np.random.default_rng(0)
+    tokens, labels = rng.integers(0, 9, (6, 4)), np.array([0, 1, 2, 0, 1, 2])
+    np.savez(tmp_path / "xy.npz", x=tokens, y=labels)
+    np.savez(tmp_path / "splits.npz", x_train=tokens[:2], y_train=labels[:2], x_test=tokens, y_test=np.eye(3)[labels])
+    np.savez(tmp_path / "inputs.npz", tokens=tokens, mask=tokens > 3, labels=labels, class_names=["a", "b", "c"])
+    for name in ("xy.npz", "splits.npz"):
+        data = labelled_images(str(tmp_path / name))
+        assert data.image_shape == ()
+        np.testing.assert_array_equal(np.concatenate(list(data.batches(4))), tokens)
+        np.testing.assert_array_equal(data.labels, labels)
+    data = labelled_images(str(tmp_path / "inputs.npz"), limit=3)
+    (batch,) = data.batches(9)
+    assert set(batch) == {"tokens", "mask"}
+    np.testing.assert_array_equal(batch["mask"], (tokens > 3)[[0, 2, 4]])
+    assert data.class_names == ("a", "b", "c")
+    np.savez(tmp_path / "wrong.npz", pixels=tokens, truth=labels)
+    with pytest.raises(InputError, match=r"wrong.npz: got arrays pixels, truth, expected arrays `images` and `labels`"):
+        labelled_images(str(tmp_path / "wrong.npz"))
+    np.savez(tmp_path / "short.npz", x=tokens[:2], y=labels)
+    with pytest.raises(InputError, match="got 2 examples in x, expected 6, as there are labels"):
+        labelled_images(str(tmp_path / "short.npz"))
+
+
+def test_a_function_of_the_users_own(tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "import numpy as np\n"
+        "def load(split):\n"
+        "    n = {'test': 4, 'train': 6}[split]\n"
+        "    return {'text': np.array(['a', 'b'] * n)[:n], 'age': np.ones((n, 1))}, np.arange(n) % 2\n"
+        "def nothing():\n"
+        "    return 3\n"
+    )
+    data = labelled_images(f"{tmp_path}/mine.py:load")
+    (batch,) = data.batches(9)
+    assert batch["text"].tolist() == ["a", "b", "a", "b"]
+    assert data.labels.tolist() == [0, 1, 0, 1]
+    assert len(labelled_images(f"{tmp_path}/mine.py:load", split="train").labels) == 6
+    for reference, words in (("mine.py:nothing", "got a int from"), ("mine.py:none", "none"), ("no.py:load", "no.py")):
+        with pytest.raises(InputError, match=words):
+            labelled_images(f"{tmp_path}/{reference}")
+
+
+def test_folders_within_classes_and_unreadable_images(tmp_path):
+    for place in ("cat/2020", "dog", "cat/.hidden", "__MACOSX/cat", ".git/x", "cat/__MACOSX"):
+        (tmp_path / place).mkdir(parents=True)
+        Image.new("L", (4, 4)).save(tmp_path / place / "a.png")
+    Image.new("L", (4, 4)).save(tmp_path / "dog" / "b.webp")
+    with pytest.raises(
+        InputError, match=r"cat: got no image, expected files .*; --recursive looks into folders within it"
+    ):
+        labelled_images(str(tmp_path))
+    data = labelled_images(str(tmp_path), recursive=True, channels=1)
+    assert data.example_ids.tolist() == ["cat/2020/a.png", "dog/a.png", "dog/b.webp"]
+    assert (data.labels.tolist(), data.class_names) == ([0, 1, 1], ("cat", "dog"))
+    (tmp_path / "dog" / "c.png").write_bytes(b"no image")
+    (tmp_path / "dog" / "d.png").write_bytes(b"")
+    skipped = labelled_images(str(tmp_path), recursive=True, channels=1, skip_unreadable=2)
+    assert len(next(iter(skipped.batches(9)))) == 3
+    assert "2 unreadable images are left out: " in skipped.notes[0]
+    assert "dog/c.png" in skipped.notes[0]
+    with pytest.raises(InputError, match=r"c.png: got an undecodable image .*, one of 2 such"):
+        labelled_images(str(tmp_path), recursive=True, skip_unreadable=1)

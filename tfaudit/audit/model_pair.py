@@ -23,7 +23,7 @@ from tfaudit.audit.classes import (
     worst_class,
 )
 from tfaudit.errors import InputError, require
-from tfaudit.predictions import Predictions, require_same_examples
+from tfaudit.predictions import Predictions, require_predictions, require_same_examples
 from tfaudit.stats.contingency import (
     cohen_kappa,
     exact_changes,
@@ -226,6 +226,7 @@ def compare(
     """
     require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
     require(0 < margin_pp <= 100, "margin_pp", margin_pp, "percentage points in (0, 100]")
+    require_predictions(baseline=baseline, compressed=compressed)
     for name, model in (("baseline", baseline), ("compressed", compressed)):
         if model.num_members != 1:
             expected = "one; `tfaudit.class_impact` and `tfaudit.exemplars` compare populations"

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 def compare(
     baseline: Annotated[Path, option("The uncompressed model, .keras or .tflite.")],
     compressed: Annotated[list[Path], option("A compressed model; the option can be repeated.")],
-    data: Annotated[str, option("Name of a data set, a folder with one folder of images per class, or an .npz file.")],
+    data: Annotated[
+        str, option("Data set by name, folder with a folder of images per class, .npz file, or function module:name.")
+    ],
     twin: Annotated[
         list[Path] | None,
         option("The baseline trained again with another seed, for what training alone changes; can be repeated."),
@@ -36,6 +38,10 @@ def compare(
         Path | None, option("Class names in the order of the outputs: one per line, or a JSON list.")
     ] = None,
     batch_size: Annotated[int, option("Images per batch.")] = 32,
+    baseline_preprocess: Annotated[str | None, option("As --preprocess, for the baseline alone.")] = None,
+    recursive: Annotated[bool, option("Look for images in folders within the folders of the classes.")] = False,
+    skip_unreadable: Annotated[int, option("Leave out up to this many unreadable images, which are listed.")] = 0,
+    output: Annotated[str | None, option("Name of the output of models with several.", "--output")] = None,
     scores_are: ScoresAre = "auto",
     alpha: Alpha = 0.05,
     limit: Annotated[int | None, option("At most this many images.")] = None,
@@ -50,7 +56,9 @@ def compare(
     require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
     try:
         images: Any = {"split": split, "image_size": image_size, "crop": crop, "preprocess": preprocess, "limit": limit}
-        images |= {"classes": classes, "batch_size": batch_size, "scores_are": scores_are}
+        images |= {"classes": classes, "batch_size": batch_size, "scores_are": scores_are, "output": output}
+        images |= {"baseline_preprocess": baseline_preprocess, "recursive": recursive}
+        images["skip_unreadable"] = skip_unreadable
         images["thumbnails"] = directory is not None
         models = predict_models(baseline, [*compressed, *(twin or [])], data, console=out, **images)
     except KeyboardInterrupt:
@@ -95,7 +103,7 @@ def _write_study(directory: Path, models: ModelPredictions, baseline: Path, data
     facts, paired = pd.DataFrame({"bytes": models.bytes}), list(models.compressed)
     populations = models.baseline, models.compressed
     store = import_predictions(
-        directory, *populations, images=models.thumbnails, facts=facts, paired=paired, **description
+        directory, *populations, images=models.thumbnails or None, facts=facts, paired=paired, **description
     )
     out.print()
     show(StudyAudit.read(store, alpha=alpha), table=False)

@@ -36,7 +36,9 @@ def gate(
     split: Annotated[str, _option(SOURCE, "Split of a study or data set.")] = "test",
     classes: Annotated[Path | None, _option(SOURCE, "Class names in order: one a line, or a JSON list.")] = None,
     scores_are: Annotated[str, _option(SOURCE, "auto, probabilities or logits.", "--scores-are")] = "auto",
-    data: Annotated[str | None, _option(MODELS, "Data set, folder of images per class, or .npz.")] = None,
+    data: Annotated[
+        str | None, _option(MODELS, "Data set, folder of images per class, .npz, or function module:name.")
+    ] = None,
     image_size: Annotated[
         int | None, _option(MODELS, "Scale the shorter side to this number of pixels, crop to the centre.")
     ] = None,
@@ -44,7 +46,11 @@ def gate(
     preprocess: Annotated[
         str, _option(MODELS, "none, unit (pixels in [0, 1]), or tf, caffe, torch as in Keras.")
     ] = "none",
+    baseline_preprocess: Annotated[str | None, _option(MODELS, "As --preprocess, for the baseline alone.")] = None,
     batch_size: Annotated[int, _option(MODELS, "Images per batch.")] = 32,
+    recursive: Annotated[bool, _option(MODELS, "Look into folders within the classes.", "--recursive")] = False,
+    skip_unreadable: Annotated[int, _option(MODELS, "Unreadable images to leave out at most.")] = 0,
+    output: Annotated[str | None, _option(MODELS, "Output of models with several.", "--output")] = None,
     limit: Annotated[int | None, _option(MODELS, "Largest number of images.")] = None,
     labels: Annotated[Path | None, _option(FILES, "True classes, as for audit.")] = None,
     id_column: Annotated[str | None, _option(FILES, "Column of the example ids.", "--id")] = None,
@@ -90,6 +96,8 @@ def gate(
     else:
         images: dict[str, Any] = {"split": split, "image_size": image_size, "crop": crop, "preprocess": preprocess}
         images |= {"limit": limit, "classes": classes, "batch_size": batch_size, "scores_are": scores_are}
+        images |= {"output": output, "baseline_preprocess": baseline_preprocess, "recursive": recursive}
+        images["skip_unreadable"] = skip_unreadable
         candidates = from_models(baseline, compressed, str(data), **images)
     by_size = [name for name in ("size_bytes", "size_ratio") if getattr(limits, name) is not None]
     if by_size and any(pair.sizes is None for pair in candidates.values()):

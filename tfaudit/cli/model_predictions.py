@@ -16,6 +16,7 @@ import numpy as np
 
 from tfaudit.analysis.stored_images import png_of
 from tfaudit.compress.model_files import image_shape, read_model, weight_bytes
+from tfaudit.compress.model_inputs import length_of
 from tfaudit.errors import InputError, require
 from tfaudit.models.pretrained import PREPROCESSING
 from tfaudit.predictions import Predictions
@@ -62,6 +63,10 @@ def predict_models(
     batch_size: int = 32,
     limit: int | None = None,
     scores_are: str = "auto",
+    output: str | None = None,
+    baseline_preprocess: str | None = None,
+    recursive: bool = False,
+    skip_unreadable: int = 0,
     console: Console,
     thumbnails: bool = False,
 ) -> ModelPredictions:
@@ -81,6 +86,10 @@ def predict_models(
         batch_size: images per batch.
         limit: at most this many images.
         scores_are: what the models' outputs are where neither they nor the models show it, as in `predict`.
+        output: name of the output of models with several.
+        baseline_preprocess: as `preprocess`, for the baseline alone.
+        recursive: as in `labelled_images`.
+        skip_unreadable: as in `labelled_images`.
         console: where progress is shown if it is a terminal.
         thumbnails: whether to make thumbnails.
 
@@ -93,7 +102,10 @@ def predict_models(
     require(preprocess in PREPROCESSING, "preprocess", preprocess, f"one of {', '.join(PREPROCESSING)}")
     require(batch_size >= 1, "batch_size", batch_size, "1 or more")
     require(len(compressed) > 0, "compressed", list(compressed), "one model or more")
-    models = [_ModelFile.read(path, scores_are) for path in (baseline, *compressed)]
+    require(skip_unreadable >= 0, "skip_unreadable", skip_unreadable, "0 or more")
+    own = preprocess if baseline_preprocess is None else baseline_preprocess
+    require(own in PREPROCESSING, "baseline_preprocess", own, f"one of {', '.join(PREPROCESSING)}")
+    models = [_ModelFile.read(path, scores_are, output) for path in (baseline, *compressed)]
     notes = []
     if Path(data).expanduser().is_dir() and image_size is None and crop is None:
         squares = [model.image_shape[0] for model in models if model.is_square]
@@ -103,17 +115,25 @@ def predict_models(
                 f"Images are scaled to {image_size} pixels and cropped to the central square, as the models take them; "
                 "--image-size and --crop override this."
             )
-    channels = models[0].image_shape[-1]
-    images = labelled_images(
-        data, split=split, image_size=image_size, crop=crop, channels=1 if channels == 1 else 3, limit=limit
-    )
+    channels = next(iter(models[0].image_shape[-1:]), None)
+    options: dict[str, Any] = {"recursive": recursive, "skip_unreadable": skip_unreadable, "limit": limit}
+    options |= {"image_size": image_size, "crop": crop, "channels": 1 if channels == 1 else 3}
+    images = labelled_images(data, split=split, **options)
+    notes += images.notes
     if classes is not None:
         images = images.named(read_class_names(classes))
-    prepare = _preprocessing(preprocess, images.image_shape[-1])
-    images = _matched(models, images, prepare)
-    predictions = [_predictions(model, images, prepare, batch_size, console) for model in models]
+    modes = [own] + [preprocess] * len(compressed)
+    if not images.image_shape and set(modes) != {"none"}:
+        raise InputError("preprocess", preprocess, "none, because these data are no images of uint8")
+    prepared = [_preprocessing(mode, next(iter(images.image_shape[-1:]), None)) for mode in modes]
+    images = _matched(models, images, prepared)
+    predictions = [
+        _predictions(model, images, prepare, batch_size, console)
+        for model, prepare in zip(models, prepared, strict=True)
+    ]
     names = _unique([path.stem for path in compressed])
-    pngs = [_png(image) for batch in images.batches(batch_size) for image in batch] if thumbnails else []
+    drawn = thumbnails and len(images.image_shape) == 3
+    pngs = [_png(image) for batch in images.batches(batch_size) for image in batch] if drawn else []
     sizes = {}
     for name, model in zip(("baseline", *names), models, strict=True):
         sizes[name], state = weight_bytes(model.path)
@@ -131,13 +151,14 @@ class _ModelFile:
     model: Any  # the Keras model, or the bytes of the flatbuffer
     image_shape: tuple[int | None, ...]  # `(H, W, channels)` that the model takes; None for an open side
     scores_are: str  # as in `predict`
+    output: str | None = None  # as in `predict`
 
     @classmethod
-    def read(cls, path: Path, scores_are: str) -> _ModelFile:
+    def read(cls, path: Path, scores_are: str, output: str | None = None) -> _ModelFile:
         """Read the file; a flatbuffer needs no TensorFlow."""
         with _naming(path):
             model = read_model(path)
-            return cls(path, model, image_shape(model), scores_are)
+            return cls(path, model, image_shape(model, output), scores_are, output)
 
     @property
     def is_square(self) -> bool:
@@ -154,12 +175,13 @@ class _ModelFile:
         hint = f"; --image-size {expected[0]} scales images of a folder or data set" if scalable else ""
         raise InputError(str(self.path), f"images of {' x '.join(map(str, shape))}", f"images of {sides}{hint}")
 
-    def predict(self, batches: Iterable[np.ndarray], *, k: int) -> RankedClasses:
+    def predict(self, batches: Iterable[Any], *, k: int) -> RankedClasses:
         """Return the k most probable classes as `tfaudit.predict` does, on all cores."""
         from tfaudit.compress.litert.inference import predict
 
         with _naming(self.path):
-            return predict(self.model, batches, k=k, threads=os.cpu_count() or 1, scores_are=self.scores_are)
+            options: dict[str, Any] = {"scores_are": self.scores_are, "output": self.output}
+            return predict(self.model, batches, k=k, threads=os.cpu_count() or 1, **options)
 
 
 @contextlib.contextmanager
@@ -168,7 +190,8 @@ def _naming(path: Path) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        if error.argument in ("model", "images", "scores") and str(path) not in str(error):
+        known = error.argument.partition(",")[0] in ("model", "images", "scores", "output")
+        if known and str(path) not in str(error):
             raise InputError(f"{path}: {error.argument}", error.got, error.expected) from None
         raise
 
@@ -186,11 +209,12 @@ def _preprocessing(mode: str, channels: int | None) -> Preprocess:
     return lambda batch: preprocess_input(batch.astype(np.float32), data_format="channels_last", mode=mode)
 
 
-def _matched(models: Sequence[_ModelFile], images: LabelledImages, prepare: Preprocess) -> LabelledImages:
+def _matched(models: Sequence[_ModelFile], images: LabelledImages, prepared: Sequence[Preprocess]) -> LabelledImages:
     """Check that shapes and classes match, with one image through every model, and name every output of the models."""
     first = next(iter(images.batches(1)))
-    for model in models:
-        model.require_shape(first.shape[1:])
+    for model, prepare in zip(models, prepared, strict=True):
+        if images.image_shape:
+            model.require_shape(first.shape[1:])
         outputs = model.predict([prepare(first)], k=sys.maxsize)[0].shape[1]
         if images.class_names is None:
             images = images.named([str(i) for i in range(outputs)])
@@ -214,7 +238,7 @@ def _predictions(
         def batches() -> Iterator[np.ndarray]:
             for batch in images.batches(batch_size):
                 yield prepare(batch)
-                bar.advance(task, len(batch))
+                bar.advance(task, length_of(batch))
 
         classes, probabilities = model.predict(batches(), k=5)
     assert probabilities is not None  # models give scores

@@ -5,6 +5,7 @@
   `TFMOT` selects weights as TF-MOT does. The methods are the functions of `tfaudit.compress.pruning.scores`.
 - Shrinking: `shrink` removes channels that contribute nothing and returns a `Shrunk` model with the same outputs.
 - TensorFlow Lite: `quantize` converts a model to a flatbuffer; `predict` runs Keras models and flatbuffers.
+- Comparison: `compare_models` and `gate_models` audit models on data in one call, `predictions_of` only predicts.
 - Costs: `cost` measures size, operations and latency of one model (`Cost`), `measure_variants` of several; `counts`
   only counts, and `latencies` only times.
 """
@@ -29,6 +30,9 @@ lazy_names(
         "latencies": "litert.latency",
         "counts": "counts",
         "Counts": "counts",
+        "compare_models": "model_comparison",
+        "gate_models": "model_comparison",
+        "predictions_of": "model_comparison",
         "cost": "cost",
         "Cost": "cost",
         "measure_variants": "cost",

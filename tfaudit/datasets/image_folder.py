@@ -45,16 +45,21 @@ def image_folder_files(root: Path, builder: None = None) -> LocalFiles:
     return LocalFiles(features, splits, sum(map(len, files.values())))
 
 
-def class_files(folder: Path) -> list[Path]:
-    """Return the images of each class folder, at least one, in sorted order; hidden and other files are skipped."""
+def class_files(folder: Path, *, recursive: bool = False) -> list[Path]:
+    """Return the images of each class folder, at least one, in sorted order; hidden and other files are skipped.
+
+    With `recursive` the images in folders within the class folders count as well.
+    """
     files: list[Path] = []
     for class_folder in _folders(folder):
-        images = [p for p in class_folder.iterdir() if p.suffix.lower() in SUFFIXES and not p.name.startswith(".")]
+        places = class_folder.rglob("*") if recursive else class_folder.iterdir()
+        images = [p for p in places if p.suffix.lower() in SUFFIXES and not _hidden(p.relative_to(class_folder))]
         for path in images:
-            if not _is_text(f"{class_folder.name}/{path.name}"):
+            if not _is_text(path.relative_to(folder).as_posix()):
                 raise InputError(str(path), "a name that is not UTF-8", "names of classes and images in UTF-8")
         if not images:
-            raise InputError(str(class_folder), "no image", f"files {', '.join(SUFFIXES)}")
+            deeper = "; --recursive looks into folders within it" if not recursive and _folders(class_folder) else ""
+            raise InputError(str(class_folder), "no image", f"files {', '.join(SUFFIXES)}{deeper}")
         files += sorted(images)
     if not files:
         raise InputError(str(folder), "no class folders", f"{folder}/CLASS/*.jpg")
@@ -67,6 +72,10 @@ def _is_text(name: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def _hidden(path: Path) -> bool:
+    return any(part.startswith((".", "__MACOSX")) for part in path.parts)
 
 
 def _folders(folder: Path) -> list[Path]:

@@ -1,20 +1,28 @@
-"""Labelled images for `tfaudit compare`: from a folder of images per class, an `.npz` file or a data set by name."""
+"""Labelled examples for `tfaudit compare`: a folder of images per class, an `.npz` file, a data set or a function."""
 
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from PIL import Image
 
 from tfaudit.datasets.array_files import ArrayFile
 from tfaudit.datasets.cropping import centre_crop
+from tfaudit.datasets.examples import read_examples
 from tfaudit.datasets.image_files import open_image
 from tfaudit.datasets.image_folder import class_files
 from tfaudit.datasets.loading import load_dataset
+from tfaudit.datasets.structure import leaves, mapped
 from tfaudit.errors import InputError, listed, require
+from tfaudit.user_code import as_reference, call, check_call, import_reference, is_reference
+
+LABELS = ("labels", "label", "y", "targets", "target")
+"""Names of an array of labels in an `.npz` file."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -24,9 +32,12 @@ class LabelledImages:
     labels: np.ndarray  # int64 (N,)
     example_ids: np.ndarray  # (N,), stable ids of the images
     class_names: tuple[str, ...] | None  # by label; None where the source has none
-    image_shape: tuple[int | None, ...]  # (H, W, channels); None where images differ or none has been read yet
-    # takes a batch size and yields arrays (B, H, W, channels), uint8, or float where an .npz holds floats
-    batches: Callable[[int], Iterator[np.ndarray]]
+    # (H, W, channels), None where images differ or none has been read yet; () for examples that are no images
+    image_shape: tuple[int | None, ...]
+    # takes a batch size and yields arrays (B, H, W, channels), uint8, or of other types and shapes, or dictionaries or
+    # tuples of them, where an .npz or a function gives such
+    batches: Callable[[int], Iterator[Any]]
+    notes: tuple[str, ...] = ()  # what a reader needs to know, one sentence each
 
     def named(self, names: Sequence[str]) -> LabelledImages:
         """Return the images, their classes numbered as in `names`, which must differ and include all of the data's."""
@@ -50,18 +61,24 @@ def labelled_images(
     crop: int | None = None,
     channels: int = 3,
     limit: int | None = None,
+    recursive: bool = False,
+    skip_unreadable: int = 0,
 ) -> LabelledImages:
     """Read the labels; the images are read batch by batch.
 
     Args:
         data: a folder `ROOT/CLASS/*.jpg` or `ROOT/SPLIT/CLASS/*.jpg`; an `.npz` file with `images`
-            `(N, H, W[, channels])`, `labels` `(N,)` and optionally `class_names`; or the name of a data set as
-            `load_dataset` takes it.
+            `(N, H, W[, channels])`, `labels` `(N,)` and optionally `class_names`, or with `x` and `y` (or `x_SPLIT` and
+            `y_SPLIT`) of any shape and type, or with `labels` and one array per input of the model; a function
+            `"module:name"` or `"file.py:name"` of a split, or of nothing, that returns `(x, y)`; or the name of a data
+            set as `load_dataset` takes it.
         split: split of a data set, or of a folder with splits.
         image_size: shorter side to scale to, in pixels; without `crop` the central square is cropped.
         crop: edge of the central square to crop after scaling, in pixels.
         channels: channels of the images in a folder, 1 or 3.
         limit: number of images: evenly spaced ones of a folder or an `.npz`, the first ones of a data set.
+        recursive: whether a folder's classes hold folders of images themselves.
+        skip_unreadable: number of unreadable images of a folder to leave out; more are an error.
 
     Raises:
         InputError: an unreadable source, or impossible sizes.
@@ -72,17 +89,26 @@ def labelled_images(
         require(crop <= image_size, "crop", crop, f"at most image_size, {image_size}")
     path = Path(data).expanduser()
     if path.is_dir():
-        return _from_folder(path, split, image_size, crop, channels, limit)
+        return _from_folder(path, split, image_size, crop, channels, limit, recursive, skip_unreadable)
+    if is_reference(data):
+        return _from_function(data, split, limit)
     if path.suffix == ".npz":
         require(image_size is None, "image_size", image_size, "none, as arrays are not scaled; a crop cuts them")
-        return _from_arrays(path, crop, limit)
+        return _from_arrays(path, split, crop, limit)
     if path.is_absolute() or data.startswith((".", "~")):
         raise InputError("data", data, "an existing folder or .npz file, or the name of a data set")
     return _from_dataset(data, split, image_size, crop, limit)
 
 
 def _from_folder(
-    root: Path, split: str, image_size: int | None, crop: int | None, channels: int, limit: int | None
+    root: Path,
+    split: str,
+    image_size: int | None,
+    crop: int | None,
+    channels: int,
+    limit: int | None,
+    recursive: bool,
+    skip_unreadable: int,
 ) -> LabelledImages:
     """Read the images under `ROOT/SPLIT/CLASS/` where there is such a split, else under `ROOT/CLASS/`.
 
@@ -91,10 +117,12 @@ def _from_folder(
     """
     inside = root / split
     folder = inside if inside.is_dir() and any(path.is_dir() for path in inside.iterdir()) else root
-    files = class_files(folder)
-    names = sorted({path.parent.name for path in files})
+    files = class_files(folder, recursive=recursive)
+    class_of = {path: path.relative_to(folder).parts[0] for path in files}
+    names = sorted(set(class_of.values()))
     label = {name: i for i, name in enumerate(names)}
     files = [files[i] for i in _evenly_spaced(len(files), limit)]
+    files, notes = _readable(files, skip_unreadable) if skip_unreadable else (files, ())
     side = crop or image_size
 
     def batches(size: int) -> Iterator[np.ndarray]:
@@ -110,9 +138,28 @@ def _from_folder(
                 images.append(image)
             yield np.stack(images)
 
-    labels = np.array([label[path.parent.name] for path in files])
+    labels = np.array([label[class_of[path]] for path in files])
     ids = np.array([path.relative_to(root).as_posix() for path in files])
-    return LabelledImages(labels, ids, tuple(names), (side, side, channels), batches)
+    return LabelledImages(labels, ids, tuple(names), (side, side, channels), batches, notes)
+
+
+def _readable(files: list[Path], most: int) -> tuple[list[Path], tuple[str, ...]]:
+    """Return the files without unreadable ones, of which there may be `most`, and a note that lists these."""
+    problems: dict[Path, InputError] = {}
+    for path in files:
+        try:
+            with open_image(path) as image:
+                image.load()
+        except InputError as error:
+            problems[path] = error
+    if len(problems) > most:
+        first = next(iter(problems.values()))
+        raise InputError(first.argument, f"{first.got}, one of {len(problems)} such", first.expected)
+    left = [path for path in files if path not in problems]
+    if not left:
+        raise InputError("data", "no readable image", "one or more")
+    names = listed([str(path) for path in problems], 20)
+    return left, (f"{len(problems)} unreadable images are left out: {names}.",) if problems else ()
 
 
 def _decoded(path: Path, channels: int, image_size: int | None, crop: int | None) -> np.ndarray:
@@ -129,31 +176,91 @@ def _decoded(path: Path, channels: int, image_size: int | None, crop: int | None
         raise InputError(f"{path}, {error.argument}", error.got, error.expected) from None
 
 
-def _from_arrays(path: Path, crop: int | None, limit: int | None) -> LabelledImages:
+def _from_arrays(path: Path, split: str, crop: int | None, limit: int | None) -> LabelledImages:
     file = ArrayFile(path)
-    arrays = {name: file.read(name) for name in ("images", "labels", "class_names") if name in file.names}
-    missing = [name for name in ("images", "labels") if name not in arrays]
-    if missing:
-        raise InputError(str(path), f"a file without {' and '.join(missing)}", "arrays `images` and `labels`")
-    images, labels = arrays["images"], arrays["labels"]
+    arrays = {name: file.read(name) for name in file.names}
+    present = f"arrays {listed(list(arrays), 9)}" if arrays else "no arrays"
+    names = arrays.pop("class_names", None)
+    label = next((name for name in (*LABELS, f"y_{split}") if name in arrays), None)
+    values = next((name for name in ("images", "x", f"x_{split}") if name in arrays), None)
+    if label is None or (values is None and len(arrays) < 2):
+        raise InputError(
+            str(path), present, f"arrays `images` and `labels`, `x` and `y`, or `x_{split}` and `y_{split}`"
+        )
+    labels = arrays.pop(label)
+    if values is None:
+        return _of_examples(arrays, labels, names, str(path), limit)
+    images = arrays[values]
+    if values != "images" and not (images.ndim == 4 and images.dtype == np.uint8):
+        return _of_examples(images, labels, names, str(path), limit)
     if images.ndim == 3:
         images = images[..., None]
     if images.ndim != 4 or images.dtype.kind not in "fu" or not len(images):
         shape = f"{images.dtype} {images.shape}"
-        raise InputError(f"{path}, images", shape, "uint8 or floats (N, H, W, channels)")
+        expected = "uint8 or floats (N, H, W, channels); inputs of other shapes and types in an array `x`"
+        raise InputError(f"{path}, images", shape, expected)
     if images.dtype.kind == "f" and not np.isfinite(images).all():
         raise InputError(f"{path}, images", "NaN or infinite values", "finite pixels")
-    if labels.shape != (len(images),) or labels.dtype.kind not in "iu" or labels.min() < 0:
-        raise InputError(f"{path}, labels", f"{labels.dtype} {labels.shape}", f"{len(images)} integers, 0 or more")
+    labels = _class_numbers(labels, len(images), f"{path}, {label}")
     positions = _evenly_spaced(len(images), limit)
     images, shape = images[positions], images.shape[1:]
     return LabelledImages(
-        labels=labels[positions].astype(np.int64),
+        labels=labels[positions],
         example_ids=positions,
-        class_names=tuple(map(str, arrays["class_names"])) if "class_names" in arrays else None,
+        class_names=None if names is None else tuple(map(str, names)),
         image_shape=shape if crop is None else (crop, crop, shape[2]),
         batches=lambda size: (centre_crop(images[i : i + size], crop) for i in range(0, len(images), size)),
     )
+
+
+def _class_numbers(labels: np.ndarray, count: int, where: str) -> np.ndarray:
+    """Return int64 `(N,)` from integers `(N,)` or `(N, 1)`, or one-hot `(N, C)`."""
+    got = f"{labels.dtype} {labels.shape}"
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]
+    elif labels.ndim == 2 and np.isin(labels, (0, 1)).all() and (labels.sum(axis=1) == 1).all():
+        labels = labels.argmax(axis=1)
+    if labels.shape != (count,) or labels.dtype.kind not in "iu" or (count and labels.min() < 0):
+        raise InputError(where, got, f"{count} integers, 0 or more, or one-hot rows")
+    return labels.astype(np.int64)
+
+
+def _from_function(reference: str, split: str, limit: int | None) -> LabelledImages:
+    """Call `load(split)`, or `load()`, and read what it returns as `tfaudit.Examples` does."""
+    absolute = as_reference("data", reference, "a function")
+    function = import_reference("data", absolute)
+    given = (split,) if inspect.signature(function).parameters else ()
+    check_call("data", absolute, function, "load(split) or load()", *given)
+    examples = read_examples(call("data", absolute, function, *given), reference)
+    names, ids = examples.class_names, np.asarray(examples.ids)
+    return _of_examples(examples.x, examples.labels, names, reference, limit, ids)
+
+
+def _of_examples(
+    x: Any, labels: np.ndarray, names: Any, where: str, limit: int | None, ids: np.ndarray | None = None
+) -> LabelledImages:
+    """Return examples of any shape and type; arrays of numbers have to be finite."""
+    count = len(labels) if labels.ndim else 0
+    for name, values in leaves(x):
+        if values.ndim == 0 or len(values) != count or not count:
+            got = f"{len(values) if values.ndim else 'no'} examples in {name}"
+            raise InputError(where, got, f"{count or 'one or more'}, as there are labels")
+        if values.dtype.kind == "f" and not np.isfinite(values).all():
+            raise InputError(where, f"NaN or infinite values in {name}", "finite numbers")
+    labels = _class_numbers(labels, count, f"{where}, labels")
+    positions = _evenly_spaced(count, limit)
+    x = mapped(lambda values: values[positions], x)
+    return LabelledImages(
+        labels=labels[positions],
+        example_ids=positions if ids is None else ids[positions],
+        class_names=None if names is None else tuple(map(str, names)),
+        image_shape=(),
+        batches=lambda size: (_cut(x, start, start + size) for start in range(0, len(positions), size)),
+    )
+
+
+def _cut(x: Any, start: int, end: int) -> Any:
+    return mapped(lambda values: values[start:end], x)
 
 
 def _evenly_spaced(count: int, limit: int | None) -> np.ndarray:

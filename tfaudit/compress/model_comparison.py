@@ -1,0 +1,181 @@
+"""One call from models to an audit: predictions of models on data, their comparison and their gate."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfaudit.audit.classes import MARGIN_PP
+from tfaudit.audit.gate.gate import Verdict, gate
+from tfaudit.audit.gate.limits import DEFAULT_LIMITS, Limits
+from tfaudit.audit.model_pair import PairComparison, compare
+from tfaudit.compress.litert.inference import predict
+from tfaudit.compress.model_files import weight_bytes
+from tfaudit.datasets.dataset import Dataset
+from tfaudit.datasets.examples import read_examples
+from tfaudit.datasets.structure import mapped
+from tfaudit.errors import InputError, require
+from tfaudit.predictions import Predictions
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    import keras
+
+    Model: TypeAlias = keras.Model | bytes | str | Path
+
+RANKS = 5
+
+
+def predictions_of(
+    models: Mapping[str, Model],
+    data: Any,
+    *,
+    output: str | None = None,
+    batch_size: int = 256,
+    scores_are: str = "auto",
+    class_names: Sequence[str] | None = None,
+) -> dict[str, Predictions]:
+    """Predict with several models on the same data.
+
+    Args:
+        models: Keras 3 models, bytes of flatbuffers, or paths of either, by name.
+        data: `(x, y)` or `(x, y, groups)`, a `tf.data.Dataset` of these, `tfaudit.Examples` or a `tfaudit` data set. x
+            is an array, or a dictionary or tuple of arrays, and y integers `(N,)` or one-hot `(N, C)`.
+        output: name of the output of models with several, as in `tfaudit.predict`.
+        batch_size: examples per step.
+        scores_are: as in `tfaudit.predict`.
+        class_names: names of the C classes; those of the data by default.
+
+    Raises:
+        InputError: data, or a model on them, that cannot be used, or models of different numbers of classes.
+
+    >>> import keras, numpy as np
+    >>> model = keras.Sequential([keras.Input((2,)), keras.layers.Softmax()])
+    >>> predictions_of({"same": model}, (np.eye(2), [0, 0]))["same"].accuracy()
+    array([0.5])
+    """
+    require(isinstance(models, Mapping) and len(models) > 0, "models", type(models).__name__, "models by name")
+    names, widths = class_names, dict[str, int]()
+    x: Any
+    first: Any
+    own_names: Sequence[str] | None
+    if isinstance(data, Dataset):
+        x, labels, ids, own_names = data, data.labels, data.example_ids, data.class_names
+        first = next(iter(data.batches(1)))[0]
+    else:
+        examples = read_examples(data, "data")
+        x, labels, ids, own_names = examples.x, examples.labels, np.asarray(examples.ids), examples.class_names
+        first = mapped(lambda array: array[:1], x)
+    names = names or own_names
+    options: dict[str, Any] = {"output": output, "scores_are": scores_are}
+    for name, model in models.items():
+        with _naming(name):
+            widths[name] = predict(model, [first], k=2**30, **options).classes.shape[1]
+    counts = set(widths.values()) | ({len(names)} if names else set())
+    if len(counts) > 1:
+        got = ", ".join(f"{width} of {name!r}" for name, width in widths.items())
+        raise InputError("models", f"numbers of classes {got}", f"{len(names or ()) or 'the same'} for all")
+    [classes] = counts
+    require(int(labels.max()) < classes, "data", int(labels.max()), f"labels 0 to {classes - 1}, the models' classes")
+    made = {}
+    for name, model in models.items():
+        with _naming(name):
+            ranked = predict(model, x, k=RANKS, batch_size=batch_size, **options)
+        made[name] = Predictions(labels, ranked, class_names=names or tuple(map(str, range(classes))), example_ids=ids)
+    return made
+
+
+def compare_models(
+    baseline: Model,
+    compressed: Mapping[str, Model],
+    data: Any,
+    *,
+    alpha: float = 0.05,
+    margin_pp: float = MARGIN_PP,
+    **options: Any,
+) -> dict[str, PairComparison]:
+    """Compare a model with compressed ones on the same data; return a comparison by name, as `tfaudit.compare`.
+
+    Args:
+        baseline: the uncompressed model: a Keras 3 model, the bytes of a flatbuffer, or the path of either.
+        compressed: the compressed models by name.
+        data: `(x, y)`, a `tf.data.Dataset` or a data set, as in `predictions_of`.
+        alpha: a class is significant where p <= alpha; intervals are at level 1 - alpha.
+        margin_pp: a change counts as none where its interval lies within this margin, percentage points.
+        **options: `output`, `batch_size`, `scores_are` and `class_names`, as in `predictions_of`.
+
+    Raises:
+        InputError: as `predictions_of` and `tfaudit.compare`.
+
+    >>> import keras, numpy as np
+    >>> from tfaudit import quantize
+    >>> model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(4, kernel_initializer="identity")])
+    >>> x, y = np.eye(4, dtype="float32"), np.arange(4)
+    >>> pairs = compare_models(model, {"float16": quantize(model, "float16")}, (x, y))
+    >>> pairs["float16"].overall.agreement
+    1.0
+    """
+    before, after = _both(baseline, compressed, data, options)
+    return {name: compare(before, own, alpha=alpha, margin_pp=margin_pp) for name, own in after.items()}
+
+
+def gate_models(
+    baseline: Model,
+    compressed: Mapping[str, Model],
+    data: Any,
+    limits: Limits = DEFAULT_LIMITS,
+    *,
+    alpha: float = 0.05,
+    **options: Any,
+) -> dict[str, Verdict]:
+    """Check compressed models against limits on the same data; return a verdict by name, as `tfaudit.gate`.
+
+    Sizes are known of files and flatbuffers. Other arguments and errors are those of `compare_models`.
+
+    >>> import keras, numpy as np
+    >>> model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(2, kernel_initializer="identity")])
+    >>> y = np.arange(400) % 2
+    >>> gate_models(model, {"same": model}, (np.eye(2)[y], y))["same"].outcome
+    'pass'
+    """
+    before, after = _both(baseline, compressed, data, options)
+    size = _size(baseline)
+    verdicts = {}
+    for name, own in after.items():
+        own_size = _size(compressed[name])
+        sizes = None if size is None or own_size is None else (size, own_size)
+        verdicts[name] = gate(before, own, limits, alpha=alpha, sizes=sizes)
+    return verdicts
+
+
+def _both(
+    baseline: Model, compressed: Mapping[str, Model], data: Any, options: Mapping[str, Any]
+) -> tuple[Predictions, dict[str, Predictions]]:
+    if not isinstance(compressed, Mapping) or not compressed:
+        expected = 'models by name, such as {"int8": flatbuffer}'
+        raise InputError("compressed", type(compressed).__name__ if compressed else "none", expected)
+    require("baseline" not in compressed, "compressed", "baseline", "another name than that of the baseline")
+    made = predictions_of({"baseline": baseline, **compressed}, data, **options)
+    return made.pop("baseline"), made
+
+
+def _size(model: Any) -> float | None:
+    if isinstance(model, bytes | bytearray | memoryview):
+        return float(len(model))
+    return float(weight_bytes(Path(model))[0]) if isinstance(model, str | Path) else None
+
+
+@contextlib.contextmanager
+def _naming(name: str) -> Iterator[None]:
+    """Name the model in errors about it or its input."""
+    try:
+        yield
+    except InputError as error:
+        if error.argument.partition(",")[0] not in ("model", "images", "scores", "output"):
+            raise
+        raise InputError(f"{name}: {error.argument}", error.got, error.expected) from None
