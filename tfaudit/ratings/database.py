@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tfaudit.errors import InputError, listed, one_line
+from tfaudit.file_systems import is_shared
 
 _APPLICATION = int.from_bytes(b"tfan")
 """Identifies the file as tfaudit's in its header."""
@@ -123,7 +124,7 @@ class AnswerFile:
             database.execute("BEGIN")  # one snapshot, as above
             new = self._is_new(database)
             database.execute("COMMIT")
-            if new:
+            if new and not is_shared(self.path.parent):
                 # Fails if another process does it at the same moment, which is as good.
                 with contextlib.suppress(sqlite3.OperationalError):
                     database.execute("PRAGMA journal_mode = WAL")
@@ -144,6 +145,11 @@ class AnswerFile:
         database = sqlite3.connect(uri, uri=True, timeout=self._patience, isolation_level=None)
         try:
             database.execute("PRAGMA trusted_schema = OFF")
+            if mode in ("rw", "rwc") and not self._read_only and self._has_wal() and is_shared(self.path.parent):
+                # A write-ahead log needs memory that all who use the file share. Alone one can do without.
+                database.execute("PRAGMA locking_mode = EXCLUSIVE")
+                database.execute("PRAGMA journal_mode = DELETE")
+                database.execute("PRAGMA locking_mode = NORMAL")
             database.execute("PRAGMA foreign_keys = ON")
             database.execute("PRAGMA synchronous = FULL")  # a recorded answer survives a power cut
         except BaseException:
@@ -170,6 +176,14 @@ class AnswerFile:
         if application or version or database.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
             raise self._error("which is another program's SQLite file", f"a file that tfaudit wrote; {_MOVE}")
         return True
+
+    def _has_wal(self) -> bool:
+        """Return whether the header says that the file has a write-ahead log."""
+        try:
+            with self.path.open("rb") as file:
+                return file.read(20)[18:] == b"\2\2"
+        except OSError:
+            return False  # SQLite will tell
 
     def _beside(self, suffix: str) -> Path:
         return self.path.with_name(self.path.name + suffix)

@@ -2,13 +2,21 @@
 
 import contextlib
 import errno
+import json
 import os
+import platform
+import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import filelock
 
 from tfaudit.errors import InputError
+from tfaudit.file_systems import is_shared
+
+NOTE = ".running"  # file that names the machine of a run, on file systems that machines share
+STALE = 120.0  # seconds after which a note that was not renewed no longer counts
 
 
 def file_error(argument: str, got: str) -> InputError:
@@ -60,10 +68,11 @@ def remove_unfinished(directory: Path) -> None:
 def lock(directory: str | Path) -> Iterator[None]:
     """Hold a directory for one run, and create it if it is missing.
 
-    The operating system releases the lock when the process ends, however it ends.
+    The operating system releases the lock when the process ends, however it ends. On a file system that machines share
+    a lock may hold on one machine alone, without saying so; there the run also leaves a note, which it renews.
 
     Raises:
-        InputError: another run holds the directory, or its file system has no locks.
+        InputError: another run holds the directory, here or on another machine, or its file system has no locks.
         OSError: the directory cannot be written.
     """
     Path(directory).mkdir(parents=True, exist_ok=True)
@@ -80,9 +89,52 @@ def lock(directory: str | Path) -> Iterator[None]:
             raise _no_locks(directory) from None
         raise
     try:
-        yield
+        with _noted(Path(directory) / NOTE) if is_shared(directory) else contextlib.nullcontext():
+            yield
     finally:
         file_lock.release()
+
+
+@contextlib.contextmanager
+def _noted(note: Path) -> Iterator[None]:
+    """Leave a note that names this machine, and renew it; raise `InputError` if another machine's is still fresh."""
+    mine = json.dumps({"machine": platform.node(), "process": os.getpid()})
+    try:
+        machine = json.loads(note.read_text())["machine"]
+    except (OSError, ValueError, KeyError, TypeError):
+        machine = platform.node()
+    if machine == platform.node() or _age(note) > STALE:  # on this machine the lock has told
+        note.unlink(missing_ok=True)
+    try:
+        descriptor = os.open(note, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)  # one machine alone succeeds
+    except FileExistsError:
+        got = f"{note.parent}, in use by another `tfaudit run` on {machine}"
+        expected = f"a directory that is not in use; {STALE:g} s after that run has ended it is free"
+        raise InputError("directory", got, expected) from None
+    with os.fdopen(descriptor, "w") as file:
+        file.write(mine)
+    ended = threading.Event()
+
+    def renew() -> None:
+        while not ended.wait(STALE / 4):
+            with contextlib.suppress(OSError):
+                os.utime(note)
+
+    renewal = threading.Thread(target=renew, daemon=True)
+    renewal.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        renewal.join()
+        with contextlib.suppress(OSError):
+            note.unlink()
+
+
+def _age(note: Path) -> float:
+    """Return the seconds since a note was renewed, by the clock of the file system."""
+    with tempfile.NamedTemporaryFile(dir=note.parent, prefix=f"{NOTE}-") as now:
+        return Path(now.name).stat().st_mtime - note.stat().st_mtime
 
 
 def _no_locks(directory: str | Path) -> InputError:
