@@ -213,3 +213,21 @@ def test_bad_size_of_sample(n):
 def test_no_sample_without_exemplars():
     with pytest.raises(InputError, match="exemplars: got 0 PIEs and 200 other examples, expected one or more of both"):
         survey_sample(exemplars(BEFORE, BEFORE), 2, seed=0)
+
+
+def test_labels_that_co_occur_are_tested_where_raters_say_so():
+    """[A]: by a column of answers, or by the categories that raters choose."""
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"rater": "ann", "example": np.arange(40), "is_pie": np.arange(40) < 20})
+    rows = rows.assign(**{question.key: rng.integers(0, 2, 40) for question in QUESTIONS})
+    together = np.where(rows["is_pie"], rng.random(40) < 0.6, rng.random(40) < 0.1)
+    names = np.where(together, "abstract; frequently co-occurring labels", None)
+    counts = [[sum(together[:20]), 20 - sum(together[:20])], [sum(together[20:]), 20 - sum(together[20:])]]
+    for answers in (rows.assign(co_occurring=together.astype(int)), rows.assign(categories=names)):
+        frame = survey(answers).frame()
+        assert len(frame) == 7
+        row = frame.set_index("attribute").loc["frequently co-occurring labels"]
+        assert row["p"] == pytest.approx(stats.fisher_exact(counts).pvalue)
+        np.testing.assert_allclose(frame["p_holm"], multipletests(frame["p"], method="holm")[1])
+    assert len(survey(rows.assign(categories=None)).frame()) == 6
+    assert len(survey(rows.assign(categories=names), questions=QUESTIONS).frame()) == 6

@@ -57,6 +57,15 @@ QUESTIONS: tuple[Question, ...] = (
 )
 """The questions of [F] appendix C; label 1 is the true class, 2 the baseline mode, 3 the compressed mode."""
 
+CO_OCCURRING = Question(
+    "co_occurring",
+    "Do labels 1, 2 and 3 name objects that often occur together in one image, or are two of them names of one object?",
+    "frequently co-occurring labels",
+    1,
+    labels=3,
+)
+"""The gallery of [A] that the questions of [F] leave out; it is tested where raters answer it or choose categories."""
+
 CATEGORIES: Mapping[str, str] = MappingProxyType(
     {
         "abstract": "The class object is in an abstract form, such as a painting, drawing or rendering using a "

@@ -11,7 +11,7 @@ import pandas as pd
 from statsmodels.stats.inter_rater import fleiss_kappa
 
 from tfaudit.audit.attributes import share_columns
-from tfaudit.audit.survey.questions import QUESTIONS, Question
+from tfaudit.audit.survey.questions import CO_OCCURRING, QUESTIONS, Question
 from tfaudit.errors import InputError, require
 from tfaudit.stats.proportions import compare_proportions
 
@@ -62,7 +62,7 @@ class Survey:
         return over_indexing_chart(self.table, self.alpha)
 
 
-def survey(answers: pd.DataFrame, *, questions: Sequence[Question] = QUESTIONS, alpha: float = 0.05) -> Survey:
+def survey(answers: pd.DataFrame, *, questions: Sequence[Question] | None = None, alpha: float = 0.05) -> Survey:
     """Analyse the answers of a human study.
 
     An image has an attribute if most of its raters say so; if they are divided evenly, it is left out of that question
@@ -71,7 +71,8 @@ def survey(answers: pd.DataFrame, *, questions: Sequence[Question] = QUESTIONS, 
     Args:
         answers: one row per rater and image: `rater`, `example`, `is_pie` (boolean or 0/1) and one column per question
             with 0, 1 or missing; other columns are ignored.
-        questions: the questions; those of [F] by default.
+        questions: the questions; by default those of [F], and, where there is a column `co_occurring` or where any
+            rater has chosen one of the `categories` ("; " between them), whether labels frequently co-occur [A].
         alpha: level of the tests, in (0, 1).
 
     Raises:
@@ -88,6 +89,9 @@ def survey(answers: pd.DataFrame, *, questions: Sequence[Question] = QUESTIONS, 
         0   blurred        1.0            0.0          1  0.333
     """
     require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
+    if questions is None:
+        answers = _with_co_occurring(answers)
+        questions = [*QUESTIONS, *[CO_OCCURRING] * (CO_OCCURRING.key in answers)]
     is_pie = _is_pie(answers, questions)
     rows, notes = [], []
     for question in questions:
@@ -103,6 +107,14 @@ def survey(answers: pd.DataFrame, *, questions: Sequence[Question] = QUESTIONS, 
         if not count:
             notes.append(f"No {kind} among the images: nothing to compare.")
     return Survey(table, int(answers["rater"].nunique()), len(is_pie), alpha, tuple(notes))
+
+
+def _with_co_occurring(answers: pd.DataFrame) -> pd.DataFrame:
+    """Return the answers with a column for the labels that co-occur, from the categories where raters used them."""
+    if CO_OCCURRING.key in answers or "categories" not in answers or not answers["categories"].notna().any():
+        return answers
+    chosen = answers["categories"].fillna("").astype(str).str.split("; ")
+    return answers.assign(**{CO_OCCURRING.key: [int(CO_OCCURRING.attribute in names) for names in chosen]})
 
 
 def _row(answers: pd.DataFrame, question: Question, is_pie: pd.Series) -> tuple[dict[str, Any], list[str]]:
