@@ -24,7 +24,7 @@ def page(study_audit: StudyAudit) -> None:
     summary, data = study_audit.summary, study_audit.data
     members = summary.table["members"].max()
     sentence = (
-        f"{data.study.model} on {data.study.dataset}, {data.split} split: {len(data.groups):,} images, "
+        f"{data.study.subject}, {data.split} split: {len(data.groups):,} {data.examples_are}, "
         f"{len(summary.table)} variants, {'one model' if members == 1 else f'up to {members} members'} each."
     )
     st.caption(escape(sentence))

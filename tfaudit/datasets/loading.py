@@ -15,7 +15,7 @@ from tfaudit.datasets.cropping import resize_and_crop
 from tfaudit.datasets.dataset import Dataset, EncodedImages, check_labels
 from tfaudit.datasets.features import ChosenFeatures, choose_features, partial_decoding, value_of
 from tfaudit.datasets.mock import mock_builder
-from tfaudit.datasets.own import load_own
+from tfaudit.datasets.own import SPLITS, load_own
 from tfaudit.errors import InputError, require
 from tfaudit.quiet import quiet_tfds, start_tensorflow
 from tfaudit.user_code import as_reference, is_reference
@@ -63,7 +63,8 @@ def load_dataset(
     if is_reference(name):
         for argument, pixels in (("image_size", image_size), ("crop", crop)):
             require(pixels is None, argument, pixels, f"None: {name!r} returns its examples as the model takes them")
-        return load_own(as_reference("dataset", name, "a name"), split)
+        require(split in SPLITS, "split", split, f"'train' or 'test', with which {name!r} is called")
+        return load_own(as_reference("dataset", name, "a name"))[SPLITS.index(split)]
     entry = CATALOGUE.get(name)
     if entry is None or entry.embedded is None:
         return _load_prepared(name, split, data_dir, image_size, crop)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -11,30 +10,23 @@ import numpy as np
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.examples import Examples, read_examples
 from tfaudit.datasets.structure import leaves
-from tfaudit.errors import InputError, require
+from tfaudit.errors import InputError
 from tfaudit.quiet import start_tensorflow
-from tfaudit.user_code import call, check_call, import_reference, source_digest
+from tfaudit.user_code import call, check_call, import_reference
 
 SPLITS = ("train", "test")
 
 
-def load_own(reference: str, split: str) -> Dataset:
-    """Return a split of the data set of a function `load(split)`; both splits are loaded once and must agree.
+def load_own(reference: str) -> tuple[Dataset, Dataset]:
+    """Return the training and the test set of a function `load(split)`, which must agree.
 
     Args:
         reference: of the function, as in `tfaudit.user_code`.
-        split: "train" or "test".
 
     Raises:
         InputError: the function cannot be imported or called, fails, or returns no labelled examples as
             `tfaudit.Examples` describes them.
     """
-    require(split in SPLITS, "split", split, f"'train' or 'test', with which {reference!r} is called")
-    return _both(reference, source_digest("dataset", reference))[SPLITS.index(split)]
-
-
-@lru_cache(maxsize=2)
-def _both(reference: str, digest: str) -> tuple[Dataset, Dataset]:
     start_tensorflow()  # the user's file imports it too, less quietly
     load = import_reference("dataset", reference)
     check_call("dataset", reference, load, "load(split)", "train")

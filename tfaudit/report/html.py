@@ -93,6 +93,7 @@ def _page(study_audit: StudyAudit, limits: Limits) -> str:
     styles = ["report.css", "verdict.css", *["strip.css"] * any(section.strip for section in sections)]
     return PAGES.get_template("report.html.j2").render(
         study=store.study,
+        examples_are=study_audit.data.examples_are,
         split=split,
         examples=len(examples),
         class_count=len(examples.attrs["class_names"]),

@@ -150,6 +150,12 @@ class Study:
         own = [value for value in values if is_reference(value)]
         return tuple(dict.fromkeys([self.model, *own] if self.model.endswith(".keras") else own))
 
+    @property
+    def subject(self) -> str:
+        """Model and data set in words, such as "lenet_r on fashion_mnist"; files without their folders."""
+        short = (Path(name).name if name in self.sources else name for name in (self.model, self.dataset))
+        return " on ".join(short)
+
     def with_fingerprints(self) -> Study:
         """Return the study with the fingerprints of its sources as they are now; raise `InputError` if one is gone."""
         digests = {source: source_digest(self.argument_of(source), source) for source in self.sources}
