@@ -57,6 +57,11 @@ if (!window.tfauditHistory) {
     const link = event.target.closest?.(".st-key-menu a[href^='?']");
     if (link) link.setAttribute("href", "./" + link.getAttribute("href"));
   }, {capture: true});
+  // On a telephone the menu covers the page that it leads to.
+  window.addEventListener("click", (event) => {
+    if (window.innerWidth <= 768 && event.target.closest?.(".st-key-menu a"))
+      document.querySelector("[data-testid=stSidebarCollapseButton] button")?.click();
+  });
   history.pushState = history.replaceState = (state, title, url) => {
     if (url && new URL(url, location.href).href === location.href) return;
     (acted ? push : replace)(state, title, url);

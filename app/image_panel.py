@@ -58,7 +58,7 @@ def _panel(study_audit: StudyAudit) -> None:
     (image,) = data.store.images(data.split, [position])
     left, right = st.columns([2, 3], vertical_alignment="center")
     with left:
-        st.html(STYLE + preview_html(preview_of(image), label, example))
+        st.html(STYLE + str(preview_html(preview_of(image), label, example)))
     with right:
         st.markdown(f"Image **{escape_name(example)}**, of class **{escape_name(label)}**")
         groups = [f"{name}: {value}" for name, value in data.groups.iloc[position].items()]
