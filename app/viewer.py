@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import streamlit as st
-from altair.utils.schemapi import disable_debug_mode
 
 from tfaudit.analysis.audits import AUDITS
 from tfaudit.analysis.study_data import StudyData
@@ -24,9 +23,6 @@ from tfaudit.audit.gate.limits import Limits
 from tfaudit.errors import InputError, one_line
 
 READ_ONLY = "read-only"
-
-# Altair validates every part of a chart as it is made, and Streamlit the whole: once is enough.
-disable_debug_mode()
 
 ICON = Path(__file__).with_name("icon.svg")
 
