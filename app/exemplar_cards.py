@@ -24,7 +24,7 @@ STYLE = """<style>
 .tfa-picture.tiny { image-rendering: pixelated; }
 .tfa-blank { padding: 0.5rem; font-size: 0.84rem; text-align: center; overflow-wrap: anywhere;
   opacity: 0.75; box-sizing: border-box; }
-.tfa-text { margin: 0; max-height: 9.5rem; overflow: auto; font-size: 0.84rem; line-height: 1.35; white-space: pre-line;
+.tfa-text { margin: 0; max-height: 12rem; overflow: auto; font-size: 0.84rem; line-height: 1.35; white-space: pre-line;
   overflow-wrap: anywhere; }
 .tfa-card dl { display: grid; grid-template-columns: max-content 1fr; gap: 0.15rem 0.6rem;
   margin: 0.5rem 0 0; padding: 0; font-size: 0.84rem; line-height: 1.3; }

@@ -9,6 +9,19 @@ and no inputs, but for the region. Model, data and groups are the functions belo
     tfaudit run insurance_table
 
 A fifth of the rows is tested on.
+
+Measured by that command, 20 trainings of 10 epochs and 10 conversions in 4 minutes with one worker on a busy machine;
+significant classes of 2, of which .1 are expected by chance:
+
+    variant           size kB  gzipped kB  top-1  signif.  Holm  BH  PIEs  by chance     p
+    dense                62.0        23.6  78.87        -     -   -     -          -     -
+    magnitude 90 %       62.0         6.6  78.45        0     0   0   142         75  .002
+    fixed-point int8     15.2         9.1  78.87        0     0   0     7          7   .62
+
+Pruning costs women of the West 1.5 points of accuracy (95 % interval over rows and members .5 to 2.4; Holm p over the
+four regions .011), the other regions nothing beyond chance. Of Black women, 243 of the 4,454 rows, the change is -1.3
+points (-3.3 to .6), of Hispanic women, 322 rows, -1.6 (-3.3 to .2): too few rows to tell. int8 costs no group anything
+that can be seen here.
 """
 
 import io
