@@ -22,7 +22,7 @@ def _draw(study_audit: StudyAudit, audit: Across) -> None:
     st.markdown(escape(f"{audit.question} ({audit.source})"))
     result = audit.compute(study_audit)
     if result is None:
-        st.info("The study does not allow this: it takes variants of two levels of sparsity.")
+        st.info("The study does not hold what this takes, such as variants of two sparsities.")
         return
     show_chart(result.chart(), f"across-{audit.name}", f"{audit.title}: {audit.question}")
     show_table(result.frame(), f"across-{audit.name}", audit.columns or None, table=audit.name)

@@ -15,7 +15,10 @@ LEVELS = (Pruned(0.5), Pruned(0.9), Quantized("int8"))
 def test_every_row_has_a_section(tmp_path):
     store = make_study(tmp_path, variants=LEVELS)
     sections = sections_of(store)
+    assert "class-counts" not in sections  # nothing is known of training images
     for name, audit in ACROSS.items():
+        if name == "class_counts":
+            continue
         section = sections[name.replace("_", "-")]
         assert (section.title, section.question, section.source) == (audit.title, audit.question, audit.source)
     levels = cells(sections["class-recalls"].tables[0])["sparsity, %"]

@@ -39,6 +39,7 @@ from tfaudit.audit.groups import groups
 from tfaudit.audit.intersections import intersections
 from tfaudit.audit.levels.accuracies import accuracies
 from tfaudit.audit.levels.claims import claims
+from tfaudit.audit.levels.class_counts import class_counts
 from tfaudit.audit.levels.class_recalls import class_recalls
 from tfaudit.audit.levels.difficulty import difficulty_levels
 from tfaudit.audit.model_pair import compare
@@ -112,6 +113,7 @@ RESULTS = {
     "all recalls": lambda: class_recalls(
         pd.DataFrame({"method": "m", "level": [0.5, 0.9], 0: [0.9, 0.8], 1: [0.7, 0.2]}), pd.Series([0.9, 0.8])
     ),
+    "all counts": lambda: class_counts(pd.Series({"a": 3, "b": 1}), pd.Series({"a": 0.5, "b": 0.7})),
     "all exemplars": lambda: difficulty_levels({"int8": exemplars(BEFORE, AFTER), "same": exemplars(BEFORE, BEFORE)}),
     "pairs": lambda: compare(ONE, OTHER),
     "twins": lambda: retrained_twins(BEFORE),

@@ -13,6 +13,7 @@ from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
 from tfaudit.audit.levels.accuracies import Accuracies, accuracies
 from tfaudit.audit.levels.claims import Claims, claims
+from tfaudit.audit.levels.class_counts import ClassCounts, class_counts
 from tfaudit.audit.levels.class_recalls import ClassRecalls, class_recalls
 from tfaudit.audit.levels.difficulty import DifficultyLevels, difficulty_levels
 from tfaudit.study.variants import Pruned
@@ -74,6 +75,15 @@ def _class_recalls(study_audit: StudyAudit) -> ClassRecalls | None:
     return class_recalls(recalls, before)
 
 
+def _class_counts(study_audit: StudyAudit) -> ClassCounts | None:
+    """Return the training images of the classes; None where the study does not know them or has no such classes."""
+    table, counted = study_audit.data.store.table("classes"), study_audit.counts(BASELINE)
+    if table is None or "train_examples" not in table or sorted(table["class"]) != sorted(set(counted.class_names)):
+        return None
+    recalls = pd.Series(counted.recall.mean(0), list(counted.class_names))
+    return class_counts(table.set_index("class")["train_examples"], recalls)
+
+
 ACROSS: Mapping[str, Across] = {
     audit.name: audit
     for audit in (
@@ -103,6 +113,13 @@ ACROSS: Mapping[str, Across] = {
                 "compression stay the hardest?"
             ),
             source="[P] figures 3, 5 and 7",
+        ),
+        Across(
+            name="class_counts",
+            compute=_class_counts,
+            title="Training images",
+            question="Are the classes that models know badly before compression those of the fewest training images?",
+            source="[P] figure 6",
         ),
         Across(
             name="exemplar_levels",

@@ -5,7 +5,7 @@ Predictions   `calibration`, `flip_rates`, `image_changes`
 Two models    `compare`, `gate` with `Limits`; `retrained_twins` for what training again changes
 Verdict       `measure` once, then `judge` and `study_verdict` for any limits; `plan` before anything is trained
 Groups        `groups`, `intersections`, `attributes`, `trends`
-All variants  `accuracies`, `claims`, `class_recalls`, `difficulty_levels`
+All variants  `accuracies`, `claims`, `class_counts`, `class_recalls`, `difficulty_levels`
 Choice        `trade_offs`, `operating_points`, `pareto_shares`
 Regression    `class_table`, `factors`, `factors_glm`
 Human raters  `survey_sample`, `survey`
@@ -36,6 +36,7 @@ _MODULES = {
     "summary": ("summary", "Summary"),
     "levels.accuracies": ("accuracies", "Accuracies"),
     "levels.claims": ("claims", "Claims"),
+    "levels.class_counts": ("class_counts", "ClassCounts"),
     "levels.class_recalls": ("class_recalls", "ClassRecalls"),
     "levels.difficulty": ("difficulty_levels", "DifficultyLevels"),
     "operating_points": ("trade_offs", "operating_points", "pareto_shares", "OperatingPoints"),

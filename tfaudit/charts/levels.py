@@ -108,3 +108,22 @@ def accuracies_chart(table: pd.DataFrame) -> Drawing:
         means = base.mark_tick(color=PLUM, thickness=3, size=16).encode(x=x.aggregate("mean"), y=y)
         panels.append(alt.layer(dots, means))
     return panels[0] if len(panels) == 1 else alt.vconcat(*panels, spacing=20)
+
+
+def counts_chart(table: pd.DataFrame) -> Drawing:
+    """Draw [P] figure 6: a bar of training images per class, coloured by its recall before compression.
+
+    Args:
+        table: of `ClassCounts`.
+    """
+    shown = table.assign(recall=100 * table["recall_before"]).sort_values("train_examples", ascending=False)
+    some = f"the {LINES} classes of most images, of {len(shown):,}" if len(shown) > LINES else ""
+    shown = shown.head(LINES)
+    scale, legend = alt.Scale(scheme="viridis", zero=False), alt.Legend(orient="top", gradientLength=110)
+    colour = alt.Color("recall:Q", title="recall before, %", scale=scale, legend=legend)
+    axis = alt.Axis(labelAngle=-50, labelLimit=90)
+    x = alt.X("class:N", sort=list(shown["class"]), title=None, axis=axis)
+    tooltip = ["class", "train_examples", *numbers(recall=".2f")]
+    bars = alt.Chart(shown, width=WIDTH, height=180).mark_bar(stroke=None)
+    y = alt.Y("train_examples:Q", title="training images", axis=alt.Axis(tickCount=5))
+    return bars.encode(x=x, y=y, color=colour, tooltip=tooltip).properties(title=some)

@@ -337,6 +337,8 @@ COLUMNS: Mapping[str, Column] = {
     "p_holm_own": _p("p, Holm, own", help=f"p after {_HOLM} over the classes of the variant"),
     "p_holm_all": _p("p, Holm, all", help=f"p after {_HOLM} over the classes of all variants"),
     "p_bh_all": _p("p, BH, all", help=f"p after {_BH} over the classes of all variants"),
+    "train_examples": _count("training images"),
+    "train_share": _share("of all", "Share of all training images", ".2f"),
     "method": _text("method"),
     "class_recalls.level": _share("sparsity", form=".4g"),
     "class_recalls.recall": _share("recall", "Mean over the members"),
