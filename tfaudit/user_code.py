@@ -119,6 +119,17 @@ def source_digest(argument: str, reference: str) -> str:
         raise InputError(argument, got, "an existing file") from None
 
 
+def source_file(source: str) -> str | None:
+    """Return the path of the file that a reference, or a path, names; None for a module.
+
+    Example:
+        >>> source_file("/home/me/nets.py:build"), source_file("net.keras"), source_file("package.nets:build")
+        ('/home/me/nets.py', 'net.keras', None)
+    """
+    path = source.rpartition(":")[0] if is_reference(source) else source
+    return path if path.endswith((".py", ".keras")) else None
+
+
 def import_file(argument: str, path: Path) -> ModuleType:
     """Import a Python file by its path; a changed file is imported again. Errors become an `InputError`."""
     path = path.expanduser().absolute()

@@ -15,7 +15,9 @@ import pytest
 from tests.builders.ray_clusters import NODE
 from tests.builders.tiny_studies import STUDY as PLAIN
 from tfaudit import InputError, open_store, run
+from tfaudit.datasets.loading import load_dataset
 from tfaudit.population import ray_engine
+from tfaudit.population import run as run_module
 from tfaudit.population.plan import MemberJob as Job
 
 pytestmark = pytest.mark.slow
@@ -189,6 +191,21 @@ def test_a_node_that_does_not_answer_any_more_is_given_up_by_the_driver(run_on_r
     assert seen == ["started", "retried", "started", "done"]
     (worker,) = numbers(tmp_path.glob("hung-*"))
     wait_for(lambda: is_gone(worker))
+
+
+def test_bad_input_on_a_node_is_one_line_that_names_the_node(run_on_ray):
+    with pytest.raises(InputError, match=r"directory: got a full disk \(on node \S+\), expected space"):
+        list(run_on_ray([Job("fatal", 0)]))
+
+
+def test_a_set_that_a_node_does_not_have_is_one_line_that_names_the_node(cluster, tmp_path, monkeypatch):
+    """The driver has it: a streaming set, of which nodes are sent nothing."""
+    streams = dataclasses.replace(load_dataset("mock:mnist", "train"), pixels=None)
+    monkeypatch.setattr(run_module, "load_splits", lambda study: (streams, load_dataset("mock:mnist", "test")))
+    study = dataclasses.replace(PLAIN, dataset="mnist", model="lenet_r", model_options={})
+    with pytest.raises(InputError, match=r"mnist.* \(on node \S+\), expected .*tfaudit prepare mnist") as caught:
+        run(study, tmp_path / "s", engine="ray")
+    assert "\n" not in str(caught.value)
 
 
 def test_other_versions_on_a_node_are_one_line(run_on_ray):

@@ -28,6 +28,7 @@ from tfaudit.population.plan import Event, Job, MemberJob, Order, missing_evalua
 from tfaudit.population.ray_task import Files, Luggage, RunFacts, perform
 from tfaudit.store.members import RECORD_KEYS, read_sealed_json
 from tfaudit.store.store import Store, open_store
+from tfaudit.user_code import source_file
 
 NODE_PATIENCE = 600.0  # seconds to wait for a node that can run jobs, after the last one was lost
 CHECK_NODES = 2.0  # seconds between two looks at the nodes
@@ -70,9 +71,10 @@ def ray_engine(
             versions=versions,
         )
         study = store.study
-        model = Path(study.model).read_bytes() if study.model.endswith(".keras") else None
+        paths = {path for path in map(source_file, study.sources) if path}
+        sources = {path: Path(path).expanduser().read_bytes() for path in sorted(paths)}
         shipped = splits if all(split.in_memory for split in splits) else None
-        luggage = ray.put(Luggage(study.to_json(), model, shipped))
+        luggage = ray.put(Luggage(study.to_json(), sources, shipped))
         cluster = _Cluster(options, where)
         try:
             yield functools.partial(_run_jobs, store, options, facts, luggage, cluster)

@@ -28,6 +28,7 @@ from tfaudit.population.plan import Order, log_path
 from tfaudit.population.worker_process import WorkerProcess
 from tfaudit.store.store import Store
 from tfaudit.study.study import Study
+from tfaudit.user_code import source_file
 
 Files = Mapping[str, bytes]
 """Contents of files by path relative to a study's directory."""
@@ -63,12 +64,12 @@ class Luggage:
 
     Attributes:
         study: as `Study.to_json` gives it.
-        model: content of the `.keras` file that the study's model names, else None.
+        sources: contents of the files that the study names by path: a model, functions of the user's own.
         splits: training and test set, or None where every node opens them itself.
     """
 
     study: Mapping[str, Any]
-    model: bytes | None
+    sources: Files
     splits: Splits | None
 
 
@@ -146,12 +147,28 @@ class _Workplace:
         self._devices: str | None = None
         self._folder = make_workplace(facts.token, luggage.splits)
         self._directory = self._folder / "study"
-        study = Study.from_json(luggage.study)
-        if luggage.model is not None:
-            path = self._folder / Path(study.model).name
-            path.write_bytes(luggage.model)
-            study = dataclasses.replace(study, model=str(path))
+        study = self._with_own_files(Study.from_json(luggage.study), luggage.sources)
         Store.create(self._directory, study, facts.versions)
+
+    def _with_own_files(self, study: Study, sources: Files) -> Study:
+        """Write the files that a study names, those of one folder into one, and return the study that names these."""
+        folders = sorted({str(Path(path).parent) for path in sources})
+        names: dict[str, str] = {}
+        for path, content in sources.items():
+            if Path(path).is_file() and Path(path).read_bytes() == content:
+                continue  # this node has it, and perhaps what it imports
+            target = self._folder / "sources" / str(folders.index(str(Path(path).parent))) / Path(path).name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content)
+            for source in study.sources:
+                if source_file(source) == path:
+                    names[source] = source.replace(path, str(target), 1)
+        settings = {name: getattr(study, name) for name in ("model", "dataset", "training", "retraining")}
+        changed: dict[str, Any] = {
+            name: names[value] for name, value in settings.items() if isinstance(value, str) and value in names
+        }
+        fingerprints = {names.get(source, source): digest for source, digest in study.fingerprints.items()}
+        return dataclasses.replace(study, **changed, fingerprints=fingerprints)
 
     def do(self, order: Order, inputs: Files) -> Delivery:
         """Have the worker do a job with some files; return its last answer and the files that it made."""

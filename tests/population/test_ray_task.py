@@ -1,0 +1,84 @@
+"""The directory of a study on a node, without Ray: own files, data, and nothing left behind."""
+
+import dataclasses
+import os
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.builders.tiny_studies import STUDY
+from tfaudit import open_store
+from tfaudit.datasets.loading import load_dataset
+from tfaudit.population import node_folder
+from tfaudit.population.node_folder import end_run, make_workplace, remove_workplace, shipped_splits
+from tfaudit.population.ray_task import Luggage, RunFacts, _Workplace
+from tfaudit.user_code import import_reference, source_file
+
+FACTS = RunFacts(token="run", command=("false",), threads=1, fresh=False, timeout=None, versions={})
+
+
+@pytest.fixture
+def root(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path / f"tfaudit-node-{os.getuid()}"
+
+
+def test_files_of_the_users_own_come_along(root, tmp_path):
+    """The paths of the driver need not exist on the node."""
+    (tmp_path / "nets.py").write_text("def build():\n    return 'built'\n")
+    (tmp_path / "fits.py").write_text("def fit(model, train, *, seed, callbacks):\n    return 'fitted'\n")
+    study = dataclasses.replace(STUDY, model=f"{tmp_path}/nets.py:build", retraining=f"{tmp_path}/fits.py:fit")
+    study = study.with_fingerprints()
+    files = {source_file(source): None for source in study.sources}
+    assert sorted(files) == [f"{tmp_path}/fits.py", f"{tmp_path}/nets.py"]
+    sources = {path: Path(path).read_bytes() for path in files}
+    for path in files:
+        Path(path).unlink()
+    workplace = _Workplace(FACTS, Luggage(study.to_json(), sources, None))
+    there = open_store(root / "run" / str(os.getpid()) / "study").study
+    assert there.model.startswith(str(root))
+    assert import_reference("model", there.model)() == "built"
+    assert import_reference("training", there.retraining)(0, 0, seed=0, callbacks=()) == "fitted"
+    assert list(there.fingerprints) == [there.model, there.retraining]
+    assert list(there.fingerprints.values()) == list(study.fingerprints.values())
+    assert there.member_seed("dense", 1) == study.member_seed("dense", 1)
+    workplace.remove()
+    assert not [path for path in root.iterdir() if path.name != ".lock"]
+
+
+def test_data_are_laid_down_once_and_read_by_the_worker(root, tmp_path):
+    splits = tuple(load_dataset("digits", split).take(9) for split in ("train", "test"))
+    place = make_workplace("run", splits)
+    for ours, theirs in zip(shipped_splits(place / "study"), splits, strict=True):
+        np.testing.assert_array_equal(ours.images, theirs.images)
+        np.testing.assert_array_equal(ours.labels, theirs.labels)
+        assert ours.class_names == theirs.class_names
+    before = (root / "run/splits.pickle").stat().st_mtime_ns
+    make_workplace("run", splits)
+    assert (root / "run/splits.pickle").stat().st_mtime_ns == before
+    assert shipped_splits(tmp_path) is None, "elsewhere no pickle is read"
+    assert root.stat().st_mode & 0o777 == 0o700
+
+
+def test_what_dead_processes_left_is_removed_and_the_living_are_left_alone(root):
+    mine = make_workplace("run", None)
+    (root / "run/999999999/study").mkdir(parents=True)
+    (root / "old/999999998/study").mkdir(parents=True)
+    make_workplace("run", None)
+    assert mine.exists()
+    assert sorted(path.name for path in root.iterdir()) == [".lock", "run"]
+    assert [path.name for path in (root / "run").iterdir()] == [str(os.getpid())]
+    remove_workplace(root.parent)  # no node's folder
+    assert mine.exists()
+    end_run("run")
+    assert not (root / "run").exists()
+
+
+def test_a_folder_of_another_user_is_refused(root, monkeypatch):
+    root.mkdir()
+    monkeypatch.setattr(node_folder, "_user", lambda: os.getuid() + 1)
+    root.rename(root.with_name(f"tfaudit-node-{os.getuid() + 1}"))
+    with pytest.raises(PermissionError, match="belongs to another user"):
+        make_workplace("run", None)
