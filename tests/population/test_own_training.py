@@ -138,7 +138,7 @@ def sigmoid():
     np.testing.assert_allclose(*losses, rtol=1e-4)
 
 
-@pytest.mark.parametrize("optimizer", ["adamw", keras.optimizers.Adam(0.02, beta_1=0.8)], ids=str)
+@pytest.mark.parametrize("optimizer", ["adamw", keras.optimizers.Adam(0.02, beta_1=0.8)], ids=["name", "instance"])
 def test_optimizers_by_name_instance_and_configuration(tmp_path, optimizer):
     rate = {"learning_rate": 0.02} if isinstance(optimizer, str) else {}
     training = Training(epochs=2, batch_size=40, optimizer=optimizer, **rate)
