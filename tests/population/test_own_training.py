@@ -13,6 +13,8 @@ from tfaudit.population.member import gradual_trainer, prune_and_retrain, traine
 from tfaudit.population.own_training import OwnTraining, fit_function
 from tfaudit.population.training import Trainer
 
+pytestmark = pytest.mark.slow
+
 
 def study_of(folder, training="fit", model="build", code="", **settings):
     path = write_own(folder, more=code)
