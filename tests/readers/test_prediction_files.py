@@ -4,10 +4,13 @@ import json
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tfaudit import InputError, Predictions
 from tfaudit.readers.prediction_files import read_columns, read_groups, read_populations, read_predictions
+from tfaudit.readers.sources import read_labels
 
 NAMES = ["cat", "dog", "élan", "owl, big"]
 MEMBERS, EXAMPLES = 3, 12
@@ -459,3 +462,20 @@ def test_a_file_cut_anywhere_is_one_line(write, labels, scores, suffix):
 
 def _lines(values):
     return "\n".join(map(str, values)) + "\n"
+
+
+@pytest.mark.slow
+def test_a_small_file_of_very_many_rows_is_refused(tmp_path):
+    """Equal rows take no room in Parquet, and all of the memory once they are read."""
+    path = tmp_path / "bomb.parquet"
+    rows = pa.array(["x"]).take(pa.array(np.zeros(2**22 + 1, np.int32)))
+    pq.write_table(pa.table({"prediction": rows}), path, compression="zstd")
+    with pytest.raises(InputError, match=r"got 4,194,305 rows in [\d,]+ bytes, expected rows that differ"):
+        read_labels(path)
+
+
+def test_one_long_cell_among_many_is_refused(tmp_path):
+    path = tmp_path / "long.csv"
+    path.write_text("label\n" + "1\n" * 600_000 + "x" * 900 + "\n")
+    with pytest.raises(InputError, match="600,001 cells of up to 900 characters in column 'label'"):
+        read_labels(path)

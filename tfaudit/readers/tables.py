@@ -22,6 +22,9 @@ _BLOCK_BYTES = 2**24
 _CELL = 1000
 """Most characters of an id or a class: an array of text gives every cell the room of the longest."""
 
+_ROWS, _ROWS_PER_BYTE = 2**22, 16
+"""A Parquet file of more rows, and more than so many for each of its bytes, is refused."""
+
 _TEXT_BYTES = 2**30
 """Most bytes of such an array."""
 
@@ -43,7 +46,7 @@ class TableFile:
         try:
             if path.stat().st_size == 0:
                 raise InputError(str(path), "an empty file", "a table with a header")
-            self.columns = tuple(pq.read_schema(path).names if self._parquet else self._csv_header())
+            self.columns = tuple(self._parquet_names() if self._parquet else self._csv_header())
         except OSError as problem:
             got = f"an unreadable file ({problem.strerror or one_line(problem)})"
             raise InputError(str(path), got, "a readable one") from None
@@ -80,6 +83,7 @@ class TableFile:
                 or pa.types.is_large_binary(stored.type)
             ):
                 raise InputError(str(self.path), f"{stored.type} values in column {column!r}", "numbers or text")
+            self._guarded(lambda: stored.validate(full=True))  # offsets beyond a buffer would crash the process
             values = self._guarded(stored.to_pandas)
         else:
             with self._csv([column], pa.string()) as batches:
@@ -116,9 +120,18 @@ class TableFile:
     def frame(self) -> pd.DataFrame:
         """Return all columns, in the dtypes that pandas infers."""
         if self._parquet:
-            return self._guarded(lambda: pq.read_table(self.path).to_pandas(ignore_metadata=True))
+            stored = self._guarded(lambda: pq.read_table(self.path))
+            self._guarded(lambda: stored.validate(full=True))
+            return self._guarded(lambda: stored.to_pandas(ignore_metadata=True))
         options: dict[str, Any] = {"header": 0, "index_col": False, "skipinitialspace": True, "low_memory": False}
         return self._guarded(lambda: pd.read_csv(self.path, names=list(self.columns), encoding="utf-8-sig", **options))
+
+    def _parquet_names(self) -> list[str]:
+        metadata = pq.read_metadata(self.path)
+        if metadata.num_rows > max(_ROWS, _ROWS_PER_BYTE * self.path.stat().st_size):
+            got = f"{metadata.num_rows:,} rows in {self.path.stat().st_size:,} bytes"
+            raise InputError(str(self.path), got, "rows that differ; these would fill the memory")
+        return metadata.schema.to_arrow_schema().names
 
     def _csv_header(self) -> list[str]:
         with self.path.open(encoding="utf-8-sig", newline="") as file:

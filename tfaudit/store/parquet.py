@@ -114,6 +114,7 @@ def read_examples(file: BinaryIO, *, images: bool, groups: bool) -> pd.DataFrame
     group_names = json.loads(notes.get("groups", "[]")) if groups else []
     columns = [*_EXAMPLE[: 2 + images], *group_names]
     table = stored.read(columns).select(columns)  # `read` ignores a missing column, `select` does not
+    table.validate(full=True)
     split = [notes["split"]] if "split" in notes else []
     if _seal(table, _EXAMPLE[:2], notes["class_names"], *split) != notes["sha256"]:
         raise OSError("ids, labels or class names do not match their checksum")
@@ -223,7 +224,9 @@ def _open(file: BinaryIO) -> pq.ParquetFile:
 
 
 def _read_whole(content: bytes) -> pa.Table:
-    return pq.read_table(pa.BufferReader(content), pre_buffer=False)  # it is in memory already
+    table = pq.read_table(pa.BufferReader(content), pre_buffer=False)  # it is in memory already
+    table.validate(full=True)  # offsets beyond a buffer would crash the process
+    return table
 
 
 def _ranked_classes(table: pa.Table) -> RankedClasses:

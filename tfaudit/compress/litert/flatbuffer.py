@@ -46,17 +46,24 @@ class Flatbuffer:
             with captured_output():  # LiteRT prints a message about its delegate to stderr.
                 self._interpreter = Interpreter(model_content=bytes(content), num_threads=threads)
                 self._interpreter.allocate_tensors()
-            inputs, outputs = self._interpreter.get_input_details(), self._interpreter.get_output_details()
+            self._read(output)
+        except InputError:
+            raise
         except (ValueError, RuntimeError) as error:  # also names of tensors that are not UTF-8
             got = f"{len(content)} bytes that LiteRT cannot run ({one_line(error)})"
             raise InputError("model", got, "a TensorFlow Lite flatbuffer") from error
-        self._details, outputs = self._named("inputs", inputs), self._named("outputs", outputs)
+
+    def _read(self, output: str | None) -> None:
+        """Read what the flatbuffer takes and gives."""
+        self._details = self._named("inputs", self._interpreter.get_input_details())
+        outputs = self._named("outputs", self._interpreter.get_output_details())
         self.outputs = tuple(outputs)
         if len(outputs) > 1 and output is not None and output not in outputs:
             raise InputError("output", f"{output!r} for a flatbuffer", f"one of {listed(self.outputs, 9)}")
         only = next(iter(outputs.values())) if len(outputs) == 1 else None
         self._output = only or outputs.get(str(output))
-        if not self._details or not outputs or not all(len(detail["shape"]) for detail in self._details.values()):
+        shapes = [detail["shape"] for detail in self._details.values()]
+        if not shapes or not outputs or not all(len(shape) and np.all(shape) for shape in shapes):
             raise InputError("model", "a flatbuffer without inputs of images, or without outputs", "one with both")
         sides = {name: _sides(detail) for name, detail in self._details.items()}
         self.batch: int | None = next((shape[0] for shape in sides.values() if shape[0] is not None), None)

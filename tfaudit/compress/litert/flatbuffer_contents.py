@@ -11,6 +11,7 @@ from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
 from tfaudit.compress.litert.flatbuffer import Flatbuffer
 from tfaudit.compress.operations import Operation, Operations
+from tfaudit.errors import InputError, one_line
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,12 @@ def read_flatbuffer(content: bytes) -> FlatbufferContents:
     runnable = Flatbuffer(content)
     batch = runnable.batch or 1
     model = schema.ModelT.InitFromObj(schema.Model.GetRootAs(content, 0))
-    graph = _Graph(model, _shapes(content, runnable, batch))
+    try:
+        shapes = _shapes(content, runnable, batch)
+    except (RuntimeError, ValueError) as error:  # without delegates LiteRT checks what they do not
+        got = f"a flatbuffer that LiteRT cannot run without delegates ({one_line(error)})"
+        raise InputError("model", got, "one that runs") from None
+    graph = _Graph(model, shapes)
     stored = {tensor.buffer: tensor for part in model.subgraphs for tensor in part.tensors if graph.is_weight(tensor)}
     kernels, counted, uncounted = {}, [], []
     for operator in graph.operators:
