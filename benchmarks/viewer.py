@@ -148,7 +148,7 @@ def clicks(page: Page, url: str) -> Iterator[tuple[str, float]]:
         ],
         "exemplars": [
             ("another variant", [pick(page, f"magnitude {p} %") for p in (30, 50, 70)]),
-            ("baseline right or wrong", [pick(page, name) for name in ("right", "wrong", "all")]),
+            ("kind of change", [choose(page, "Images", name) for name in ("newly wrong", "newly correct", "changed")]),
             ("next page", [turn(page, number) for number in (2, 3, 4)]),
             ("one class of 1,000", [choose(page, "Class", f"class {c}") for c in (7, 420, 980)]),
         ],

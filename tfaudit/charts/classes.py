@@ -173,7 +173,7 @@ def named_classes(ranked: pd.DataFrame, *, columns: int = 3, question: str = "ch
     bars = base.mark_bar(height=11)
     bars = bars.encode(x=x, y=y, color=_colours(ranked, question, columns), tooltip=class_tooltip(ranked, question))
     intervals = base.mark_rule(strokeWidth=1.4, opacity=0.75)
-    intervals = intervals.encode(x=f"{question}_low_pp:Q", x2=f"{question}_high_pp:Q", y=y)
+    intervals = intervals.encode(x=alt.X(f"{question}_low_pp:Q"), x2=alt.X2(f"{question}_high_pp"), y=y)
     layers = [bars, intervals]
     if question == "change" and "collapsed" in ranked and ranked["collapsed"].any():
         collapsed = base.transform_filter("datum.collapsed").mark_text(align="left", dx=5, fontSize=11)
@@ -204,5 +204,7 @@ def all_classes(ranked: pd.DataFrame, order: str = "", *, columns: int = 3, ques
         color=_colours(ranked, question, columns),
         tooltip=class_tooltip(ranked[["class", value, low, high]], question),
     )
-    intervals = base.mark_rule(strokeWidth=min(width, 1.2), opacity=0.35).encode(x=x, y=f"{low}:Q", y2=f"{high}:Q")
+    intervals = base.mark_rule(strokeWidth=min(width, 1.2), opacity=0.35).encode(
+        x=x, y=alt.Y(f"{low}:Q"), y2=alt.Y2(high)
+    )
     return alt.layer(intervals, bars)

@@ -53,9 +53,11 @@ def _named_classes(shown: pd.DataFrame) -> Layers:
     bars = alt.Chart(_bars(shown), width=WIDTH, height=alt.Step(18)).mark_bar(height=11)
     bars = bars.encode(x=x, y=y, color=_colour(), opacity=STRENGTH, tooltip=_tooltip())
     base = alt.Chart(shown).encode(y=y, tooltip=_tooltip())
-    intervals = base.mark_rule(color=SLATE, strokeWidth=1.5).encode(x="change_low_pp:Q", x2="change_high_pp:Q")
+    intervals = base.mark_rule(color=SLATE, strokeWidth=1.5).encode(
+        x=alt.X("change_low_pp:Q"), x2=alt.X2("change_high_pp")
+    )
     points = base.mark_circle(size=55, opacity=1, stroke="white", strokeWidth=1)
-    points = points.encode(x="change_pp:Q", color=alt.ColorDatum(CHANGE))
+    points = points.encode(x=alt.X("change_pp:Q"), color=alt.ColorDatum(CHANGE))
     return alt.layer(bars, intervals, points)
 
 
@@ -69,5 +71,5 @@ def _all_classes(shown: pd.DataFrame) -> Layers:
     bars = bars.mark_rule(strokeWidth=max(0.6, 0.7 * WIDTH / len(shown)))
     bars = bars.encode(x=x, y=y, y2=alt.datum(0), color=_colour(), opacity=STRENGTH)
     points = alt.Chart(shown[["rank", *pointed_at]]).mark_circle(size=6, opacity=0.9)
-    points = points.encode(x=x, y="change_pp:Q", color=alt.ColorDatum(CHANGE), tooltip=tooltip)
+    points = points.encode(x=x, y=alt.Y("change_pp:Q"), color=alt.ColorDatum(CHANGE), tooltip=tooltip)
     return alt.layer(bars, points)

@@ -18,7 +18,11 @@ def class_recall_chart(recalls: pd.DataFrame) -> Drawing:
     titles = measured["title"].drop_duplicates()
     y = row_axis(titles, limit=150)
     x = alt.X("percent:Q", title="recall, %", scale=alt.Scale(zero=False, nice=True), axis=alt.Axis(tickCount=5))
-    tooltip = ["title", "member", alt.Tooltip("percent:Q", title="recall, %", format=".2f")]
+    tooltip = [
+        alt.Tooltip("title:N"),
+        alt.Tooltip("member:N"),
+        alt.Tooltip("percent:Q", title="recall, %", format=".2f"),
+    ]
     base = alt.Chart(measured, width=WIDTH, height=alt.Step(24))
     first = base.transform_filter(alt.datum.title == titles.iloc[0] if len(titles) else "false")
     level = first.mark_rule(color=GREY, strokeDash=[4, 4], strokeWidth=1.5).encode(x=x.aggregate("mean"))
@@ -41,7 +45,11 @@ def confusion_chart(predictions: pd.DataFrame) -> Drawing:
         y=row_axis(predictions["name"], limit=150),
         yOffset=alt.YOffset("when:N", sort=["before", "after"]),
         color=before_after("when"),
-        tooltip=["name", "when", alt.Tooltip("percent:Q", title="predictions, %", format=".2f")],
+        tooltip=[
+            alt.Tooltip("name:N"),
+            alt.Tooltip("when:N"),
+            alt.Tooltip("percent:Q", title="predictions, %", format=".2f"),
+        ],
     )
 
 
@@ -66,6 +74,10 @@ def votes_chart(votes: pd.DataFrame, truth: str) -> Drawing:
         x=alt.X("percent:Q", title="votes, %", scale=alt.Scale(domain=[0, 100]), axis=alt.Axis(tickCount=5)),
         y=row_axis(votes["title"].drop_duplicates(), limit=150),
         color=categories("prediction", predictions, colours, columns=2, labelLimit=130),
-        order="order:Q",
-        tooltip=["title", "prediction", alt.Tooltip("percent:Q", title="votes, %", format=".0f")],
+        order=alt.Order("order:Q"),
+        tooltip=[
+            alt.Tooltip("title:N"),
+            alt.Tooltip("prediction:N"),
+            alt.Tooltip("percent:Q", title="votes, %", format=".0f"),
+        ],
     )
