@@ -154,6 +154,11 @@ def import_file(argument: str, path: Path) -> ModuleType:
     return module
 
 
+def import_module(argument: str, name: str) -> ModuleType:
+    """Import a module of the user's own by its name or file, such as one that registers layers with Keras."""
+    return import_file(argument, Path(name)) if name.endswith(".py") else _import_module(argument, name)
+
+
 def is_importing() -> bool:
     """Return whether a user's file is being imported at this moment."""
     return _importing > 0

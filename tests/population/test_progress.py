@@ -2,11 +2,13 @@
 
 import io
 
+import pytest
 from rich.console import Console
 
+from tfaudit.errors import InputError
 from tfaudit.population.plan import ConditionJob, Event
 from tfaudit.population.plan import MemberJob as Job
-from tfaudit.population.progress import LiveProgress, PlainProgress, progress_for
+from tfaudit.population.progress import LiveProgress, PlainProgress, Progress, chosen_progress, progress_for
 from tfaudit.study.conditions import Condition
 
 STORY = [
@@ -87,3 +89,12 @@ def test_members_and_then_evaluations():
     progress.begin(40, 0, what="evaluations")
     progress.update(Event("done", FOG))
     assert console.file.getvalue().splitlines()[-1] == "[40/40] fog 3 done"
+
+
+def test_progress_is_chosen_by_word():
+    assert type(chosen_progress(None)) is Progress
+    assert type(chosen_progress("auto")) is PlainProgress  # a test has no terminal
+    shown = PlainProgress(Console())
+    assert chosen_progress(shown) is shown
+    with pytest.raises(InputError, match="progress: got 'bar', expected 'auto', a display, or None"):
+        chosen_progress("bar")

@@ -375,7 +375,6 @@ CASES = {
         dict(y_npy=Y, p_npz={"a": Y, "b": Y}),
         "p.npz: got arrays a, b, expected predictions in an array `scores` or `top1`",
     ),
-    "one-hot labels": (dict(y_npy=np.eye(3), p_npy=Y), "y.npy: got labels (3, 3), expected labels (examples,)"),
     "fractions as labels": (
         dict(y_npy=Y + 0.5, p_npy=Y),
         "y.npy: got classes of dtype float64, expected whole numbers",
@@ -479,3 +478,30 @@ def test_one_long_cell_among_many_is_refused(tmp_path):
     path.write_text("label\n" + "1\n" * 600_000 + "x" * 900 + "\n")
     with pytest.raises(InputError, match="600,001 cells of up to 900 characters in column 'label'"):
         read_labels(path)
+
+
+def test_columns_of_any_name_one_hot_labels_and_binary_scores(tmp_path):
+    table = "image,gold,guess\na,cat,cat\nb,dog,cat\nc,dog,dog\n"
+    (tmp_path / "all.csv").write_text(table)
+    names = {"id_name": "image", "label_column": "gold", "prediction_column": "guess"}
+    found = read_predictions(tmp_path / "all.csv", [tmp_path / "all.csv"], **names)
+    assert found.class_names == ("cat", "dog")
+    assert found.top1.tolist() == [[0, 0, 1]]
+    for wrong in ({"label_column": "truth"}, {"label_column": "gold", "prediction_column": "answered"}):
+        with pytest.raises(InputError, match=r"all.csv: got columns image, gold, guess, expected one that is called"):
+            read_predictions(tmp_path / "all.csv", [tmp_path / "all.csv"], **wrong)
+    with pytest.raises(InputError, match="expected a column `label`, or its name"):
+        read_predictions(tmp_path / "all.csv", [tmp_path / "all.csv"])
+    labels = np.array([0, 1, 1, 0])
+    np.save(tmp_path / "one_hot.npy", np.eye(2)[labels])
+    np.save(tmp_path / "several.npy", np.ones((4, 2)))
+    probabilities = np.array([0.25, 0.75, 0.5, 0.125])
+    logits = np.log(probabilities / (1 - probabilities))
+    for name, scores in (("probabilities", probabilities), ("logits", logits)):
+        np.save(tmp_path / f"{name}.npy", scores)
+        found = read_predictions(tmp_path / "one_hot.npy", [tmp_path / f"{name}.npy"])
+        assert found.labels.tolist() == labels.tolist()
+        assert found.top1.tolist() == [[0, 1, 0, 0]]
+        np.testing.assert_allclose(found.probabilities[0, :, 0], [0.75, 0.75, 0.5, 0.875])
+    with pytest.raises(InputError, match=r"several.npy: got labels \(4, 2\) of several classes, expected one class"):
+        read_predictions(tmp_path / "several.npy", [tmp_path / "logits.npy"])

@@ -11,6 +11,7 @@ from tfaudit.audit.distortion.slope_tables import accuracy_table, p_table, varia
 from tfaudit.audit.distortion.slope_tests import slope_tests
 from tfaudit.audit.distortion.slopes import slope_frame, slope_means
 from tfaudit.errors import InputError
+from tfaudit.notebook import html_of
 from tfaudit.study.variants import Pruned
 
 FACTORS = ("study", "dataset", "model", "method", "level")
@@ -30,6 +31,8 @@ class AcrossStudies:
     slopes: pd.DataFrame
     paired: bool
     alternative: str
+
+    _repr_html_ = html_of
 
     def frame(self) -> pd.DataFrame:
         """Return one row per study, method, level and member.

@@ -11,6 +11,7 @@ import pandas as pd
 from tfaudit.audit.exemplars import exemplars
 from tfaudit.audit.group_codes import MISSING, group_codes
 from tfaudit.errors import InputError, require
+from tfaudit.notebook import html_of
 from tfaudit.predictions import Predictions
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.proportions import Proportions, compare_proportions
@@ -38,6 +39,8 @@ class Attributes:
     others: int
     alpha: float
     notes: tuple[str, ...]
+
+    _repr_html_ = html_of
 
     def frame(self) -> pd.DataFrame:
         """Return one row per attribute and value; of a yes-no attribute only the yes.

@@ -12,6 +12,7 @@ import pandas as pd
 from tfaudit.audit.classes import CANNOT_TELL, empty_class_notes
 from tfaudit.audit.group_codes import group_means
 from tfaudit.errors import InputError, require
+from tfaudit.notebook import html_of
 from tfaudit.predictions import Predictions, paired_rows, require_same_examples
 from tfaudit.stats.calibration import (
     BINS,
@@ -52,6 +53,8 @@ class Calibration:
     calibrated: tuple[float, float]
     alpha: float
     notes: tuple[str, ...]
+
+    _repr_html_ = html_of
 
     def frame(self) -> pd.DataFrame:
         """Return one row per measure, means over the members: [G].

@@ -10,6 +10,7 @@ import pandas as pd
 
 from tfaudit.audit.classes import CENTERINGS
 from tfaudit.errors import InputError, listed, require
+from tfaudit.notebook import html_of
 from tfaudit.predictions import Predictions, member_pairs, require_same_examples
 from tfaudit.stats.modes import TIES, count_changed_modes
 from tfaudit.stats.permutation import CountNull, assign, count_significant
@@ -42,6 +43,8 @@ class Chance:
     paired: bool
     alpha: float
     notes: tuple[str, ...]
+
+    _repr_html_ = html_of
 
     def frame(self) -> pd.DataFrame:
         """Return one row per `count` (PIEs, significant classes).

@@ -11,6 +11,7 @@ import pandas as pd
 from scipy import special
 
 from tfaudit.errors import InputError, listed, require
+from tfaudit.notebook import html_of
 from tfaudit.predictions import Predictions, paired_answers, require_same_examples
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.ratios import ratio
@@ -72,6 +73,8 @@ class ClassImpact:
     margin_pp: float
     centering: str
     notes: tuple[str, ...]
+
+    _repr_html_ = html_of
 
     def frame(self, correction: str = "holm") -> pd.DataFrame:
         """Return one row per class; columns ending in `_pp` are percentage points, recalls shares in [0, 1].

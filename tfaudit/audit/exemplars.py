@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from tfaudit.notebook import html_of
 from tfaudit.predictions import Predictions, require_same_examples
 from tfaudit.stats.intervals import mean_interval
 from tfaudit.stats.modes import TIES
@@ -41,6 +42,8 @@ class Exemplars:
     difficulty: pd.DataFrame
     tie_changes: Mapping[str, int]
     ties: str
+
+    _repr_html_ = html_of
 
     def frame(self) -> pd.DataFrame:
         """Return one row per PIE.

@@ -21,6 +21,7 @@ from tfaudit.audit.classes import (
 )
 from tfaudit.audit.group_codes import MISSING, column_name, group_codes, group_means
 from tfaudit.errors import require
+from tfaudit.notebook import html_of
 from tfaudit.predictions import PairedAnswers, Predictions, paired_answers, require_same_examples
 from tfaudit.stats.contingency import exact_changes, flip_counts
 from tfaudit.stats.least_squares import line
@@ -55,6 +56,8 @@ class Groups:
     fits: pd.DataFrame
     alpha: float
     notes: tuple[str, ...]
+
+    _repr_html_ = html_of
 
     def frame(self) -> pd.DataFrame:
         """Return one row per group.

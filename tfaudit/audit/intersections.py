@@ -12,6 +12,7 @@ import pandas as pd
 from tfaudit.audit.classes import CANNOT_TELL, MARGIN_PP, question_columns
 from tfaudit.audit.group_codes import group_codes, group_means
 from tfaudit.errors import InputError, require
+from tfaudit.notebook import html_of
 from tfaudit.predictions import PairedAnswers, Predictions, paired_answers, require_same_examples
 from tfaudit.stats.contingency import exact_changes, flip_counts
 from tfaudit.stats.multiplicity import adjust
@@ -43,6 +44,8 @@ class Intersections:
     cells: pd.DataFrame
     alpha: float
     notes: tuple[str, ...]
+
+    _repr_html_ = html_of
 
     def frame(self) -> pd.DataFrame:
         """Return one row per grouping.

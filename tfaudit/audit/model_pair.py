@@ -23,6 +23,7 @@ from tfaudit.audit.classes import (
     worst_class,
 )
 from tfaudit.errors import InputError, require
+from tfaudit.notebook import html_of
 from tfaudit.predictions import Predictions, require_predictions, require_same_examples
 from tfaudit.stats.contingency import (
     cohen_kappa,
@@ -122,6 +123,8 @@ class PairComparison:
     def difference(self) -> np.ndarray:
         """Recall after minus recall before."""
         return self.recall_after - self.recall_before
+
+    _repr_html_ = html_of
 
     def frame(self, correction: str = "holm") -> pd.DataFrame:
         """Return one row per class. Columns ending in `_pp` are percentage points; recalls are shares in [0, 1].

@@ -10,6 +10,7 @@ import pandas as pd
 
 from tfaudit.audit.classes import CANNOT_TELL, empty_class_notes
 from tfaudit.errors import require
+from tfaudit.notebook import html_of
 from tfaudit.predictions import Predictions, paired_answers, require_same_examples
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.ratios import ratio
@@ -39,6 +40,8 @@ class NegativeFlips:
     pairs: int
     alpha: float
     notes: tuple[str, ...]
+
+    _repr_html_ = html_of
 
     def frame(self) -> pd.DataFrame:
         """Return one row for all images, then one per class.

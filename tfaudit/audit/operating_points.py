@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.errors import InputError, listed, require
+from tfaudit.notebook import html_of
 from tfaudit.predictions import Predictions
 from tfaudit.stats.pareto import pareto_set
 
@@ -43,6 +44,8 @@ class OperatingPoints:
     floor: float | None
     weights: Mapping[str, float] | None
     notes: tuple[str, ...]
+
+    _repr_html_ = html_of
 
     def frame(self) -> pd.DataFrame:
         """Return one row per point, in the order of the table.

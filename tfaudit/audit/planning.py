@@ -12,6 +12,7 @@ from scipy import special
 
 from tfaudit.audit.gate.measurements import Measurements
 from tfaudit.errors import InputError, require
+from tfaudit.notebook import html_of
 from tfaudit.stats.precision import Design, Spread
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ class Plan:
     def passable_limit(self) -> float:
         """The limit of a gate that a class without any true loss passes with a probability of about 80 %."""
         return float(self.half_width * (1 + special.ndtri(POWER) / special.ndtri(1 - self.alpha / 2)))
+
+    _repr_html_ = html_of
 
     def frame(self) -> pd.DataFrame:
         """Return one row per number of `members` and of `images`, with `half_width_pp`."""

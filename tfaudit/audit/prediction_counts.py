@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.errors import require
+from tfaudit.notebook import html_of
 from tfaudit.predictions import Predictions, frozen
 
 
@@ -78,6 +79,8 @@ class PredictionCounts:
         counts = np.bincount(self.answer[rows], self.count[rows], minlength=len(self.class_names)).astype(np.int64)
         order = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
         return self._table(order, counts[order], counts.sum())
+
+    _repr_html_ = html_of
 
     def frame(self) -> pd.DataFrame:
         """Return one row per example and predicted class: `example` (position), `answer`, `class`, `votes`, `share`."""

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.errors import require
+from tfaudit.notebook import html_of
 from tfaudit.predictions import Predictions, member_pairs, require_same_examples
 from tfaudit.stats.modes import count_changed_modes
 from tfaudit.stats.permutation import assign
@@ -36,6 +37,8 @@ class RetrainedTwins:
     second: tuple[str, ...]
     changed: np.ndarray
     halves: np.ndarray
+
+    _repr_html_ = html_of
 
     def frame(self) -> pd.DataFrame:
         """Return one row per pair of members: `first`, `second`, `changed` and its `share` of the examples."""

@@ -15,6 +15,7 @@ from tfaudit.audit.gate.gate import Verdict, judge
 from tfaudit.audit.gate.limits import DEFAULT_LIMITS, Limits
 from tfaudit.audit.gate.measurements import Measurements
 from tfaudit.errors import listed
+from tfaudit.notebook import html_of
 from tfaudit.stats.multiplicity import adjust
 
 if TYPE_CHECKING:
@@ -56,6 +57,8 @@ class StudyVerdict:
     lost: Mapping[str, tuple[str, ...]]
     alpha: float
     notes: tuple[str, ...]
+
+    _repr_html_ = html_of
 
     def frame(self) -> pd.DataFrame:
         """Return one row per compressed variant, in the order of the study.

@@ -15,6 +15,7 @@ from tfaudit.audit.classes import ClassImpact, class_impact
 from tfaudit.audit.exemplars import Exemplars, exemplars
 from tfaudit.audit.retrained_twins import changed_predictions
 from tfaudit.errors import listed, require
+from tfaudit.notebook import html_of
 from tfaudit.predictions import Predictions
 from tfaudit.stats.ratios import relative_change
 
@@ -110,6 +111,8 @@ class Summary:
     accuracies: pd.DataFrame
     alpha: float
     notes: tuple[str, ...]
+
+    _repr_html_ = html_of
 
     def frame(self) -> pd.DataFrame:
         """Return one row per variant, the baseline first.

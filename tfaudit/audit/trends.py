@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from tfaudit.audit.group_codes import MISSING, column_name, group_codes
 from tfaudit.errors import InputError, require
+from tfaudit.notebook import html_of
 from tfaudit.predictions import Predictions, require_same_examples
 from tfaudit.stats.intervals import mean_interval
 from tfaudit.stats.least_squares import curvature, line
@@ -42,6 +43,8 @@ class Trends:
     units: pd.DataFrame
     alpha: float
     notes: tuple[str, ...]
+
+    _repr_html_ = html_of
 
     def frame(self) -> pd.DataFrame:
         """Return three rows per group: accuracy `before`, `after`, and the `change` of each unit, after minus before.

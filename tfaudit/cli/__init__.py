@@ -9,16 +9,33 @@ import sys
 from tfaudit.cli import audit, check, compare, cost, doctor, gate, plan, prepare, recipes, report, run, view
 from tfaudit.cli.console import app, err
 from tfaudit.errors import InputError, missing_extra
+from tfaudit.user_code import import_module
 
 __all__ = ["audit", "check", "compare", "cost", "doctor", "gate", "main", "plan", "prepare", "recipes", "report", "run"]
 __all__ += ["view"]
+
+
+def _imported(words: list[str]) -> list[str]:
+    """Import the modules, or Python files, of `--import`, which every command takes; return the other words."""
+    rest, end = [], words.index("--") if "--" in words else len(words)
+    queue = iter(words[:end])
+    for word in queue:
+        name, equals, module = word.partition("=")
+        if name != "--import":
+            rest.append(word)
+            continue
+        module = module if equals else next(queue, "")
+        if not module:
+            raise InputError("--import", "nothing", "a module, such as my_layers, or a Python file")
+        import_module("--import", module)
+    return rest + words[end:]
 
 
 def main() -> None:
     """Run the command line. Bad input is one line and exit code 2, never a traceback."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     try:
-        app()
+        app(_imported(sys.argv[1:]))
     except (InputError, ModuleNotFoundError) as error:
         command = " ".join(["tfaudit", *sys.argv[1:2]])
         told = error if isinstance(error, InputError) else missing_extra(error, command)

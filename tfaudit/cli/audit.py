@@ -77,6 +77,10 @@ def audit(
     gate: GateFile = None,
     classes: Annotated[Path | None, option("Class names in order: one per line, or a JSON list.")] = None,
     id_column: IdColumn = None,
+    label_column: Annotated[str | None, option("Column, or array, of the true classes; `label` by default.")] = None,
+    prediction_column: Annotated[
+        str | None, option("Column, or array, of the predicted classes; `prediction` by default.")
+    ] = None,
     scores_are: ScoresAre = "auto",
     groups: Annotated[
         Path | None, option("Table of the groups of the examples, such as their writers; needs --out.")
@@ -119,8 +123,10 @@ def audit(
         raise InputError("groups", str(groups), "--out DIR as well: groups are stored in a study")
     variants = variants_of(compressed)
     files = {"": files_of(baseline, "baseline"), **variants}
-    populations = read_populations(labels, files, classes=classes, id_name=id_column, scores_are=scores_are)
-    columns = read_groups(groups, labels, id_name=id_column) if groups else None
+    options: dict[str, Any] = {"classes": classes, "id_name": id_column, "scores_are": scores_are}
+    options |= {"label_column": label_column, "prediction_column": prediction_column}
+    populations = read_populations(labels, files, **options)
+    columns = read_groups(groups, labels, id_name=id_column, label_column=label_column) if groups else None
     reference = populations.pop("")
     derived = [*populations] if paired else []
     single = all(population.num_members == 1 for population in (reference, *populations.values()))

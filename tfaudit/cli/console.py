@@ -50,6 +50,10 @@ def _main(
     version: Annotated[
         bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
     ] = False,
+    module: Annotated[
+        list[str] | None,
+        typer.Option("--import", help="Import a module or Python file first, such as your layers; with any command."),
+    ] = None,
 ) -> None:
     pass
 

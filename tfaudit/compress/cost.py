@@ -16,6 +16,7 @@ from tfaudit.compress.litert.latency import BATCHES, COLUMNS, REPEATS, as_flatbu
 from tfaudit.compress.model_files import open_model
 from tfaudit.compress.model_inputs import Inputs
 from tfaudit.errors import require
+from tfaudit.notebook import html_of
 
 if TYPE_CHECKING:
     import keras
@@ -41,6 +42,8 @@ class Cost:
     def notes(self) -> tuple[str, ...]:
         """The notes of `counts`."""
         return self.counts.notes
+
+    _repr_html_ = html_of
 
     def frame(self) -> pd.DataFrame:
         """Return one row.

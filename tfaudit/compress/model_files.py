@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,6 +52,10 @@ def load_keras(path: Path) -> keras.Model:
     try:
         return keras.saving.load_model(path, compile=False)
     except Exception as error:  # Keras raises whatever its layers, h5py, zipfile and json raise.
+        if unknown := re.search(r"Could not locate (class|function) '([^']+)'", str(error)):
+            got = f"{path}, whose {unknown[1]} {unknown[2]!r} is not registered"
+            expected = "the module that registers it as keras.saving does: --import MODULE, or import it before"
+            raise InputError("model", got, expected) from error
         raise InputError("model", f"{path}, which Keras cannot load ({one_line(error)})", "a Keras 3 model") from error
 
 

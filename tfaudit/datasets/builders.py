@@ -34,7 +34,9 @@ def find_builder(name: str, data_dir: str | Path | None = None) -> Any:
         own = [p.name for p in folder.iterdir() if not p.name.startswith(".")] if folder.is_dir() else []
         embedded = [key for key, entry in CATALOGUE.items() if entry.embedded]
         known = [*embedded, *own, *tfds.list_builders(with_community_datasets=False)]
+        usual = [key for key in CATALOGUE if key.startswith(name.lower()) and not CATALOGUE[key].parent]
         close = difflib.get_close_matches(name, known, n=3) or ["digits", "fashion_mnist", "cifar10"]
+        close = list(dict.fromkeys([*usual, *close]))[:3]
         folder_hint = f"a folder of images per class becomes a data set with: tfaudit prepare {name} --from FOLDER"
         expected = f"a data set's name, such as {', '.join(close)}; {folder_hint}"
         raise InputError("name", repr(name), expected) from None

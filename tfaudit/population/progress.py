@@ -8,6 +8,7 @@ import rich.progress
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from tfaudit.errors import require
 from tfaudit.population.plan import Event, Order
 
 
@@ -131,6 +132,19 @@ class LiveProgress(_CountingProgress):
 def progress_for(console: Console) -> Progress:
     """Return a live bar for a terminal, plain lines for anything else."""
     return LiveProgress(console) if console.is_terminal else PlainProgress(console)
+
+
+def chosen_progress(progress: Progress | str | None) -> Progress:
+    """Return a display itself, none for None, and for "auto" a bar in a terminal, lines in a notebook or elsewhere.
+
+    >>> type(chosen_progress(None)).__name__
+    'Progress'
+    """
+    if isinstance(progress, Progress) or progress is None:
+        return progress or Progress()
+    require(progress == "auto", "progress", progress, "'auto', a display, or None")
+    console = Console()
+    return PlainProgress(console) if console.is_jupyter else progress_for(console)
 
 
 def _duration(seconds: float) -> str:

@@ -16,7 +16,7 @@ from tfaudit.population.engine import RETRIES, EngineOptions
 from tfaudit.population.local import local_engine
 from tfaudit.population.node_folder import Splits
 from tfaudit.population.plan import Event, Job, condition_jobs, member_jobs
-from tfaudit.population.progress import Progress
+from tfaudit.population.progress import Progress, chosen_progress
 from tfaudit.population.stored_examples import load_splits, store_examples
 from tfaudit.quiet import start_tensorflow
 from tfaudit.store.files import lock
@@ -41,7 +41,7 @@ def run(
     memory: int | None = None,
     retries: int = RETRIES,
     timeout: float | None = None,
-    progress: Progress | None = None,
+    progress: Progress | str | None = None,
     accept_changed_code: bool = False,
 ) -> Store:
     """Train, compress and test every member of a study that the directory does not hold yet, and return the store.
@@ -67,7 +67,7 @@ def run(
         memory: bytes of memory that Ray reserves for each member.
         retries: number of further attempts of a member that fails, whose worker dies, or that takes too long.
         timeout: seconds that a member may take, to make or to test under a condition; any time by default.
-        progress: display of the progress; none by default.
+        progress: display of the progress, or "auto": a bar in a terminal, lines in a notebook; none by default.
         accept_changed_code: whether to go on although the source of one of the study's functions has changed since
             members were made.
 
@@ -96,7 +96,7 @@ def run(
     study = dataclasses.replace(study, benchmarks=expand_wildcards(study.benchmarks))
     check_conditions(study, test)
     check_own_parts(study, train)
-    with _disk_errors(directory), lock(directory), progress or Progress() as shown:
+    with _disk_errors(directory), lock(directory), chosen_progress(progress) as shown:
         versions = {name: importlib.metadata.version(name) for name in _LIBRARIES}
         store = Store.create(directory, study, versions, accept_changed_code=accept_changed_code)
         store_examples(store, train, test)

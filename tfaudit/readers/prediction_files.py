@@ -14,6 +14,7 @@ are ignored. Predictions are joined by example id: either every file has ids, or
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -33,6 +34,8 @@ def read_predictions(
     id_name: str | None = None,
     k: int = 5,
     scores_are: str = "auto",
+    label_column: str | None = None,
+    prediction_column: str | None = None,
 ) -> Predictions:
     r"""Read the predictions of one population.
 
@@ -44,6 +47,8 @@ def read_predictions(
         k: number of ranks to read of scores.
         scores_are: "probabilities", "logits", or "auto", as in `Predictions.from_scores`. An array of an NPZ file that
             is named probabilities, probs or softmax needs no other word.
+        label_column: column, or array, of the labels; by default one of a usual name.
+        prediction_column: column, or array, of the predictions.
 
     Raises:
         InputError: files that cannot be read or do not fit each other; the error names the file.
@@ -58,7 +63,9 @@ def read_predictions(
         >>> predictions.class_names, predictions.top1
         (('cat', 'dog'), array([[0, 0, 1]]))
     """
-    return read_populations(labels, {"": files}, classes=classes, id_name=id_name, k=k, scores_are=scores_are)[""]
+    names = {"label_column": label_column, "prediction_column": prediction_column}
+    options: dict[str, Any] = {"classes": classes, "id_name": id_name, "k": k, "scores_are": scores_are, **names}
+    return read_populations(labels, {"": files}, **options)[""]
 
 
 def read_populations(
@@ -69,19 +76,21 @@ def read_populations(
     id_name: str | None = None,
     k: int = 5,
     scores_are: str = "auto",
+    label_column: str | None = None,
+    prediction_column: str | None = None,
 ) -> dict[str, Predictions]:
     """Read the predictions of several populations on the same examples.
 
     Arguments and errors are those of `read_predictions`, but `populations` holds the files by the population's name.
     """
     probabilities = stated_kind(scores_are)
-    truth = read_labels(labels, id_name)
+    truth = read_labels(labels, id_name, label_column)
     if not len(truth.values):
         raise InputError(str(labels), "no labels", "at least one")
     if truth.ids is not None:
         _require_distinct(truth.ids, str(labels))
     by_population = {
-        name: [source for path in files for source in read_sources(path, id_name)]
+        name: [source for path in files for source in read_sources(path, id_name, prediction_column)]
         for name, files in populations.items()
     }
     sources = [source for members in by_population.values() for source in members]
@@ -100,18 +109,21 @@ def read_populations(
     }
 
 
-def read_groups(path: Path, labels: Path, *, id_name: str | None = None) -> pd.DataFrame:
+def read_groups(
+    path: Path, labels: Path, *, id_name: str | None = None, label_column: str | None = None
+) -> pd.DataFrame:
     """Read group columns, such as writer or attribute, in the order of the N labels, without the column of ids.
 
     Args:
         path: CSV or Parquet; rows of other examples are ignored.
         labels: file of the true classes.
         id_name: column of ids; `example`, `example_id` or `id` by default.
+        label_column: column of the labels.
 
     Raises:
         InputError: a file that cannot be read, a missing example, or ids in only one of the two files.
     """
-    truth = read_labels(labels, id_name)
+    truth = read_labels(labels, id_name, label_column)
     return read_columns(path, truth.ids, len(truth.values), str(labels), id_name=id_name)
 
 

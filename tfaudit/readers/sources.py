@@ -47,31 +47,56 @@ class PredictionSource:
     scores: Callable[[Columns], Iterable[np.ndarray]] = lambda order: ()
 
 
-def read_labels(path: Path, id_name: str | None = None) -> Labels:
+def read_labels(path: Path, id_name: str | None = None, column: str | None = None) -> Labels:
     """Read a file of labels, NPY, NPZ, CSV or Parquet; `id_name` is the column of ids in a table, as for `id_column`.
+
+    `column` is the column, or array, of the labels; by default that of a usual name. Arrays may be one-hot.
 
     Raises:
         InputError: the file cannot be read, or holds no column or array of labels.
     """
     file = _open(path)
     if isinstance(file, TableFile):
-        column = file.find(_LABELS)
+        column = _named(file, column) or file.find(_LABELS)
         if column is None:
-            raise InputError(str(path), f"columns {listed(file.columns)}", "a column `label`")
+            expected = "a column `label`, or its name (--label-column)"
+            raise InputError(str(path), f"columns {listed(file.columns)}", expected)
         return Labels(path, file.text(column), _table_ids(file, id_name))
-    name = file.find(_LABELS) or _only(file)
+    name = _named(file, column) or file.find(_LABELS) or _only(file)
     if name is None:
         raise InputError(str(path), f"arrays {listed(file.names)}", "an array `labels`")
     values = file.read(name)
+    if values.ndim == 2 and values.dtype.kind in "iufb" and np.isin(values, (0, 1)).all():
+        if not (values.sum(axis=1) == 1).all():
+            raise InputError(str(path), f"labels {values.shape} of several classes", "one class per example")
+        values = values.argmax(axis=1)
     if values.ndim != 1:
         raise InputError(str(path), f"labels {values.shape}", "labels (examples,)")
     return Labels(path, _classes(values, str(path)), _array_ids(file))
 
 
-def read_sources(path: Path, id_name: str | None = None) -> list[PredictionSource]:
-    """Read a file of predictions, classes or scores, as `read_labels` reads labels; scores are read on request."""
+def read_sources(path: Path, id_name: str | None = None, column: str | None = None) -> list[PredictionSource]:
+    """Read a file of predictions, classes or scores, as `read_labels` reads labels; scores are read on request.
+
+    `column` is the column, or array, of the predictions. An array of one score per example is that of class 1 of two.
+    """
     file = _open(path)
-    return [_table_source(file, id_name)] if isinstance(file, TableFile) else _array_sources(file)
+    if isinstance(file, TableFile):
+        return [_table_source(file, id_name, _named(file, column))]
+    return _array_sources(file, _named(file, column))
+
+
+def _named(file: TableFile | ArrayFile, name: str | None) -> str | None:
+    """Return a name that a user has given, which must exist; None for none, and for an array without a name."""
+    if name is None:
+        return None
+    names = file.columns if isinstance(file, TableFile) else file.names
+    if tuple(names) == ("",):
+        return None
+    if name not in names:
+        kind = "columns" if isinstance(file, TableFile) else "arrays"
+        raise InputError(str(file.path), f"{kind} {listed(names)}", f"one that is called {name!r}")
+    return name
 
 
 def id_column(table: TableFile, id_name: str | None) -> str | None:
@@ -114,11 +139,11 @@ def _only(arrays: ArrayFile) -> str | None:
     return others[0] if len(others) == 1 else None
 
 
-def _table_source(table: TableFile, id_name: str | None) -> PredictionSource:
+def _table_source(table: TableFile, id_name: str | None, column: str | None = None) -> PredictionSource:
     path, rows, ids = str(table.path), table.rows, _table_ids(table, id_name)
     if not rows:
         raise InputError(path, "no rows", "a row per example")
-    member, top1 = table.find(_MEMBERS), table.find(_TOP1)
+    member, top1 = table.find(_MEMBERS), column or table.find(_TOP1)
     members = None if member is None else table.text(member)
     if top1 is not None:
         return PredictionSource(path, rows, ids, members, top1=table.text(top1))
@@ -137,15 +162,19 @@ def _table_source(table: TableFile, id_name: str | None) -> PredictionSource:
     return PredictionSource(path, rows, ids, members, columns=columns, width=len(columns), scores=scores)
 
 
-def _array_sources(arrays: ArrayFile) -> list[PredictionSource]:
+def _array_sources(arrays: ArrayFile, chosen: str | None = None) -> list[PredictionSource]:
     path = str(arrays.path)
-    name = arrays.find(_SCORES) if arrays.names != ("",) else None
+    name = chosen if chosen is not None else arrays.find(_SCORES) if arrays.names != ("",) else None
     name = name or arrays.find(_TOP1) or _only(arrays)
     if name is None:
         raise InputError(path, f"arrays {listed(arrays.names)}", "predictions in an array `scores` or `top1`")
     (shape, dtype), ids = arrays.shape_and_dtype(name), _array_ids(arrays)
     if 0 in shape:
         raise InputError(path, f"an empty array {shape}", "at least one prediction")
+    if dtype.kind == "f" and len(shape) == 1 and name.lower() not in _TOP1:
+        scores = arrays.read(name)
+        if np.isfinite(scores).all() and (scores != np.floor(scores)).any():
+            return [_binary_source(path, name, scores, ids)]
     top1 = dtype.kind in "iuU" or len(shape) == 1 or name.lower() == "top1"
     if len(shape) not in ((1, 2) if top1 else (2, 3)):
         floats = "floats (examples, classes) or (members, examples, classes)"
@@ -160,6 +189,17 @@ def _array_sources(arrays: ArrayFile) -> list[PredictionSource]:
         _array_source(f"{path}, member {k}", name, lambda k=k: cached()[k], shape, dtype, ids, top1)  # type: ignore[misc]
         for k in range(shape[0])
     ]
+
+
+def _binary_source(path: str, name: str, scores: np.ndarray, ids: np.ndarray | None) -> PredictionSource:
+    """Return the scores of two classes from that of class 1: a probability, or a logit where any is not in [0, 1]."""
+    probabilities = bool((scores >= 0).all() and (scores <= 1).all())
+    both = np.stack([1 - scores if probabilities else np.zeros_like(scores), scores], axis=1)
+
+    def blocks(order: Columns) -> Iterator[np.ndarray]:
+        yield both if order is None else both[:, order]
+
+    return PredictionSource(path, len(scores), ids, width=2, probabilities=probabilities, scores=blocks)
 
 
 def _array_source(

@@ -22,6 +22,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import hashlib
+import html
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -178,6 +179,16 @@ class Store:
         if (machines := content.setdefault("machines", [])).count(dict(machine)) == 0:
             machines.append(dict(machine))
             self.write("study.json", sealed_json(content))
+
+    def _repr_html_(self) -> str:
+        """Return name and directory of the study, and the number of members of every variant, for a notebook."""
+        titles = self.study.titles
+        rows = "".join(
+            f"<tr><td>{html.escape(titles.get(key, key))}</td><td>{len(self.members(key))}</td></tr>"
+            for key in self.variants
+        )
+        head = f"<b>{html.escape(self.study.name)}</b> in {html.escape(str(self.directory))}"
+        return f"<p>{head}</p><table><tr><th>variant</th><th>members</th></tr>{rows}</table>"
 
     @property
     def variants(self) -> tuple[str, ...]:

@@ -269,3 +269,11 @@ def test_a_tf_keras_model_is_refused():
     lookalike = type("Model", (), {"__module__": "tf_keras.src.engine.training"})()
     with pytest.raises(InputError, match="model: got a tf_keras"):
         shrink(lookalike)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # of Keras, for layers that it does not quantize
+def test_float8_is_one_line():
+    model = keras.Sequential([keras.Input((6,)), keras.layers.Dense(16, name="a"), keras.layers.Dense(4)], name="net")
+    model.quantize("float8")
+    with pytest.raises(InputError, match=r"model: got 'net', whose layers a, .* Keras has quantized to float8"):
+        shrink(model)

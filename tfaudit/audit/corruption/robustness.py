@@ -21,6 +21,7 @@ from tfaudit.audit.corruption.class_changes import class_changes
 from tfaudit.audit.corruption.condition_rates import ConditionRates, CorruptionLevel, condition_rates
 from tfaudit.audit.corruption.exemplar_flips import flip_table
 from tfaudit.errors import InputError, listed, require
+from tfaudit.notebook import html_of
 from tfaudit.predictions import Predictions
 
 if TYPE_CHECKING:
@@ -56,6 +57,8 @@ class Robustness:
     alpha: float
     margin_pp: float
     notes: tuple[str, ...]
+
+    _repr_html_ = html_of
 
     def frame(self) -> pd.DataFrame:
         """Return [F] table 3: one row per k (1, and 5 if five ranks are stored) and corruption, means over severities.

@@ -13,6 +13,7 @@ import pandas as pd
 from tfaudit.audit.class_rates import class_rates
 from tfaudit.audit.distortion.attenuation import corrected_slopes
 from tfaudit.errors import InputError, listed, require
+from tfaudit.notebook import html_of
 from tfaudit.predictions import Predictions, require_same_examples
 from tfaudit.stats.intervals import Mark, mark_slopes
 from tfaudit.stats.least_squares import slope, uncentred_r2
@@ -126,6 +127,8 @@ class Distortion:
             return mark
         apart = mark_slopes(1 + self.corrected - self.corrected_between_dense, levels=levels, alpha=alpha)
         return dataclasses.replace(mark, mark=apart.mark)
+
+    _repr_html_ = html_of
 
     def frame(self) -> pd.DataFrame:
         """Return one row per member and class with examples.

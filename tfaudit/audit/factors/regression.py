@@ -18,6 +18,7 @@ from statsmodels.tools.sm_exceptions import ConvergenceWarning, PerfectSeparatio
 
 from tfaudit.audit.factors.design import KEYS, Design, design, redundant
 from tfaudit.errors import InputError, require
+from tfaudit.notebook import html_of
 
 if TYPE_CHECKING:
     from tfaudit.charts.style import Drawing
@@ -40,6 +41,8 @@ class Factors:
     residuals: pd.DataFrame
     diagnostics: Mapping[str, float]
     notes: tuple[str, ...]
+
+    _repr_html_ = html_of
 
     def frame(self) -> pd.DataFrame:
         """Return one row per coefficient.

@@ -13,6 +13,7 @@ from tfaudit.audit.gate.checks import CANNOT_JUDGE, FAIL, OUTCOMES, PASS, Check,
 from tfaudit.audit.gate.limits import Limits, quantity_of
 from tfaudit.audit.gate.measurements import Measurements, measure
 from tfaudit.errors import listed
+from tfaudit.notebook import html_of
 from tfaudit.predictions import Predictions
 
 if TYPE_CHECKING:
@@ -62,6 +63,8 @@ class Verdict:
         reason = f"{count} missing, {allowed} allowed."
         check = unusable("missing_members", len(missing), allowed, reason, sentence)
         return dataclasses.replace(self, checks=(*self.checks, check))
+
+    _repr_html_ = html_of
 
     def frame(self) -> pd.DataFrame:
         """Return one row per check, the gravest first.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from tfaudit.errors import InputError
+from tfaudit.notebook import html_of
 
 if TYPE_CHECKING:
     from tfaudit.charts.style import Drawing
@@ -26,6 +27,8 @@ class Accuracies:
 
     table: pd.DataFrame
     notes: tuple[str, ...] = ()
+
+    _repr_html_ = html_of
 
     def frame(self) -> pd.DataFrame:
         """Return one row per variant and k.

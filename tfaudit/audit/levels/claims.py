@@ -11,6 +11,7 @@ import pandas as pd
 
 from tfaudit.audit.classes import CANNOT_TELL, GAINED, LOST
 from tfaudit.errors import InputError, require
+from tfaudit.notebook import html_of
 from tfaudit.stats.multiplicity import adjust
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ class Claims:
     cells: pd.DataFrame
     alpha: float
     notes: tuple[str, ...]
+
+    _repr_html_ = html_of
 
     def frame(self) -> pd.DataFrame:
         """Return one row per variant.

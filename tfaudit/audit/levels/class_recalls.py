@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.errors import InputError, require
+from tfaudit.notebook import html_of
 
 if TYPE_CHECKING:
     from tfaudit.charts.style import Drawing
@@ -28,6 +29,8 @@ class ClassRecalls:
 
     table: pd.DataFrame
     notes: tuple[str, ...] = ()
+
+    _repr_html_ = html_of
 
     def frame(self) -> pd.DataFrame:
         """Return one row per method, level and class; level 0 is uncompressed.

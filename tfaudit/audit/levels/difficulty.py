@@ -10,6 +10,7 @@ import pandas as pd
 
 from tfaudit.audit.exemplars import Exemplars
 from tfaudit.errors import InputError
+from tfaudit.notebook import html_of
 
 if TYPE_CHECKING:
     from tfaudit.charts.style import Drawing
@@ -30,6 +31,8 @@ class DifficultyLevels:
     difficulty: pd.DataFrame
     counts: Mapping[str, int]
     notes: tuple[str, ...] = ()
+
+    _repr_html_ = html_of
 
     def frame(self) -> pd.DataFrame:
         """Return [F] table 6: one row per variant, mean accuracies of the uncompressed models, shares.

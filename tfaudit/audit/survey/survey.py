@@ -13,6 +13,7 @@ from statsmodels.stats.inter_rater import fleiss_kappa
 from tfaudit.audit.attributes import share_columns
 from tfaudit.audit.survey.questions import CO_OCCURRING, QUESTIONS, Question
 from tfaudit.errors import InputError, require
+from tfaudit.notebook import html_of
 from tfaudit.stats.proportions import compare_proportions
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ class Survey:
     examples: int
     alpha: float
     notes: tuple[str, ...]
+
+    _repr_html_ = html_of
 
     def frame(self) -> pd.DataFrame:
         """Return one row per question.

@@ -10,7 +10,8 @@ import pandas as pd
 from tfaudit.compress.keras_model import require_keras_model
 from tfaudit.compress.shrinking.graph import ChannelGraph
 from tfaudit.compress.shrinking.steps import ChannelwiseStep, MixingStep, OpaqueStep
-from tfaudit.errors import InputError
+from tfaudit.errors import InputError, listed
+from tfaudit.notebook import html_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,6 +20,8 @@ class Shrunk:
 
     model: keras.Model
     layers: pd.DataFrame
+
+    _repr_html_ = html_of
 
     def frame(self) -> pd.DataFrame:
         """Return a row per layer with weights, in the order of the calls.
@@ -123,3 +126,8 @@ def _check(model: object) -> None:
         got = f"{model.name!r}, a subclassed model ({type(model).__name__}), whose code cannot be analysed"
         raise InputError("model", got, "a functional or Sequential model")
     require_keras_model(model, "a functional or Sequential Keras 3 model")
+    assert isinstance(model, keras.Model)
+    eighths = [layer.name for layer in model._flatten_layers() if getattr(layer, "quantization_mode", None) == "float8"]
+    if eighths:
+        got = f"{model.name!r}, whose layers {listed(eighths)} Keras has quantized to float8"
+        raise InputError("model", got, "a model before it is quantized: shrink, then quantize")
