@@ -123,16 +123,17 @@ def _corruptions(study_audit: StudyAudit, variant: str, label: int) -> None:
     if variant not in study_audit.data.corrupted_keys:
         return
     st.markdown("**Under corruption**, means over the severities")
+    name = unique_labels(study_audit.counts(variant).class_names)[label]
     classes = study_audit.robustness(variant).classes
     rows = classes[classes.groupby("corruption").cumcount() == label].reset_index(drop=True)
 
     def choose_corruption(selection: Any) -> None:
         for line in selection.get(POINT, ()):
-            show_corruption(line["class"])
+            show_corruption(line["class"], name)
 
     def choose_row(selection: Any) -> None:
         for row, _ in selection["cells"]:
-            show_corruption(rows["corruption"].iloc[row])
+            show_corruption(rows["corruption"].iloc[row], name)
 
     key = f"corruptions {variant} {label}"
     if rows["change_p"].notna().any():
@@ -149,6 +150,6 @@ def _corruptions(study_audit: StudyAudit, variant: str, label: int) -> None:
     show_table(rows, f"corruptions-{variant}-class-{label}", CORRUPTIONS, table="cells", clicks=table)
 
 
-def show_corruption(corruption: str) -> None:
-    """Lead to an image of the chosen class under a corruption."""
-    go_to_later("corruptions", corruptions="One image", corruption=corruption, picture=None)
+def show_corruption(corruption: str, name: str) -> None:
+    """Lead to an image of a class under a corruption."""
+    go_to_later("corruptions", corruptions="One image", corruption=corruption, picture=None, **{"class": name})
