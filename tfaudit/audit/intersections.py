@@ -112,8 +112,8 @@ def intersections(
     """Compare the gap between the best and the worst group before and after, for groups and for their intersections.
 
     Columns are crossed in pairs with each other and with the classes; groups of fewer than 10 images are left out. The
-    best and the worst group are those that were observed: in simulated studies intervals at 95 % held the true change
-    of the gap in 95 to 100 %, of equal and of unequal groups.
+    best and the worst group are those that were observed; where another group becomes the worst and each has few
+    images, intervals of the change may be too narrow.
 
     Args:
         baseline: the uncompressed population.

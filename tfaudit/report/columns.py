@@ -263,6 +263,8 @@ COLUMNS: Mapping[str, Column] = {
     "pairs.accuracy_before": _share("top-1 before", form=".2f"),
     **_pair("pairs.recall_before", "pairs.recall_after", _share("recall before")),
     "pairs.change_p": _p("p", help="McNemar's exact test"),
+    "p_mid": _p("mid-p", help="McNemar's mid-p, less conservative than the exact test"),
+    "pairs.expected_by_chance": _number("chance", ".2g", "Classes with p ≤ alpha where only chance changes images"),
     **dict.fromkeys(
         ("negative_flips", "lost"), _count("newly wrong", help="Negative flips: right before, wrong after")
     ),

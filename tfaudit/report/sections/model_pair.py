@@ -10,7 +10,8 @@ CLASS_LIMIT = 40  # rows of a variant's table: the changed classes of smallest p
 
 CHANGE = ("change_pp", "change_low_pp", "change_high_pp")
 CLASS = ("class", "examples", "recall_before", "recall_after", "verdict", *CHANGE, "lost", "won")
-OVERALL = ("title", "accuracy_before", "accuracy_after", *CHANGE, "change_p")
+OVERALL = ("title", "accuracy_before", "accuracy_after", *CHANGE, "change_p", "p_mid")
+COUNTS = ("significant", "expected_by_chance", "significant_holm")
 FLIPS = ("negative_flips", "positive_flips", "wrong_to_other_wrong", "btc", "bec", "kappa")
 
 
@@ -22,7 +23,7 @@ def model_pair_section(study_audit: StudyAudit) -> Section | None:
     overall = pd.DataFrame([{"title": data.titles[key], **pair.summary()} for key, pair in pairs.items()])
     title = f"All images, with {data.level} confidence intervals"
     tables = [
-        ReportTable.of(title, overall, OVERALL + FLIPS, "pairs"),
+        ReportTable.of(title, overall, OVERALL + FLIPS + COUNTS, "pairs"),
         *(_class_table(pair, data.titles[key]) for key, pair in pairs.items()),
     ]
     description = (
@@ -44,4 +45,4 @@ def _class_table(pair: PairComparison, title: str) -> ReportTable | None:
     shown = changed.head(CLASS_LIMIT)
     some = f"the {len(shown)} of smallest p" if len(shown) < len(changed) else f"{len(changed)}"
     title = f"{title}: classes that changed, {some} of {len(pair.class_names)}"
-    return ReportTable.of(title, shown, (*CLASS, "change_p", "change_p_holm"), "pairs", folded=True)
+    return ReportTable.of(title, shown, (*CLASS, "change_p", "p_mid", "change_p_holm"), "pairs", folded=True)
