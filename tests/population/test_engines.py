@@ -33,8 +33,9 @@ class TestEveryEngine:
             assert seen.index(("done", "dense", member)) < seen.index(("started", "child", member))
         assert [seen.count(("started", job.variant, job.member)) for job in jobs] == [1] * 12
 
+    @pytest.mark.slow
     def test_a_failure_a_death_and_a_hung_worker_are_tried_again(self, run_jobs, tmp_path):
-        seen = told(run_jobs([Job(v, 0) for v in ("shaky", "mortal", "hangs once", "dense")], timeout=2))
+        seen = told(run_jobs([Job(v, 0) for v in ("shaky", "mortal", "hangs once", "dense")], timeout=4))
         for variant in ("shaky", "mortal", "hangs once"):
             assert seen.count(("retried", variant, 0)) == 1
         assert {event[1] for event in seen if event[0] == "done"} == {"shaky", "mortal", "hangs once", "dense"}
@@ -46,12 +47,12 @@ class TestEveryEngine:
         [
             ("broken", "RuntimeError: boom"),
             ("deadly", "died; its log is"),
-            ("hung", "longer than the timeout of 0.5 s"),
+            pytest.param("hung", "longer than the timeout of 2 s", marks=pytest.mark.slow),
         ],
     )
     def test_what_fails_for_good_is_given_up_with_its_children_while_others_go_on(self, run_jobs, variant, words):
         jobs = [Job(variant, 0), Job("child", 0, variant), Job("grandchild", 0, "child"), Job("dense", 0)]
-        seen = list(run_jobs(jobs, workers=1, retries=1, timeout=0.5))
+        seen = list(run_jobs(jobs, workers=1, retries=1, timeout=2 if variant == "hung" else None))
         failed = {event.job.variant: event.error for event in seen if event.kind == "failed"}
         assert set(failed) == {variant, "child", "grandchild"}
         assert words in failed[variant]
