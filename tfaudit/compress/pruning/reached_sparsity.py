@@ -42,7 +42,7 @@ def reached_sparsity(model: keras.Model, kernels: Kernels) -> float:
     layers = owners(model, kernels)
     size = sum(int(np.prod(kernel.shape)) for kernel in kernels.values())
     used = sum(np.count_nonzero(effective_values(kernel, layers[name])) for name, kernel in kernels.items())
-    return 1 - used / size
+    return float(1 - used / size)
 
 
 def warn_of_shortfall(model: keras.Model, kernels: Kernels, masked: float, remedy: str) -> None:
