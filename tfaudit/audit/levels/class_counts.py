@@ -10,6 +10,7 @@ import pandas as pd
 from scipy import stats
 
 from tfaudit.errors import InputError
+from tfaudit.notebook import html_of
 
 if TYPE_CHECKING:
     from tfaudit.charts.style import Drawing
@@ -26,6 +27,8 @@ class ClassCounts:
 
     table: pd.DataFrame
     notes: tuple[str, ...] = ()
+
+    _repr_html_ = html_of
 
     def frame(self) -> pd.DataFrame:
         """Return one row per class: `class`, `train_examples`, `train_share`, `recall_before` (means over members)."""
