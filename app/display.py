@@ -1,6 +1,7 @@
 """Charts and tables of the pages, each with its downloads; notes and links."""
 
 import functools
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -13,10 +14,11 @@ from tfaudit.app.choices import links, put
 from tfaudit.app.markdown import escape
 from tfaudit.charts.rendering import FIT, chart_bytes
 from tfaudit.charts.style import Drawing, css_variables
-from tfaudit.report.columns import column
+from tfaudit.report.columns import LEAST_P, column
 from tfaudit.report.csv_files import csv_bytes
 
 POINT = "point"  # name of the parameter that holds what was clicked in a chart
+LETTERS = 90  # of a line of the title of a downloaded chart
 WIDE = 640  # pixels of a downloaded chart; on the page its column decides
 NARROW = 240  # pixels of one of several panels in a chart: panels neither stretch nor shrink, and a telephone has 370
 # For panels side by side, which together are wider than a telephone.
@@ -47,6 +49,7 @@ def show_chart(
         fields: columns of the data that a click selects; without any the chart has a parameter of its own.
         selection: name of that parameter.
     """
+    title, variant = description.rstrip("."), _variant_of(name)
     panels = list(chart.vconcat) if isinstance(chart, alt.VConcatChart) else [chart]
     for i, panel in enumerate(panels):
         properties: dict[str, Any] = {}
@@ -59,6 +62,7 @@ def show_chart(
             if isinstance(panel, alt.FacetChart) and panel.spec.width > NARROW:
                 panel = panel.copy(deep=["spec"])
                 panel.spec.width = NARROW
+        name_tooltips(panel)
         shown = panel.properties(**properties, config=_theme(bool(clicks)))  # once: Altair copies all layers for each
         selecting: dict[str, Any] = {}
         if clicks:
@@ -71,7 +75,7 @@ def show_chart(
         file = name if len(panels) == 1 else f"{name}-{i + 1}"
         with st.container(horizontal=True, gap="small", vertical_alignment="center"):
             for form in ("png", "svg"):
-                content = functools.partial(_picture, panel, properties, form)
+                content = functools.partial(_picture, panel, properties, form, [title, *variant])
                 _download(file, form, content, f"This chart as {form.upper()}")
             st.caption("Click for more." if clicks else "", help=escape(description), width="content")
 
@@ -89,8 +93,49 @@ def _theme(clickable: bool) -> alt.Config:
     return alt.Config(text=alt.MarkConfig(color=ink), rule=alt.MarkConfig(color=ink), legend=symbols, mark=mark)
 
 
-def _picture(panel: Any, properties: Mapping[str, Any], form: str) -> bytes:
-    return chart_bytes(panel.properties(**properties), form)
+def _variant_of(name: str) -> list[str]:
+    """Return the study and, where the name of a chart ends in the key of a variant, its title."""
+    titles = st.session_state.get("titles", {})
+    keys = [key for key in titles if name.endswith(f"-{key}")]
+    return [*titles.get("", []), *(titles[key] for key in sorted(keys, key=len)[-1:])]
+
+
+def _picture(panel: Any, properties: Mapping[str, Any], form: str, words: Sequence[str]) -> bytes:
+    """Return a chart as a file, which says what it shows of which study and variant: it leaves the page."""
+    own = panel.title if isinstance(panel.title, (str, list)) else []
+    lines = [line for text in words for line in textwrap.wrap(text, LETTERS)] + ([own] if isinstance(own, str) else own)
+    return chart_bytes(panel.properties(**properties, title=alt.TitleParams(lines, anchor="start")), form)
+
+
+def name_tooltips(chart: Any) -> None:
+    """Give the figures that a chart shows on hovering the headings of the catalogue, and p-values a least one."""
+    for part in ("layer", "hconcat", "vconcat", "concat"):
+        for inner in getattr(chart, part, None) or []:
+            name_tooltips(inner)
+    if isinstance(chart, alt.FacetChart):
+        name_tooltips(chart.spec)
+    encoding = getattr(chart, "encoding", None)
+    tooltips = getattr(encoding, "tooltip", None)
+    if encoding is not None and isinstance(tooltips, list):
+        encoding.tooltip = [_named(tooltip, chart) for tooltip in tooltips]
+
+
+def _named(tooltip: Any, chart: Any) -> Any:
+    if isinstance(tooltip, str):
+        tooltip = alt.Tooltip(tooltip)
+    shorthand = tooltip["shorthand"]  # as attributes they would be methods
+    if not isinstance(shorthand, str) or tooltip["title"] is not alt.Undefined:
+        return tooltip
+    field = shorthand.split(":")[0]
+    heading = column(field).heading
+    if not column(field).is_p:
+        return tooltip.copy().title(heading)
+    written = f"written_{field}"
+    least, value = f"{LEAST_P:.4f}".lstrip("0"), f"datum['{field}']"
+    text = f"{value} < {LEAST_P} ? '< {least}' : isValid({value}) ? format({value}, '.2') : '–'"
+    steps = list(chart.transform) if isinstance(chart.transform, list) else []
+    chart.transform = [*steps, alt.CalculateTransform(**{"calculate": text, "as": written})]
+    return alt.Tooltip(f"{written}:N", title=heading)
 
 
 def show_table(
@@ -116,7 +161,6 @@ def show_table(
     configured = {str(name): _column_config(shown[name], table, pinned=i == 0) for i, name in enumerate(shown)}
     config = configured | dict(settings or {})
     selecting: dict[str, Any] = {**clicks(0), "selection_mode": "single-cell"} if clicks else {}
-    st.html(ONE_CSV)
     st.dataframe(shown, hide_index=True, placeholder="–", column_config=config, **selecting)
     _download(name, "csv", lambda: csv_bytes(shown), "These rows and columns, unrounded")
 

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import streamlit as st
+from streamlit.components.v2 import component
 
 from tfaudit.analysis.audits import AUDITS
 from tfaudit.analysis.study_data import StudyData
 from tfaudit.app.choices import one_entry_per_action, start_notices
-from tfaudit.app.display import follow, link_to
+from tfaudit.app.display import ONE_CSV, follow, link_to
 from tfaudit.app.image_panel import show_chosen_image
 from tfaudit.app.markdown import escape, escape_name
 from tfaudit.app.study_choice import SharedAudit, open_study
@@ -59,6 +60,18 @@ FLIPS = (
     "correct: wrong before, right after."
 )
 RATING = "People say what they see in images, without knowing which of them compression changes."
+# On a telephone the menu covers the page: it closes once a page is chosen.
+_CLOSE_MENU = """
+export default function() {
+  const close = (event) => {
+    if (window.innerWidth >= 768 || !event.target.closest("[data-testid=stSidebar] a")) return;
+    setTimeout(() => document.querySelector("[data-testid=stSidebarCollapseButton] button")?.click(), 0);
+  };
+  document.addEventListener("click", close);
+  return () => document.removeEventListener("click", close);
+}
+"""
+_MENU = component("tfaudit.menu", js=_CLOSE_MENU)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -127,6 +140,9 @@ def view(arguments: list[str]) -> None:
         for path, entry in pages.items():
             if entry.visibility == "visible":
                 link_to(path, entry.title)
+    st.html(ONE_CSV)
+    with st.sidebar:
+        _MENU(key="menu")
     chosen.run()
 
 
@@ -154,6 +170,9 @@ def _draw(path: str, opened: SharedAudit | Exception) -> None:
         if isinstance(opened, Exception):
             raise opened
         study_audit = opened.prepared()
+        # Downloaded charts say what they are of.
+        name = study_audit.data.study.name
+        st.session_state["titles"] = {"": [f"{name}, {study_audit.data.split} split"], **study_audit.data.titles}
         st.title((page.heading or page.title).format(study=escape_name(study_audit.data.study.name)))
         single = all(map(study_audit.data.is_single, study_audit.data.compressed_keys))
         if page.definition:

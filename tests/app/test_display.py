@@ -19,3 +19,42 @@ def test_text_and_legends_of_shapes_take_the_ink_of_the_theme(app_test):
     config = json.loads(app.get("vega_lite_chart")[0].proto.spec)["config"]
     ink = config["text"]["color"]
     assert config["legend"] == {"symbolBaseFillColor": ink, "symbolBaseStrokeColor": ink}
+
+
+def draw_tooltips():
+    import altair as alt
+    import pandas as pd
+    import streamlit as st
+
+    from tfaudit.app.display import show_chart
+    from tfaudit.charts.style import numbers
+
+    st.session_state["titles"] = {"": ["shirts, test split"], "int8": "fixed-point int8"}
+    rows = pd.DataFrame({"change_pp": [1.0, 2.0], "p_holm": [0.0, 0.03], "title": ["a", "b"]})
+    points = (
+        alt.Chart(rows)
+        .mark_point()
+        .encode(x="change_pp:Q", tooltip=["title", *numbers(change_pp="+.2f", p_holm=".2g")])
+    )
+    show_chart(alt.layer(points, points), "points-int8", "Two points.")
+
+
+def test_tooltips_have_headings_and_no_p_of_nothing(app_test):
+    app = app_test.from_function(draw_tooltips).run()
+    assert not app.exception
+    for layer in json.loads(app.get("vega_lite_chart")[0].proto.spec)["layer"]:
+        tooltips = layer["encoding"]["tooltip"]
+        assert not any("_" in tooltip["title"] for tooltip in tooltips)
+        assert [tooltip["field"] for tooltip in tooltips] == ["title", "change_pp", "written_p_holm"]
+        (written,) = layer["transform"]
+        assert written["as"] == "written_p_holm"
+        assert "'< .0001'" in written["calculate"]
+
+
+def test_a_downloaded_chart_says_what_it_is_of(monkeypatch, app_test):
+    files = []
+    monkeypatch.setattr("tfaudit.app.display._download", lambda name, form, content, meaning: files.append(content()))
+    assert not app_test.from_function(draw_tooltips).run().exception
+    svg = files[1].decode()
+    for words in ("Two points", "shirts, test split", "fixed-point int8"):
+        assert words in svg

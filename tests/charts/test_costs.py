@@ -25,15 +25,35 @@ def drawn(chart):
 
 def test_points_and_names():
     points, names = drawn(size_chart(table()))
-    assert [row["megabytes"] for row in points] == [4, 4, 1, 1.01]
+    assert [row["size"] for row in points] == [4, 4, 1, 1.01]
     assert [round(row["changed"], 6) for row in points] == [0, 5, 9, 2]
     assert [row["what"] for row in points] == ["baseline", "compressed", "compressed", "compressed"]
     assert set(names) == {"dense", "a", "b", "c"}  # b and c lie upon each other: a name on each side of them
 
 
-def test_a_name_gives_way_to_that_of_more_harm():
-    _, names = drawn(size_chart(table(title=["dense", "a", "the one with harm", "the other of the two"])))
-    assert set(names) == {"dense", "a", "the one with harm"}
+@pytest.mark.parametrize("count", [4, 12])
+def test_every_point_has_its_name_and_no_name_covers_another(count):
+    rows = pd.DataFrame(
+        {
+            "title": ["dense", *(f"a variant of a long name {i}" for i in range(1, count))],
+            "gzipped_bytes": [4e6, *(1e6 + 1e4 * i for i in range(1, count))],
+            "top1": [0.9, *[0.85] * (count - 1)],
+            "pies": [None, *range(1, count)],
+            "pie_share": [None, *[0.1] * (count - 1)],
+        }
+    )
+    chart = size_chart(rows)
+    _, names = drawn(chart)
+    assert sorted(names) == sorted(rows["title"])
+    places = [(layer["mark"].get("dx"), layer["mark"].get("dy")) for layer in chart.to_dict()["layer"][1:]]
+    assert len(set(places)) == len(places)
+
+
+@pytest.mark.parametrize(("largest", "unit"), [(4e6, "MB"), (89_700, "kB")])
+def test_sizes_have_the_unit_that_fits(largest, unit):
+    layer = size_chart(table(gzipped_bytes=[largest, largest / 2, largest / 3, largest / 4])).to_dict()["layer"][0]
+    assert layer["encoding"]["x"]["title"].endswith(f", {unit}")
+    assert layer["encoding"]["tooltip"][1]["title"] == f"size, {unit}"
 
 
 @pytest.mark.parametrize("smallest", [1e3, 1e6, 3.9e6])

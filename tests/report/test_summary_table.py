@@ -60,13 +60,14 @@ def test_unknown_figures_are_dashes():
 
 @pytest.mark.parametrize(
     ("size", "heading", "text"),
-    [(999, "size, B", "999"), (1000, "size, kB", "1"), (25_636_712, "size, MB", "25.6"), (4e12, "size, GB", "4e+03")],
+    [(999, "size, B", "999"), (1000, "size, kB", "1"), (25_636_712, "size, MB", "25.6"), (4e12, "size, GB", "4,000")],
 )
 def test_sizes_share_a_unit(size, heading, text):
     facts = pd.DataFrame({"bytes": {"dense": float(size), "half": size / 4}})
     audit = summary({"dense": population(1), "half": population(2)}, facts)
     shown = {column.heading: column.cells for column in summary_columns(audit).values()}
-    assert shown[heading] == (text, f"{float(text) / 4:.3g}" if size != 25_636_712 else "6.41")
+    quarter = {4e12: "1,000", 25_636_712: "6.41"}.get(size) or f"{float(text) / 4:.3g}"
+    assert shown[heading] == (text, quarter)
 
 
 def test_a_study_of_imagenets_size_fits_80_columns():

@@ -5,7 +5,7 @@ from typing import Literal
 import altair as alt
 import pandas as pd
 
-from tfaudit.charts.point_labels import name_sides
+from tfaudit.charts.point_labels import OFFSETS, name_places
 from tfaudit.charts.style import BLUE, PLUM, SLATE, WIDTH, Drawing, categories, numbers
 
 BASELINE, COMPRESSED = "baseline", "compressed"
@@ -43,34 +43,37 @@ def size_chart(table: pd.DataFrame) -> Drawing:
         table: of a `Summary`.
     """
     sized = table.dropna(subset=["gzipped_bytes"])
+    scale, unit = (1e6, "MB") if sized["gzipped_bytes"].max() >= 1e6 else (1e3, "kB")
     shown = pd.DataFrame(
         {
             "title": sized["title"],
             "what": [BASELINE if pd.isna(pies) else COMPRESSED for pies in sized["pies"]],
-            "megabytes": sized["gzipped_bytes"].astype(float) / 1e6,
+            "size": sized["gzipped_bytes"].astype(float) / scale,
             "top1": 100 * sized["top1"].astype(float),
             "changed": 100 * sized["pie_share"].astype(float).fillna(0),
         }
     )
     first = shown.sort_values(["what", "changed"], ascending=[True, False], kind="stable")
-    shown["side"] = name_sides(first, "megabytes", "top1", "title", width=WIDTH, height=HEIGHT)
-    least, most = shown["megabytes"].min(), shown["megabytes"].max()
+    shown = shown.join(name_places(first, "size", "top1", "title", width=WIDTH, height=HEIGHT))
+    least, most = shown["size"].min(), shown["size"].max()
     margin = (most - least or most) / 8
     # Vega's padding would extend below 0.
     sizes = alt.Scale(domain=[max(least - margin, 0.0), most + margin], nice=False)
-    x = alt.X("megabytes:Q", title="size of the gzipped model file, MB", scale=sizes)
+    x = alt.X("size:Q", title=f"size of the gzipped model file, {unit}", scale=sizes)
     y = alt.Y("top1:Q", title="top-1 accuracy, %", scale=alt.Scale(zero=False, padding=20))
     changed = alt.Tooltip("changed:Q", format=".2f", title="images changed, %")
     base = alt.Chart(shown, width=WIDTH, height=HEIGHT).encode(x=x, y=y)
     points = base.mark_point(filled=True, opacity=0.75).encode(
         size=alt.Size("changed:Q", title="images changed, %", scale=alt.Scale(range=[60, 900]), legend=None),
         color=categories("what", [BASELINE, COMPRESSED], [SLATE, PLUM]),
-        tooltip=["title:N", *numbers(megabytes=".3g", top1=".2f"), changed],
+        tooltip=["title:N", alt.Tooltip("size:Q", format=",.1f", title=f"size, {unit}"), *numbers(top1=".2f"), changed],
     )
     names = (
-        alt.Chart(shown[shown["side"] == side])
-        .mark_text(align=align, dx=dx, dy=-12, limit=200)
-        .encode(x="megabytes:Q", y="top1:Q", text="title:N")
+        alt.Chart(shown[(shown["side"] == side) & (shown["dy"] == dy)])
+        .mark_text(align=align, dx=dx, dy=dy, limit=200)
+        .encode(x="size:Q", y="top1:Q", text="title:N")
         for side, align, dx in SIDES
+        for dy in OFFSETS
+        if ((shown["side"] == side) & (shown["dy"] == dy)).any()
     )
     return alt.layer(points, *names)

@@ -55,7 +55,7 @@ def balance_chart(points: pd.DataFrame, panels: pd.DataFrame, *, columns: int = 
     some = [] if len(drawn) == len(complete) else [f"{len(drawn):,} of {len(complete):,} points drawn"]
     if single:
         return chart.properties(title=[*panels["panel"].iloc[0].split("|"), *some])
-    header = alt.Header(labelExpr="split(datum.label, '|')", labelAnchor="start", labelLimit=180)
+    header = alt.Header(labelExpr="split(datum.label, '|')", labelAnchor="start", labelLimit=width)
     facet = alt.Facet("panel:N", sort=list(panels["panel"]), title=None, header=header)
     chart = chart.facet(facet=facet, columns=columns, spacing=14)
     return chart.properties(title=some) if some else chart
@@ -72,5 +72,5 @@ def _plain(value: object) -> str:
 
 def _caption(row: dict, factors: list[str]) -> str:
     name = " ".join(_plain(row[factor]) for factor in factors)
-    figures = f"slope {row['pooled_slope']:.2f}, r² {row['pooled_r2']:.2f}, acc. {100 * row['accuracy_after']:.1f} %"
+    figures = f"slope {row['pooled_slope']:.2f}, r² {row['pooled_r2']:.2f}|accuracy {100 * row['accuracy_after']:.1f} %"
     return f"{name}|{figures}" if name else figures

@@ -44,3 +44,50 @@ def name_sides(points: pd.DataFrame, x: str, y: str, name: str, *, width: int, h
                 sides[-1] = side
                 break
     return pd.Series(sides, index=points.index, dtype=object)
+
+
+OFFSETS = (-12, 14, -26, 28, -40, 42, -54, 56)
+"""Pixels from a point to the line of its name, upwards where negative, the preferred ones first."""
+
+
+def name_places(points: pd.DataFrame, x: str, y: str, name: str, *, width: int, height: int) -> pd.DataFrame:
+    """Return a place for every name: `side` and `dy`, such that it covers no earlier name while there is room.
+
+    Args:
+        points: the most important first.
+        x: numeric column of the horizontal positions.
+        y: numeric column of the vertical positions.
+        name: column of the names.
+        width: pixels of the panel.
+        height: likewise.
+
+    Example:
+        >>> points = pd.DataFrame({"x": [0, 0, 1], "y": [0, 0, 0], "name": ["first", "second", "a"]})
+        >>> name_places(points, "x", "y", "name", width=300, height=200).to_dict("list")
+        {'side': ['right', 'right', 'left'], 'dy': [-12, 14, -12]}
+    """
+    across, up = (
+        pixels * ((1 - FILLED) / 2 + FILLED * (points[axis] - points[axis].min()) / (np.ptp(points[axis]) or 1))
+        for axis, pixels in ((x, width), (y, height))
+    )
+    places: list[tuple[str, int]] = []
+    taken: list[tuple[float, float, float]] = []
+    for position, row, text in zip(across, up, points[name].astype(str), strict=True):
+        length = LETTER * len(text)
+        boxes = {"right": (position + GAP, position + GAP + length), "left": (position - GAP - length, position - GAP)}
+        sides = ["left", "right"] if position > width / 2 else ["right", "left"]
+        if not 0 <= boxes[sides[1]][0] <= boxes[sides[1]][1] <= width:
+            sides.pop()
+        free = (
+            (side, dy)
+            for dy in OFFSETS
+            for side in sides
+            if not any(
+                boxes[side][0] < end and start < boxes[side][1] and abs(row - dy - other) < LINE
+                for start, end, other in taken
+            )
+        )
+        side, dy = next(free, (sides[0], OFFSETS[0]))
+        taken.append((*boxes[side], row - dy))
+        places.append((side, dy))
+    return pd.DataFrame(places, columns=["side", "dy"], index=points.index)

@@ -3,10 +3,14 @@
 import dataclasses
 import functools
 import math
+import re
 from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
+
+LEAST_P = 0.0001
+"""Below it a p-value is not told exactly: it is never 0."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,6 +30,11 @@ class Column:
     unit: str = ""
     scale: float = 1
     help: str = ""
+
+    @property
+    def is_p(self) -> bool:
+        """Whether the column holds p-values."""
+        return re.search(r"\bp\b", self.heading) is not None and not self.unit
 
     @property
     def title(self) -> str:
@@ -69,7 +78,12 @@ class Column:
             return f"{value:,}".replace("-", "−")
         if isinstance(value, str) or not self.form:
             return str(value)
-        return format(self.scale * value, self.form).replace("-", "−")  # type: ignore[operator]
+        number: float = self.scale * value  # type: ignore[operator]
+        if self.is_p and 0 <= number < LEAST_P:
+            return "< .0001"
+        if self.form.endswith("g") and abs(number) >= 1000:
+            return format(number, ",.0f").replace("-", "−")  # not 1.1e+03
+        return format(number, self.form).replace("-", "−")
 
 
 @dataclasses.dataclass(frozen=True)
