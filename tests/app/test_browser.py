@@ -193,3 +193,16 @@ def test_nothing_else_is_served(viewer, visit):
         assert b'"format"' not in answer.body()
     asked = page.evaluate("performance.getEntriesByType('resource').map(entry => new URL(entry.name).host)")
     assert set(asked) == {f"localhost:{viewer.port}"}
+
+
+def test_the_menu_of_a_telephone_closes_after_a_choice(viewer, visit):
+    page = visit(viewer.url, width=400)
+    page.get_by_test_id("stExpandSidebarButton").click()
+    page.get_by_test_id("stSidebarNav").get_by_role("link", name="Classes", exact=True).click()
+    page.wait_for_url("**/classes*")
+    settled(page)
+    heading = page.get_by_role("heading", name="Classes", level=1)
+    box = heading.bounding_box()
+    middle = [box["x"] + 20, box["y"] + 10]
+    on_top = "([x, y]) => document.elementFromPoint(x, y).closest('[data-testid=stMain]') !== null"
+    page.wait_for_function(on_top, arg=middle)

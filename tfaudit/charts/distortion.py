@@ -42,9 +42,10 @@ def balance_chart(points: pd.DataFrame, panels: pd.DataFrame, *, columns: int = 
     table = pd.concat([pd.DataFrame(lines), drawn.assign(kind="class")], ignore_index=True)[shown]
     single = len(panels) == 1
     width, height = (WIDTH, WIDTH * 2 // 3) if single else (150, 120)
+    of = " of accuracy" if single else ""  # titles of small panels side by side would overlap
     base = alt.Chart(width=width, height=height).encode(
-        x=alt.X("x:Q", title="balance before, % of accuracy", axis=alt.Axis(tickCount=5)),
-        y=alt.Y("y:Q", title="balance after, % of accuracy", axis=alt.Axis(tickCount=5)),
+        x=alt.X("x:Q", title=f"balance before, %{of}", axis=alt.Axis(tickCount=5)),
+        y=alt.Y("y:Q", title=f"balance after, %{of}", axis=alt.Axis(tickCount=5)),
     )
     tooltip = ["class", "member", *numbers(rate_before=".3f", rate_after=".3f")]
     opacity = 0.6 if len(drawn) / len(panels) < 300 else 0.25
