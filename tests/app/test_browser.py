@@ -198,7 +198,7 @@ def test_nothing_else_is_served(viewer, visit):
 def test_the_menu_of_a_telephone_closes_after_a_choice(viewer, visit):
     page = visit(viewer.url, width=400)
     page.get_by_test_id("stExpandSidebarButton").click()
-    page.get_by_test_id("stSidebarNav").get_by_role("link", name="Classes", exact=True).click()
+    page.get_by_test_id("stSidebar").get_by_role("link", name="Classes", exact=True).click()
     page.wait_for_url("**/classes*")
     settled(page)
     heading = page.get_by_role("heading", name="Classes", level=1)
