@@ -142,7 +142,7 @@ def view(arguments: list[str]) -> None:
                 link_to(path, entry.title)
     st.html(ONE_CSV)
     with st.sidebar:
-        _MENU(key="menu")
+        _MENU(key="menu that closes")
     chosen.run()
 
 
