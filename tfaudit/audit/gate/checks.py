@@ -211,7 +211,8 @@ class Checks:
         more = [f"{_about(design.images):,} images"] * (design.images > images)
         more_members = design.members > self.measurements.members_a_side
         more += [f"{_about(design.members):,} members on each side"] * more_members
-        return f"about {' and '.join(more)} would decide, if this is the loss"
+        wanted = f"about {' and '.join(more)}" if more else "a few more images"
+        return f"{wanted} would decide, if this is the loss"
 
     def _share(self, name: str, share: Estimate, verb: str, limit: float) -> Check:
         if np.isnan(share.low):
