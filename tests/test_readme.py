@@ -22,10 +22,12 @@ def test_the_python_of_the_documentation_runs(tmp_path, monkeypatch, rng):
     }
     blocks = 0
     for page in PAGES:
+        if page.stem == "own_study":  # its files are written and run by a test of their own
+            continue
         for block in re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL):
             exec(compile(block, page.name, "exec"), names)
             blocks += 1
-    assert blocks == 5
+    assert blocks == 6
     assert (tmp_path / "pruned.keras").exists()
     assert names["foggy"].shape == names["test"].images.shape
     assert len(names["study"].conditions) == 15

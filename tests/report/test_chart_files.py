@@ -23,7 +23,10 @@ def test_save_charts(store, tmp_path):
         "accuracy-slope",
         "balances",
         "operating-points",
+        *("across-accuracies", "across-claims", "across-exemplar_levels"),
     }
+    per_variant = ("calibration", "negative_flips", "intersections")
+    names |= {f"{name}-{variant}" for name in per_variant for variant in ("magnitude-0.9", "int8")}
     assert {file.name for file in files} == {f"{name}.{suffix}" for name in names for suffix in ("png", "svg", "pdf")}
     for file in files:
         content = file.read_bytes()

@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import getpass
+import importlib.util
 import itertools
 import json
 import os
@@ -56,6 +57,8 @@ def view(
     """Open the viewer of a study in the browser."""
     from tfaudit.store.store import find_studies
 
+    if importlib.util.find_spec("streamlit") is None:
+        raise ModuleNotFoundError(name="streamlit")  # before a study is made, and the server replaces this process
     if directory is None:
         directory = Path("runs") / BUNDLED
         if not (directory / "report.html").exists():  # a run writes it last
