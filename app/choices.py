@@ -238,7 +238,7 @@ def _keep(
 ) -> None:
     value = st.session_state[key]
     if value is None and not clearable:
-        return  # the control was drawn anew before the browser told its value
+        return  # the control was drawn again before the browser sent its value
     put(**{key: None if value == default else write(value)}, **dict.fromkeys(resets))
     then()
 

@@ -108,8 +108,8 @@ def has_variants(study_audit: StudyAudit) -> bool:
 def on_selection(key: str, now: object, act: Callable[[Any], None]) -> Clicks:
     """Return what makes a chart or table change a choice when it is clicked.
 
-    A click on what is selected already selects nothing anew; so a chart whose choice was changed elsewhere, such as by
-    the button Back, is a new one without a selection.
+    Clicking what is already selected sends no event. So when a choice changes elsewhere, such as by the button Back,
+    the chart is replaced by a new one without a selection.
 
     Args:
         key: of the chart or table.

@@ -11,10 +11,11 @@ import pandas as pd
 from tfaudit.audit.epoch_metrics import class_recall, epoch_metrics, label_metrics, label_recall
 from tfaudit.compress.keras_model import require_instance
 from tfaudit.compress.litert.inference import decisions
-from tfaudit.compress.model_inputs import arrays_of, length_of, map_arrays
+from tfaudit.compress.model_inputs import arrays_of, length_of
 from tfaudit.compress.pruning.hold_masks import HoldMasks
 from tfaudit.compress.pruning.pruning import Pruning
 from tfaudit.compress.pruning.rewind import Rewind
+from tfaudit.datasets.structure import mapped
 from tfaudit.errors import InputError, require
 from tfaudit.predictions import Predictions
 
@@ -130,7 +131,7 @@ class ClassAudit(keras.callbacks.Callback):
             inputs, labels = data
 
             def cut(start: int) -> tuple[Any, Any]:
-                parts = (map_arrays(lambda array: array[start : start + size], part) for part in (inputs, labels))
+                parts = (mapped(lambda array: array[start : start + size], part) for part in (inputs, labels))
                 return next(parts), next(parts)
 
             data = (cut(start) for start in range(0, length_of(inputs), size))
@@ -204,7 +205,7 @@ def _reiterable(validation: Any) -> Any:
     if isinstance(validation, tuple):
         if len(validation) != 2:
             raise InputError("validation", f"{len(validation)} parts", "(images, labels)")
-        inputs, labels = (map_arrays(np.asarray, part) for part in validation)
+        inputs, labels = (mapped(np.asarray, part) for part in validation)
         lengths = {len(array) if array.ndim else 0 for part in (inputs, labels) for array in arrays_of(part)}
         if len(lengths) != 1 or 0 in lengths:
             first, second = (next((len(a) for a in arrays_of(part) if a.ndim), 0) for part in (inputs, labels))

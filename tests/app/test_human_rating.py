@@ -52,7 +52,7 @@ def start(app, name="ann"):
 
 
 def answered(open_page, directory, times):
-    """The page after a rater has answered so many questions with yes."""
+    """The page after a rater has answered this number of questions with yes."""
     app = start(begin(open_page, directory))
     for _ in range(times):
         app = press(app, "Yes")
@@ -263,7 +263,7 @@ def test_a_name_that_is_no_name_is_one_line(open_page, directory):
 
 
 def keep_images(directory, kept):
-    """Store the study's examples anew, only those at `kept` with their images."""
+    """Store the study's examples again, with images only for those at `kept`."""
     store = open_store(directory)
     examples = store.examples("test")
     images = [image if i in kept else b"" for i, image in enumerate(examples["image"])]

@@ -35,7 +35,7 @@ NOT_MADE_BY_RUN = ("audit", "costs.parquet", "logs", ".lock", "report.html")
 
 DAMAGES = ("cut", "flip", "digit", "swap", "delete", "older", "empty", "other")
 EVERY = 12
-"""So many trials share one report and one first screen of the viewer, which take seconds."""
+"""Number of trials that share one report and one first screen of the viewer, which take seconds."""
 
 
 class Studies:

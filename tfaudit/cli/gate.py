@@ -143,11 +143,11 @@ def _report(verdicts: dict[str, Verdict], files: dict[str, Path | None]) -> int:
     for note in dict.fromkeys(note for _, verdict in ordered for note in verdict.notes):
         out.print(note)
     as_markdown = gate_markdown(verdicts).encode()
-    contents = {"junit": junit_verdicts(verdicts), "json": json_verdicts(verdicts), "markdown": as_markdown}
+    contents = {"junit": junit_verdicts, "json": json_verdicts, "markdown": lambda _: as_markdown}
     for option, path in files.items():
         if path is not None:
             try:
-                write_whole(path, contents[option])
+                write_whole(path, contents[option](verdicts))
             except OSError as problem:
                 got = f"{path}, which cannot be written ({problem.strerror})"
                 raise InputError(option, got, "a path that can be written") from None

@@ -2,11 +2,12 @@
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from tfaudit.datasets.structure import leaves, mapped
 from tfaudit.errors import InputError, listed, require
 
 OPEN_SIDE = 64
@@ -117,27 +118,9 @@ def plain_name(name: str) -> str:
     return re.sub(r"^input_\d+_(?=.)", "", name)
 
 
-def map_arrays(change: Callable[[Any], Any], values: Inputs) -> Inputs:
-    """Return the same structure with every array changed.
-
-    Example:
-        >>> map_arrays(len, {"a": [1, 2], "b": [3, 4]})
-        {'a': 2, 'b': 2}
-    """
-    if isinstance(values, Mapping):
-        return {name: change(array) for name, array in values.items()}
-    return tuple(map(change, values)) if isinstance(values, tuple) else change(values)
-
-
 def arrays_of(values: Inputs) -> list[Any]:
     """Return the arrays of a structure."""
-    return (
-        list(values.values())
-        if isinstance(values, Mapping)
-        else list(values)
-        if isinstance(values, tuple)
-        else [values]
-    )
+    return [array for _, array in leaves(values)]
 
 
 def length_of(values: Inputs) -> int:
@@ -162,15 +145,15 @@ def input_batches(images: Any, batch_size: int) -> Iterator[Inputs]:
     """
     require(batch_size >= 1, "batch_size", batch_size, "1 or more")
     if hasattr(images, "__array__") or isinstance(images, Mapping | tuple):
-        arrays = map_arrays(_array, images)
+        arrays = mapped(_array, images)
         for start in range(0, length_of(arrays), batch_size):
-            yield map_arrays(lambda array, start=start: array[start : start + batch_size], arrays)  # type: ignore[misc]
+            yield mapped(lambda array, start=start: array[start : start + batch_size], arrays)  # type: ignore[misc]
         return
     batches = images.batches(batch_size) if hasattr(images, "batches") else images
     if not isinstance(batches, Iterable) or isinstance(batches, str | bytes):
         raise InputError("images", type(images).__name__, "an array, a data set or an iterable of batches")
     for batch in batches:
-        yield map_arrays(_array, batch[0] if isinstance(batch, tuple) else batch)
+        yield mapped(_array, batch[0] if isinstance(batch, tuple) else batch)
 
 
 def _array(batch: Any) -> np.ndarray:

@@ -47,8 +47,8 @@ def study_markdown(study_audit: StudyAudit, limits: Limits) -> str:
     verdict, summary = study_audit.verdict(limits), study_audit.summary
     parts = [f"## {_text(study_audit.data.study.name)}: what the compressed models forget", "", _text(verdict.headline)]
     parts += ["", *(f"- ⚠️ {_text(alert)}" for alert in verdict.alerts), *[""] * bool(verdict.alerts)]
-    headings = ["variant", "verdict", "top-1 %", "change, points (95 %)", "worst class", "its recall %", "exemplars"]
-    headings[3] = f"change, points ({100 * (1 - verdict.alpha):g} %)"
+    change = f"change, points ({100 * (1 - verdict.alpha):g} %)"
+    headings = ("variant", "verdict", "top-1 %", change, "worst class", "its recall %", "exemplars")
     rows = []
     for row in verdict.frame().to_dict("records"):
         exemplars = summary.exemplars.get(row["variant"])

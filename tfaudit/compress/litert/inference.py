@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from tfaudit.compress.model_files import open_model
-from tfaudit.compress.model_inputs import Inputs, input_batches, length_of, map_arrays
+from tfaudit.compress.model_inputs import Inputs, input_batches, length_of
+from tfaudit.datasets.structure import mapped
 from tfaudit.errors import InputError, require
 from tfaudit.stats.ranking import RankedClasses, rank_scores, stated_kind
 
@@ -216,4 +217,4 @@ def _cut(batch: Inputs, size: int | None) -> Iterator[tuple[Inputs, int]]:
             cut = array[start : start + real]
             return np.concatenate([cut, cut[:1].repeat(size - real, axis=0)])
 
-        yield map_arrays(part, batch), real
+        yield mapped(part, batch), real

@@ -12,7 +12,8 @@ import pandas as pd
 
 from tfaudit.compress.litert.flatbuffer import Flatbuffer
 from tfaudit.compress.model_files import open_model
-from tfaudit.compress.model_inputs import Input, Inputs, arrays_of, map_arrays
+from tfaudit.compress.model_inputs import Input, Inputs, arrays_of
+from tfaudit.datasets.structure import mapped
 from tfaudit.errors import InputError, require
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def _ready(
         tokens = any(source.dtype is not None and source.dtype.kind in "iu" for source in network.inputs)
         levels = _tokens(content) if tokens else 256
         images = {source.name: _pixels(source, draws, batch, levels) for source in network.inputs}
-    return network.run(map_arrays(lambda array: np.resize(array, (batch, *array.shape[1:])), images))
+    return network.run(mapped(lambda array: np.resize(array, (batch, *array.shape[1:])), images))
 
 
 def _tokens(content: bytes) -> int:

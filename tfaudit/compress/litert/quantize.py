@@ -13,7 +13,8 @@ import tensorflow as tf
 from tfaudit.compress.keras_model import KerasForward, chosen_output, output_names
 from tfaudit.compress.litert.flatbuffer import Flatbuffer
 from tfaudit.compress.model_files import load_keras
-from tfaudit.compress.model_inputs import Inputs, arrays_of, as_inputs, length_of, map_arrays
+from tfaudit.compress.model_inputs import Inputs, arrays_of, as_inputs, length_of
+from tfaudit.datasets.structure import mapped
 from tfaudit.errors import InputError, listed, one_line, require
 from tfaudit.quiet import captured_output
 from tfaudit.study.quantization import KINDS
@@ -125,7 +126,7 @@ def _checked(representative: Inputs, forward: KerasForward) -> list[np.ndarray]:
         if not hasattr(array, "__array__"):
             raise InputError("representative", type(array).__name__, "an array of shape (N, H, W, C)")
     try:
-        cut = map_arrays(lambda array: np.asarray(array)[:CALIBRATION_IMAGES], representative)
+        cut = mapped(lambda array: np.asarray(array)[:CALIBRATION_IMAGES], representative)
         arrays = as_inputs(cut, forward.inputs)
     except InputError as error:
         raise InputError(error.argument.replace("images", "representative"), error.got, error.expected) from None
