@@ -63,8 +63,8 @@ def test_claims_of_harm_where_nothing_changed(members, classes, images, kind):
 def test_intervals_cover_the_true_change(members, images, kind):
     """Of recall, and relative to the overall accuracy.
 
-    Few members make it wide. Few images do not show a rare loss, and many members cannot make up for it: in classes of
-    97 % recall and 20 images four intervals in five cover a loss of two points, nineteen in twenty with 500 images.
+    Few members make it wide. Few images may not show a rare loss, and many members cannot make up for it: as if the
+    members were all that counts, 88 % of the intervals covered the change with 20 images and 30 pairs.
     """
     truth = Truth(paired=NULLS[kind].paired, everywhere=0.02, recalls={"Coat": (0.6,)})
     change = 100 * expected_changes(truth, members)
@@ -73,7 +73,7 @@ def test_intervals_cover_the_true_change(members, images, kind):
         frame = impact.frame()
         for i, (name, expected) in enumerate((("change", change), ("relative", change - change.mean()))):
             covered[i] += frame[f"{name}_low_pp"].le(expected).mul(frame[f"{name}_high_pp"].ge(expected)).mean() / 100
-    assert (covered > {20: 0.86, 50: 0.9, 500: 0.93}[images]).all()
+    assert (covered > {20: 0.93, 50: 0.915, 500: 0.93}[images]).all()
     if (members, images) == (30, 500):
         assert (covered < 0.98).all()
 

@@ -124,8 +124,9 @@ def group_changes(
 ) -> GroupChanges:
     """Compute the change of accuracy of each group of images, with standard errors over images and members.
 
-    With one member on each side the images are the only sample. No variance is taken as smaller than if one prediction
-    of one member had been lost and another won (Bonett and Price, 2012): few images that all agree prove little.
+    With one member on each side the images are the only sample. No variance is taken as smaller than if one image had
+    been lost and another won, as far as images change in these populations [BP]: few images that all agree prove
+    little, and no number of members makes up for that.
 
     Args:
         before: `(K0, N)` booleans, whether member k of the baseline is right on image i, or shares in [0, 1].
@@ -158,7 +159,7 @@ def group_changes(
     samples = [_Sample(_numbers(side), groups, sizes) for side in sides]
     with np.errstate(divide="ignore", invalid="ignore"):  # groups without images
         change = np.bincount(groups, images, count) / sizes
-    floor = least_variance(min(len(before), len(after)) * sizes)
+    floor = _least_variance(images, groups, sizes, min(len(before), len(after)))
     spread = np.maximum(_image_variance(images, groups, sizes, change), floor * sizes)
     absolute = _change(change, sizes, spread, samples, relative=False)
     relative = _change(change - images.mean(), sizes, spread, samples, relative=True)
@@ -306,21 +307,36 @@ def _products(images: np.ndarray, sides: Sequence[np.ndarray], groups: np.ndarra
     samples = [_Sample(side, groups, sizes) for side in sides]
     with np.errstate(divide="ignore", invalid="ignore"):  # groups without images
         value = np.bincount(groups, images, count) / sizes
-    floor = least_variance(min(map(len, sides)) * sizes) * sizes
-    spread = np.maximum(_image_variance(images, groups, sizes, value), floor)
+    floor = _least_variance(images, groups, sizes, min(map(len, sides)))
+    spread = np.maximum(_image_variance(images, groups, sizes, value), floor * sizes)
     absolute = _change(value, sizes, spread, samples, relative=False)
     relative = _change(value - images.mean(), sizes, spread, samples, relative=True)
     return GroupChanges(sizes.astype(int), absolute, relative)
 
 
 def least_variance(predictions: np.ndarray | float) -> np.ndarray | float:
-    """Return the variance of a change of so many predictions if one had been lost and one won (Bonett and Price, 2012).
+    """Return the variance of a change of so many predictions if one had been lost and one won [BP].
 
     Example:
         >>> least_variance(98)
         0.0002
     """
     return 2 / (predictions + 2) ** 2
+
+
+def _least_variance(images: np.ndarray, groups: np.ndarray, sizes: np.ndarray, members: int) -> np.ndarray:
+    """Return the least variance of the mean of each group, `(G,)`: one image is lost and another won, but how far?
+
+    As far as one prediction of one member, and as far as images that do change: their squared changes, each weighted by
+    itself, in the median of the groups. Of single models that is 1; of many members it is that of the rare image which
+    they all lose. A group of 20 images may hold none of these, and then nothing in the group itself tells. A group that
+    collapses does not widen the intervals of the others.
+    """
+    squares = np.square(images)
+    total, fourth = (np.bincount(groups, power, len(sizes)) for power in (squares, np.square(squares)))
+    changed = total > 0
+    typical = np.median(fourth[changed] / total[changed]) if changed.any() else 0.0
+    return np.maximum(least_variance(members * sizes), typical * least_variance(sizes))
 
 
 def _numbers(values: np.ndarray) -> np.ndarray:

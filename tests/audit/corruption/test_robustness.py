@@ -414,7 +414,7 @@ def test_one_image_and_constant_populations():
     assert np.isnan(row["corruption_error"])  # no errors before
     row = robustness(wrong, perfect).frame().iloc[0]
     assert row["published_p"] == 2 / 6  # the smallest that two members a side can reach
-    assert 0 < row["change_p"] < 0.2
+    assert 0 < row["change_p"] < 0.25
     assert np.isnan(row["relative_change"])  # nothing right before
     lone = {("fog", s): Predictions.from_top1([0], [0]) for s in (1, 2)}
     assert robustness(lone, lone).frame()[["change_p", "change_low_pp"]].isna().all(axis=None)
