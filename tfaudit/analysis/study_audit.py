@@ -111,7 +111,8 @@ class StudyAudit:
             if "summary" not in self._results:
                 audits = {key: self.variant(key) for key in self.data.titles}
                 summary = summarise(audits, self._descriptions(), alpha=self.data.alpha)
-                before = (*self._missing_results(), *self._dependent_members(summary))
+                remarks = self.data.store.remarks(self.data.split)
+                before = (*self._missing_results(), *remarks, *self._dependent_members(summary))
                 notes = (*before, *summary.notes, *_tied_votes(summary))
                 self._results["summary"] = dataclasses.replace(summary, notes=notes)
             return self._results["summary"]

@@ -103,7 +103,13 @@ def _write_study(directory: Path, models: ModelPredictions, baseline: Path, data
     facts, paired = pd.DataFrame({"bytes": models.bytes}), list(models.compressed)
     populations = models.baseline, models.compressed
     store = import_predictions(
-        directory, *populations, images=models.thumbnails or None, facts=facts, paired=paired, **description
+        directory,
+        *populations,
+        images=models.thumbnails or None,
+        facts=facts,
+        paired=paired,
+        remarks=models.notes,
+        **description,
     )
     out.print()
     show(StudyAudit.read(store, alpha=alpha), table=False)

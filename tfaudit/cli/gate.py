@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -54,6 +55,8 @@ def gate(
     limit: Annotated[int | None, _option(MODELS, "Largest number of images.")] = None,
     labels: Annotated[Path | None, _option(FILES, "True classes, as for audit.")] = None,
     id_column: Annotated[str | None, _option(FILES, "Column of the example ids.", "--id")] = None,
+    label_column: Annotated[str | None, _option(FILES, "Column, or array, of the true classes.")] = None,
+    prediction_column: Annotated[str | None, _option(FILES, "Column, or array, of the predicted classes.")] = None,
     paired: Annotated[bool, _option(FILES, "Compressed members are made from the baseline's.", "--paired")] = False,
     config: Annotated[Path | None, _option(LIMITS, "TOML file with the table gate; flags override it.")] = None,
     min_baseline_accuracy: Annotated[
@@ -92,6 +95,7 @@ def gate(
         raise InputError("baseline, compressed", "no files", "both options where there is no study")
     elif labels is not None:
         files: dict[str, Any] = {"classes": classes, "id_name": id_column, "scores_are": scores_are}
+        files |= {"label_column": label_column, "prediction_column": prediction_column}
         candidates = from_files(labels, baseline, compressed, paired=paired, **files)
     else:
         images: dict[str, Any] = {"split": split, "image_size": image_size, "crop": crop, "preprocess": preprocess}
@@ -103,12 +107,11 @@ def gate(
     if by_size and any(pair.sizes is None for pair in candidates.values()):
         unknown = "predictions, whose models' sizes are unknown"
         raise InputError(flag_of(by_size[0]), unknown, "model files with --data, or a study with its models")
-    verdicts = {
-        name: judge(
-            pair.baseline, pair.compressed, limits, alpha=alpha, sizes=pair.sizes, paired=pair.paired
-        ).with_missing(pair.missing, allow_missing)
-        for name, pair in candidates.items()
-    }
+    verdicts = {}
+    for name, pair in candidates.items():
+        verdict = judge(pair.baseline, pair.compressed, limits, alpha=alpha, sizes=pair.sizes, paired=pair.paired)
+        verdict = verdict.with_missing(pair.missing, allow_missing)
+        verdicts[name] = dataclasses.replace(verdict, notes=(*pair.notes, *verdict.notes))
     raise typer.Exit(_report(verdicts, {"junit": junit, "json": json, "markdown": markdown}))
 
 

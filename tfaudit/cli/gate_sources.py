@@ -23,6 +23,7 @@ class Candidate:
     sizes: tuple[float, float] | None = None  # bytes of the two model files, means over members; None where unknown
     paired: bool = False  # whether compressed members are made from the baseline's members of the same names
     missing: tuple[str, ...] = ()  # results of both that the study should hold, in words
+    notes: tuple[str, ...] = ()  # what a reader of the verdict needs to know, one sentence each
 
 
 def from_study(directory: Path, variants: Sequence[str] | None, split: str) -> dict[str, Candidate]:
@@ -50,7 +51,8 @@ def from_study(directory: Path, variants: Sequence[str] | None, split: str) -> d
         own_size, paired = _mean_bytes(store, key), store.study.is_made_from_dense(key)
         sizes = None if size is None or own_size is None else (size, own_size)
         own = [f"{gap.variant}, member {gap.member} ({gap.reason})" for gap in gaps if gap.variant in ("dense", key)]
-        candidates[key] = Candidate(baseline, store.predictions(key, split), sizes, paired, tuple(own))
+        predictions, remarks = store.predictions(key, split), store.remarks(split)
+        candidates[key] = Candidate(baseline, predictions, sizes, paired, tuple(own), remarks)
     return candidates
 
 
@@ -92,10 +94,8 @@ def from_models(baseline: Sequence[str], compressed: Sequence[str], data: str, *
     except KeyboardInterrupt:
         err.print("tfaudit: interrupted")
         raise typer.Exit(130) from None
-    for note in models.notes:
-        out.print(note)
     size = models.bytes["baseline"]
     return {
-        name: Candidate(models.baseline, predictions, (size, models.bytes[name]))
+        name: Candidate(models.baseline, predictions, (size, models.bytes[name]), notes=models.notes)
         for name, predictions in models.compressed.items()
     }

@@ -1,7 +1,7 @@
 """`tfaudit prepare`: prepare a data set from local files."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -13,17 +13,21 @@ def prepare(
     name: Annotated[str, typer.Argument(help="Data set: fashion_mnist, mnist, cifar10, or a name for a folder.")],
     source: Annotated[Path, option("Folder of IDX files, CIFAR's .bin files, or class folders.", "--from")],
     data_dir: Annotated[Path | None, option("Directory of prepared data sets; by default that of TFDS.")] = None,
+    recursive: Annotated[bool, option("Look into folders within the class folders.", "--recursive")] = False,
+    skip_unreadable: Annotated[int, option("Leave out up to this many unreadable images, which are listed.")] = 0,
 ) -> None:
     """Prepare a TensorFlow Datasets data set from local files. It then loads without a network."""
     from rich.progress import Progress
 
+    from tfaudit.datasets.builders import notes_of
     from tfaudit.datasets.prepare import prepare as prepare_set
 
-    with Progress(console=out, transient=True) as bar:
+    with Progress(console=out, transient=True, disable=not out.is_terminal) as bar:
         task = bar.add_task(f"preparing {name}", total=None)
 
         def show(done: int, total: int) -> None:
             bar.update(task, completed=done, total=total)
 
-        place = prepare_set(name, source, data_dir=data_dir, progress=show)
-    out.print(f"{name}: {place}", soft_wrap=True)
+        options: dict[str, Any] = {"recursive": recursive, "skip_unreadable": skip_unreadable}
+        place = prepare_set(name, source, data_dir=data_dir, progress=show, **options)
+    out.print(f"{name}: {place}", *notes_of(place), sep="\n", soft_wrap=True)

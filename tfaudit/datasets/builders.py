@@ -10,6 +10,9 @@ from tfaudit.datasets.catalogue import CATALOGUE, PREPARABLE, catalogue_entry
 from tfaudit.errors import InputError, one_line, require
 from tfaudit.quiet import quiet_tfds
 
+NOTES = "notes.txt"
+"""File in a prepared data set's folder with what a reader needs to know of it, one sentence per line."""
+
 NAME = re.compile(r"(\w+)(?:/([\w.\-]+))?(:\d+\.\d+\.\d+)?")
 
 
@@ -49,6 +52,12 @@ def find_builder(name: str, data_dir: str | Path | None = None) -> Any:
         else:
             expected = f"a version of {base!r}: {one_line(error).rpartition(': ')[2]}"
         raise InputError("name", repr(name), expected) from None
+
+
+def notes_of(folder: str | Path) -> tuple[str, ...]:
+    """Return what a reader needs to know of the data set in a folder, such as images that were left out."""
+    path = Path(folder) / NOTES
+    return tuple(path.read_text(encoding="utf-8").splitlines()) if path.is_file() else ()
 
 
 def command_for(name: str) -> str:

@@ -66,6 +66,7 @@ class Dataset:
             a dictionary or tuple of them.
         targets: the labels as the user's function returned them, `(N,)` or one-hot; the known labels by default.
         preview: as in `tfaudit.Examples`.
+        notes: what a reader of results needs to know of the examples, one sentence each.
     """
 
     name: str
@@ -83,6 +84,7 @@ class Dataset:
     inputs: Any = field(default=None, repr=False)
     targets: np.ndarray | None = field(default=None, repr=False)
     preview: Callable[[Any], Any] | Sequence[Any] | None = field(default=None, repr=False)
+    notes: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def num_classes(self) -> int:

@@ -1,6 +1,6 @@
 """Reader of a folder of images, one subfolder per class."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -8,21 +8,25 @@ import numpy as np
 
 from tfaudit.datasets.image_files import SUFFIXES, open_image
 from tfaudit.datasets.local_files import LocalFiles
-from tfaudit.errors import InputError, listed, one_line
+from tfaudit.errors import InputError, listed, one_line, require
 
 STORED_AS_THEY_ARE = ("JPEG", "MPO", "PNG")
 GREY = {"1", "L", "LA"}
 TEST_SHARE = 0.2
 SPLIT_SEED = 0
+NAMED = 100  # files that a note names at most
 
 
-def image_folder_files(root: Path, builder: None = None) -> LocalFiles:
+def image_folder_files(
+    root: Path, builder: None = None, *, recursive: bool = False, skip_unreadable: int = 0
+) -> LocalFiles:
     """Read the images under `ROOT/SPLIT/CLASS/`, or under `ROOT/CLASS/` with a fifth of every class as `test`.
 
     The first layout applies where `ROOT/train` holds folders; every other folder in `ROOT` is then a split. Classes are
     the folder names in sorted order. Hidden files and files without the suffix of an image are ignored. JPEG and PNG
     files are stored as they are, others as PNG; the id of each is its path under `root`.
-    TFDS has no builder for the data set.
+    TFDS has no builder for the data set. `recursive` is as in `class_files`, `skip_unreadable` as `most` in
+    `readable_files`.
 
     Raises:
         InputError: no images, an image that cannot be decoded, a class that `train` lacks, or too few images to split.
@@ -30,19 +34,27 @@ def image_folder_files(root: Path, builder: None = None) -> LocalFiles:
     import tensorflow_datasets as tfds
 
     has_splits = bool(_folders(root / "train"))
-    files = {split.name: class_files(split) for split in _folders(root)} if has_splits else _split(root)
-    classes = sorted({path.parent.name for path in files["train"]})
+    found = {
+        folder.name: class_files(folder, recursive=recursive) for folder in (_folders(root) if has_splits else [root])
+    }
+    usable, notes = readable_files([path for paths in found.values() for path in paths], skip_unreadable, root)
+    kept = set(usable)
+    files = {split: [path for path in paths if path in kept] for split, paths in found.items()}
+    class_of = {path: path.relative_to(root).parts[has_splits] for path in usable}
+    if not has_splits:
+        files = _split(root, usable, [class_of[path] for path in usable])
+    classes = sorted({class_of[path] for path in files["train"]})
     for split, paths in files.items():
-        extra = sorted({path.parent.name for path in paths} - set(classes))
+        extra = sorted({class_of[path] for path in paths} - set(classes))
         if extra:
             raise InputError(str(root / split), f"classes {listed(extra)}", "classes that 'train' has too")
     if len(classes) < 2:
         raise InputError(str(root), f"{len(classes)} class", "at least 2 folders of images")
-    shape = _common_shape([path for paths in files.values() for path in paths])
+    shape = _common_shape(usable)
     image, label = tfds.features.Image(shape=shape), tfds.features.ClassLabel(names=classes)
     features = tfds.features.FeaturesDict({"id": tfds.features.Text(), "image": image, "label": label})
-    splits = {split: _examples(root, paths, shape[2]) for split, paths in files.items()}
-    return LocalFiles(features, splits, sum(map(len, files.values())))
+    splits = {split: _examples(root, paths, class_of, shape[2]) for split, paths in files.items()}
+    return LocalFiles(features, splits, len(usable), notes)
 
 
 def class_files(folder: Path, *, recursive: bool = False) -> list[Path]:
@@ -66,6 +78,36 @@ def class_files(folder: Path, *, recursive: bool = False) -> list[Path]:
     return files
 
 
+def readable_files(files: list[Path], most: int, root: Path) -> tuple[list[Path], tuple[str, ...]]:
+    """Return the image files without undecodable ones, of which there may be `most`, and a note that names these.
+
+    Args:
+        files: image files under `root`, whose names in the note are relative to it.
+        most: number of files that may be left out. With 0 nothing is decoded here.
+        root: the folder of all of them.
+
+    Raises:
+        InputError: more undecodable files, or no other ones.
+    """
+    require(most >= 0, "skip_unreadable", most, "0 or more")
+    problems: dict[Path, InputError] = {}
+    for path in files if most else []:
+        try:
+            with open_image(path) as image:
+                image.load()
+        except InputError as error:
+            problems[path] = error
+    if len(problems) > most:
+        first = next(iter(problems.values()))
+        raise InputError(first.argument, f"{first.got}, one of {len(problems)} such files", first.expected)
+    left = [path for path in files if path not in problems]
+    if not left:
+        raise InputError(str(root), "no readable image", "one or more")
+    names = listed([path.relative_to(root).as_posix() for path in problems], NAMED)
+    are = "image is" if len(problems) == 1 else "images are"
+    return left, (f"{len(problems)} unreadable {are} left out: {names}.",) if problems else ()
+
+
 def _is_text(name: str) -> bool:
     try:
         name.encode()
@@ -84,11 +126,9 @@ def _folders(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith((".", "__MACOSX")))
 
 
-def _split(root: Path) -> dict[str, list[Path]]:
+def _split(root: Path, paths: list[Path], classes: list[str]) -> dict[str, list[Path]]:
     from sklearn.model_selection import train_test_split
 
-    paths = class_files(root)
-    classes = [path.parent.name for path in paths]
     try:
         train, test = train_test_split(paths, test_size=TEST_SHARE, random_state=SPLIT_SEED, stratify=classes)
     except ValueError as error:
@@ -109,11 +149,13 @@ def _common_shape(paths: list[Path]) -> tuple[int | None, int | None, int]:
     return height, width, 1 if modes <= GREY else 3
 
 
-def _examples(root: Path, paths: list[Path], channels: int) -> Iterator[tuple[int | str, dict[str, Any]]]:
+def _examples(
+    root: Path, paths: list[Path], class_of: Mapping[Path, str], channels: int
+) -> Iterator[tuple[int | str, dict[str, Any]]]:
     for path in paths:
         name = path.relative_to(root).as_posix()
         stored: str | np.ndarray = str(path)
         with open_image(path) as image:  # the name need not tell the format
             if image.format not in STORED_AS_THEY_ARE:
                 stored = np.asarray(image.convert("L" if channels == 1 else "RGB")).reshape(*image.size[::-1], channels)
-        yield name, {"id": name, "image": stored, "label": path.parent.name}
+        yield name, {"id": name, "image": stored, "label": class_of[path]}

@@ -15,7 +15,7 @@ from tfaudit.datasets.array_files import ArrayFile
 from tfaudit.datasets.cropping import centre_crop
 from tfaudit.datasets.examples import read_examples
 from tfaudit.datasets.image_files import open_image
-from tfaudit.datasets.image_folder import class_files
+from tfaudit.datasets.image_folder import class_files, readable_files
 from tfaudit.datasets.loading import load_dataset
 from tfaudit.datasets.structure import leaves, mapped
 from tfaudit.errors import InputError, listed, require
@@ -122,7 +122,7 @@ def _from_folder(
     names = sorted(set(class_of.values()))
     label = {name: i for i, name in enumerate(names)}
     files = [files[i] for i in _evenly_spaced(len(files), limit)]
-    files, notes = _readable(files, skip_unreadable) if skip_unreadable else (files, ())
+    files, notes = readable_files(files, skip_unreadable, root)
     side = crop or image_size
 
     def batches(size: int) -> Iterator[np.ndarray]:
@@ -141,25 +141,6 @@ def _from_folder(
     labels = np.array([label[class_of[path]] for path in files])
     ids = np.array([path.relative_to(root).as_posix() for path in files])
     return LabelledImages(labels, ids, tuple(names), (side, side, channels), batches, notes)
-
-
-def _readable(files: list[Path], most: int) -> tuple[list[Path], tuple[str, ...]]:
-    """Return the files without unreadable ones, of which there may be `most`, and a note that lists these."""
-    problems: dict[Path, InputError] = {}
-    for path in files:
-        try:
-            with open_image(path) as image:
-                image.load()
-        except InputError as error:
-            problems[path] = error
-    if len(problems) > most:
-        first = next(iter(problems.values()))
-        raise InputError(first.argument, f"{first.got}, one of {len(problems)} such", first.expected)
-    left = [path for path in files if path not in problems]
-    if not left:
-        raise InputError("data", "no readable image", "one or more")
-    names = listed([str(path) for path in problems], 20)
-    return left, (f"{len(problems)} unreadable images are left out: {names}.",) if problems else ()
 
 
 def _decoded(path: Path, channels: int, image_size: int | None, crop: int | None) -> np.ndarray:
@@ -280,4 +261,4 @@ def _from_dataset(name: str, split: str, image_size: int | None, crop: int | Non
         return (centre_crop(part, crop) for part in parts)
 
     shape = dataset.image_shape if crop is None else (crop, crop, dataset.image_shape[2])
-    return LabelledImages(dataset.labels, dataset.example_ids, dataset.class_names, shape, batches)
+    return LabelledImages(dataset.labels, dataset.example_ids, dataset.class_names, shape, batches, dataset.notes)

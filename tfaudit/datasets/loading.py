@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfaudit.datasets.builders import data_folder, find_builder, not_prepared
+from tfaudit.datasets.builders import data_folder, find_builder, not_prepared, notes_of
 from tfaudit.datasets.catalogue import CATALOGUE, MOCK_PREFIX, base_name, catalogue_entry
 from tfaudit.datasets.cropping import resize_and_crop
 from tfaudit.datasets.dataset import Dataset, EncodedImages, check_labels
@@ -131,9 +131,9 @@ def _load_prepared(
     )
     edge, classes = crop or image_size, chosen.class_names
     shape = tuple(image.shape) if edge is None else (edge, edge, image.shape[2])
-    dataset = Dataset(
-        name, split, classes, shape, count, stream=encoded.stream, label_stream=reader.labels, encoded=encoded
-    )
+    sources: dict[str, Any] = {"stream": encoded.stream, "label_stream": reader.labels, "encoded": encoded}
+    notes = notes_of(builder.data_path)
+    dataset = Dataset(name, split, classes, shape, count, notes=notes, **sources)
     fits = None not in shape and count * int(np.prod(shape)) <= IN_MEMORY_BYTES
     return _in_memory(dataset, grouped=bool(chosen.groups)) if fits else dataset
 

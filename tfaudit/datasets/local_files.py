@@ -13,3 +13,4 @@ class LocalFiles:
     # (key, example) pairs by split; TFDS orders a split by a hash of the keys
     splits: Mapping[str, Iterable[tuple[int | str, dict[str, Any]]]]
     total: int  # number of examples of all splits
+    notes: tuple[str, ...] = ()  # what a reader of a study on them needs to know, one sentence each

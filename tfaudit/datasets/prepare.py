@@ -6,12 +6,13 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
 
-from tfaudit.datasets.builders import command_for, data_folder, find_builder
+from tfaudit.datasets.builders import NOTES, command_for, data_folder, find_builder
 from tfaudit.datasets.catalogue import CATALOGUE, PREPARABLE, CatalogueEntry
 from tfaudit.datasets.image_folder import image_folder_files
 from tfaudit.datasets.local_files import LocalFiles
@@ -26,6 +27,8 @@ def prepare(
     source: str | Path,
     *,
     data_dir: str | Path | None = None,
+    recursive: bool = False,
+    skip_unreadable: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> Path:
     """Prepare the files of a data set so that `load_dataset` and `tfds.load` find them, and return its folder.
@@ -38,15 +41,23 @@ def prepare(
         source: the folder of the files: IDX (plain or .gz), CIFAR-10's binary version, QMNIST's labels with MNIST's
             images, or the layouts of `image_folder_files`.
         data_dir: folder of the prepared data sets; by default the variable `TFDS_DATA_DIR` or `~/tensorflow_datasets`.
+        recursive: whether the class folders hold folders of images themselves.
+        skip_unreadable: number of undecodable images of a folder to leave out at most; `notes_of` names them.
         progress: called with the number of examples written so far and their total.
 
     Raises:
-        InputError: a name that is taken, missing or damaged files, or a folder that cannot be written.
+        InputError: a name that is taken, an option for folders with other files, missing or damaged files, or a folder
+            that cannot be written.
     """
     files, root = Path(source).expanduser(), data_folder(data_dir)
     if name not in PREPARABLE:
         _check_new(name)
-    entry = CATALOGUE[name] if name in PREPARABLE else CatalogueEntry(files=image_folder_files)
+    folder_options: dict[str, Any] = {"recursive": recursive, "skip_unreadable": skip_unreadable}
+    for option, value in folder_options.items() if name in PREPARABLE else ():
+        require(not value, option, value, f"{type(value)()}, as {name!r} is read from other files than a folder of images per class")
+    entry = (
+        CATALOGUE[name] if name in PREPARABLE else CatalogueEntry(files=partial(image_folder_files, **folder_options))
+    )
     builder = find_builder(name, root) if name in PREPARABLE and not entry.features else None
     version = OWN_VERSION if builder is None else str(builder.version)
     target = root / name / version
@@ -62,6 +73,8 @@ def prepare(
                 shutil.rmtree(leftover)
             with tempfile.TemporaryDirectory(prefix=prefix, dir=root) as work:
                 _write(name, version, content, builder, Path(work), progress)
+                if content.notes:
+                    (Path(work) / name / version / NOTES).write_text("\n".join(content.notes), encoding="utf-8")
                 target.parent.mkdir(parents=True, exist_ok=True)
                 (Path(work) / name / version).rename(target)
     except Timeout:

@@ -43,9 +43,10 @@ def store_examples(store: Store, train: Dataset, test: Dataset) -> None:
     with contextlib.suppress(InputError):  # missing or damaged
         stored = store.examples("test")
         same = stored["example"].tolist() == ids and stored["label"].tolist() == test.labels.tolist()
-        if same and stored.attrs["class_names"] == [*test.class_names] and store.table("classes") is not None:
+        same = same and stored.attrs["class_names"] == [*test.class_names] and store.remarks() == test.notes
+        if same and store.table("classes") is not None:
             return
-    store.save_examples("test", test.labels, ids, test.class_names, preview_bytes(test), test.groups)
+    store.save_examples("test", test.labels, ids, test.class_names, preview_bytes(test), test.groups, test.notes)
     store.save_table("classes", class_facts(train))
 
 

@@ -31,6 +31,7 @@ def import_predictions(
     images: Sequence[bytes] | None = None,
     groups: pd.DataFrame | None = None,
     facts: pd.DataFrame | None = None,
+    remarks: Sequence[str] = (),
 ) -> Store:
     """Write predictions of any origin into a study's directory.
 
@@ -49,6 +50,7 @@ def import_predictions(
         groups: N rows in the order of the examples; columns of text or numbers.
         facts: indexed by "baseline" and the variants' names, with any of the columns `sparsity` (share of zeros),
             `bytes` and `gzipped_bytes` (of a model file).
+        remarks: what a reader needs to know of the examples, one sentence each; the report shows them.
 
     Returns:
         The store; its split is "test", the baseline's key "dense".
@@ -82,7 +84,8 @@ def import_predictions(
         name=name, dataset=dataset, model=model, training=None, variants=tuple(variants), population=size, top_k=k
     )
     ids = [str(example) for example in baseline.example_ids]
-    examples = example_bytes(baseline.labels, ids, baseline.class_names, images, groups)  # before anything is written
+    # before anything is written
+    examples = example_bytes(baseline.labels, ids, baseline.class_names, images, groups, remarks=remarks)
     try:
         with lock(directory):
             keys = [variant.key for variant in study.all_variants]

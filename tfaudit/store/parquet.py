@@ -77,8 +77,9 @@ def example_bytes(
     groups: pd.DataFrame | None = None,
     *,
     split: str = "test",
+    remarks: Sequence[str] = (),
 ) -> bytes:
-    """Encode the N examples of a split and their groups.
+    """Encode the N examples of a split, their groups, and sentences about them.
 
     Raises:
         InputError: a column of `groups` has a reserved name, another length, or values that are neither text nor
@@ -93,8 +94,10 @@ def example_bytes(
             raise InputError("groups", f"{len(values)} rows", f"{len(labels)}, one per example")
     table = pa.table({**columns, **group_columns})
     notes = {"class_names": json.dumps(list(class_names)), "groups": json.dumps(list(group_columns)), "split": split}
+    if remarks:
+        notes["remarks"] = json.dumps(list(remarks))
     seals = {
-        "sha256": _seal(table, _EXAMPLE[:2], notes["class_names"], split),
+        "sha256": _seal(table, _EXAMPLE[:2], notes["class_names"], split, *(notes["remarks"] for _ in remarks[:1])),
         "images_sha256": _image_seal(images),
         "groups_sha256": _seal(table, [*group_columns]),
     }
@@ -115,8 +118,8 @@ def read_examples(file: BinaryIO, *, images: bool, groups: bool) -> pd.DataFrame
     columns = [*_EXAMPLE[: 2 + images], *group_names]
     table = stored.read(columns).select(columns)  # `read` ignores a missing column, `select` does not
     table.validate(full=True)
-    split = [notes["split"]] if "split" in notes else []
-    if _seal(table, _EXAMPLE[:2], notes["class_names"], *split) != notes["sha256"]:
+    further = [notes[name] for name in ("split", "remarks") if name in notes]
+    if _seal(table, _EXAMPLE[:2], notes["class_names"], *further) != notes["sha256"]:
         raise OSError("ids, labels or class names do not match their checksum")
     if group_names and _seal(table, group_names) != notes["groups_sha256"]:
         raise OSError("groups do not match their checksum")
@@ -125,6 +128,11 @@ def read_examples(file: BinaryIO, *, images: bool, groups: bool) -> pd.DataFrame
         raise OSError("images do not match their checksum")
     frame.attrs = {"class_names": json.loads(notes["class_names"]), "groups": group_names, "split": notes.get("split")}
     return frame
+
+
+def read_remarks(file: BinaryIO) -> tuple[str, ...]:
+    """Return the sentences about the examples, which `read_examples` checks; damage raises one of `DAMAGED`."""
+    return tuple(json.loads(_notes(_open(file).schema_arrow).get("remarks", "[]")))
 
 
 def examples_seal(file: BinaryIO) -> str:

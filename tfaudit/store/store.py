@@ -400,16 +400,18 @@ class Store:
         class_names: Sequence[str],
         images: Sequence[bytes],
         groups: pd.DataFrame | None = None,
+        remarks: Sequence[str] = (),
     ) -> None:
         """Write the N examples of a split, so that they can be shown without the data set.
 
         Labels are `(N,)` integers; images are PNGs, or UTF-8 texts of examples that are none, empty bytes if there is
-        neither; groups are N rows in the order of the examples, with columns of text or numbers, such as writer.
+        neither; groups are N rows in the order of the examples, with columns of text or numbers, such as writer;
+        remarks are sentences that every reader of results needs, such as which images were left out.
 
         Raises:
             InputError: `groups` has another length, a reserved column name, or values of another type.
         """
-        content = parquet.example_bytes(labels, ids, class_names, images, groups, split=split)
+        content = parquet.example_bytes(labels, ids, class_names, images, groups, split=split, remarks=remarks)
         self.write(f"examples/{split}.parquet", content)
 
     def examples(self, split: str = "test", *, images: bool = True, groups: bool = True) -> pd.DataFrame:
@@ -426,6 +428,11 @@ class Store:
             if examples.attrs.pop("split") not in (None, Path(self.example_path(split)).stem):
                 raise OSError("the examples of another split")
         return examples
+
+    def remarks(self, split: str = "test") -> tuple[str, ...]:
+        """Return the sentences that were stored with a split's examples; errors are those of `examples`."""
+        with self._example_file(split) as file:
+            return parquet.read_remarks(file)
 
     def examples_seal(self, split: str = "test") -> str | None:
         """Return a checksum of a split's ids, labels and class names; None where the file is missing or damaged."""
