@@ -128,3 +128,18 @@ def test_cached_arrays_are_read_only(rng):
             cached[0] = 0
     assert predictions.correct(2) is predictions.correct(2)
     assert (predictions.correct(2) >= predictions.correct(1)).all()
+
+
+def test_one_hot_labels_and_one_score_per_example_are_read_as_keras_gives_them(rng):
+    labels, share = np.array([0, 1, 1, 0]), np.array([0.25, 0.75, 0.5, 0.125])
+    both = Predictions.from_scores(labels, np.stack([1 - share, share], axis=1))
+    logits = np.log(share / (1 - share))
+    for scores in (share, share[:, None], logits, logits[:, None]):
+        alone = Predictions.from_scores(np.eye(2)[labels], scores)
+        assert alone.labels.tolist() == labels.tolist()
+        assert alone.ranked.tolist() == both.ranked.tolist()
+        np.testing.assert_allclose(alone.probabilities, both.probabilities, rtol=1e-12)
+    population = Predictions.from_scores(labels[:, None], np.stack([share, logits])[..., None], scores_are="logits")
+    assert population.top1.tolist() == [[1, 1, 1, 1], [0, 1, 0, 0]]
+    with pytest.raises(InputError, match=r"labels: got values of type float64, expected integers"):
+        Predictions(np.array([[0.5, 0.5]]), [[[0]]])

@@ -18,6 +18,7 @@ from tfaudit.compress.pruning.rewind import Rewind
 from tfaudit.datasets.structure import mapped
 from tfaudit.errors import InputError, require
 from tfaudit.predictions import Predictions
+from tfaudit.stats.one_hot import without_one_hot
 
 __all__ = ["ClassAudit", "HoldMasks", "Pruning", "Rewind"]
 
@@ -230,8 +231,7 @@ def _class_indices(labels: np.ndarray) -> np.ndarray:
             raise InputError("validation", got, f"{expected}; task='multilabel' for several labels per example")
         if not binary:
             raise InputError("validation", f"{got} and other values than 0 and 1", expected)
-        labels = labels.argmax(axis=1)
-    labels = labels.reshape(-1) if labels.ndim == 2 else labels
+    labels = without_one_hot(labels)
     if not np.isfinite(labels).all() or (labels != np.floor(labels)).any() or labels.min(initial=0) < 0:
         raise InputError("validation", f"{got} that are no whole numbers from 0", expected)
     return labels.astype(np.int64)

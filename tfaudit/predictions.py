@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 
 from tfaudit.errors import InputError, listed, require
 from tfaudit.stats.modes import TIES, modal_labels
-from tfaudit.stats.ranking import RankedClasses, rank_scores, stated_kind
+from tfaudit.stats.one_hot import without_one_hot
+from tfaudit.stats.ranking import RankedClasses, rank_scores, scores_of_both, stated_kind
 from tfaudit.stats.ratios import ratio
 
 
@@ -19,7 +20,7 @@ class Predictions:
     """Predictions of the K members of a population on N examples.
 
     Args:
-        labels: `(N,)` integers, the true class of each example.
+        labels: `(N,)` integers, the true class of each example; or one-hot `(N, C)`.
         ranked: `(K, N, k)` integers, the k best classes of each member, best first; or what `tfaudit.predict` returns,
             of one model or a list of several.
         probabilities: `(K, N, k)` floats in [0, 1], of the classes in `ranked`, or None.
@@ -56,7 +57,7 @@ class Predictions:
         if isinstance(ranked, list) and ranked and all(isinstance(member, RankedClasses) for member in ranked):
             require(probabilities is None, "probabilities", type(probabilities).__name__, "none beside predictions")
             ranked, probabilities = _stacked(ranked)
-        self.labels = _classes(labels, "labels", 1)
+        self.labels = _classes(without_one_hot(np.asarray(labels)), "labels", 1)
         self.ranked = _classes(ranked, "ranked", 3)  # type: ignore[arg-type]
         count = len(self.labels)
         if self.ranked.shape[1] != count:
@@ -93,8 +94,9 @@ class Predictions:
         """Rank the classes of scores: probabilities, or logits, which are put through softmax; see `rank_scores`.
 
         Args:
-            labels: `(N,)` integers.
-            scores: `(K, N, C)` or `(N, C)` finite floats; others raise `InputError`.
+            labels: `(N,)` integers, or one-hot `(N, C)`.
+            scores: `(K, N, C)` or `(N, C)` finite floats; others raise `InputError`. Of two classes also the scores of
+                class 1 alone, `(N,)`, `(N, 1)` or `(K, N, 1)`: probabilities where all lie in [0, 1], else logits.
             k: number of ranks; at most C are stored.
             scores_are: "probabilities", "logits", or "auto": probabilities where all lie in [0, 1] and rows sum to 1
                 within 0.001, logits where any lies outside [0, 1], else an `InputError` that asks.
@@ -104,15 +106,18 @@ class Predictions:
             >>> Predictions.from_scores([1], [[0.2, 0.8]]).ranked
             array([[[1, 0]]])
         """
-        scores = np.asarray(scores)
+        scores, probabilities = np.asarray(scores), stated_kind(scores_are)
+        scores = scores[..., None] if scores.ndim == 1 else scores
         scores = scores[None] if scores.ndim == 2 else scores
         if scores.ndim != 3:
             raise InputError("scores", f"shape {scores.shape}", "(members, examples, classes) or (examples, classes)")
+        if scores.shape[2] == 1:
+            scores, probabilities = scores_of_both(scores[..., 0], probabilities)
         blocks = (member.astype(np.float64) for member in scores)
-        ranked = rank_scores(blocks, k=k, probabilities=stated_kind(scores_are))
+        ranked = rank_scores(blocks, k=k, probabilities=probabilities)
         names.setdefault("class_names", tuple(map(str, range(scores.shape[2]))))
-        classes, probabilities = (frozen(np.asarray(array).reshape(*scores.shape[:2], -1)) for array in ranked)
-        return cls(labels, classes.astype(np.intp), probabilities, **names)
+        classes, ranked_probabilities = (frozen(np.asarray(array).reshape(*scores.shape[:2], -1)) for array in ranked)
+        return cls(labels, classes.astype(np.intp), ranked_probabilities, **names)
 
     @classmethod
     def from_ranked(cls, labels: ArrayLike, ranked: Sequence[RankedClasses], **names) -> Predictions:

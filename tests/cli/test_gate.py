@@ -8,6 +8,7 @@ import xml.etree.ElementTree as ET
 import keras
 import numpy as np
 import pytest
+from PIL import Image
 
 from tests.builders.studies import make_study
 from tfaudit import quantize
@@ -305,3 +306,37 @@ def test_markdown_is_written_and_added_to_the_page_of_a_github_job(run, place, t
     assert summary.read_text() == f"# Build\n{written}\n"
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "nowhere/summary.md"))
     assert run(*PREDICTIONS, "hurt.npy", "--max-worst-class-drop", 5)[0] == 1
+
+
+def test_columns_of_any_name(run, place):
+    labels = np.load(place / "labels.npy")
+    header, rows = "gold,before,after\n", "".join(f"{c},{c},{c}\n" for c in labels)
+    (place / "all.csv").write_text(header + rows)
+    files = ("--labels", "all.csv", "--baseline", "all.csv", "--compressed", "all.csv")
+    code, shown, _ = run(*files, "--label-column", "gold", "--prediction-column", "before", "--max-overall-drop", 5)
+    assert (code, "compressed: pass" in shown) == (0, True)
+    code, _, told = run(*files, "--label-column", "truth", "--max-overall-drop", 5)
+    assert code == 2
+    assert told == "tfaudit: all.csv: got columns gold, before, after, expected one that is called 'truth'\n"
+
+
+@pytest.mark.slow
+def test_images_that_are_left_out_stand_in_every_file(run, place, tmp_path):
+    layers = [keras.Input((2, 2, 3)), keras.layers.Flatten(), keras.layers.Dense(2)]
+    keras.Sequential(layers).save(tmp_path / "net.keras")
+    for label, name in enumerate(("cat", "dog")):
+        for i in range(6):
+            picture = tmp_path / "images" / name / "deep" / f"{i}.png"
+            picture.parent.mkdir(parents=True, exist_ok=True)
+            Image.new("RGB", (2, 2), (100 * label, i, 0)).save(picture)
+    (tmp_path / "images/dog/deep/bad.png").write_bytes(b"no image")
+    models = ("--baseline", tmp_path / "net.keras", "--compressed", tmp_path / "net.keras", "--max-flips", 0.5)
+    files = {name: tmp_path / f"verdict.{name}" for name in ("json", "junit", "markdown")}
+    written = [word for name, path in files.items() for word in (f"--{name}", path)]
+    folder = ("--data", tmp_path / "images", "--recursive", "--min-baseline-accuracy", 0)
+    code, _, told = run(*models, *folder, *written)
+    assert (code, told.count("\n"), "dog/deep/bad.png: got an undecodable image" in told) == (2, 1, True)
+    _, shown, _ = run(*models, *folder, "--skip-unreadable", 1, *written)
+    note = "1 unreadable image is left out: dog/deep/bad.png."
+    assert note in shown
+    assert all(note in path.read_text() for path in files.values())

@@ -119,3 +119,31 @@ def test_a_truncated_image(tmp_path):
     path.write_bytes(path.read_bytes()[:60])
     with pytest.raises(InputError, match=r"dog/0.png: got an undecodable image"):
         prepare("pets", root, data_dir=tmp_path / "d")
+
+
+@pytest.mark.slow
+def test_folders_within_classes_and_unreadable_images_that_are_named_ever_after(tmp_path):
+    root = write_images(tmp_path / "in")
+    draw(root / "train" / "dog" / "rainy" / "deep" / "7.png", 107)
+    draw(root / "train" / "cat" / "__MACOSX" / "8.png", 5)
+    (root / "test" / "cat" / "broken.jpg").write_bytes(b"no image")
+    (root / "train" / "dog" / "rainy" / "cut.png").write_bytes((root / "train/dog/0.png").read_bytes()[:40])
+    options = {"data_dir": tmp_path / "d", "recursive": True}
+    with pytest.raises(InputError, match=r"broken.jpg: got an undecodable image .*, one of 2 such files"):
+        prepare("pets", root, skip_unreadable=1, **options)
+    assert not (tmp_path / "d" / "pets").exists()
+    prepare("pets", root, skip_unreadable=2, **options)
+    train, test = (load_dataset("pets", split, data_dir=tmp_path / "d") for split in ("train", "test"))
+    assert "train/dog/rainy/deep/7.png" in train.example_ids
+    assert (train.num_examples, test.num_examples, train.class_names) == (7, 6, ("cat", "dog"))
+    note = "2 unreadable images are left out: test/cat/broken.jpg, train/dog/rainy/cut.png."
+    assert train.notes == test.take(3).notes == (note,)
+
+
+def test_only_a_folder_of_images_takes_the_options_of_one(tmp_path):
+    for option in ({"recursive": True}, {"skip_unreadable": 1}):
+        with pytest.raises(InputError, match=r"as 'mnist' is no folder of images"):
+            prepare("mnist", tmp_path, data_dir=tmp_path, **option)
+    draw(tmp_path / "in" / "cat" / "1.png", 5)
+    with pytest.raises(InputError, match="skip_unreadable: got -1, expected 0 or more"):
+        prepare("pets", tmp_path / "in", data_dir=tmp_path, skip_unreadable=-1)

@@ -505,3 +505,32 @@ def test_columns_of_any_name_one_hot_labels_and_binary_scores(tmp_path):
         np.testing.assert_allclose(found.probabilities[0, :, 0], [0.75, 0.75, 0.5, 0.875])
     with pytest.raises(InputError, match=r"several.npy: got labels \(4, 2\) of several classes, expected one class"):
         read_predictions(tmp_path / "several.npy", [tmp_path / "logits.npy"])
+
+
+@pytest.mark.parametrize("kind", ["probabilities", "logits"])
+def test_one_score_per_example_is_that_of_class_1_in_every_file(tmp_path, kind):
+    labels, share = np.array([0, 1, 1, 0]), np.array([0.25, 0.75, 0.5, 0.125])
+    scores = share if kind == "probabilities" else np.log(share / (1 - share))
+    np.save(tmp_path / "y.npy", np.eye(2)[labels])
+    pd.DataFrame({"id": range(4), "label": labels, "p": scores}).to_csv(tmp_path / "own.csv", index=False)
+    pd.DataFrame({"score": scores}).to_parquet(tmp_path / "score.parquet")
+    np.save(tmp_path / "column.npy", scores[:, None])
+    np.save(tmp_path / "members.npy", np.stack([scores, scores])[..., None])
+    np.savez(tmp_path / "named.npz", logits=scores) if kind == "logits" else None
+    for name in ("score.parquet", "column.npy", "members.npy", *["named.npz"] * (kind == "logits")):
+        found = read_predictions(tmp_path / "y.npy", [tmp_path / name])
+        for member in found.probabilities:
+            np.testing.assert_allclose(member.max(1), np.maximum(share, 1 - share), rtol=1e-6)
+        assert found.top1.tolist() == [[0, 1, 0, 0]] * (1 + (name == "members.npy"))
+    names = {"label_column": "label", "prediction_column": "p", "id_name": "id"}
+    found = read_predictions(tmp_path / "own.csv", [tmp_path / "own.csv"], **names)
+    assert found.top1.tolist() == [[0, 1, 0, 0]]
+    np.testing.assert_allclose(found.probabilities[0].max(1), np.maximum(share, 1 - share), rtol=1e-6)
+
+
+def test_logits_within_0_and_1_are_logits_where_that_is_said(tmp_path):
+    np.save(tmp_path / "y.npy", [0, 1])
+    np.save(tmp_path / "p.npy", np.array([0.25, 0.5]))
+    found = read_predictions(tmp_path / "y.npy", [tmp_path / "p.npy"], scores_are="logits")
+    assert found.top1.tolist() == [[1, 1]]
+    np.testing.assert_allclose(found.probabilities[0, :, 0], 1 / (1 + np.exp([-0.25, -0.5])), rtol=1e-6)

@@ -4,11 +4,13 @@ import dataclasses
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 
 from tests.builders.populations import population
 from tfaudit import InputError, Predictions, Study, Training, open_store
 from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.report.html import write_report
 from tfaudit.store.external import import_predictions
 from tfaudit.store.files import lock
 from tfaudit.store.store import Missing, Store
@@ -83,6 +85,21 @@ def test_notes_mention_pairs_but_no_missing_members(tmp_path, baseline):
     notes = " ".join(StudyAudit.read(store, permutations=0).summary.notes)
     assert "Members of x are made from the baseline's members" in notes
     assert "members are there" not in notes
+
+
+def test_remarks_on_the_examples_stand_among_the_notes_and_are_sealed(tmp_path, baseline):
+    remark = "2 unreadable images are left out: cat/<b>.jpg, dog/1.png."
+    store = import_predictions(tmp_path / "s", baseline, {"p": population(1, members=4)}, name="m", remarks=[remark])
+    assert store.remarks() == (remark,)
+    audit = StudyAudit.read(store, permutations=0)
+    assert remark in audit.summary.notes
+    assert remark not in audit.verdict().alerts
+    assert "cat/&lt;b&gt;.jpg, dog/1.png." in write_report(audit).read_text()
+    table = pq.read_table(tmp_path / "s/examples/test.parquet")
+    changed = {**table.schema.metadata, b"remarks": b'["none is left out"]'}
+    pq.write_table(table.replace_schema_metadata(changed), tmp_path / "s/examples/test.parquet")
+    with pytest.raises(InputError, match="a damaged file"):
+        store.examples()
 
 
 def test_hostile_names_are_titles_and_never_paths(tmp_path, baseline):

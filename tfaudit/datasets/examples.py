@@ -11,6 +11,7 @@ import pandas as pd
 
 from tfaudit.datasets.structure import leaves, mapped
 from tfaudit.errors import InputError
+from tfaudit.stats.one_hot import without_one_hot
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,13 +136,10 @@ def _array(name: str, values: Any) -> np.ndarray:
 
 def _labels(name: str, y: np.ndarray) -> np.ndarray:
     """Return labels as int64 `(N,)`, from integers, whole floats, booleans or one-hot rows."""
-    if y.ndim == 2 and y.shape[1] == 1:
-        y = y[:, 0]
+    y = without_one_hot(y)
     if y.dtype.kind == "U":
         raise InputError("dataset", f"labels of text from {name}", "integers 0..C-1, and class_names of C texts")
     whole = y.dtype.kind in "iub" or bool(np.isfinite(y).all() and (y == np.round(y)).all())
-    if y.ndim == 2 and whole and ((y == 0) | (y == 1)).all() and (y.sum(axis=1) == 1).all():
-        return y.argmax(axis=1).astype(np.int64)
     if y.ndim != 1 or not whole:
         got = f"{'several labels per example' if y.ndim > 1 else 'fractions as labels'}, shape {y.shape}, from {name}"
         raise InputError("dataset", got, "integers 0..C-1 (N,), or one-hot rows (N, C)")

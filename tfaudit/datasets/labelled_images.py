@@ -19,6 +19,7 @@ from tfaudit.datasets.image_folder import class_files, readable_files
 from tfaudit.datasets.loading import load_dataset
 from tfaudit.datasets.structure import leaves, mapped
 from tfaudit.errors import InputError, listed, require
+from tfaudit.stats.one_hot import without_one_hot
 from tfaudit.user_code import as_reference, call, check_call, import_reference, is_reference
 
 LABELS = ("labels", "label", "y", "targets", "target")
@@ -197,10 +198,7 @@ def _from_arrays(path: Path, split: str, crop: int | None, limit: int | None) ->
 def _class_numbers(labels: np.ndarray, count: int, where: str) -> np.ndarray:
     """Return int64 `(N,)` from integers `(N,)` or `(N, 1)`, or one-hot `(N, C)`."""
     got = f"{labels.dtype} {labels.shape}"
-    if labels.ndim == 2 and labels.shape[1] == 1:
-        labels = labels[:, 0]
-    elif labels.ndim == 2 and np.isin(labels, (0, 1)).all() and (labels.sum(axis=1) == 1).all():
-        labels = labels.argmax(axis=1)
+    labels = without_one_hot(labels)
     if labels.shape != (count,) or labels.dtype.kind not in "iu" or (count and labels.min() < 0):
         raise InputError(where, got, f"{count} integers, 0 or more, or one-hot rows")
     return labels.astype(np.int64)

@@ -54,7 +54,7 @@ def prepare(
         _check_new(name)
     folder_options: dict[str, Any] = {"recursive": recursive, "skip_unreadable": skip_unreadable}
     for option, value in folder_options.items() if name in PREPARABLE else ():
-        require(not value, option, value, f"{type(value)()}, as {name!r} is read from other files than a folder of images per class")
+        require(not value, option, value, f"{type(value)()}, as {name!r} is no folder of images")
     entry = (
         CATALOGUE[name] if name in PREPARABLE else CatalogueEntry(files=partial(image_folder_files, **folder_options))
     )

@@ -90,7 +90,7 @@ def read_populations(
     if truth.ids is not None:
         _require_distinct(truth.ids, str(labels))
     by_population = {
-        name: [source for path in files for source in read_sources(path, id_name, prediction_column)]
+        name: [source for path in files for source in read_sources(path, id_name, prediction_column, probabilities)]
         for name, files in populations.items()
     }
     sources = [source for members in by_population.values() for source in members]

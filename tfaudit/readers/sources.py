@@ -6,16 +6,20 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from tfaudit.datasets.array_files import ArrayFile
 from tfaudit.errors import InputError, listed
 from tfaudit.readers.tables import TableFile
+from tfaudit.stats.one_hot import without_one_hot
+from tfaudit.stats.ranking import scores_of_both
 
 _IDS = ("example", "example_id", "id", "ids", "example_ids")
 _LABELS = ("label", "labels", "target", "targets")
 _TOP1 = ("class", "classes", "prediction", "predictions", "predicted", "top1", "answer", "answers")
 _PROBABILITIES = ("probabilities", "probs", "softmax")
 _SCORES = ("scores", "logits", *_PROBABILITIES)
+_ONE_SCORE = ("score", "logit", "probability", *_SCORES)
 _MEMBERS = ("member", "members")
 _BLOCK_VALUES = 2**22
 
@@ -65,25 +69,26 @@ def read_labels(path: Path, id_name: str | None = None, column: str | None = Non
     name = _named(file, column) or file.find(_LABELS) or _only(file)
     if name is None:
         raise InputError(str(path), f"arrays {listed(file.names)}", "an array `labels`")
-    values = file.read(name)
+    values = without_one_hot(file.read(name))
     if values.ndim == 2 and values.dtype.kind in "iufb" and np.isin(values, (0, 1)).all():
-        if not (values.sum(axis=1) == 1).all():
-            raise InputError(str(path), f"labels {values.shape} of several classes", "one class per example")
-        values = values.argmax(axis=1)
+        raise InputError(str(path), f"labels {values.shape} of several classes", "one class per example")
     if values.ndim != 1:
         raise InputError(str(path), f"labels {values.shape}", "labels (examples,)")
     return Labels(path, _classes(values, str(path)), _array_ids(file))
 
 
-def read_sources(path: Path, id_name: str | None = None, column: str | None = None) -> list[PredictionSource]:
+def read_sources(
+    path: Path, id_name: str | None = None, column: str | None = None, probabilities: bool | None = None
+) -> list[PredictionSource]:
     """Read a file of predictions, classes or scores, as `read_labels` reads labels; scores are read on request.
 
-    `column` is the column, or array, of the predictions. An array of one score per example is that of class 1 of two.
+    `column` is the column, or array, of the predictions. One score per example is that of class 1 of two; it is one of
+    `probabilities`, not logits, as stated, else where all lie in [0, 1].
     """
     file = _open(path)
     if isinstance(file, TableFile):
-        return [_table_source(file, id_name, _named(file, column))]
-    return _array_sources(file, _named(file, column))
+        return [_table_source(file, id_name, _named(file, column), probabilities)]
+    return _array_sources(file, _named(file, column), probabilities)
 
 
 def _named(file: TableFile | ArrayFile, name: str | None) -> str | None:
@@ -139,16 +144,24 @@ def _only(arrays: ArrayFile) -> str | None:
     return others[0] if len(others) == 1 else None
 
 
-def _table_source(table: TableFile, id_name: str | None, column: str | None = None) -> PredictionSource:
+def _table_source(
+    table: TableFile, id_name: str | None, column: str | None, probabilities: bool | None
+) -> PredictionSource:
     path, rows, ids = str(table.path), table.rows, _table_ids(table, id_name)
     if not rows:
         raise InputError(path, "no rows", "a row per example")
     member, top1 = table.find(_MEMBERS), column or table.find(_TOP1)
     members = None if member is None else table.text(member)
     if top1 is not None:
-        return PredictionSource(path, rows, ids, members, top1=table.text(top1))
+        texts = table.text(top1)
+        numbers = _fractions(texts) if column else None  # what is called `class` by itself holds no scores
+        if numbers is not None:
+            return _binary_source(path, numbers, ids, probabilities, members)
+        return PredictionSource(path, rows, ids, members, top1=texts)
     not_scores = (id_column(table, id_name), member)
     columns = tuple(name for name in table.columns if name not in not_scores and name.lower() not in _LABELS)
+    if len(columns) == 1 and columns[0].lower() in _ONE_SCORE:
+        return _binary_source(path, np.concatenate(list(table.numbers(columns)))[:, 0], ids, probabilities, members)
     if "" in columns:
         unnamed = f"column {table.columns.index('')} without a name"
         raise InputError(path, unnamed, "a name for every column; a column of ids is called `example`")
@@ -162,7 +175,13 @@ def _table_source(table: TableFile, id_name: str | None, column: str | None = No
     return PredictionSource(path, rows, ids, members, columns=columns, width=len(columns), scores=scores)
 
 
-def _array_sources(arrays: ArrayFile, chosen: str | None = None) -> list[PredictionSource]:
+def _fractions(texts: np.ndarray) -> np.ndarray | None:
+    """Return numbers of which one or more is a fraction; None of anything else."""
+    numbers = pd.to_numeric(pd.Series(texts), errors="coerce").to_numpy(np.float64)
+    return numbers if np.isfinite(numbers).all() and (numbers != np.floor(numbers)).any() else None
+
+
+def _array_sources(arrays: ArrayFile, chosen: str | None, probabilities: bool | None) -> list[PredictionSource]:
     path = str(arrays.path)
     name = chosen if chosen is not None else arrays.find(_SCORES) if arrays.names != ("",) else None
     name = name or arrays.find(_TOP1) or _only(arrays)
@@ -174,7 +193,12 @@ def _array_sources(arrays: ArrayFile, chosen: str | None = None) -> list[Predict
     if dtype.kind == "f" and len(shape) == 1 and name.lower() not in _TOP1:
         scores = arrays.read(name)
         if np.isfinite(scores).all() and (scores != np.floor(scores)).any():
-            return [_binary_source(path, name, scores, ids)]
+            return [_binary_source(path, scores, ids, probabilities)]
+    if dtype.kind == "f" and len(shape) in (2, 3) and shape[-1] == 1 and name.lower() not in _TOP1:
+        scores = arrays.read(name)[..., 0]
+        if len(shape) == 2:
+            return [_binary_source(path, scores, ids, probabilities)]
+        return [_binary_source(f"{path}, member {k}", row, ids, probabilities) for k, row in enumerate(scores)]
     top1 = dtype.kind in "iuU" or len(shape) == 1 or name.lower() == "top1"
     if len(shape) not in ((1, 2) if top1 else (2, 3)):
         floats = "floats (examples, classes) or (members, examples, classes)"
@@ -191,15 +215,20 @@ def _array_sources(arrays: ArrayFile, chosen: str | None = None) -> list[Predict
     ]
 
 
-def _binary_source(path: str, name: str, scores: np.ndarray, ids: np.ndarray | None) -> PredictionSource:
-    """Return the scores of two classes from that of class 1: a probability, or a logit where any is not in [0, 1]."""
-    probabilities = bool((scores >= 0).all() and (scores <= 1).all())
-    both = np.stack([1 - scores if probabilities else np.zeros_like(scores), scores], axis=1)
+def _binary_source(
+    path: str,
+    scores: np.ndarray,
+    ids: np.ndarray | None,
+    probabilities: bool | None,
+    members: np.ndarray | None = None,
+) -> PredictionSource:
+    """Return the scores of two classes from that of class 1."""
+    both, probabilities = scores_of_both(scores, probabilities)
 
     def blocks(order: Columns) -> Iterator[np.ndarray]:
         yield both if order is None else both[:, order]
 
-    return PredictionSource(path, len(scores), ids, width=2, probabilities=probabilities, scores=blocks)
+    return PredictionSource(path, len(scores), ids, members, width=2, probabilities=probabilities, scores=blocks)
 
 
 def _array_source(

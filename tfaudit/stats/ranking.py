@@ -38,6 +38,23 @@ def stated_kind(scores_are: str) -> bool | None:
     return SCORE_KINDS[scores_are]
 
 
+def scores_of_both(scores: np.ndarray, probabilities: bool | None = None) -> tuple[np.ndarray, bool]:
+    """Return the scores `(..., 2)` of two classes from those of class 1, and whether they are probabilities.
+
+    Args:
+        scores: numbers of any shape.
+        probabilities: whether they are probabilities, not logits; by default they are if all lie in [0, 1].
+
+    Example:
+        >>> scores_of_both(np.array([0.75, 0.5])), scores_of_both(np.array([-3.0]))
+        ((array([[0.25, 0.75],
+               [0.5 , 0.5 ]]), True), (array([[ 0., -3.]]), False))
+    """
+    if probabilities is None:
+        probabilities = bool((scores >= 0).all() and (scores <= 1).all())
+    return np.stack([1 - scores if probabilities else np.zeros_like(scores), scores], axis=-1), probabilities
+
+
 def rank_scores(
     blocks: Iterable[np.ndarray], *, k: int = 5, probabilities: bool | None = None, classes: np.ndarray | None = None
 ) -> RankedClasses:
