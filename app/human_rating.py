@@ -144,7 +144,7 @@ def _rate(study_audit: StudyAudit, answers: Answers, study: int) -> None:
 def _ask_name(answers: Answers, study: int) -> None:
     """Draw a form that disappears once it is filled in: shortcuts of answers must not end in its field.
 
-    A name that has answered is asked about: two raters of one name would overwrite each other's answers.
+    A name that is taken is asked about: two raters of one name would overwrite each other's answers.
     """
     with st.form("who rates"):
         name = st.text_input("Your name", max_chars=60, help="Finds your place again. Case does not matter.")
@@ -153,12 +153,11 @@ def _ask_name(answers: Answers, study: int) -> None:
         st.session_state["name asked about"] = rater_name(name) if name else ""
     if not (rater := st.session_state.get("name asked about", "")):
         return
-    progress = answers.progress(study)
-    known = progress[progress["rater"].map(folded_name) == folded_name(rater)]
-    if known.empty:
+    if answers.join(study, rater):
         _start(rater)
         st.rerun()
-    (complete,) = known["complete"]
+    progress = answers.progress(study)
+    complete = progress.loc[progress["rater"].map(folded_name) == folded_name(rater), "complete"].sum()
     st.warning(
         f"**{escape_name(rater)}** has answered {complete} images of this study. If that was somebody else, give "
         "another name above, such as one with an initial: two raters of one name would change each other's answers."

@@ -303,6 +303,13 @@ def test_a_name_that_has_answered_is_asked_about(open_page, directory):
     assert asked(app) == (2, 1)
 
 
+def test_of_two_who_start_under_one_name_before_either_answers_the_second_is_asked(open_page, directory):
+    start(begin(open_page, directory), "Ann")
+    app = start(open_page(directory, "label"), "ann")
+    assert "ann** has answered 0 images of this study" in app.warning[0].value
+    assert "rater" not in app.query_params
+
+
 def test_a_damaged_file_is_one_line_and_stays(open_page, directory):
     (directory / "answers.sqlite").write_bytes(b"no database" * 500)
     app = open_page(directory, "label")

@@ -5,6 +5,7 @@ import pytest
 
 from tfaudit import Quantized, Study, Training, quantize
 from tfaudit.cli import main
+from tfaudit.errors import InputError
 from tfaudit.store.store import Store
 
 
@@ -38,6 +39,12 @@ def test_the_figures_of_a_study_are_printed_and_kept(store, monkeypatch, capsys)
     table = store.table("costs")
     assert table["variant"].tolist() == ["dense", "float32"]
     assert table["parameters"][0] == 30
+    (store.directory / "costs.parquet").unlink()
+    again = Store.create(
+        store.directory, store.study, {}
+    )  # as a run that goes on does: the lost table is not forgotten
+    with pytest.raises(InputError, match=r"costs: got a missing file, .*costs.parquet, expected .* `tfaudit cost .*`"):
+        again.table("costs")
 
 
 def test_members_without_a_model_are_named(store, monkeypatch, capsys):

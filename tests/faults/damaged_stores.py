@@ -12,6 +12,7 @@ import contextlib
 import dataclasses
 import re
 import shutil
+import sqlite3
 import sys
 import tempfile
 from pathlib import Path
@@ -24,13 +25,16 @@ import pyarrow.parquet as pq
 from tests.builders.replayed_studies import STUDY, replayed_study
 from tests.builders.trials import Ending, command, ending, limit_memory
 from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.audit.survey.questions import QUESTIONS
+from tfaudit.audit.survey.sample import survey_sample
+from tfaudit.ratings.answers import open_answers
 from tfaudit.store.external import import_predictions
 from tfaudit.store.store import open_store
 
 OLDER = dataclasses.replace(STUDY, population=2, limit=60, corruptions=(), severities=(3,))
 """The study as it was before its population grew and conditions were added."""
 
-NOT_MADE_BY_RUN = ("audit", "costs.parquet", "logs", ".lock", "report.html")
+NOT_MADE_BY_RUN = ("answers.sqlite", "audit", "costs.parquet", "logs", ".lock", "report.html")
 """Files that follow from others, or that another command makes."""
 
 DAMAGES = ("cut", "flip", "digit", "swap", "delete", "older", "empty", "other")
@@ -47,6 +51,7 @@ class Studies:
         replayed_study(self.whole["run"])
         costs = pd.DataFrame({"variant": ["dense", "int8"], "parameters": [4, 4], "zeros": [0, 1], "flops": [9.5, 8]})
         open_store(self.whole["run"]).save_table("costs", costs.assign(effective_flops=costs["flops"]))
+        rated(self.whole["run"])
         self.import_into(self.whole["imported"])
         self.older = folder / "older"
         replayed_study(self.older, OLDER, version=1)
@@ -67,6 +72,18 @@ class Studies:
         if kind == "imported":
             return ending(lambda: self.import_into(directory))
         return ending(lambda: replayed_study(directory).directory)
+
+
+def rated(directory):
+    """Begin a human study, and let a rater answer."""
+    study_audit, answers = StudyAudit.read(open_store(directory)), open_answers(directory)
+    sample, ids = survey_sample(study_audit.exemplars("int8"), 4, seed=0), study_audit.data.store.examples("test")
+    facts = {"variant": "int8", "split": "test", "seed": 0, "examples": study_audit.data.fingerprints.examples}
+    study = answers.begin(sample, **facts, example_ids=ids["example"].tolist())
+    for image in answers.sheet(study)["example"]:
+        answers.record(study, "Ann", image, {question.key: 1 for question in QUESTIONS})
+    with contextlib.closing(sqlite3.connect(directory / "answers.sqlite")) as database:
+        database.execute("PRAGMA journal_mode = DELETE")  # one file, which can be damaged as the others are
 
 
 def commands(directory, *, everything):
@@ -117,8 +134,8 @@ def damaged(directory, seed, studies, kind):
     group = by_kind[sorted(by_kind)[int(rng.integers(len(by_kind)))]]
     name = group[int(rng.integers(len(group)))]
     path, damage = directory / name, DAMAGES[seed % len(DAMAGES)]
-    if damage in ("delete", "older") and path.name == "costs.parquet":  # which a study need not have
-        damage = "cut"
+    if damage in ("delete", "older", "empty") and path.name == "answers.sqlite":  # a study need not have any raters
+        damage = "digit"
     content = bytearray(path.read_bytes())
     concerned = [name]
     if damage == "cut":

@@ -257,7 +257,7 @@ def rate(directory, rater, study, images):
 
 @pytest.mark.slow
 def test_two_processes_and_threads_write_at_once(answers, tmp_path):
-    study = begun(answers, n=100)
+    study = begun(answers, n=40)
     images = list(answers.sheet(study)["example"])
     start = multiprocessing.get_context("spawn")
     writers = [start.Process(target=rate, args=(tmp_path, name, study, images * 2)) for name in ("ann", "bob")]
@@ -267,7 +267,7 @@ def test_two_processes_and_threads_write_at_once(answers, tmp_path):
     for writer in writers:
         writer.join()
     assert answers.progress(study)[["rater", "complete"]].values.tolist() == [
-        [name, 100] for name in ("ann", "bob", "cem", "dan")
+        [name, 40] for name in ("ann", "bob", "cem", "dan")
     ]
 
 
@@ -357,6 +357,15 @@ def test_a_damaged_file_is_one_line(answers, tmp_path):
             call()
 
 
+def content(answers):
+    """All that is read of the studies and their raters, as text."""
+    studies = answers.studies("test", SEAL)
+    tables = [studies, answers.labels("test", SEAL)]
+    for study in studies["study"]:
+        tables += [answers.sheet(study), answers.progress(study), answers.answers(study)]
+    return "".join(table.to_csv() for table in tables)
+
+
 def use(answers):
     """All that pages and reports ask for."""
     studies, labels = answers.studies("test", SEAL), answers.labels("test", SEAL)
@@ -372,7 +381,7 @@ def use(answers):
     begun(answers, n=6, seed=4)
 
 
-DAMAGED = r"answers: got .*answers\.sqlite, which (is|has|cannot be) [^\n]+$"
+DAMAGED = r"answers: got .*answers\.sqlite, (which (is|has|holds|cannot be)|whose [^\n]* not match) [^\n]+$"
 
 
 @pytest.mark.parametrize("seed", range(80))
@@ -381,14 +390,16 @@ def test_a_damaged_byte_or_end_is_one_line_or_does_no_harm(answers, tmp_path, se
     study = begun(answers, n=6)
     for image in answers.sheet(study)["example"][:3]:
         answers.record(study, "ann", image, ALL, ["atypical"])
-    content = np.frombuffer(place.read_bytes(), np.uint8).copy()
+    whole = content(answers)
+    stored = np.frombuffer(place.read_bytes(), np.uint8).copy()
     if seed % 4:
-        content[random.choice(np.flatnonzero(content))] ^= 1 << random.integers(8)
+        stored[random.choice(np.flatnonzero(stored))] ^= 1 << random.integers(8)
     else:
-        content = content[: random.integers(1, len(content))]
-    place.write_bytes(content)
+        stored = stored[: random.integers(1, len(stored))]
+    place.write_bytes(stored)
     said = None
     try:
+        assert content(answers) == whole
         use(answers)
     except InputError as problem:
         said = str(problem)
@@ -509,9 +520,94 @@ def test_a_foreign_file_is_left_alone(answers, tmp_path, statement, message):
 def test_a_newer_format_is_refused(answers, tmp_path):
     begun(answers)
     with contextlib.closing(sqlite3.connect(tmp_path / "answers.sqlite")) as database:
-        database.execute("PRAGMA user_version = 2")
-    with pytest.raises(InputError, match="which has the format 2, expected the format 1"):
+        database.execute("PRAGMA user_version = 3")
+    with pytest.raises(InputError, match="which has the format 3, expected the format 2"):
         answers.studies("test", SEAL)
+
+
+def changed(place, statement):
+    """Change the file as a flipped bit would: no constraint is checked, no checksum follows."""
+    with contextlib.closing(sqlite3.connect(place / "answers.sqlite")) as database:
+        database.execute("PRAGMA foreign_keys = OFF")
+        database.execute("PRAGMA ignore_check_constraints = ON")
+        assert database.execute(statement).rowcount
+        database.commit()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE answers SET value = 1 - value WHERE rowid = 2",
+        "UPDATE answers SET example = 'other' WHERE rowid = 2",
+        "UPDATE answers SET study = 7 WHERE rowid = 2",
+        "UPDATE answers SET rater = 7 WHERE rowid = 2",
+        "DELETE FROM answers WHERE rowid = 2",
+        "DELETE FROM answers",
+        "UPDATE categories SET category = 'unclear'",
+        "UPDATE raters SET name = 'Anm' WHERE folded = 'ann'",
+        "DELETE FROM participants",
+        "UPDATE participants SET rater = 7",
+        "UPDATE membership SET is_pie = 1 - is_pie WHERE rowid = 2",
+        "UPDATE shown SET label_2 = 'x' WHERE place = 1",
+        "UPDATE shown SET position = 199 WHERE place = 1",
+        "UPDATE studies SET seed = 4",
+        "DELETE FROM study_checksums",
+    ],
+)
+def test_a_changed_digit_is_found_and_never_sealed(answers, tmp_path, statement):
+    study = begun(answers, n=6)
+    image = answers.sheet(study)["example"][0]
+    answers.record(study, "ann", image, dict.fromkeys(KEYS, 0), ["atypical"])
+    changed(tmp_path, statement)
+    for _ in range(2):  # an attempt to write must not make the damage valid
+        with pytest.raises(InputError, match=DAMAGED):
+            answers.answers(study)
+        with contextlib.suppress(InputError):
+            answers.record(study, "ann", image, ALL)
+        with contextlib.suppress(InputError):
+            begun(answers, n=4)
+
+
+def test_answers_of_another_rater_can_be_recorded_beside_damaged_ones(answers, tmp_path):
+    study = begun(answers, n=6)
+    image = answers.sheet(study)["example"][0]
+    answers.record(study, "ann", image, ALL)
+    changed(tmp_path, "UPDATE answers SET value = 0 WHERE rowid = 2")
+    answers.record(study, "bob", image, ALL)
+    with pytest.raises(InputError, match="whose answers of 'ann' in study 1 do not match their checksum"):
+        answers.record(study, "ann", image, ALL)
+    assert answers.of_image(study, "bob", image).answers == ALL
+
+
+def test_a_file_of_the_first_version_is_read_unchanged_and_gets_its_checksums_when_written(answers, tmp_path):
+    study, place = begun(answers, n=6), tmp_path / "answers.sqlite"
+    image, other = answers.sheet(study)["example"][:2]
+    answers.record(study, "ann", image, ALL, ["atypical"])
+    whole = content(answers)
+    with contextlib.closing(sqlite3.connect(place)) as database:
+        database.executescript("DROP TABLE participants; DROP TABLE study_checksums; PRAGMA user_version = 1")
+        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    stored = place.read_bytes()
+    assert content(answers) == whole
+    assert place.read_bytes() == stored
+    assert not answers.join(study, "Ann")
+    answers.record(study, "ann", other, ALL)
+    changed(tmp_path, "UPDATE answers SET value = 0 WHERE rowid = 2")
+    with pytest.raises(InputError, match="whose answers of 'ann'"):
+        answers.answers(study)
+
+
+def test_a_name_is_taken_by_one_of_those_who_come_at_the_same_moment(tmp_path, restless):
+    study, told = begun(open_answers(tmp_path)), []
+    threads = [
+        threading.Thread(target=lambda: told.append(open_answers(tmp_path).join(study, " Ann "))) for _ in range(12)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(told) == [False] * 11 + [True]
+    assert open_answers(tmp_path).join(study, "bob")
 
 
 def test_an_empty_file_is_a_beginning(answers, tmp_path):

@@ -16,18 +16,19 @@ if TYPE_CHECKING:
 
 @app.command()
 def check(directory: Directory) -> None:
-    """List what is missing or damaged in a study, which `tfaudit run` makes again. Exit code 1 if there is anything.
+    """List what is missing or damaged in a study. Exit code 1 if there is anything; `tfaudit run` makes it again.
 
     Every file of every member is read and compared with its checksum. Nothing is changed.
     """
     from tfaudit.store.store import open_store
 
     store, count = open_store(directory), 0
-    for problem in (*_members(store), *_examples(store), *_evaluations(store)):
+    for problem in (*_members(store), *_examples(store), *_evaluations(store), *_answers(store)):
         count += 1
         out.print(problem, soft_wrap=True)
     if count:
-        out.print(f"{count} to make again: `tfaudit run` with the same recipe and directory does that")
+        remedy = "`tfaudit run` with the same recipe and directory makes members, examples and predictions again"
+        out.print(f"{count} missing or damaged: {remedy}", soft_wrap=True)
         raise typer.Exit(1)
     members = sum(len(store.expected_members(variant.key)) for variant in store.study.all_variants)
     conditions = f" and {len(store.conditions)} conditions" * bool(store.conditions)
@@ -70,3 +71,12 @@ def _evaluations(store: Store) -> Iterator[str]:
                 exists = store.evaluations.exists(variant, member, condition.split)
                 state = "damaged" if exists else "missing"
                 yield f"{variant}, member {member}, {condition.title}: {state} predictions"
+
+
+def _answers(store: Store) -> Iterator[str]:
+    from tfaudit.ratings.answers import open_answers
+
+    try:
+        open_answers(store.directory, read_only=True).check()
+    except InputError as error:
+        yield str(error)

@@ -18,6 +18,7 @@ import pandas as pd
 from tfaudit.audit.survey.image_labels import image_labels
 from tfaudit.audit.survey.questions import CATEGORIES, QUESTIONS
 from tfaudit.errors import InputError, require
+from tfaudit.ratings.checksums import participant_damage, seal_participant, seal_study, study_damage
 from tfaudit.ratings.database import AnswerFile
 from tfaudit.ratings.names import folded_name, rater_name
 
@@ -80,17 +81,23 @@ class Answers:
             membership = [(study, example, row[-1]) for example, row in zip(ids, rows, strict=True)]
             database.executemany("INSERT INTO shown VALUES (?, ?, ?, ?, ?, ?, ?)", shown)
             database.executemany("INSERT INTO membership VALUES (?, ?, ?)", membership)
+            seal_study(database, study)
         return study
 
     def shows_sample(self, study: int, sample: SurveySample) -> bool:
         """Return whether a study shows this sample; it does not if new members have changed the PIEs since."""
         with self._file.reading() as database:
-            _require_study(database, study)
+            self._require_study(database, study)
             query = (
                 "SELECT position, label_1, label_2, label_3, is_pie FROM shown JOIN membership USING (study, example) "
                 "WHERE study = ? ORDER BY place"
             )
             return database.execute(query, (study,)).fetchall() == _rows(sample)
+
+    def check(self) -> None:
+        """Compare the whole file with its checksums."""
+        with self._file.reading(whole=True):
+            pass
 
     def studies(self, split: str, examples: str) -> pd.DataFrame:
         """Return one row per study of these examples, the oldest first.
@@ -111,6 +118,22 @@ class Answers:
         with self._file.reading() as database:
             return int(database.execute(query, (split, examples)).fetchone()[0])
 
+    def join(self, study: int, rater: str) -> bool:
+        """Make a rater a participant of a study; return False if somebody of this name is one already.
+
+        Of two who join under one name at the same moment only one is told True.
+        """
+        name = rater_name(rater)
+        with self._file.writing() as database:
+            self._require_study(database, study)
+            rater_id = _rater_id(database, name)
+            participant = "SELECT 1 FROM participants WHERE (study, rater) = (?, ?)"
+            if database.execute(participant, (study, rater_id)).fetchone():
+                return False
+            self._file.require_whole(participant_damage(database, study, rater_id))
+            seal_participant(database, study, rater_id)
+        return True
+
     def sheet(self, study: int) -> pd.DataFrame:
         """Return what raters see, one row per image in order: `example` (id), `position`, `label_1` to `label_3`.
 
@@ -118,7 +141,7 @@ class Answers:
         """
         query = "SELECT example, position, label_1, label_2, label_3 FROM shown WHERE study = ? ORDER BY place"
         with self._file.reading() as database:
-            _require_study(database, study)
+            self._require_study(database, study)
             return _frame(database, query, study)
 
     def record(
@@ -141,12 +164,12 @@ class Answers:
         for category in categories or ():
             require(category in CATEGORIES, "categories", category, f"one of {', '.join(CATEGORIES)}")
         with self._file.writing() as database:
-            _require_study(database, study)
+            self._require_study(database, study)
             shown = database.execute("SELECT 1 FROM shown WHERE (study, example) = (?, ?)", (study, example))
             if shown.fetchone() is None:
                 raise InputError("example", repr(example), f"an image of study {study}")
-            database.execute("INSERT OR IGNORE INTO raters (name, folded) VALUES (?, ?)", (name, folded_name(name)))
-            (rater_id,) = database.execute("SELECT rater FROM raters WHERE folded = ?", (folded_name(name),)).fetchone()
+            rater_id = _rater_id(database, name)
+            self._file.require_whole(participant_damage(database, study, rater_id))
             image, now = (study, rater_id, example), _now()
             values = [(*image, key, None if value is None else int(value), now) for key, value in answers.items()]
             database.executemany("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?)", values)
@@ -154,6 +177,7 @@ class Answers:
                 database.execute("DELETE FROM categories WHERE (study, rater, example) = (?, ?, ?)", image)
                 chosen = [(*image, category) for category in dict.fromkeys(categories)]
                 database.executemany("INSERT INTO categories VALUES (?, ?, ?, ?)", chosen)
+            seal_participant(database, study, rater_id)
 
     def of_image(self, study: int, rater: str, example: str) -> ImageAnswers:
         """Return the answers that a rater has given about an image so far."""
@@ -173,7 +197,7 @@ class Answers:
             "AND rater = (SELECT rater FROM raters WHERE folded = ?2))"
         )
         with self._file.reading() as database:
-            _require_study(database, study)
+            self._require_study(database, study)
             (place,) = database.execute(query, (study, folded_name(rater_name(rater)), len(_KEYS))).fetchone()
         return None if place is None else int(place)
 
@@ -184,8 +208,8 @@ class Answers:
             "(SELECT rater, count(*) >= ?2 AS done, max(answered) AS last FROM answers WHERE study = ?1 "
             "GROUP BY rater, example) JOIN raters USING (rater) JOIN studies ON study = ?1 GROUP BY rater ORDER BY name"
         )
-        with self._file.reading() as database:
-            _require_study(database, study)
+        with self._file.reading(whole=True) as database:
+            self._require_study(database, study)
             return _frame(database, query, study, len(_KEYS))
 
     def answers(self, study: int) -> pd.DataFrame:
@@ -202,7 +226,7 @@ class Answers:
             "JOIN membership USING (study, example) WHERE study = ? ORDER BY name, place"
         )
         with self._file.reading(whole=True) as database:
-            _require_study(database, study)
+            self._require_study(database, study)
             long = _frame(database, query, study)
         long["value"] = long["value"].astype("Int64")
         rows = long.drop_duplicates(["rater", "example"]).set_index(["rater", "example"])
@@ -218,6 +242,13 @@ class Answers:
         with self._file.reading(whole=True) as database:
             return image_labels(*(_frame(database, query, split, examples) for query in (answers, categories)))
 
+    def _require_study(self, database: sqlite3.Connection, study: int) -> None:
+        """Raise an `InputError` unless the study has begun and shows what was drawn for it."""
+        studies = [number for (number,) in database.execute("SELECT study FROM studies ORDER BY study")]
+        if study not in studies:
+            raise InputError("study", repr(study), f"a study that has begun ({', '.join(map(str, studies)) or 'none'})")
+        self._file.require_whole(study_damage(database, study))
+
 
 def _rows(sample: SurveySample) -> list[tuple[int, str, str, str, int]]:
     """Return position, three labels and membership of each image, in plain types."""
@@ -225,10 +256,10 @@ def _rows(sample: SurveySample) -> list[tuple[int, str, str, str, int]]:
     return [(int(position), *labels, int(is_pie)) for position, *labels, is_pie in zip(*columns, strict=True)]
 
 
-def _require_study(database: sqlite3.Connection, study: int) -> None:
-    studies = [number for (number,) in database.execute("SELECT study FROM studies ORDER BY study")]
-    if study not in studies:
-        raise InputError("study", repr(study), f"a study that has begun ({', '.join(map(str, studies)) or 'none'})")
+def _rater_id(database: sqlite3.Connection, name: str) -> int:
+    """Return the number of a rater, who is added if unknown."""
+    database.execute("INSERT OR IGNORE INTO raters (name, folded) VALUES (?, ?)", (name, folded_name(name)))
+    return int(database.execute("SELECT rater FROM raters WHERE folded = ?", (folded_name(name),)).fetchone()[0])
 
 
 def _frame(database: sqlite3.Connection, query: str, *values: object) -> pd.DataFrame:

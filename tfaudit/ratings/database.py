@@ -8,14 +8,15 @@ from pathlib import Path
 
 from tfaudit.errors import InputError, listed, one_line
 from tfaudit.file_systems import is_shared
+from tfaudit.ratings.checksums import add_checksums, file_damage
 
 _APPLICATION = int.from_bytes(b"tfan")
 """Identifies the file as tfaudit's in its header."""
 
-_VERSION = 1
-"""Version of the tables; it rises when an older tfaudit could not use them."""
+_VERSION = 2
+"""Version of the tables; it rises when an older tfaudit could not use them. Files of version 1 have no checksums."""
 
-_TABLES = (
+_FIRST_TABLES = (
     """CREATE TABLE studies (
         study INTEGER PRIMARY KEY,
         split TEXT NOT NULL, examples TEXT NOT NULL, variant TEXT NOT NULL, images INTEGER NOT NULL,
@@ -45,6 +46,14 @@ _TABLES = (
         category TEXT NOT NULL,
         PRIMARY KEY (study, rater, example, category),
         FOREIGN KEY (study, example) REFERENCES shown (study, example)
+    ) STRICT""",
+)
+
+_TABLES = (
+    *_FIRST_TABLES,
+    "CREATE TABLE study_checksums (study INTEGER PRIMARY KEY, checksum TEXT NOT NULL) STRICT",
+    """CREATE TABLE participants (
+        study INTEGER NOT NULL, rater INTEGER NOT NULL, checksum TEXT NOT NULL, PRIMARY KEY (study, rater)
     ) STRICT""",
 )
 
@@ -92,7 +101,8 @@ class AnswerFile:
     def reading(self, *, whole: bool = False) -> Iterator[sqlite3.Connection]:
         """Open a snapshot of the answers; empty tables if there is no file yet.
 
-        With `whole` the whole file is checked for damage first. A file that cannot be used raises an `InputError`.
+        With `whole` the whole file is checked for damage first. A file that cannot be used raises an `InputError`. A
+        file of version 1 is read as if it had been written now: without its checksums nothing can be checked.
         """
         with self._one_line(), contextlib.ExitStack() as opened:
             if self.path.exists() or self.path.is_symlink():
@@ -103,9 +113,13 @@ class AnswerFile:
                     mode = "ro"  # another process writes: its files are there, and this one makes none
                 database = opened.enter_context(contextlib.closing(self._connect(mode)))
                 database.execute("BEGIN")  # one snapshot, even if another process writes meanwhile
-                if not self._is_new(database):
+                if version := self._version(database):
                     if whole and database.execute("PRAGMA quick_check(1)").fetchall() != [("ok",)]:
                         raise self._error(*_DAMAGED)
+                    if version < _VERSION:
+                        database = opened.enter_context(contextlib.closing(_updated_copy(database)))
+                    if whole:
+                        self.require_whole(file_damage(database))
                     yield database
                     return
             database = opened.enter_context(contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)))
@@ -122,7 +136,7 @@ class AnswerFile:
             raise self._error("which is opened read-only", "a viewer without --read-only")
         with self._one_line(), contextlib.closing(self._connect("rwc")) as database:
             database.execute("BEGIN")  # one snapshot, as above
-            new = self._is_new(database)
+            new = not self._version(database)
             database.execute("COMMIT")
             if new and not is_shared(self.path.parent):
                 # Fails if another process does it at the same moment, which is as good.
@@ -130,14 +144,22 @@ class AnswerFile:
                     database.execute("PRAGMA journal_mode = WAL")
             database.execute("BEGIN IMMEDIATE")
             try:
-                if self._is_new(database):
+                version = self._version(database)
+                if not version:
                     _create(database)
+                elif version < _VERSION:
+                    _update(database)
                 yield database
                 database.execute("COMMIT")
             except BaseException:
                 if database.in_transaction:
                     database.execute("ROLLBACK")
                 raise
+
+    def require_whole(self, damage: str) -> None:
+        """Raise the `InputError` of a damaged file unless `damage`, in words, is empty."""
+        if damage:
+            raise self._error(damage, _DAMAGED[1])
 
     def _connect(self, mode: str) -> sqlite3.Connection:
         self._require_inside()
@@ -157,25 +179,26 @@ class AnswerFile:
             raise
         return database
 
-    def _is_new(self, database: sqlite3.Connection) -> bool:
-        """Return whether the file has no tables yet; raise where they are damaged, or not of this version's tfaudit."""
+    def _version(self, database: sqlite3.Connection) -> int:
+        """Return the version of the tables, 0 for a file without any; raise for damaged tables and those of others."""
         application, version = (
             database.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
         )
         if application == _APPLICATION:
-            if version != _VERSION:
+            if not 1 <= version <= _VERSION:
                 raise self._error(f"which has the format {version}", f"the format {_VERSION} of this tfaudit")
+            tables = _FIRST_TABLES if version == 1 else _TABLES
             schema = database.execute("SELECT type, name, sql FROM sqlite_schema").fetchall()
-            if not {sql for *_, sql in schema}.issuperset(_TABLES):
+            if not {sql for *_, sql in schema}.issuperset(tables):
                 raise self._error(*_DAMAGED)
             # A trigger or view would run when answers are written or read; SQLite itself makes the others.
-            if foreign := [f"{kind} {name!a}" for kind, name, sql in schema if sql not in _TABLES and not _made(name)]:
+            if foreign := [f"{kind} {name!a}" for kind, name, sql in schema if sql not in tables and not _made(name)]:
                 expected = f"the tables of tfaudit alone; {_MOVE}"
                 raise self._error(f"which holds what tfaudit did not make: {listed(foreign)}", expected)
-            return False
+            return int(version)
         if application or version or database.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
             raise self._error("which is another program's SQLite file", f"a file that tfaudit wrote; {_MOVE}")
-        return True
+        return 0
 
     def _has_wal(self) -> bool:
         """Return whether the header says that the file has a write-ahead log."""
@@ -225,3 +248,18 @@ def _made(name: str) -> bool:
 def _create(database: sqlite3.Connection) -> None:
     for statement in (*_TABLES, *_MARKS):
         database.execute(statement)
+
+
+def _update(database: sqlite3.Connection) -> None:
+    """Give a file of version 1 its checksums."""
+    for statement in (*_TABLES[len(_FIRST_TABLES) :], *_MARKS):
+        database.execute(statement)
+    add_checksums(database)
+
+
+def _updated_copy(database: sqlite3.Connection) -> sqlite3.Connection:
+    """Return an updated copy in memory of a file of version 1, for a reader who must not write."""
+    copy = sqlite3.connect(":memory:", isolation_level=None)
+    database.backup(copy)
+    _update(copy)
+    return copy

@@ -163,8 +163,9 @@ class Store:
         content = {"format": FORMAT, "study": study.to_json(), "versions": dict(versions)}
         if imported is not None:
             content["members"] = imported
-        if existing and (machines := existing.machines):
-            content["machines"] = machines
+        if existing:
+            before = read_sealed_json(existing.read("study.json"))
+            content |= {key: before[key] for key in ("machines", "tables") if key in before}
         store.write("study.json", sealed_json(content))
         return store
 
@@ -481,23 +482,32 @@ class Store:
     def save_table(self, name: str, table: pd.DataFrame) -> None:
         """Write a table of text and numbers: "classes" (`class`, `train_examples`, ...), or "costs" of the variants.
 
+        `study.json` names the table from then on, so that a lost one is noticed.
+
         Raises:
             InputError: a column holds other values.
         """
         self.write(_TABLES[name], parquet.table_bytes(table))
+        content = read_sealed_json(self.read("study.json"))
+        if name not in (tables := content.setdefault("tables", [])):
+            tables.append(name)
+            self.write("study.json", sealed_json(content))
 
     def table(self, name: str) -> pd.DataFrame | None:
-        """Return the table that `save_table` wrote; None if there is none. A damaged file raises `InputError`."""
+        """Return the table that `save_table` wrote, or None if none was; `InputError` if it is damaged or lost."""
         path = _TABLES[name]
-        if not (self.directory / path).exists():
-            return None
         try:
-            return parquet.read_table(self.read(path))
+            if (self.directory / path).exists():
+                return parquet.read_table(self.read(path))
+            state = "a missing"
+            if name not in read_sealed_json(self.read("study.json")).get("tables", []):
+                return None
         except parquet.DAMAGED:
-            error = file_error(name, f"a damaged file, {self.directory / path}")
-            if name == "costs":
-                error = InputError(name, error.got, f"a file that tfaudit wrote; `tfaudit cost {self.directory}` does")
-            raise error from None
+            state = "a damaged"
+        error = file_error(name, f"{state} file, {self.directory / path}")
+        if name == "costs":
+            error = InputError(name, error.got, f"a file that tfaudit wrote; `tfaudit cost {self.directory}` does")
+        raise error
 
 
 def _check_sources(existing: Study, study: Study, directory: Path, accept_changed_code: bool) -> None:
