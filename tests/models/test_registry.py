@@ -8,6 +8,7 @@ from tfaudit.models.registry import ARCHITECTURES, build_model, model_names
 
 SMALL = {
     "digits_convnet": (8, 8, 1),
+    "cifar_convnet": (8, 8, 3),
     "lenet_r": (28, 28, 1),
     "lenet_p": (28, 28, 1),
     "resnet20": (32, 32, 3),
@@ -16,6 +17,7 @@ SMALL = {
     "wide_resnet": (12, 12, 3),
     "alexnet_small": (28, 28, 1),
     "vgg11": (28, 28, 1),
+    "vgg16_cifar": (32, 32, 3),
 }
 NARROW = {
     "resnet18_small": {"width": 1 / 16},
@@ -23,6 +25,7 @@ NARROW = {
     "wide_resnet": {"depth": 10, "width": 0.05},
     "alexnet_small": {"width": 0.03},
     "vgg11": {"width": 0.03},
+    "vgg16_cifar": {"width": 0.03},
 }
 FAST = ("digits_convnet", "lenet_r")  # convert in half a second
 contract = pytest.mark.parametrize("name", SMALL)
@@ -52,6 +55,8 @@ def trainable(model):
         ("wide_resnet", (32, 32, 3), 36_479_194),
         ("alexnet_small", (32, 32, 3), 23_272_266),
         ("vgg11", (32, 32, 3), 28_144_010),
+        ("vgg16_cifar", (32, 32, 3), 14_991_946),
+        ("cifar_convnet", (32, 32, 3), 98_970),
     ],
 )
 def test_published_parameter_counts(name, shape, parameters):
@@ -73,8 +78,9 @@ def test_vgg11_has_the_parameters_of_torchvision():
 
 def test_every_name_is_listed():
     assert model_names() == (
-        "digits_convnet", "lenet_r", "lenet_p", "resnet20", "resnet32", "resnet44", "resnet56", "resnet110",
-        "resnet18", "resnet18_small", "resnet50", "wide_resnet", "alexnet", "alexnet_small", "vgg11",
+        "digits_convnet", "cifar_convnet", "lenet_r", "lenet_p", "resnet20", "resnet32", "resnet44", "resnet56",
+        "resnet110", "resnet18", "resnet18_small", "resnet50", "wide_resnet", "alexnet", "alexnet_small",
+        "vgg11", "vgg16_cifar",
     )  # fmt: skip
 
 
@@ -169,7 +175,7 @@ def test_int8_conversion_agrees(name, capfd):
 @pytest.mark.parametrize(
     ("arguments", "options", "message"),
     [
-        (("vgg", (32, 32, 3), 10), {}, "model: got 'vgg', expected digits_convnet, lenet_r"),
+        (("vgg", (32, 32, 3), 10), {}, "model: got 'vgg', expected digits_convnet, cifar_convnet, lenet_r"),
         (
             ("lenet_r", (11, 28, 1), 10),
             {},
@@ -188,6 +194,7 @@ def test_int8_conversion_agrees(name, capfd):
         (("lenet_r", (28, 28, 1), 10), {"width": float("nan")}, "width: got nan, expected a positive number"),
         (("wide_resnet", (32, 32, 3), 10), {"depth": 20}, "depth: got 20, expected 6 n . 4"),
         (("wide_resnet", (32, 32, 3), 10), {"widening": 0}, "widening: got 0, expected 1 or more"),
+        (("resnet20", (32, 32, 3), 10), {"shortcuts": "b"}, "shortcuts: got 'b', expected 'identity', 'projection'"),
         (("lenet_r", (28, 28, 1), 10), {"std": 0.0}, "std: got .*, expected positive"),
         (("lenet_r", (28, 28, 1), 10), {"mean": [1.0, 2.0]}, "mean: got .*, expected one finite number or 1"),
         (("resnet20", (32, 32, 3), 10), {"mean": float("nan")}, "mean: got .nan., expected one finite number or 3"),

@@ -2,6 +2,7 @@
 
 import keras
 import numpy as np
+import pytest
 
 from tests.models.numpy_layers import batch_norm, convolve
 from tfaudit.models.registry import build_model
@@ -25,9 +26,15 @@ def test_blocks_stand_for_the_depth():
     assert few == whole
 
 
-def test_forward_pass_in_numpy():
+def test_projections_have_the_parameters_of_published_weights():
+    model = build_model("resnet56", (32, 32, 3), 10, shortcuts="projection")
+    assert sum(variable.numpy().size for variable in model.trainable_variables) == 855_770
+
+
+@pytest.mark.parametrize("shortcuts", ["identity", "projection"])
+def test_forward_pass_in_numpy(shortcuts):
     keras.utils.set_random_seed(0)
-    model = build_model("resnet20", (8, 8, 3), 10, mean=120.0, std=60.0)
+    model = build_model("resnet20", (8, 8, 3), 10, mean=120.0, std=60.0, shortcuts=shortcuts)
     weights = {v.path: v.numpy().astype(float) for v in model.variables}
     images = np.random.default_rng(0).integers(0, 256, (2, 8, 8, 3)).astype(np.float32)
 
@@ -40,6 +47,10 @@ def test_forward_pass_in_numpy():
             stride, name = (2 if stage > 1 and block == 1 else 1), f"stage{stage}_block{block}"
             y = conv_bn(np.maximum(conv_bn(x, f"{name}_conv1", stride), 0), f"{name}_conv2")
             extra = (y.shape[-1] - x.shape[-1]) // 2
-            x = np.maximum(y + np.pad(x[:, ::stride, ::stride], [(0, 0), (0, 0), (0, 0), (extra, extra)]), 0)
+            if stride == 2 and shortcuts == "projection":
+                x = conv_bn(x, f"{name}_shortcut", stride)
+            else:
+                x = np.pad(x[:, ::stride, ::stride], [(0, 0), (0, 0), (0, 0), (extra, extra)])
+            x = np.maximum(y + x, 0)
     logits = x.mean(axis=(1, 2)) @ weights["logits/kernel"] + weights["logits/bias"]
     np.testing.assert_allclose(model(images), logits, rtol=1e-4, atol=1e-4)

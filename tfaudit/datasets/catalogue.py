@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tfaudit.datasets.cifar import cifar10_files
+from tfaudit.datasets.cifar_subclasses import cifar10_subclass_features, cifar10_subclass_files
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.digits import digits
 from tfaudit.datasets.idx import idx_files
@@ -47,6 +48,7 @@ CATALOGUE = {
         for part in ["bymerge", "balanced", "letters", "digits", "mnist"]
     },
     "cifar10": CatalogueEntry(files=cifar10_files),
+    "cifar10_subclasses": CatalogueEntry(files=cifar10_subclass_files, features=cifar10_subclass_features),
     "qmnist": CatalogueEntry(files=qmnist_files, features=qmnist_features),
     # [F] 3, appendix B: blond or not; the other 39 attributes and the person are groups.
     "celeb_a": CatalogueEntry(

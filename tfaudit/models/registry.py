@@ -11,11 +11,11 @@ import numpy as np
 
 from tfaudit.errors import InputError, require
 from tfaudit.models.alexnet import alexnet
-from tfaudit.models.convnet import digits_convnet
+from tfaudit.models.convnet import cifar_convnet, digits_convnet
 from tfaudit.models.lenet import lenet_p, lenet_r
 from tfaudit.models.resnet import resnet
 from tfaudit.models.resnet_imagenet import resnet18, resnet50
-from tfaudit.models.vgg import vgg11
+from tfaudit.models.vgg import vgg11, vgg16_cifar
 from tfaudit.models.wide_resnet import wide_resnet
 
 
@@ -32,6 +32,7 @@ class Architecture:
 
 ARCHITECTURES = {
     "digits_convnet": Architecture(digits_convnet, smallest=4),
+    "cifar_convnet": Architecture(cifar_convnet, smallest=8),
     "lenet_r": Architecture(lenet_r, smallest=12),
     "lenet_p": Architecture(lenet_p, smallest=10),
     **{f"resnet{depth}": Architecture(partial(resnet, depth=depth), smallest=4) for depth in (20, 32, 44, 56, 110)},
@@ -42,6 +43,7 @@ ARCHITECTURES = {
     "alexnet": Architecture(partial(alexnet, small=False), smallest=63),
     "alexnet_small": Architecture(partial(alexnet, small=True), smallest=15),
     "vgg11": Architecture(vgg11, smallest=2),
+    "vgg16_cifar": Architecture(vgg16_cifar, smallest=32),
 }
 """By name: a new architecture is a function and one entry here."""
 

@@ -5,33 +5,47 @@ from collections.abc import Sequence
 import keras
 from keras import KerasTensor, layers
 
+from tfaudit.errors import require
 from tfaudit.models.blocks import batch_norm, convolution, scaled_width
 
 WIDTHS = (16, 32, 64)
+SHORTCUTS = ("identity", "projection")
 
 
-def resnet(images: KerasTensor, *, depth: int, width: float = 1.0, blocks: Sequence[int] | None = None) -> KerasTensor:
+def resnet(
+    images: KerasTensor,
+    *,
+    depth: int,
+    width: float = 1.0,
+    blocks: Sequence[int] | None = None,
+    shortcuts: str = "identity",
+) -> KerasTensor:
     """Build a residual network of `depth = 6 n + 2` layers: three stages of n blocks with 16, 32 and 64 filters.
 
     Shortcuts are He et al.'s option A, without parameters: every other pixel, and zeros for the added channels.
     Trainable parameters for 32x32x3 and 10 classes, depths 20, 32, 44, 56, 110: 269,722, 464,154, 658,586, 853,018
-    and 1,727,962. Weights start from He's normal distribution.
+    and 1,727,962. `shortcuts="projection"` is option B, a 1x1 convolution with BatchNormalization where the number of
+    channels changes: 855,770 for depth 56. Weights start from He's normal distribution.
     `blocks` has the number of blocks of each stage instead of n, for trials.
     """
+    require(shortcuts in SHORTCUTS, "shortcuts", shortcuts, ", ".join(map(repr, SHORTCUTS)))
     widths = [scaled_width(filters, width) for filters in WIDTHS]
     counts = blocks or [(depth - 2) // 6] * len(WIDTHS)
     x = layers.ReLU(name="relu1")(_conv_bn(images, widths[0], stride=1, name="conv1"))
     for stage, (filters, count) in enumerate(zip(widths, counts, strict=True), start=1):
         for block in range(1, count + 1):
             stride = 2 if stage > 1 and block == 1 else 1
-            x = _block(x, filters, stride, name=f"stage{stage}_block{block}")
+            x = _block(x, filters, stride, shortcuts == "projection", name=f"stage{stage}_block{block}")
     return layers.GlobalAveragePooling2D(name="pool")(x)
 
 
-def _block(x: KerasTensor, filters: int, stride: int, name: str) -> KerasTensor:
+def _block(x: KerasTensor, filters: int, stride: int, project: bool, name: str) -> KerasTensor:
     y = layers.ReLU(name=f"{name}_relu1")(_conv_bn(x, filters, stride, name=f"{name}_conv1"))
     y = _conv_bn(y, filters, stride=1, name=f"{name}_conv2")
-    if stride > 1:
+    if stride > 1 and project:
+        x = convolution(x, filters, 1, stride, initializer="he_normal", name=f"{name}_shortcut")
+        x = batch_norm(x, name=f"{name}_shortcut_bn")
+    elif stride > 1:
         x = layers.AveragePooling2D(1, strides=stride, name=f"{name}_subsample")(x)
         added = filters - x.shape[-1]
         x = keras.ops.pad(x, [[0, 0], [0, 0], [0, 0], [added // 2, added - added // 2]])

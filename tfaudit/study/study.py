@@ -267,14 +267,12 @@ class Study:
             small["corrupted_variants"] = tuple(key for key in self.corrupted_variants if key in keys)
         if self.crop and not self.model.endswith(".keras"):
             small |= {"image_size": SMOKE_EDGE, "crop": SMOKE_EDGE}
-        if isinstance(training, Training) and training.epochs != 0:
-            # There are too few examples to hold out some of every class.
-            batch_size = min(32, training.batch_size)
-            quick: dict[str, Any] = {"epochs": None, "batch_size": batch_size, "validation": 0.0, "keep": "last"}
-            quick["steps_per_execution"] = 1
-            small["training"] = dataclasses.replace(training, steps=8, **quick)
-            if isinstance(self.retraining, Training):
-                small["retraining"] = dataclasses.replace(self.retraining, steps=4, **quick)
+        for name, plan, steps in (("training", training, 8), ("retraining", self.retraining, 4)):
+            if isinstance(plan, Training) and plan.epochs != 0:
+                # There are too few examples to hold out some of every class.
+                quick: dict[str, Any] = {"epochs": None, "steps": steps, "validation": 0.0, "keep": "last"}
+                quick |= {"batch_size": min(32, plan.batch_size), "steps_per_execution": 1}
+                small[name] = dataclasses.replace(plan, **quick)
         return dataclasses.replace(self, **small)
 
     def _one_of_each_kind(self) -> tuple[Variant, ...]:
