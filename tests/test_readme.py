@@ -27,7 +27,10 @@ def test_the_python_of_the_documentation_runs(tmp_path, monkeypatch, rng):
         for block in re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL):
             exec(compile(block, page.name, "exec"), names)
             blocks += 1
-    assert blocks == 6
+    assert blocks == 7
+    of_own_loop = names["tfaudit"].open_store("runs/sgd")
+    assert of_own_loop.predictions(of_own_loop.variants[1]).accuracy().shape == (5,)
+    assert 0.5 < (names["member"].coef_ == 0).mean() < 0.9
     assert (tmp_path / "pruned.keras").exists()
     assert names["foggy"].shape == names["test"].images.shape
     assert len(names["study"].conditions) == 15

@@ -8,8 +8,8 @@ import pytest
 
 from tests.builders.own_code import write_own
 from tfaudit import InputError, Study, Training, load_dataset
-from tfaudit.models.member_model import build_member, check_outputs, gives_probabilities
-from tfaudit.models.pretrained import with_fresh_weights
+from tfaudit.models.member_model import build_member, check_outputs, check_seeds, gives_probabilities
+from tfaudit.models.pretrained import copied
 
 
 def study_of(folder, code="", **settings):
@@ -110,10 +110,53 @@ def test_fresh_weights_are_new_but_for_frozen_and_adapted_layers():
     layers[0].adapt(np.arange(12.0).reshape(4, 3))
     model = keras.Sequential([keras.Input((3,)), *layers])
     model.get_layer("frozen").trainable = False
-    first, second = with_fresh_weights(model), with_fresh_weights(model)
+    first, second = copied(model, fresh=True), copied(model, fresh=True)
     for copy in (first, second):
         np.testing.assert_array_equal(copy.layers[0].mean, model.layers[0].mean)
         np.testing.assert_array_equal(copy.get_layer("frozen").kernel, model.get_layer("frozen").kernel)
     kernels = [each.get_layer("new").kernel.numpy() for each in (model, first, second)]
     assert (kernels[0] != kernels[1]).any()
     assert (kernels[1] != kernels[2]).any()
+
+
+def test_a_file_computes_in_the_precision_of_the_training(tmp_path):
+    inner = keras.Sequential([keras.Input((8,)), keras.layers.Dense(4, name="inner")], name="part")
+    layers = [keras.layers.Flatten(), keras.layers.Dense(8, name="first"), inner, keras.layers.Dense(10, name="last")]
+    keras.Sequential([keras.Input((8, 8, 1)), *layers]).save(tmp_path / "net.keras")
+    saved = keras.saving.load_model(tmp_path / "net.keras")
+    for initialise in ("file", "fresh"):
+        training = Training(epochs=1, precision="mixed_bfloat16")
+        settings = {"dataset": "digits", "model": str(tmp_path / "net.keras"), "initialise": initialise}
+        model = built(Study(name="s", training=training, **settings))
+        compute = {layer.name: layer.compute_dtype for layer in model._flatten_layers() if layer.weights}
+        assert compute.pop("last") == "float32"
+        assert {compute[name] for name in ("first", "inner")} == {"bfloat16"}
+        assert {weight.dtype for weight in model.weights} == {"float32"}
+        equal = [np.array_equal(a, b) for a, b in zip(model.get_weights(), saved.get_weights(), strict=True)]
+        assert all(equal) is (initialise == "file")
+    assert keras.config.dtype_policy().name == "float32"
+
+
+SEEDED = """
+def model(input_shape, num_classes):
+    draw = keras.initializers.GlorotUniform(seed=7)
+    return keras.Sequential([keras.Input(input_shape), keras.layers.Dense(num_classes, kernel_initializer=draw)])
+"""
+
+
+def test_members_that_would_start_from_the_same_weights_are_refused_unless_that_is_meant(tmp_path):
+    study = study_of(tmp_path, SEEDED)
+    data = load_dataset(study.dataset, "train")
+    model = build_member(study, data, 0)
+    with pytest.raises(InputError, match=r"model: got 'own.py:model', .* same initial weights, .*initialise='same'"):
+        check_seeds(study, data, model)
+    model.save(tmp_path / "net.keras")
+    of_file = dataclasses.replace(study, model=str(tmp_path / "net.keras"), initialise="fresh")
+    with pytest.raises(InputError, match=r"model: got 'net.keras', .* the same initial weights, .*initialise='file'"):
+        check_seeds(of_file, data, build_member(of_file, data, 0))
+    for meant in ({"initialise": "same"}, {"population": 1}, {"training": Training(epochs=0)}):
+        check_seeds(dataclasses.replace(study, **meant), data, model)
+    drawn = study_of(tmp_path)
+    check_seeds(drawn, data, build_member(drawn, data, 0))
+    with pytest.raises(InputError, match=r"initialise: got 'same', expected 'fresh' or 'file' for a .keras file"):
+        dataclasses.replace(of_file, initialise="same")

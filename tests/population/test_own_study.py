@@ -164,7 +164,7 @@ def test_sources_may_move_and_changed_code_may_be_accepted(tmp_path):
         ("", {"corruptions": ["fog"]}, "corruptions: got fog 1 on '.*', whose examples are no images"),
         ("", {"training": 3}, "training: got 3, expected a tfaudit.Training, or a function"),
         ("", {"variants": Pruned(0.9)}, r"variants: got Pruned, a single variant, expected a tuple of variants"),
-        ("", {"initialise": "file"}, "initialise: got 'file', expected None unless the model is a .keras file"),
+        ("", {"initialise": "file"}, "initialise: got 'file', expected None unless the model is a .keras file, or"),
     ],
 )
 def test_bad_input_is_one_line_before_anything_is_written(tmp_path, code, changes, message):

@@ -78,6 +78,134 @@ def test_a_function_that_prunes_nothing_fails(tmp_path, training, code, message)
         one.train(one.build(0), 0)
 
 
+LOOP = """
+import tensorflow as tf
+
+LOSS = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+
+
+def loop(model, train, *, seed, callbacks, update=None):
+    model.compile(keras.optimizers.Adam(0.02), LOSS)
+    told = keras.callbacks.CallbackList(callbacks, model=model, epochs=4, steps=6)
+
+    @tf.function
+    def step(x, y):
+        with tf.GradientTape() as tape:
+            loss = LOSS(y, model(x, training=True))
+        gradients = tape.gradient(loss, model.trainable_variables)
+        (update or model.optimizer.apply)(gradients, model.trainable_variables)
+        return loss
+
+    rows = []
+    told.on_train_begin()
+    for epoch in range(4):
+        told.on_epoch_begin(epoch)
+        for i in range(6):
+            loss = step(train.x[20 * i : 20 * i + 20], train.y[20 * i : 20 * i + 20])
+            told.on_train_batch_end(i)
+            if model.stop_training:
+                break
+        rows.append({"loss": float(loss)})
+        told.on_epoch_end(epoch, rows[-1])
+        if model.stop_training:
+            break
+    told.on_train_end()
+    return pd.DataFrame(rows)
+
+
+def assigned(model, train, *, seed, callbacks):
+    def update(gradients, variables):
+        for variable, gradient in zip(variables, gradients):
+            variable.assign_sub(0.1 * gradient)
+
+    return loop(model, train, seed=seed, callbacks=callbacks, update=update)
+
+
+STEPS = []
+
+
+def stale(model, train, *, seed, callbacks):
+    optimizer = STEPS[0] if STEPS else keras.optimizers.Adam(0.02)
+    STEPS.append(optimizer)
+    return loop(model, train, seed=seed, callbacks=callbacks, update=optimizer.apply)
+
+
+def uncompiled(model, train, *, seed, callbacks):
+    told = keras.callbacks.CallbackList(callbacks, model=model, epochs=1, steps=1)
+    told.on_train_begin()
+    told.on_epoch_begin(0)
+
+
+def unplanned(model, train, *, seed, callbacks):
+    model.compile("sgd", LOSS)
+    told = keras.callbacks.CallbackList(callbacks, model=model)
+    told.on_train_begin()
+    told.on_epoch_begin(0)
+
+
+def untold(model, train, *, seed, callbacks):
+    for callback in callbacks:
+        callback.on_epoch_end(0)
+    return {"loss": [0.0]}
+""".replace("import tensorflow", "import pandas as pd\nimport tensorflow")
+
+
+def retrained(study, variant, seed=0):
+    """A member that is pruned and retrained by the study's function, from new weights."""
+    one = trainer_of(study, study.training, data_of(study))
+    model = one.build(seed)
+    prune_and_retrain(variant, one, model, seed=seed, root_seed=seed, early=lambda: one.build(seed), decay=0.0)
+    return model
+
+
+def test_a_loop_with_a_gradient_tape_holds_masks_and_stops_where_it_is_told(tmp_path):
+    study = study_of(tmp_path, "loop", code=LOOP)
+    one = gradual_trainer(study, Pruned(0.75), data_of(study))
+    for seed in (1, 2):  # the second in the model, and with the callback, of the first
+        model = one.build(seed)
+        history = one.train(model, seed)
+        assert zeros(model) == pytest.approx(0.75, abs=0.02)
+        assert history["loss"].iloc[-1] < history["loss"].iloc[0]
+    assert zeros(retrained(study, Pruned(0.75, treatment="finetune"))) == pytest.approx(0.75, abs=0.02)
+    dense = trainer_of(study, study.training, data_of(study))
+    assert len(dense.train(dense.build(0), 0, until=9)) == 2
+    assert int(dense.model.optimizer.iterations) == 9
+
+
+HOLDING = Pruned(0.75, treatment="finetune")
+
+
+@pytest.mark.filterwarnings("ignore:sparsity")
+@pytest.mark.parametrize(
+    ("training", "variant", "message"),
+    [
+        ("assigned", HOLDING, r"in which \d\d% of the weights are not 0 although they are pruned, expected updates by"),
+        ("stale", Pruned(0.75), r"after which \d+% of the weights to prune are 0, expected 75%: .* model.optimizer"),
+        ("uncompiled", HOLDING, r"model: got a model without an optimizer, expected model.compile"),
+        ("unplanned", Pruned(0.75), r"schedule: got 0.75 for data of unknown length.*CallbackList\(callbacks, model=m"),
+    ],
+)
+def test_a_loop_that_does_not_hold_masks_fails_and_says_so(tmp_path, training, variant, message):
+    study = study_of(tmp_path, training, code=LOOP)
+
+    def train():
+        if variant is HOLDING:
+            return retrained(study, variant)
+        one = gradual_trainer(study, variant, data_of(study))
+        return one.train(one.build(0), 0)
+
+    with pytest.raises(InputError, match=message) as caught:
+        train()
+    assert "\n" not in str(caught.value)
+
+
+def test_a_loop_that_does_not_stop_where_rewinding_needs_it_fails(tmp_path):
+    study = study_of(tmp_path, "untold", code=LOOP)
+    one = trainer_of(study, study.training, data_of(study))
+    with pytest.raises(InputError, match=r"did 0 steps and was to stop after 9, expected model.fit, or a loop"):
+        one.train(one.build(0), 0, until=9)
+
+
 def test_a_function_that_returns_no_history_fails(tmp_path):
     code = "def mute(*arguments, **named):\n    fit(*arguments, **named)"
     study = study_of(tmp_path, "mute", code=code)

@@ -41,6 +41,7 @@ def test_texts_stand_in_the_gallery_and_are_no_markup(of_texts):
     ("changes", "said"),
     [
         ({"model": "/some/net.keras", "initialise": "file"}, "trained independently from the same weights of the file"),
+        ({"model": "nets.py:build", "initialise": "same"}, "trained independently from the same initial weights"),
         ({"model": "/some/net.keras", "initialise": "fresh"}, "initial weights of each member"),
         ({"training": "/some/code.py:fit", "model": "/some/code.py:build"}, "<td>/some/code.py:fit</td>"),
     ],

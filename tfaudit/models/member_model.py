@@ -66,6 +66,20 @@ def check_outputs(model: keras.Model, data: Dataset, name: str) -> None:
         )
 
 
+def check_seeds(study: Study, data: Dataset, model: keras.Model) -> None:
+    """Raise an `InputError` if members that are to be independent start from equal weights; `model` is of seed 0."""
+    untrained = isinstance(study.training, Training) and study.training.epochs == 0
+    if study.population == 1 or untrained or study.initialise in ("file", "same"):
+        return
+    other = build_member(study, data, 1)
+    pairs = list(zip(model.trainable_variables, other.trainable_variables, strict=False))
+    if all(np.array_equal(first.numpy(), second.numpy()) for first, second in pairs):
+        got = f"{study.model.rpartition('/')[2]!r}, which gives members of different seeds the same initial weights"
+        remedy = "'file'" if study.initialise else "'same'"
+        how = f"initial weights drawn with Keras' global seed, or initialise={remedy} where members are to share theirs"
+        raise InputError("model", got, how)
+
+
 def gives_probabilities(model: keras.Model, data: Dataset) -> bool:
     """Return whether the outputs are probabilities: its last layer shows it, or else its scores for some examples."""
     known = ends_in_probabilities(model)

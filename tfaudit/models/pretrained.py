@@ -36,7 +36,8 @@ def load_pretrained(
     `input_shape` is `(H, W, C)`; a model that takes no images is returned as it is. `preprocess` is that of the model's
     training: "none" (it rescales its inputs), "unit" (to [0, 1]), or "tf" (to [-1, 1]), "caffe" (BGR, means
     subtracted) and "torch" as in `keras.applications`. `fresh` draws new initial weights with Keras' global seed, but
-    for layers that are frozen or were adapted to data (normalisation, vocabularies).
+    for layers that are frozen or were adapted to data (normalisation, vocabularies). Under a mixed dtype policy, Keras'
+    global one, all layers compute by it but for those of the outputs.
 
     Raises:
         InputError: no such file, one that cannot be loaded or takes other images, or an unknown preprocessing.
@@ -45,8 +46,9 @@ def load_pretrained(
 
     require(preprocess in PREPROCESSING, "preprocess", preprocess, ", ".join(PREPROCESSING))
     inner = load_keras(place := Path(path).expanduser())
-    if fresh:
-        inner = with_fresh_weights(inner)
+    policy = keras.config.dtype_policy().name
+    if fresh or policy != "float32":
+        inner = copied(inner, fresh=fresh, policy=policy)
     if not isinstance(input_shape, tuple) or len(input_shape) != 3:
         require(preprocess == "none", "preprocess", preprocess, "'none' where the model takes no images")
         return inner
@@ -62,24 +64,39 @@ def load_pretrained(
     return keras.Model(images, inner(scaled), name=f"{inner.name}_on_pixels")
 
 
-def with_fresh_weights(model: keras.Model) -> keras.Model:
-    """Return a copy of a model with new initial weights; frozen and adapted layers keep theirs.
+def copied(model: keras.Model, *, fresh: bool, policy: str = "float32") -> keras.Model:
+    """Return a copy of a model, with new initial weights or those that it has.
+
+    Args:
+        model: the model.
+        fresh: whether to draw new initial weights; frozen and adapted layers keep theirs all the same.
+        policy: dtype policy of the copy's layers that have the policy float32, but for those that give the outputs.
 
     Raises:
         InputError: Keras cannot copy the model.
     """
     import keras
 
+    last = [output._keras_history.operation for output in getattr(model, "outputs", None) or []]
+
+    def layer_of(layer: keras.Layer) -> keras.Layer:
+        config = layer.get_config()
+        if "dtype" in config and layer.dtype_policy.name == "float32" and not any(layer is other for other in last):
+            config["dtype"] = policy
+        return type(layer).from_config(config)
+
     try:
-        copy = keras.models.clone_model(model)
+        copy = keras.models.clone_model(model, clone_function=layer_of, recursive=True)
     except Exception as problem:  # a subclassed model without a full get_config
         got = f"{model.name!r}, which Keras cannot build again ({one_line(problem)})"
+        if policy != "float32":
+            raise InputError("precision", got, "'float32', or a function that builds the model") from problem
         raise InputError("initialise", got, "'file', or a function that builds the model") from problem
     pairs = zip(model._flatten_layers(False), copy._flatten_layers(False), strict=True)
     for layer, other in pairs:
         if hasattr(layer, "get_vocabulary"):
             other.set_vocabulary(layer.get_vocabulary(include_special_tokens=False))
-        elif hasattr(layer, "adapt") or not layer.trainable:
+        elif hasattr(layer, "adapt") or not layer.trainable or not fresh:
             own: dict[str, Any] = {}
             layer.save_own_variables(own)
             other.load_own_variables(own)

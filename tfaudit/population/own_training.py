@@ -9,6 +9,8 @@ import pandas as pd
 import tensorflow as tf
 
 from tfaudit.compress.pruning.kernels import select_kernels
+from tfaudit.compress.pruning.masked_training import MaskingCallback
+from tfaudit.compress.pruning.pruning import OWN_LOOP
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.examples import Examples
 from tfaudit.datasets.pipeline import training_batches
@@ -79,33 +81,42 @@ class OwnTraining:
     def train(
         self, model: keras.Model, seed: int, *, split_seed: int | None = None, until: int | None = None
     ) -> pd.DataFrame:
-        """Train a model in place and return the history, one row per epoch.
+        """Train a model in place and return the history, as `Trainer.train`.
 
-        Args:
-            model: of the study's architecture; holds the initial weights, then the trained ones.
-            seed: of the training.
-            split_seed: not used; the function splits off what it validates on itself.
-            until: number of steps after which training is interrupted.
+        `split_seed` is not used: the function splits off what it validates on itself.
 
         Raises:
-            InputError: the function ignores the callbacks, ends with fewer zeros than it was to prune, or returns
-                neither a History nor a table.
+            InputError: the function ignores the callbacks, does not stop at `until`, changes pruned weights, ends with
+                fewer zeros than it was to prune, or returns neither a History nor a table.
         """
         copy_variables(model, self.model)
         if self._optimizer is not None:
             for variable, value in zip(self._optimizer.variables, self._optimizer_start, strict=True):
                 variable.assign(value)
-        witness = _Witness()
-        callbacks = [*self.callbacks, witness] + ([] if until is None else [StopAt(until)])
+        witness = _Witness(self._masking)
+        stops = [] if until is None else [StopAt(until)]
         keras.utils.set_random_seed(seed)
         train = Examples(self._data.held, self._raw_targets(), self._data.groups, class_names=self._data.class_names)
-        returned = self._fit(self.model, train, seed=seed, callbacks=callbacks)
+        returned = self._fit(self.model, train, seed=seed, callbacks=[*self.callbacks, witness, *stops])
         if not witness.epochs:
             got = f"{self._name}, which does not use its callbacks"
-            raise InputError("training", got, "model.fit(..., callbacks=callbacks), without which nothing is pruned")
+            how = f"model.fit(..., callbacks=callbacks), or {OWN_LOOP} in a loop, without which nothing is pruned"
+            raise InputError("training", got, how)
+        if witness.unheld > SHORTFALL:
+            got = f"{self._name}, in which {witness.unheld:.0%} of the weights are not 0 although they are pruned"
+            raise InputError("training", got, "updates by the model's optimizer: model.optimizer.apply(gradients, ...)")
+        for stop in stops:
+            if not stop.stopped:
+                got = f"{self._name}, which did {stop.done} steps and was to stop after {until}"
+                how = "model.fit, or a loop that calls on_train_batch_end and ends where model.stop_training is set"
+                raise InputError("training", got, how)
         self._check_sparsity()
         copy_variables(self.model, model)
         return self._history(returned)
+
+    @property
+    def _masking(self) -> list[MaskingCallback]:
+        return [callback for callback in self.callbacks if isinstance(callback, MaskingCallback)]
 
     def _raw_targets(self) -> np.ndarray:
         return self._data.labels if self._data.targets is None else self._data.targets
@@ -119,9 +130,11 @@ class OwnTraining:
             return
         kernels = [kernel.numpy() for kernel in select_kernels(self.model, self.layers).values()]
         zeros = sum(int((kernel == 0).sum()) for kernel in kernels) / sum(kernel.size for kernel in kernels)
-        if zeros < self.sparsity - SHORTFALL:
-            got = f"{self._name}, after which {zeros:.0%} of the weights to prune are 0"
-            how = "all callbacks in one fit, which neither stops early nor restores earlier weights"
+        # A step that was traced for an earlier member leaves the zeros of that member's masks.
+        reached = min([zeros, *(callback.masked_share() for callback in self._masking)])
+        if reached < self.sparsity - SHORTFALL:
+            got = f"{self._name}, after which {reached:.0%} of the weights to prune are 0"
+            how = "all callbacks in one fit, updates by model.optimizer, no early end and no earlier weights restored"
             raise InputError("training", got, f"{self.sparsity:.0%}: {how}")
 
     def _history(self, returned: Any) -> pd.DataFrame:
@@ -136,11 +149,14 @@ class OwnTraining:
 
 
 class _Witness(keras.callbacks.Callback):
-    """Counts the epochs in which callbacks were called."""
+    """Counts the epochs in which callbacks were called, and notes how well masks were held."""
 
-    def __init__(self) -> None:
+    def __init__(self, masking: Sequence[MaskingCallback]) -> None:
         super().__init__()
         self.epochs = 0
+        self.unheld = 0.0  # largest share of the weights that were pruned and not 0 at the end of an epoch
+        self._masking = masking
 
     def on_epoch_end(self, epoch: int, logs: dict | None = None) -> None:
         self.epochs += 1
+        self.unheld = max([self.unheld, *(callback.unheld() for callback in self._masking)])

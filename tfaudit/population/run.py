@@ -134,13 +134,15 @@ def check_own_parts(study: Study, train: Dataset) -> None:
     if not own and not study.sources:
         return
     start_tensorflow()
-    from tfaudit.models.member_model import build_member, check_outputs
+    from tfaudit.models.member_model import build_member, check_outputs, check_seeds
     from tfaudit.population.own_training import fit_function
 
     for reference in own:
         fit_function(reference)
     if study.model in study.sources:
-        check_outputs(build_member(study, train, 0), train, repr(study.model))
+        model = build_member(study, train, 0)
+        check_outputs(model, train, repr(study.model))
+        check_seeds(study, train, model)
 
 
 def _carry_out(

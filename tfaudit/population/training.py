@@ -201,16 +201,26 @@ class StopAt(keras.callbacks.Callback):
     def __init__(self, steps: int) -> None:
         super().__init__()
         self._steps = steps
-        self._done = 0
+        self.done = 0
+
+    @property
+    def step(self) -> int:
+        """Optimizer steps of one batch that callbacks are told of."""
+        return getattr(self.model, "steps_per_execution", None) or 1
+
+    @property
+    def stopped(self) -> bool:
+        """Whether training ended there, neither before nor later."""
+        return 0 <= self.done - self._steps < self.step
 
     def on_train_begin(self, logs: dict | None = None) -> None:
         """Begin to count."""
-        self._done = 0
+        self.done = 0
 
     def on_train_batch_end(self, batch: int, logs: dict | None = None) -> None:
         """Count the steps of one execution."""
-        self._done += self.model.steps_per_execution
-        if self._done >= self._steps:
+        self.done += self.step
+        if self.done >= self._steps:
             self.model.stop_training = True
 
 

@@ -23,7 +23,7 @@ SMOKE_EDGE = 64  # edge in pixels to which `smoke` crops the images of studies t
 _CHANGEABLE = ("population", "corruptions", "severities", "benchmarks", "corrupted_members", "corrupted_variants")
 """Settings that may change without invalidating existing members."""
 
-INITIALISATIONS = ("fresh", "file")
+INITIALISATIONS = ("fresh", "file", "same")
 
 Source = Any
 """A name, a path or a reference, all of them text, or a function, which becomes its reference: `tfaudit.user_code`."""
@@ -59,6 +59,8 @@ class Study:
         corrupted_variants: keys of the variants to test under them; all by default. The baseline is always tested.
         initialise: of a `.keras` file, the weights from which its members are trained: "fresh", each with initial
             weights of its own, or "file", all with those of the file. "fresh" by default where they are trained at all.
+            Of a function: "same" where it gives every member the same initial weights, as pre-trained ones, which is
+            refused otherwise.
         fingerprints: SHA-256 by reference of the files of the functions and of the model; a run records them.
 
     Functions stand at the top level of a module or file, or are references to one, `"nets.py:build"` or
@@ -136,12 +138,16 @@ class Study:
                 valid = name in ("model", "dataset") or is_reference(getattr(self, name))
                 require(valid, name, value, expected)
         object.__setattr__(self, "fingerprints", dict(self.fingerprints))
-        require(self.initialise in (None, *INITIALISATIONS), "initialise", self.initialise, "'fresh' or 'file'")
+        known = self.initialise in (None, *INITIALISATIONS)
+        require(known, "initialise", self.initialise, ", ".join(map(repr, INITIALISATIONS)))
         if self.training is not None and self.model.endswith(".keras"):
             untrained = isinstance(self.training, Training) and self.training.epochs == 0
             object.__setattr__(self, "initialise", self.initialise or ("file" if untrained else "fresh"))
+            require(self.initialise != "same", "initialise", self.initialise, "'fresh' or 'file' for a .keras file")
         else:
-            require(self.initialise is None, "initialise", self.initialise, "None unless the model is a .keras file")
+            allowed = (None, "same") if is_reference(self.model) else (None,)
+            expected = "None unless the model is a .keras file, or 'same' for a function"
+            require(self.initialise in allowed, "initialise", self.initialise, expected)
 
     @property
     def sources(self) -> tuple[str, ...]:

@@ -63,6 +63,7 @@ class HoldMasks(MaskingCallback):
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         """Put the masks on."""
         self._detach()
+        self._require_optimizer()
         self._attach(kernels_of_masks(self.model, self.masks), _never, self.masks)
 
     def on_train_end(self, logs: dict[str, Any] | None = None) -> None:

@@ -142,6 +142,12 @@ class MaskedKernels:
         remaining = sum(int(tf.math.count_nonzero(mask.read_value())) for mask in self._masks.values())
         return 1 - remaining / sum(int(np.prod(kernel.shape)) for kernel in self.kernels.values())
 
+    def unheld(self) -> float:
+        """Return the share of the weights of all kernels that are not 0 although the masks prune them."""
+        kernels = self.kernels.items()
+        count = sum(int(tf.math.count_nonzero(~self._masks[name] & (kernel.value != 0))) for name, kernel in kernels)
+        return count / sum(int(np.prod(kernel.shape)) for _, kernel in kernels)
+
     def updated(self) -> int:
         """Return the step of the last update of the masks; 0 if there was none in this run."""
         return int(self._updated.read_value())

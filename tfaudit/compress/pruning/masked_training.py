@@ -12,6 +12,7 @@ from tfaudit.compress.pruning.kernels import Kernels
 from tfaudit.compress.pruning.masked_kernels import MaskedKernels
 from tfaudit.compress.pruning.pruning_method import PruningMethod
 from tfaudit.compress.pruning.schedules import Schedule
+from tfaudit.errors import InputError
 
 
 class MaskedTrainFunction:
@@ -111,6 +112,19 @@ class MaskingCallback(keras.callbacks.Callback):
         """Take the model of a fit; a class instead of an instance, or a Keras 2 model, is refused."""
         require_instance(self, model)
         super().set_model(model)
+
+    def masked_share(self) -> float:
+        """Return the share of the weights that the masks of the latest fit prune; 0 before the first."""
+        return 0.0 if self._masked is None else self._masked.sparsity()
+
+    def unheld(self) -> float:
+        """Return the share of the weights that the masks prune and that are not 0, as after updates by no optimizer."""
+        return 0.0 if self._masked is None else self._masked.unheld()
+
+    def _require_optimizer(self) -> None:
+        if getattr(self.model, "optimizer", None) is None:
+            got = "a model without an optimizer"
+            raise InputError("model", got, "model.compile(optimizer) first: masks are held by model.optimizer")
 
     def _attach(
         self,

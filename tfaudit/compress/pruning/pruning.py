@@ -25,6 +25,9 @@ from tfaudit.compress.pruning.score_data import GradientData, gathered
 from tfaudit.compress.pruning.tfmot_masks import TFMOT
 from tfaudit.errors import InputError, listed
 
+OWN_LOOP = "keras.callbacks.CallbackList(callbacks, model=model, epochs=..., steps=...)"
+"""What tells callbacks of a training loop that is not `model.fit`."""
+
 
 class Pruning(MaskingCallback):
     """Callback that prunes a Keras 3 model while it trains: `model.fit(..., callbacks=[tfaudit.Pruning(0.9)])`.
@@ -127,7 +130,7 @@ class Pruning(MaskingCallback):
         if logs is not None and self._masked is not None:
             logs["sparsity"] = self._masked.sparsity()
             logs["sparsity_reached"] = reached_sparsity(self.model, self._masked.kernels)
-        self._batches += self.params.get("steps") or 0
+        self._batches += (self.params or {}).get("steps") or 0
 
     def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
         """Take the masks off; pruned weights stay 0."""
@@ -168,6 +171,7 @@ class Pruning(MaskingCallback):
             warn_of_shortfall(self.model, masked.kernels, reached, UNMASKED)
 
     def _start(self, epoch: int) -> None:
+        params = {"steps": None, "epochs": 1} | (self.params or {})  # a loop of the user's own may state none
         model, kernels = self.model, select_kernels(self.model, self._layers, **self._choice)
         trainable = {id(variable) for variable in model.trainable_variables}
         frozen = {name for name, kernel in kernels.items() if id(kernel) not in trainable}
@@ -182,10 +186,9 @@ class Pruning(MaskingCallback):
         for name, kernel in kernels.items():
             if self._method.tfmot is not None:
                 self._method.tfmot.check(name, tuple(kernel.shape), None)
-        if model.optimizer is None:
-            raise InputError("model", "a model without an optimizer", "model.optimizer, whose steps Pruning counts")
+        self._require_optimizer()
         done = int(steps_done(model.optimizer).numpy())
-        steps = self.params["steps"] and self.params["steps"] * (self.params["epochs"] - epoch)
+        steps = params["steps"] and params["steps"] * (params["epochs"] - epoch)
         self._planned, self._ends = steps or 0, done + (steps or 0)
         start = {name: _nonzero(kernel) if done else np.ones(kernel.shape, bool) for name, kernel in kernels.items()}
         pruned = 1 - sum(mask.sum() for mask in start.values()) / sum(mask.size for mask in start.values())
@@ -201,7 +204,7 @@ class Pruning(MaskingCallback):
             return self._schedule
         if not steps:
             got = f"{self._schedule} for data of unknown length"
-            raise InputError("schedule", got, "steps_per_epoch in fit, or a TF-MOT schedule for Pruning")
+            raise InputError("schedule", got, f"steps_per_epoch in fit, {OWN_LOOP} in a loop, or a TF-MOT schedule")
         plan: dict[str, Any] = {"final": self._schedule, "initial": min(pruned, self._schedule)}
         plan |= {"done": done, "steps": steps}
         if self._plan is None or self._plan[0] != plan:
