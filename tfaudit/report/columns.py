@@ -503,7 +503,7 @@ COLUMNS: Mapping[str, Column] = {
     "votes.share": _share("of votes", form=".0f"),
     "votes.probability": _share("probability", "Of their prediction, mean over the members that make it"),
     **_pair("votes.before", "votes.after", _share("before", "Share of all predictions for images of the class")),
-    "change_pp": _points("change"),
+    "votes.change_pp": _points("change"),
     "attributes.difference_pp": _points("difference"),
 }
 """By name of the column in its frame; "TABLE.NAME" comes before "NAME" where a table shows the same name otherwise."""

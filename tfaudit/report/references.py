@@ -8,6 +8,8 @@ SOURCES = dict(
     for line in """
 F S. Hooker, A. Courville, G. Clark, Y. Dauphin, A. Frome. What Do Compressed Deep Neural Networks Forget? arXiv:\
 1911.05248.
+A S. Hooker, Y. Dauphin, A. Courville, A. Frome. Selective Brain Damage: Measuring the Disparate Impact of Model \
+Pruning. The interactive article of [F].
 R A. Good, J. Lin, X. Yu, H. Sieg, M. Ferguson, S. Zhe, J. Wieczorek, T. Serra. Recall Distortion in Neural Network \
 Pruning and the Undecayed Pruning Algorithm. NeurIPS 2022.
 P M. Paganini. Prune Responsibly. arXiv:2009.09936.
@@ -29,6 +31,9 @@ Y S. Yan, Y. Xiong, K. Kundu, S. Yang, S. Deng, M. Wang, W. Xia, S. Soatto. Posi
 Regression-Free Model Updates. CVPR 2021.
 C A. C. Cameron, J. B. Gelbach, D. L. Miller. Robust Inference With Multiway Clustering. Journal of Business & \
 Economic Statistics 29, 2011.
+Co W. G. Cochran. Approximate significance levels of the Behrens-Fisher test. Biometrics 20, 1964.
+BP D. G. Bonett, R. M. Price. Adjusted Wald Confidence Interval for a Difference of Binomial Proportions Based on Paired \
+Data. Journal of Educational and Behavioral Statistics 37, 2012.
 HD D. Hendrycks, T. Dietterich. Benchmarking Neural Network Robustness to Common Corruptions and Perturbations. ICLR \
 2019.
 K J. L. Fleiss. Measuring nominal scale agreement among many raters. Psychological Bulletin 76, 1971.

@@ -34,7 +34,7 @@ def mass_bins(confidence: np.ndarray, bins: int = BINS) -> np.ndarray:
 def calibration_gaps(confidence: np.ndarray, correct: np.ndarray, bin_of: np.ndarray) -> np.ndarray:
     """Return `(N,)` numbers whose mean is the expected calibration error.
 
-    It is the mean over predictions of |accuracy - confidence| of their bin. Each number is a prediction's own
+    It is the mean over predictions of `|accuracy - confidence|` of their bin. Each number is a prediction's own
     right (1) or wrong (0) minus its confidence, with the sign of its bin: what one prediction adds to the error.
 
     Args:

@@ -54,7 +54,7 @@ class Study:
         corruptions: names of `tfaudit.corrupt` that are applied to the test set for further tests.
         severities: of the corruptions.
         benchmarks: TFDS names of further test sets, such as "cifar10_corrupted/fog_3" or "imagenet_a";
-            "imagenet2012_corrupted/*" stands for all configurations that are prepared where the study runs.
+            `"imagenet2012_corrupted/*"` stands for all configurations that are prepared where the study runs.
         corrupted_members: number of members per variant to test under these conditions; all by default.
         corrupted_variants: keys of the variants to test under them; all by default. The baseline is always tested.
         initialise: of a `.keras` file, the weights from which its members are trained: "fresh", each with initial

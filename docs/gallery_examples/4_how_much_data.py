@@ -1,0 +1,14 @@
+"""
+How many images and members?
+============================
+
+Before anything is trained: how wide will the 95 % interval of a class's change be? Here 3 % of the images of a class
+are expected to flip, and compressed models are made from the baseline's.
+"""
+
+import tfaudit.audit
+
+spread = tfaudit.audit.guessed_spread(flips=0.03, paired=True)
+plan = tfaudit.audit.plan(spread, half_width_pp=3)
+plan_chart = plan.chart()
+plan

@@ -1,0 +1,131 @@
+"""Pages that are written from the code: columns, command line, recipes, names."""
+
+import ast
+import importlib
+import inspect
+import pkgutil
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import click
+import typer.cli
+import typer.main
+
+import tfaudit.cli
+from tfaudit.analysis.across_variants import ACROSS
+from tfaudit.analysis.audits import AUDITS
+from tfaudit.cli.console import app
+from tfaudit.report import columns
+from tfaudit.report.columns import Column
+
+_SPACES = ("audit", "stats", "compress", "datasets", "study", "store")
+NAMESPACES = ("tfaudit", *(f"tfaudit.{space}" for space in _SPACES))
+"""Packages whose public names the reference lists."""
+
+
+def write(folder: Path) -> None:
+    """Write all pages; those that have not changed stay as they are, which saves Sphinx from reading them again."""
+    pages = {"sections.md": sections_page(), "columns.md": columns_page()}
+    pages |= {"cli.md": command_line_page(), "papers.md": papers_page()}
+    pages |= {f"{space}.rst": namespace_page(space) for space in NAMESPACES}
+    folder.mkdir(exist_ok=True)
+    for name, text in pages.items():
+        if not (folder / name).is_file() or (folder / name).read_text() != text:
+            (folder / name).write_text(text)
+
+
+def sections_page() -> str:
+    """Return a table of the sections of a report with their questions and sources."""
+    rows = [
+        f"| {audit.title} | {audit.question} | {audit.source} |"
+        for audit in (*AUDITS.values(), *ACROSS.values())
+        if audit.question
+    ]
+    return "\n".join(["| section | question | source |", "|---|---|---|", *rows, ""])
+
+
+def columns_page() -> str:
+    """Return a table of the columns of each part of the catalogue."""
+    parts = []
+    for title, entries in catalogue():
+        shown = {entry.title: entry for entry in entries.values()}  # the same heading twice is one row
+        rows = [f"| {_cell(entry.title)} | {_cell(entry.help)} |" for entry in shown.values() if entry.help]
+        if plain := [_cell(entry.title) for entry in shown.values() if not entry.help]:
+            rows.append(f"| {', '.join(plain)} | |")
+        parts += [f"### {title}", "", "| column | what it says |", "|---|---|", *rows, ""]
+    return "\n".join(parts)
+
+
+def catalogue() -> Iterator[tuple[str, Mapping[str, Column]]]:
+    """Yield the parts of `COLUMNS` by the comments that stand above them."""
+    source = inspect.getsource(columns)
+    (table,) = (
+        node.value
+        for node in ast.parse(source).body
+        if isinstance(node, ast.AnnAssign) and getattr(node.target, "id", "") == "COLUMNS"
+    )
+    assert isinstance(table, ast.Dict)
+    starts = {
+        number: line.strip("# .")
+        for number, line in enumerate(source.splitlines(), 1)
+        if line.startswith("    # ") and table.lineno < number < table.end_lineno
+    }
+    parts: dict[str, dict[str, Column]] = {title: {} for title in starts.values()}
+    for key, value in zip(table.keys, table.values, strict=True):
+        entry = eval(compile(ast.Expression(value), "columns", "eval"), vars(columns))
+        start = max(number for number in starts if number < value.lineno)
+        parts[starts[start]] |= {key.value: entry} if isinstance(key, ast.Constant) else entry
+    yield from parts.items()
+
+
+def command_line_page() -> str:
+    """Return the commands with their options, as Typer documents them."""
+    command = typer.main.get_command(app)
+    text = typer.cli.get_docs_for_click(obj=command, ctx=click.Context(command, info_name="tfaudit"), name="tfaudit")
+    text = re.sub(r"(?<=\w)\*(?=[.'])", r"\\*", text)  # globs are no emphasis
+    for name, part in command.commands.items():
+        sentence = str(part.help or part.callback.__doc__).split(".")[0].split("\n\n")[0]
+        text = re.sub(
+            rf"^\* `{name}`: .*$",
+            f"* [`{name}`](#tfaudit-{name}): {' '.join(sentence.split())}.",
+            text,
+            flags=re.MULTILINE,
+        )
+    return text.replace("# `tfaudit`", "# The command line", 1)
+
+
+def papers_page() -> str:
+    """Return every recipe's docstring: question, command, cost, published and measured figures, their differences."""
+    names = sorted(module.name for module in pkgutil.iter_modules(importlib.import_module("tfaudit.recipes").__path__))
+    documents = {name: inspect.getdoc(importlib.import_module(f"tfaudit.recipes.{name}")) or "" for name in names}
+    lines = ["# Reproduced papers", "", INTRODUCTION, "", "| recipe | question |", "|---|---|"]
+    lines += [f"| [`{name}`](#{name.replace('_', '-')}) | {text.splitlines()[0]} |" for name, text in documents.items()]
+    for name, text in documents.items():
+        lines += ["", f"({name.replace('_', '-')})=", f"## {name}", "", text]
+    return "\n".join(lines) + "\n"
+
+
+INTRODUCTION = """
+A recipe is a study in a file. Its docstring, which this page shows, gives the question and the place in the paper, the
+commands, the cost, the published figures, those that the commands gave here, and where and why they differ. One that
+says "not run here" gives no figures of its own."""
+
+
+def namespace_page(space: str) -> str:
+    """Return a page with an index and the documentation of a package's public names."""
+    package = importlib.import_module(space)
+    core = {id(getattr(tfaudit, name)): name for name in tfaudit.__all__} if space != "tfaudit" else {}
+    here = [name for name in package.__all__ if id(getattr(package, name)) not in core]
+    classes = [name for name in here if inspect.isclass(getattr(package, name))]
+    lines = [space, "=" * len(space), "", f".. automodule:: {space}", f".. currentmodule:: {space}", ""]
+    lines += [".. autosummary::", "   :nosignatures:", "", *(f"   {name}" for name in here), ""]
+    for name in (name for name in here if name not in classes):
+        lines += [f".. autofunction:: {name}", ""]
+    for name in classes:
+        lines += [f".. autoclass:: {name}", "   :members:", ""]
+    return "\n".join(lines)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("<", "\\<").replace("*", "\\*")

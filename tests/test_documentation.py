@@ -1,0 +1,91 @@
+"""The documentation is built without a warning, its links lead somewhere, and what it lists is what the code has."""
+
+import importlib
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tfaudit
+from tfaudit.audit.gate.checks import OUTCOMES
+from tfaudit.report.references import SOURCES
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+def module(name):
+    """Import a file of the documentation."""
+    specification = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
+    loaded = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(loaded)
+    return loaded
+
+
+@pytest.mark.slow
+def test_the_documentation_is_built_without_warnings_and_loads_nothing_from_elsewhere(tmp_path):
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run([DOCS / "build", tmp_path], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    pages = {str(path.relative_to(tmp_path)): path.read_text() for path in tmp_path.rglob("*.html")}
+    assert 'href="references.html#source-f"' in pages["statistics.html"]
+    assert 'href="../references.html#source-r"' in pages["generated/tfaudit.html"]
+    assert "<math" in pages["statistics.html"]
+    assert 'id="tfaudit.class_impact"' in pages["generated/tfaudit.html"]
+    examples = sorted(path.stem for path in (DOCS / "gallery_examples").glob("*.py"))
+    assert examples
+    for name in examples:
+        assert list((tmp_path / "_images").glob(f"sphx_glr_{name}_*.png")), name
+
+
+def test_broken_links_missing_anchors_and_foreign_files_are_found(tmp_path):
+    (tmp_path / "a.html").write_text(
+        '<a href="b.html#here">1</a><a href="b.html#gone">2</a><a href="c.html">3</a><a href="https://x.org">4</a>'
+        '<script src="https://x.org/x.js"></script><img src="data:image/png;base64,AA"><p id="x"><a href="#x">5</a>'
+    )
+    (tmp_path / "b.html").write_text('<h1 id="here">b</h1>')
+    (tmp_path / "style.css").write_text("@import url(//example.org/font.css); p { background: url(local.png) }")
+    found = list(module("check_links").problems(tmp_path))
+    assert found == [
+        "a.html leads to b.html#gone, whose page has no such anchor",
+        "a.html leads to c.html, which is no file",
+        "a.html loads https://x.org/x.js",
+        "style.css loads //example.org/font.css",
+    ]
+
+
+def test_the_references_are_those_of_the_reports():
+    page = (DOCS / "references.md").read_text()
+    works = dict(re.findall(r"^- \*\*\[(\w+)\]\*\* (.*(?:\n  .*)*)", page, flags=re.MULTILINE))
+    plain = {key: re.sub(r"\s+", " ", re.sub(r"(?<!T)\*", "", text)) for key, text in works.items()}
+    assert plain == SOURCES
+
+
+def test_every_verdict_is_explained():
+    page = (DOCS / "reading.md").read_text()
+    words = set(OUTCOMES)
+    constants = "LOST GAINED NO_CHANGE CANNOT_TELL AS_AVERAGE WORSE BETTER CONSISTENT WIDER NARROWER MORE FEWER LESS "
+    constants += "NEWLY_WRONG NEWLY_CORRECT OTHER_WRONG"
+    for name in ["classes", "groups", "chance", "intersections", "negative_flips", "calibration", "image_changes"]:
+        audit = importlib.import_module(f"tfaudit.audit.{name}")
+        words |= {value for constant, value in vars(audit).items() if constant in constants.split()}
+    assert len(words) > 20
+    assert not {word for word in words if word not in page}
+
+
+def test_every_column_command_recipe_and_name_has_a_place():
+    pytest.importorskip("typer.cli")
+    pages = module("generated_pages")
+    shown = pages.columns_page()
+    parts = [entries for _, entries in pages.catalogue()]
+    assert [name for part in parts for name in part] == list(pages.columns.COLUMNS)
+    assert all(pages._cell(column.title) in shown for part in parts for column in part.values())
+    commands = pages.command_line_page()
+    for name in ("audit", "gate", "run"):
+        assert f"## `tfaudit {name}`" in commands
+    assert "(qmnist-writers)=" in pages.papers_page()
+    core = pages.namespace_page("tfaudit")
+    assert all(f":: {name}\n" in core for name in tfaudit.__all__)
