@@ -54,9 +54,19 @@ def has_images(store: Store, split: str) -> bool:
     return any(any(store.images(split, chunk)) for chunk in chunks)
 
 
+def is_picture(content: bytes) -> bool:
+    """Return whether what a study stores of an example is a picture, not a text.
+
+    Example:
+        >>> is_picture(b"what a day")
+        False
+    """
+    return content.startswith(_PNG)
+
+
 def can_be_measured(png: bytes) -> bool:
     """Return whether a preview is an image that is grey and small."""
-    if not png.startswith(_PNG):
+    if not is_picture(png):
         return False
     with Image.open(io.BytesIO(png)) as image:
         return image.mode == "L" and max(image.size) <= EDGE
@@ -99,7 +109,7 @@ def preview_of(content: bytes) -> Preview:
         >>> preview_of(b"what a day").text, preview_of(b"")
         ('what a day', Preview(source='', text='', tiny=False))
     """
-    if content.startswith(_PNG):
+    if is_picture(content):
         return Preview(source=data_uri(content), tiny=is_tiny(content))
     return Preview(text=content.decode("utf-8", "replace"))
 
@@ -116,4 +126,4 @@ def is_tiny(png: bytes) -> bool:
         >>> is_tiny(b"")
         True
     """
-    return (struct.unpack(">I", png[16:20])[0] if png.startswith(_PNG) else 0) < 96
+    return (struct.unpack(">I", png[16:20])[0] if is_picture(png) else 0) < 96

@@ -6,12 +6,26 @@ Exit codes: 0 success, 1 some members failed or a gate is shut, 2 bad input or n
 import os
 import sys
 
-from tfaudit.cli import audit, check, compare, cost, doctor, gate, plan, prepare, recipes, report, run, view
+from tfaudit.cli import audit, check, compare, cost, doctor, export, gate, plan, prepare, recipes, report, run, view
 from tfaudit.cli.console import app, err
 from tfaudit.errors import InputError, missing_extra
 from tfaudit.user_code import import_module
 
-__all__ = ["audit", "check", "compare", "cost", "doctor", "gate", "main", "plan", "prepare", "recipes", "report", "run"]
+__all__ = [
+    "audit",
+    "check",
+    "compare",
+    "cost",
+    "doctor",
+    "export",
+    "gate",
+    "main",
+    "plan",
+    "prepare",
+    "recipes",
+    "report",
+    "run",
+]
 __all__ += ["view"]
 
 

@@ -32,8 +32,8 @@ Regression-Free Model Updates. CVPR 2021.
 C A. C. Cameron, J. B. Gelbach, D. L. Miller. Robust Inference With Multiway Clustering. Journal of Business & \
 Economic Statistics 29, 2011.
 Co W. G. Cochran. Approximate significance levels of the Behrens-Fisher test. Biometrics 20, 1964.
-BP D. G. Bonett, R. M. Price. Adjusted Wald Confidence Interval for a Difference of Binomial Proportions Based on Paired \
-Data. Journal of Educational and Behavioral Statistics 37, 2012.
+BP D. G. Bonett, R. M. Price. Adjusted Wald Confidence Interval for a Difference of Binomial Proportions Based on \
+Paired Data. Journal of Educational and Behavioral Statistics 37, 2012.
 HD D. Hendrycks, T. Dietterich. Benchmarking Neural Network Robustness to Common Corruptions and Perturbations. ICLR \
 2019.
 K J. L. Fleiss. Measuring nominal scale agreement among many raters. Psychological Bulletin 76, 1971.
