@@ -121,7 +121,7 @@ def fiftyone_files(study_audit: StudyAudit, variants: Sequence[str] = ()) -> dic
                 **{field: _plain(groups[name].iloc[position]) for name, field in group_fields.items()},
             }
         )
-    metadata = {"name": data.study.name, "media_type": "image", "default_classes": list(names)}
+    metadata: dict[str, Any] = {"name": data.study.name, "media_type": "image", "default_classes": list(names)}
     metadata["info"] = {"tfaudit": "exemplars: images whose majority prediction changes", "split": data.split}
     return {"metadata.json": _json(metadata), "samples.json": _json({"samples": samples}), **files}
 
