@@ -48,7 +48,7 @@ def test_members_vary_as_trained_ones_do():
 @pytest.mark.parametrize("members", [2, 4, 30])
 def test_claims_of_harm_where_nothing_changed(members, classes, images, kind):
     """One claim of any class makes a study a false alarm. With Satterthwaite's degrees of freedom: 13 % at K = 2."""
-    studies, alarms = 200, np.zeros(3)
+    studies, alarms = 100, np.zeros(3)
     for impact in impacts(NULLS[kind], studies, members=members, classes=classes, images=images):
         frame = impact.frame()
         lost, worse = frame["verdict"] == "lost recall", frame["relative_verdict"] == "worse than average"

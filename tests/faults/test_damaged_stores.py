@@ -11,7 +11,7 @@ from tests.builders.trials import trials
 
 @pytest.mark.slow
 def test_every_command_tells_of_a_damaged_file_or_ends_as_without():
-    command = [sys.executable, "-m", "tests.faults.damaged_stores", "0", str(trials(24))]
+    command = [sys.executable, "-m", "tests.faults.damaged_stores", "0", str(trials(16))]
     done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[2], check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     *problems, counts = done.stdout.splitlines()

@@ -11,7 +11,7 @@ from tests.builders.trials import trials
 
 @pytest.mark.slow
 def test_every_trial_ends_in_a_result_or_in_one_line():
-    command = [sys.executable, "-m", "tests.faults.hostile_files", "0", str(trials(180))]
+    command = [sys.executable, "-m", "tests.faults.hostile_files", "0", str(trials(144))]
     done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[2], check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     *problems, counts = done.stdout.splitlines()

@@ -31,8 +31,19 @@ FAST = ("digits_convnet", "lenet_r")  # convert in half a second
 contract = pytest.mark.parametrize("name", SMALL)
 
 
-def build(name, classes=10, **options):
-    return build_model(name, SMALL[name], classes, **NARROW.get(name, {}), **options)
+def build(name, **options):
+    return build_model(name, SMALL[name], 7, **NARROW.get(name, {}), **options)
+
+
+@pytest.fixture(scope="module", params=[n if n in FAST else pytest.param(n, marks=pytest.mark.slow) for n in SMALL])
+def models(request):
+    """Name and three networks of every architecture: of seed 0, of seed 0 again, and of seed 1."""
+    built = []
+    for seed in (0, 0, 1):
+        keras.utils.set_random_seed(seed)
+        channels = SMALL[request.param][-1]
+        built.append(build(request.param, mean=[90.0] * channels, std=[60.0] * channels))
+    return request.param, *built
 
 
 def trainable(model):
@@ -84,41 +95,30 @@ def test_every_name_is_listed():
     )  # fmt: skip
 
 
-@pytest.mark.slow
-@contract
-def test_pixels_in_logits_out(name):
-    model = build(name, 7, mean=100.0, std=50.0)
+def test_pixels_in_logits_out(models):
+    name, model, *_ = models
     assert isinstance(model, keras.Model)
     assert model.layers[-1].name == "logits"
     logits = model.predict(np.full((2, *SMALL[name]), 200, np.uint8), verbose=0)
     assert (logits.shape, logits.dtype) == ((2, 7), np.float32)
 
 
-@pytest.mark.slow
-@contract
-def test_a_seed_fixes_the_weights(name):
-    weights = []
-    for seed in (0, 0, 1):
-        keras.utils.set_random_seed(seed)
-        weights.append(build(name).get_weights())
-    assert all((a == b).all() for a, b in zip(weights[0], weights[1], strict=True))
-    assert any((a != b).any() for a, b in zip(weights[0], weights[2], strict=True))
+def test_a_seed_fixes_the_weights(models):
+    first, again, other = (model.get_weights() for model in models[1:])
+    assert all((a == b).all() for a, b in zip(first, again, strict=True))
+    assert any((a != b).any() for a, b in zip(first, other, strict=True))
 
 
-@pytest.mark.slow
-@contract
-def test_names_are_the_same_in_every_model(name):
-    first, second = (build(name) for _ in range(2))
+def test_names_are_the_same_in_every_model(models):
+    _, first, second, _ = models
     assert [v.path for v in first.weights] == [v.path for v in second.weights]  # Dropout's state is no weight
     kernels = [v.path for v in first.trainable_variables if v.path.endswith("kernel")]
     assert kernels[0] == "conv1/kernel"
     assert kernels[-1] == "logits/kernel"
 
 
-@pytest.mark.slow
-@contract
-def test_a_saved_model_needs_nothing_of_ours(name, tmp_path):
-    model = build(name, mean=[90.0] * SMALL[name][-1], std=[60.0] * SMALL[name][-1])
+def test_a_saved_model_needs_nothing_of_ours(models, tmp_path):
+    name, model, *_ = models
     model.save(tmp_path / "m.keras")
     loaded = keras.saving.load_model(tmp_path / "m.keras", safe_mode=True)
     images = np.random.default_rng(0).integers(0, 256, (4, *SMALL[name])).astype(np.float32)
@@ -146,16 +146,11 @@ def test_mixed_precision_keeps_float32_logits(name):
     assert model.output.dtype == "float32"
 
 
-@pytest.mark.parametrize(
-    "name",
-    [name if name in ("digits_convnet", "lenet_r") else pytest.param(name, marks=pytest.mark.slow) for name in SMALL],
-)
 @pytest.mark.filterwarnings("ignore:Statistics for quantized inputs were expected:UserWarning")  # said of every int8
-def test_int8_conversion_agrees(name, capfd):
+def test_int8_conversion_agrees(models, capfd):
     from ai_edge_litert.interpreter import Interpreter
 
-    keras.utils.set_random_seed(0)
-    model = build(name, mean=127.0, std=64.0)
+    name, model, *_ = models
     images = np.random.default_rng(0).integers(0, 256, (32, *SMALL[name])).astype(np.float32)
     converter = tf.lite.TFLiteConverter.from_keras_model(model)
     converter.optimizations = [tf.lite.Optimize.DEFAULT]

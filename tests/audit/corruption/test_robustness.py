@@ -201,7 +201,7 @@ def test_severities_of_an_image_are_one_image():
 
     truth = np.mean([mean(after) - mean(before) for before, after in (draw(4000) for _ in range(50))])
     covered, apart = [], []
-    for _ in range(300):
+    for _ in range(150):
         sides = draw(60)
         labels = np.zeros(60, int)
         before, after = ({c: Predictions.from_top1(labels, 1 - right) for c, right in side.items()} for side in sides)
