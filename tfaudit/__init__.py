@@ -21,6 +21,8 @@ lazy_names(
         "sparsity": "compress.pruning.sparsity",
         "shrink": "compress.shrinking.shrink",
         "quantize": "compress.litert.quantize",
+        "quantization_aware": "compress.quantization_aware.quantization_aware",
+        "quantization_sensitivity": "compress.sensitivity",
         "predict": "compress.litert.inference",
         "cost": "compress.cost",
         "compare_models": "compress.model_comparison",

@@ -5,6 +5,8 @@
   `TFMOT` selects weights as TF-MOT does. The methods are the functions of `tfaudit.compress.pruning.scores`.
 - Shrinking: `shrink` removes channels that contribute nothing and returns a `Shrunk` model with the same outputs.
 - TensorFlow Lite: `quantize` converts a model to a flatbuffer; `predict` runs Keras models and flatbuffers.
+  `quantization_aware` makes a copy of a model that is trained for int8; `quantization_sensitivity` measures what int8
+  costs layer by layer (`QuantizationSensitivity`).
 - Comparison: `compare_models` and `gate_models` audit models on data in one call, `predictions_of` only predicts.
 - Costs: `cost` measures size, operations and latency of one model (`Cost`), `measure_variants` of several; `counts`
   only counts, and `latencies` only times.
@@ -25,6 +27,9 @@ lazy_names(
         "shrink": "shrinking.shrink",
         "Shrunk": "shrinking.shrink",
         "quantize": "litert.quantize",
+        "quantization_aware": "quantization_aware.quantization_aware",
+        "quantization_sensitivity": "sensitivity",
+        "QuantizationSensitivity": "sensitivity",
         "ConversionError": "litert.quantize",
         "predict": "litert.inference",
         "latencies": "litert.latency",

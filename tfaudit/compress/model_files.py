@@ -49,6 +49,8 @@ def load_keras(path: Path) -> keras.Model:
     start_tensorflow()
     import keras
 
+    import tfaudit.compress.quantization_aware.layers  # noqa: F401 - registers its layers
+
     try:
         return keras.saving.load_model(path, compile=False)
     except Exception as error:  # Keras raises whatever its layers, h5py, zipfile and json raise.

@@ -19,6 +19,12 @@ KINDS = {
     "float16": QuantizationKind("float16", types=("float16",)),
     "dynamic_range": QuantizationKind("dynamic range int8"),
     "int8": QuantizationKind("fixed-point int8", operators=("TFLITE_BUILTINS_INT8",), calibrated=True),
+    "int16x8": QuantizationKind(
+        "fixed-point int16 x int8",
+        operators=("EXPERIMENTAL_TFLITE_BUILTINS_ACTIVATIONS_INT16_WEIGHTS_INT8", "TFLITE_BUILTINS"),
+        calibrated=True,
+    ),
 }
 """By name. `float32` converts only; `float16` halves the weights; `dynamic_range` stores weights as int8 and computes
-activations in float; `int8` computes weights and activations in fixed point."""
+activations in float; `int8` computes weights and activations in fixed point; `int16x8` has weights of int8 and
+activations of int16."""

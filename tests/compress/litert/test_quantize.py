@@ -54,11 +54,17 @@ def kernel_types(content):
 def test_each_kind_stores_its_types_and_size(model):
     content = {kind: quantize(model, kind, representative=IMAGES) for kind in KINDS}
     kernels = {kind: kernel_types(buffer) & {"float16", "int8"} for kind, buffer in content.items()}
-    assert kernels == {"float32": set(), "float16": {"float16"}, "dynamic_range": {"int8"}, "int8": {"int8"}}
+    assert kernels == {
+        "float32": set(),
+        "float16": {"float16"},
+        "dynamic_range": {"int8"},
+        "int8": {"int8"},
+        "int16x8": {"int8"},
+    }
     weights = 4 * sum(w.size for w in model.get_weights())
     assert weights < len(content["float32"]) < weights + 6000
     assert 0.4 < len(content["float16"]) / len(content["float32"]) < 0.6
-    assert len(content["int8"]) < 0.35 * len(content["float32"])
+    assert max(len(content["int8"]), len(content["int16x8"])) < 0.35 * len(content["float32"])
     for buffer in content.values():
         interpreter = Interpreter(model_content=buffer)
         (source,), (target,) = interpreter.get_input_details(), interpreter.get_output_details()
@@ -194,7 +200,7 @@ def nan_model():
 @pytest.mark.parametrize(
     ("model", "kind", "images", "message"),
     [
-        (net, "int4", IMAGES, "kind: got 'int4', expected float32, float16, dynamic_range, int8"),
+        (net, "int4", IMAGES, "kind: got 'int4', expected float32, float16, dynamic_range, int8, int16x8"),
         (net, "int8", None, "representative: got None, expected training images .* for kind 'int8'"),
         (net, "int8", IMAGES[:0], "representative: got no images"),
         (net, "int8", IMAGES[:, :4], r"representative: got shape \(30, 4, 8, 1\), expected \(N, 8, 8, 1\)"),

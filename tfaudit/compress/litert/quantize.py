@@ -1,10 +1,12 @@
 """Post-training quantization to TensorFlow Lite; every conversion is compared with Keras."""
 
 import contextlib
+import dataclasses
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import keras
 import numpy as np
@@ -12,8 +14,11 @@ import tensorflow as tf
 
 from tfaudit.compress.keras_model import KerasForward, chosen_output, output_names
 from tfaudit.compress.litert.flatbuffer import Flatbuffer
+from tfaudit.compress.litert.selective import Calibrated, marked
 from tfaudit.compress.model_files import load_keras
 from tfaudit.compress.model_inputs import Inputs, arrays_of, as_inputs, length_of
+from tfaudit.compress.quantization_aware.fake_quantization import exporting
+from tfaudit.compress.quantization_aware.ranges import is_quantization_aware, require_ranges
 from tfaudit.datasets.structure import mapped
 from tfaudit.errors import InputError, listed, one_line, require
 from tfaudit.quiet import captured_output
@@ -27,6 +32,12 @@ LEAST_SPREAD = 0.05
 TOLERANCE = 1e-3
 """Largest difference between flatbuffer and Keras, as a share of the largest score; rounding causes 1e-5."""
 
+AWARE = "int8"
+"""Kind that quantization-aware models are converted to."""
+
+AWARE_TOLERANCE = 0.1
+"""The same for the int8 flatbuffer of a quantization-aware model, whose integers may differ by a step or two."""
+
 
 class ConversionError(RuntimeError):
     """TensorFlow Lite cannot convert the model, or the converted model gives other scores than Keras."""
@@ -37,6 +48,9 @@ def quantize(
     kind: str,
     *,
     representative: Inputs | None = None,
+    keep_float: Iterable[str] | str = (),
+    calibration_examples: int = CALIBRATION_IMAGES,
+    percentile: float = 100.0,
     sparse: bool = False,
     output: str | None = None,
 ) -> bytes:
@@ -56,19 +70,27 @@ def quantize(
     Inputs and outputs are named in the file's signature as in the model. An LSTM or GRU is converted for batches of
     one, as TensorFlow Lite requires; for batches of any size and to "int8" only with `unroll=True`.
 
+    A model of `quantization_aware` needs no representative images: it is converted to "int8" with the ranges that it
+    learned, and the int8 flatbuffer itself is compared with Keras.
+
     Args:
         model: a built Keras 3 model, which does not change, or the path of a `.keras` file.
         kind: a name of `tfaudit.study.quantization.KINDS`, such as "float16" or "int8".
         representative: training images `(N, H, W, C)`, uint8 or float, as the model's input takes them, or for several
-            inputs a dictionary or tuple of arrays, as for `predict`; required for "int8", whose ranges come from the
-            first 100. The check uses the first four; by default, seeded noise in [0, 1) (for an integer input 0 to 255,
-            or the tokens that an Embedding has; 64 pixels for an open side of the input).
+            inputs a dictionary or tuple of arrays, as for `predict`; required for "int8" and "int16x8", whose ranges
+            come from the first `calibration_examples`. The check uses the first four; by default, seeded noise in
+            [0, 1) (for an integer input 0 to 255, or the tokens that an Embedding has; 64 pixels for an open side).
+        keep_float: for "int8", names of layers that stay in float, weights and results; see
+            `quantization_sensitivity`. An operator that TensorFlow Lite fuses with one of theirs does too.
+        calibration_examples: number of representative images that ranges come from.
+        percentile: for "int8", p in (50, 100]: the ranges end at the percentiles 100 - p and p of the values instead of
+            the lowest and the highest one. Values beyond are clipped.
         sparse: whether to store kernels with many zeros (from about a third) without them. Other kernels do not change.
         output: name of the only output to convert, as for `predict`; None for all.
 
     Raises:
-        InputError: an unknown kind, no representative images for "int8", or a model or images that do not fit, or are
-            in another range than the model's own rescaling expects.
+        InputError: an unknown kind, no representative images for "int8", or a model, layers or images that do not fit,
+            or images in another range than the model's own rescaling expects.
         ConversionError: the conversion failed, the float32 flatbuffer differs from Keras, or the sparse one does not
             run or differs from the dense one.
 
@@ -83,50 +105,135 @@ def quantize(
         model = load_keras(Path(model))
     names = output_names(model) if isinstance(model, keras.Model) and model.built else ()
     forward = KerasForward(model, output if output is not None or len(names) < 2 else names[0])
-    if representative is None and KINDS[kind].calibrated:
+    aware = is_quantization_aware(forward.model)
+    if aware:
+        if kind != AWARE:
+            raise InputError("kind", f"{kind!r} for a quantization-aware model", repr(AWARE))
+        require_ranges(forward.model)
+    elif representative is None and KINDS[kind].calibrated:
         raise InputError("representative", "None", f"training images (N, H, W, C) for kind {kind!r}")
     require(isinstance(sparse, bool), "sparse", sparse, "True or False")
+    require(calibration_examples >= 1, "calibration_examples", calibration_examples, "1 or more")
+    require(50 < percentile <= 100, "percentile", percentile, "above 50 and at most 100")
+    kept = _kept_layers(forward.model, keep_float)
+    if (kept or percentile < 100) and (aware or kind != "int8"):
+        got = "a quantization-aware model" if aware else f"kind {kind!r}"
+        expected = "quantization_aware(model, keep_float=...)" if aware else "kind 'int8'"
+        raise InputError("keep_float" if kept else "percentile", got, expected)
     _check_recurrent(forward, kind)
-    images = _noise(forward) if representative is None else _checked(representative, forward)
+    images = _noise(forward) if representative is None else _checked(representative, forward, calibration_examples)
     if representative is not None:
         _check_rescaling(forward.model, images[0])
+    conversion = _Conversion(forward, images, output, aware)
     try:
         with _float32_compute(forward.model):
-            return _converted(forward, kind, images, output, sparse, forward.batch)
+            return _converted(conversion, kind, sparse, kept, percentile, forward.batch)
     except ConversionError as error:
         if "TensorListReserve" not in str(error) or forward.batch is not None:
             raise
     with _float32_compute(forward.model):  # the lists of a recurrent layer need a batch size that is known
-        return _converted(forward, kind, images, output, sparse, 1)
+        return _converted(conversion, kind, sparse, kept, percentile, 1)
+
+
+def calibrated(
+    model: keras.Model, representative: Inputs, layers: Sequence[keras.layers.Layer], *, output: str | None = None
+) -> tuple[Calibrated, list[Any]]:
+    """Return the calibrated flatbuffer of a model, in which layers are marked, and the inputs that calibrated it.
+
+    Raises:
+        InputError: a model or images that do not fit.
+        ConversionError: TensorFlow Lite cannot convert the model.
+    """
+    names = output_names(model)
+    forward = KerasForward(model, output if output is not None or len(names) < 2 else names[0])
+    _check_recurrent(forward, "int8")
+    conversion = _Conversion(forward, _checked(representative, forward, CALIBRATION_IMAGES), output)
+    with tempfile.TemporaryDirectory() as exported, _float32_compute(model):
+        try:
+            with captured_output():
+                with marked(layers):
+                    _export(conversion, exported, forward.batch)
+                content = _convert(conversion, exported, "int8", forward.batch, calibrate_only=True)
+        except Exception as error:
+            reason = f"kind 'int8': TensorFlow Lite cannot convert {model.name!r}: {one_line(error)}"
+            raise ConversionError(reason) from error
+    return Calibrated(content), _feeds(conversion, forward.batch)
+
+
+def _kept_layers(model: keras.Model, names: Iterable[str] | str) -> list[keras.layers.Layer]:
+    wanted = [names] if isinstance(names, str) else list(dict.fromkeys(names))
+    layers = {layer.name: layer for layer in model._flatten_layers(include_self=False)}
+    unknown = [name for name in wanted if name not in layers]
+    if unknown:
+        raise InputError("keep_float", listed(unknown), f"names of layers, such as {listed(list(layers), 5)}")
+    return [layers[name] for name in wanted]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Conversion:
+    """What is converted: the inference of a model, the images that calibrate it, the only output or None for all."""
+
+    forward: KerasForward
+    images: list[np.ndarray]
+    output: str | None
+    aware: bool = False
 
 
 def _converted(
-    forward: KerasForward, kind: str, images: list[np.ndarray], output: str | None, sparse: bool, batch: int | None
+    conversion: _Conversion,
+    kind: str,
+    sparse: bool,
+    kept: Sequence[keras.layers.Layer],
+    percentile: float,
+    batch: int | None,
 ) -> bytes:
+    forward = conversion.forward
+    selective = bool(kept) or percentile < 100
     with tempfile.TemporaryDirectory() as exported:
         try:
             with captured_output() as captured:
-                _export(forward, images, exported, output, batch)
-                plain = _convert(exported, "float32", forward, images, batch)
-                dense = plain if kind == "float32" else _convert(exported, kind, forward, images, batch)
-                content = _convert(exported, kind, forward, images, batch, sparse=True) if sparse else dense
+                with marked(kept), exporting():
+                    _export(conversion, exported, batch)
+                plain = b"" if conversion.aware else _convert(conversion, exported, "float32", batch)
+                if selective:
+                    dense = _selective(conversion, exported, kept, percentile, batch)
+                else:
+                    dense = plain if kind == "float32" else _convert(conversion, exported, kind, batch)
+                content = _convert(conversion, exported, kind, batch, sparse=True) if sparse else dense
+        except InputError:
+            raise
         except Exception as error:  # Keras and the converter raise ConverterError, ValueError, RuntimeError and more.
             reason = f"kind {kind!r}: TensorFlow Lite cannot convert {forward.model.name!r}: {one_line(error)}"
             details = f"{error}\nOutput of the converter:\n{captured.getvalue()}"
             raise ConversionError(f"{reason}\n{details}") from error
-    some = [array[: batch or CHECK_IMAGES] for array in images]
-    _check_against_keras(forward, plain, kind, some, output)
+    some = [array[: batch or CHECK_IMAGES] for array in conversion.images]
+    _check_against_keras(conversion, plain or dense, kind, some)
     if sparse:
         _check_sparse(dense, content, kind, _named(forward, some))
     return content
 
 
-def _checked(representative: Inputs, forward: KerasForward) -> list[np.ndarray]:
+def _selective(
+    conversion: _Conversion, exported: str, kept: Sequence[keras.layers.Layer], percentile: float, batch: int | None
+) -> bytes:
+    calibrated = Calibrated(_convert(conversion, exported, "int8", batch, calibrate_only=True))
+    if percentile < 100:
+        calibrated.clip(percentile, _feeds(conversion, batch))
+    spared = []
+    for number, layer in enumerate(kept):
+        operators = calibrated.operators_of(number)
+        if not operators:
+            raise InputError("keep_float", f"{layer.name!r}, which has no operator of its own", "another layer")
+        spared.extend(operators)
+    return calibrated.quantized(spared)
+
+
+def _checked(representative: Inputs, forward: KerasForward, examples: int) -> list[np.ndarray]:
     for array in arrays_of(representative):
         if not hasattr(array, "__array__"):
             raise InputError("representative", type(array).__name__, "an array of shape (N, H, W, C)")
     try:
-        cut = mapped(lambda array: np.asarray(array)[:CALIBRATION_IMAGES], representative)
+        cut = mapped(lambda array: np.asarray(array)[:examples], representative)
         arrays = as_inputs(cut, forward.inputs)
     except InputError as error:
         raise InputError(error.argument.replace("images", "representative"), error.got, error.expected) from None
@@ -170,16 +277,15 @@ def _check_rescaling(model: keras.Model, images: np.ndarray) -> None:
         raise InputError("representative", got, expected)
 
 
-def _export(
-    forward: KerasForward, images: list[np.ndarray], directory: str, output: str | None, batch: int | None
-) -> None:
+def _export(conversion: _Conversion, directory: str, batch: int | None) -> None:
     """Write the inference pass as a SavedModel."""
+    forward, output = conversion.forward, conversion.output
     # `TFLiteConverter.from_keras_model` stores a tensor name that counts the process's models, which changes the bytes.
     # A subclassed model declares no sides and is converted for those of the images.
     archive = keras.export.ExportArchive()
     archive.track(forward.model)
     declared, specs = getattr(forward.model, "inputs", None), []
-    for source, name, array in zip(forward.inputs, _signature_names(forward), images, strict=True):
+    for source, name, array in zip(forward.inputs, _signature_names(forward), conversion.images, strict=True):
         sides = source.shape if declared else array.shape[1:]
         specs.append(tf.TensorSpec((batch, *sides), tf.as_dtype(array.dtype), name=name))
     several = len(output_names(forward.model)) > 1 or output is not None
@@ -210,13 +316,13 @@ def _signature_names(forward: KerasForward) -> list[str]:
 
 
 def _convert(
+    conversion: _Conversion,
     exported: str,
     name: str,
-    forward: KerasForward,
-    images: list[np.ndarray],
     batch: int | None,
     *,
     sparse: bool = False,
+    calibrate_only: bool = False,
 ) -> bytes:
     kind = KINDS[name]
     converter = tf.lite.TFLiteConverter.from_saved_model(exported)
@@ -224,29 +330,35 @@ def _convert(
     converter.optimizations = [optimization for optimization, on in optimizations.items() if on]
     if kind.types:
         converter.target_spec.supported_types = [getattr(tf, dtype) for dtype in kind.types]
-    if kind.operators:
+    # The graph of a quantization-aware model holds its ranges.
+    if kind.calibrated and not conversion.aware:
         converter.target_spec.supported_ops = [getattr(tf.lite.OpsSet, operators) for operators in kind.operators]
-    if kind.calibrated:
-        step, names = batch or 1, _signature_names(forward)
-        starts = range(0, len(images[0]) - step + 1, step)
-        batches = [[array[i : i + step] for array in images] for i in starts]
-        feeds = [dict(zip(names, arrays, strict=True)) if len(names) > 1 else arrays for arrays in batches]
-        converter.representative_dataset = lambda: iter(feeds)
+        converter.representative_dataset = lambda: iter(_feeds(conversion, batch, named=True))
+        converter._experimental_calibrate_only = calibrate_only  # `QuantizationDebugger` does so, too
     return bytes(converter.convert())
 
 
-def _check_against_keras(
-    forward: KerasForward, content: bytes, kind: str, images: list[np.ndarray], output: str | None
-) -> None:
+def _feeds(conversion: _Conversion, batch: int | None, *, named: bool = False) -> list[Any]:
+    """Return the representative images in steps of one run, by name if there are several inputs."""
+    step, names = batch or 1, _signature_names(conversion.forward)
+    starts = range(0, len(conversion.images[0]) - step + 1, step)
+    steps = [[array[i : i + step] for array in conversion.images] for i in starts]
+    return [dict(zip(names, arrays, strict=True)) for arrays in steps] if named and len(names) > 1 else steps
+
+
+def _check_against_keras(conversion: _Conversion, content: bytes, kind: str, images: list[np.ndarray]) -> None:
+    """Raise a `ConversionError` unless the float32 file, or the int8 one of a quantization-aware model, fits Keras."""
+    forward, output = conversion.forward, conversion.output
     outputs = forward.call(*map(tf.convert_to_tensor, images))
     scores = Flatbuffer(content).all_outputs(_named(forward, images))
     names = (None,) if len(scores) == 1 and output is None else tuple(scores)
+    stored, tolerance = ("int8", AWARE_TOLERANCE) if conversion.aware else ("float32", TOLERANCE)
     for name, found in zip(names, scores.values(), strict=True):
         expected = np.asarray(tf.cast(chosen_output(forward.model, outputs, name), tf.float32))
         if not np.isfinite(expected).all():
             raise InputError("model", f"{forward.model.name!r} with scores of NaN or infinity", "finite scores")
-        if difference := _difference(found, expected):
-            reason = f"kind {kind!r}: the float32 flatbuffer of {forward.model.name!r} differs from Keras"
+        if difference := _difference(found, expected, tolerance):
+            reason = f"kind {kind!r}: the {stored} flatbuffer of {forward.model.name!r} differs from Keras"
             raise ConversionError(f"{reason} by up to {difference}; the conversion is wrong")
 
 
@@ -266,9 +378,9 @@ def _check_sparse(dense: bytes, sparse: bytes, kind: str, images: Inputs) -> Non
             raise ConversionError(f"{reason} correctly: it differs from the dense flatbuffer by up to {difference}")
 
 
-def _difference(scores: np.ndarray, expected: np.ndarray) -> str:
+def _difference(scores: np.ndarray, expected: np.ndarray, tolerance: float = TOLERANCE) -> str:
     """Return the largest difference as text, or an empty text if it is within the tolerance."""
-    allowed = TOLERANCE * float(np.abs(expected).max()) + 1e-6
+    allowed = tolerance * float(np.abs(expected).max()) + 1e-6
     difference = float(np.abs(scores - expected).max()) if scores.shape == expected.shape else np.inf
     text = f"{difference:.3g} on {len(expected)} images, allowed is {allowed:.3g}"
     return "" if difference <= allowed else text  # a difference of NaN is not allowed

@@ -1,0 +1,135 @@
+"""keep_float and percentile: what stays in float, and the public debugger of TensorFlow as the other path."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from keras import layers
+
+from tests.builders.operators import operators
+from tfaudit.compress.litert.flatbuffer import Flatbuffer
+from tfaudit.compress.litert.quantize import quantize
+from tfaudit.compress.litert.selective import Calibrated, marked
+from tfaudit.errors import InputError
+from tfaudit.quiet import captured_output
+
+IMAGES = np.random.default_rng(0).random((40, 6, 6, 2), np.float32)
+
+
+@pytest.fixture(scope="module")
+def model():
+    keras.utils.set_random_seed(0)
+    # Names as Keras gives them: scopes of one layer begin like the name of another.
+    return keras.Sequential(
+        [
+            keras.Input((6, 6, 2), name="images"),
+            layers.Conv2D(6, 3, use_bias=False, name="conv2d"),
+            layers.BatchNormalization(name="norm"),
+            layers.ReLU(name="relu"),
+            layers.Conv2D(6, 3, activation="relu", name="conv2d_1"),
+            layers.Flatten(name="flat"),
+            layers.Dense(8, activation="relu", name="dense"),
+            layers.Dense(4, activation="softmax", name="dense_1"),
+        ]
+    )
+
+
+def float_operators(content):
+    return [kind for kind, dtype, _ in operators(content) if dtype == np.float32 and kind != "DEQUANTIZE"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("names", "kinds"),
+    [
+        (["conv2d"], ["CONV_2D"]),
+        (["conv2d_1", "dense"], ["CONV_2D", "FULLY_CONNECTED"]),
+        ("dense_1", ["FULLY_CONNECTED", "SOFTMAX"]),
+        (["relu"], ["CONV_2D"]),
+    ],
+    ids=["conv2d", "two", "last", "fused"],
+)
+def test_named_layers_stay_float_and_others_do_not(model, names, kinds):
+    content = quantize(model, "int8", representative=IMAGES, keep_float=names)
+    assert float_operators(content) == kinds
+    np.testing.assert_allclose(Flatbuffer(content)(IMAGES), model.predict(IMAGES, verbose=0), atol=0.02)
+    assert "call" not in vars(model.get_layer("conv2d"))
+
+
+@pytest.fixture(scope="module")
+def debugged(model, tmp_path_factory):
+    """The public debugger of a model whose second convolution is marked."""
+    folder = tmp_path_factory.mktemp("exported")
+    with captured_output():
+        with marked([model.get_layer("conv2d_1")]):
+            model.export(folder, verbose=False)
+        converter = tf.lite.TFLiteConverter.from_saved_model(str(folder))
+        converter.optimizations = [tf.lite.Optimize.DEFAULT]
+        converter.representative_dataset = lambda: iter([[image[None]] for image in IMAGES])
+        return tf.lite.experimental.QuantizationDebugger(converter=converter, debug_dataset=lambda: iter([]))
+
+
+@pytest.mark.slow
+def test_the_public_debugger_gives_the_same_file(debugged):
+    own = Calibrated(debugged.calibrated_model)
+    spared = own.operators_of(0)
+    assert len(spared) == 1
+    options = tf.lite.experimental.QuantizationDebugOptions(denylisted_nodes=spared)
+    with captured_output():
+        debugged._debug_options = options  # its public setter makes the slow file of the debugger as well
+        expected = debugged.get_nondebug_quantized_model()
+        found = own.quantized(spared)
+    assert found == expected
+    assert found != own.quantized()
+
+
+@pytest.mark.slow
+def test_percentiles_are_those_of_numpy_within_a_bin(model, debugged):
+    own = Calibrated(debugged.calibrated_model)
+    before = {index: (low[0], high[0]) for index, (low, high) in own._ranges().items()}
+    own.clip(99, [[image[None]] for image in IMAGES])
+    after = {index: (low[0], high[0]) for index, (low, high) in own._ranges().items()}
+    source = min(before)  # the first tensor is the input
+    width = (before[source][1] - before[source][0]) / 2048
+    np.testing.assert_allclose(after[source], np.percentile(IMAGES, [1, 99]), atol=2 * width)
+    assert all(before[i][0] <= after[i][0] < after[i][1] <= before[i][1] for i in before)
+    content = quantize(model, "int8", representative=IMAGES, percentile=99)
+    assert content != quantize(model, "int8", representative=IMAGES)
+    np.testing.assert_allclose(Flatbuffer(content)(IMAGES), model.predict(IMAGES, verbose=0), atol=0.05)
+
+
+@pytest.mark.slow
+def test_the_number_of_calibration_examples(model):
+    more = np.concatenate([IMAGES, IMAGES * 3])
+    wide = quantize(model, "int8", representative=more, calibration_examples=80)
+    assert wide != quantize(model, "int8", representative=more, calibration_examples=40)
+    assert quantize(model, "int8", representative=IMAGES) == quantize(
+        model, "int8", representative=more, calibration_examples=40
+    )
+
+
+@pytest.mark.slow
+def test_int16x8_is_closer_to_the_model_than_int8(model):
+    expected = model.predict(IMAGES, verbose=0)
+    content = quantize(model, "int16x8", representative=IMAGES)
+    assert {dtype.name for kind, dtype, _ in operators(content) if kind in ("CONV_2D", "SOFTMAX")} == {"int16"}
+    eight = Flatbuffer(quantize(model, "int8", representative=IMAGES))(IMAGES)
+    assert np.abs(Flatbuffer(content)(IMAGES) - expected).max() < np.abs(eight - expected).max()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"keep_float": "none"}, "keep_float: got none, expected names of layers, such as images, conv2d"),
+        ({"keep_float": ["images"]}, "keep_float: got 'images', which has no operator"),
+        ({"keep_float": ["dense"], "kind": "float16"}, "keep_float: got kind 'float16', expected kind 'int8'"),
+        ({"percentile": 99, "kind": "int16x8"}, "percentile: got kind 'int16x8', expected kind 'int8'"),
+        ({"percentile": 40}, "percentile: got 40, expected above 50"),
+        ({"calibration_examples": 0}, "calibration_examples: got 0, expected 1 or more"),
+    ],
+    ids=["unknown", "no operator", "kind", "percentile of 16x8", "percentile", "examples"],
+)
+def test_bad_settings_get_one_line(model, options, message):
+    with pytest.raises(InputError, match=message) as caught:
+        quantize(model, options.pop("kind", "int8"), representative=IMAGES, **options)
+    assert "\n" not in str(caught.value)

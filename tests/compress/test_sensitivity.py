@@ -1,0 +1,105 @@
+"""quantization_sensitivity: its rows are what `quantize` and `compare_models` give for each layer."""
+
+import keras
+import numpy as np
+import pytest
+from keras import layers
+
+from tests.builders.operators import operators
+from tfaudit.compress.litert.quantize import calibrated, quantize
+from tfaudit.compress.model_comparison import compare_models
+from tfaudit.compress.sensitivity import quantization_sensitivity
+from tfaudit.errors import InputError
+
+RNG = np.random.default_rng(0)
+X = RNG.random((400, 6, 6, 1), np.float32)
+
+
+@pytest.fixture(scope="module")
+def model():
+    """A model whose middle layer has weights that int8 cannot hold: rounding loses what tells classes apart."""
+    keras.utils.set_random_seed(0)
+    made = keras.Sequential(
+        [
+            keras.Input((6, 6, 1)),
+            layers.Conv2D(4, 3, activation="relu", name="conv"),
+            layers.Flatten(name="flat"),
+            layers.Dense(6, name="odd"),
+            layers.Dense(5, name="scores"),
+        ],
+        name="net",
+    )
+    kernel, bias = made.get_layer("odd").get_weights()
+    kernel[0] = 40 * np.sign(kernel[0])
+    made.get_layer("odd").set_weights([kernel, bias])
+    return made
+
+
+@pytest.fixture(scope="module")
+def data(model):
+    return X, model.predict(X, verbose=0).argmax(1)
+
+
+@pytest.fixture(scope="module")
+def spared(model, data):
+    return quantization_sensitivity(model, data, representative=X[:50], progress=False)
+
+
+@pytest.mark.slow
+def test_every_row_is_what_keep_float_gives(model, data, spared):
+    frame = spared.frame().set_index("layer")
+    assert set(frame.index) == {"conv", "odd", "scores"}
+    assert frame.index[0] == "odd"
+    files = {name: quantize(model, "int8", representative=X[:50], keep_float=name) for name in ("odd", "conv")}
+    files["plain"] = quantize(model, "int8", representative=X[:50])
+    pairs = compare_models(model, files, data)
+    plain = pairs.pop("plain")
+    assert spared.plain.summary()["flips"] == plain.summary()["flips"]
+    assert plain.overall.lost > 10
+    for name, pair in pairs.items():
+        row, summary = frame.loc[name], pair.summary()
+        for figure in ("negative_flips", "positive_flips", "change_pp", "worst_class", "worst_change_pp"):
+            assert row[figure] == summary[figure], figure
+        assert row["changed"] == summary["flips"]
+        assert row["avoided"] == plain.overall.lost - pair.overall.lost
+        assert abs(row["bytes"] - len(files[name])) < 1000
+    assert frame["avoided_p_holm"].ge(frame["avoided_p"]).all()
+
+
+@pytest.mark.slow
+def test_alone_only_that_layer_is_rounded(model, data, spared):
+    alone = quantization_sensitivity(
+        model, data, representative=X[:50], layers=["odd", "scores"], mode="alone", rmse=False, progress=False
+    )
+    assert alone.frame()["layer"].tolist() == ["odd", "scores"]
+    assert alone.frame()["negative_flips"][0] > alone.frame()["negative_flips"][1]
+    assert alone.frame()["rmse"].isna().all()
+    assert alone.summary()["largest_rmse"] is None
+    source, _ = calibrated(model, X[:50], [model.get_layer("odd")])
+    content = source.quantized(sorted(set(source.operators) - set(source.operators_of(0))))
+    kinds = [(kind, dtype.name) for kind, dtype, _ in operators(content) if kind in ("CONV_2D", "FULLY_CONNECTED")]
+    assert kinds == [("CONV_2D", "float32"), ("FULLY_CONNECTED", "int8"), ("FULLY_CONNECTED", "float32")]
+
+
+def test_the_rounding_errors_stand_beside(spared):
+    errors = spared.frame().set_index("layer")["rmse"]
+    assert errors.notna().all()
+    assert 0.2 < errors["conv"] < 2  # half a step is 0.29 root mean square
+    assert spared.summary()["first_layer"] == "odd"
+    assert spared.chart().to_dict()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"layers": ["none"]}, "layers: got none, expected names of layers, such as conv, odd, scores"),
+        ({"layers": []}, r"layers: got \[\], expected one layer or more"),
+        ({"mode": "both"}, "mode: got 'both', expected 'spared' or 'alone'"),
+        ({"representative": X[:, :3]}, r"representative: got shape \(100, 3, 6, 1\)"),
+    ],
+    ids=["unknown", "none", "mode", "images"],
+)
+def test_bad_settings_get_one_line(model, data, options, message):
+    with pytest.raises(InputError, match=message) as caught:
+        quantization_sensitivity(model, data, **{"representative": X[:50], **options})
+    assert "\n" not in str(caught.value)

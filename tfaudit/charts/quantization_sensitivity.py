@@ -1,0 +1,30 @@
+"""What int8 costs layer by layer."""
+
+import altair as alt
+import pandas as pd
+
+from tfaudit.charts.style import GREY, LOSS, WIDTH, Drawing, numbers, row_axis
+
+NAMED = 30  # layers at most; those that matter most
+
+
+def sensitivity_chart(table: pd.DataFrame, plain: int, mode: str) -> Drawing:
+    """Draw the negative flips of every layer, the one that matters most first; the dashes are those of plain int8.
+
+    Args:
+        table: of a `QuantizationSensitivity`.
+        plain: negative flips where no layer is spared.
+        mode: "spared" or "alone".
+    """
+    shown = table.head(NAMED)
+    some = f"the first {NAMED} of {len(table):,} layers; " if len(table) > NAMED else ""
+    what = "this layer in float, all others in int8" if mode == "spared" else "only this layer in int8"
+    base = alt.Chart(shown, width=WIDTH - 60, height=alt.Step(18))
+    figures = numbers(change_pp="+.2f", change_low_pp="+.2f", change_high_pp="+.2f", worst_change_pp="+.1f", rmse=".2f")
+    bars = base.mark_bar(height=9, color=LOSS).encode(
+        x=alt.X("negative_flips:Q", title="examples right before and wrong after"),
+        y=row_axis(shown["layer"], limit=160),
+        tooltip=["layer", "negative_flips", "positive_flips", "changed", *figures, "worst_class", "bytes"],
+    )
+    rule = alt.Chart(pd.DataFrame({"plain": [plain]})).mark_rule(color=GREY, strokeDash=[4, 4]).encode(x="plain:Q")
+    return alt.layer(rule, bars).properties(title=f"{some}{what}; dashes: plain int8")

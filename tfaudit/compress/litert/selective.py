@@ -1,0 +1,121 @@
+"""Selective quantization: from one calibration any number of int8 files, with some operators in float."""
+
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+from ai_edge_litert import schema_py_generated as schema
+from ai_edge_litert.interpreter import Interpreter, OpResolverType
+from tensorflow.lite.python.convert import mlir_quantize
+
+BINS = 2048
+"""Bins of a tensor's histogram, from which its percentiles are read."""
+
+
+@contextlib.contextmanager
+def marked(layers: Sequence[keras.layers.Layer]) -> Iterator[None]:
+    """Trace layers inside name scopes of their own, by which `Calibrated` finds their operators."""
+    for number, layer in enumerate(layers):
+        layer.call = _in_scope(layer.call, _scope(number))
+    try:
+        yield
+    finally:
+        for layer in layers:
+            del layer.call
+
+
+def _in_scope(call: Any, scope: str) -> Any:
+    def in_scope(*args: Any, **options: Any) -> Any:
+        with tf.name_scope(scope):
+            return call(*args, **options)
+
+    return in_scope
+
+
+def _scope(number: int) -> str:
+    return f"tfaudit_layer_{number}_"
+
+
+class Calibrated:
+    """Float flatbuffer with the ranges of its activations, as the converter makes it before it quantizes.
+
+    Attributes:
+        operators: name of the result of every operator that computes, which is the operator's name for the converter,
+            with the names of its operands.
+    """
+
+    def __init__(self, content: bytes) -> None:
+        self._content = bytearray(content)
+        graph = schema.ModelT.InitFromObj(schema.Model.GetRootAs(content, 0)).subgraphs[0]
+        names = [tensor.name.decode() for tensor in graph.tensors]
+        self.operators: Mapping[str, tuple[str, ...]] = {
+            names[operator.outputs[0]]: tuple(names[index] for index in operator.inputs if index >= 0)
+            for operator in graph.operators
+        }
+
+    def operators_of(self, number: int) -> list[str]:
+        """Return the operators of a layer by its number in `marked`: of those fused with others the fused one."""
+        scope, own = _scope(number), set[str]()
+        for name, operands in self.operators.items():
+            weights = any(scope in operand for operand in operands if operand not in self.operators)
+            # Results of the model have other names: one without weights, such as a softmax's, counts to the layer before.
+            last = name.startswith("StatefulPartitionedCall") and all(operand in own for operand in operands)
+            if scope in name or weights or last:
+                own.add(name)
+        return sorted(own)
+
+    def clip(self, percentile: float, feeds: Iterable[Any]) -> None:
+        """Narrow the ranges to the percentiles 100 - p and p of the values on some examples.
+
+        Args:
+            percentile: p, above 50 and at most 100.
+            feeds: inputs of the flatbuffer for one run each, in the order of its inputs.
+        """
+        plain = OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES  # Delegates hide the tensors between their operators.
+        interpreter = Interpreter(
+            model_content=bytes(self._content),
+            experimental_preserve_all_tensors=True,
+            experimental_op_resolver_type=plain,
+        )
+        ranges = self._ranges()
+        counts = {index: np.zeros(BINS, np.int64) for index in ranges}
+        edges = {index: np.linspace(low[0], high[0], BINS + 1) for index, (low, high) in ranges.items()}
+        sources = interpreter.get_input_details()
+        for arrays in feeds:
+            for source, array in zip(sources, arrays, strict=True):
+                if tuple(source["shape"]) != array.shape:
+                    interpreter.resize_tensor_input(source["index"], array.shape)
+            interpreter.allocate_tensors()
+            for source, array in zip(sources, arrays, strict=True):
+                interpreter.set_tensor(source["index"], array)
+            interpreter.invoke()
+            for index in ranges:
+                counts[index] += np.histogram(interpreter.get_tensor(index), edges[index])[0]
+        for index, (low, high) in ranges.items():
+            below = np.cumsum(counts[index]) / max(counts[index].sum(), 1)
+            first = int(np.searchsorted(below, 1 - percentile / 100, side="right"))
+            last = int(np.searchsorted(below, percentile / 100))
+            low[0], high[0] = edges[index][first], edges[index][min(last, BINS - 1) + 1]
+
+    def _ranges(self) -> dict[int, tuple[np.ndarray, np.ndarray]]:
+        """Return views of the ranges of all tensors that have one and are not constant."""
+        graph, ranges = schema.Model.GetRootAs(self._content, 0).Subgraphs(0), {}
+        for index in range(graph.TensorsLength()):
+            quantization = graph.Tensors(index).Quantization()
+            if quantization is not None and quantization.MinLength() == 1:
+                low, high = quantization.MinAsNumpy(), quantization.MaxAsNumpy()
+                if low[0] < high[0]:
+                    ranges[index] = low, high
+        return ranges
+
+    def quantized(self, spared: Iterable[str] = (), *, verified: bool = False) -> bytes:
+        """Return the int8 flatbuffer with float inputs and outputs.
+
+        Args:
+            spared: names of operators that stay in float.
+            verified: whether to add the operators that `tf.lite.experimental.QuantizationDebugger` reads.
+        """
+        return bytes(mlir_quantize(bytes(self._content), denylisted_nodes=list(spared), enable_numeric_verify=verified))

@@ -1,0 +1,1 @@
+"""Quantization-aware training: fake quantization of weights and activations in Keras 3 models."""

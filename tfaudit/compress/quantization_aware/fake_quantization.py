@@ -1,0 +1,116 @@
+"""Fake quantization: float values rounded to those that int8 can hold, with the gradient of the identity."""
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+BITS = 8
+SMALLEST = 1e-8
+"""Largest weight of a channel below which all of its weights count as zero."""
+
+
+class _Export(threading.local):
+    """Whether this thread traces a model for the converter, which quantizes weights itself."""
+
+    active = False
+
+
+_EXPORT = _Export()
+
+
+@contextlib.contextmanager
+def exporting() -> Iterator[None]:
+    """Trace quantization-aware models as the converter expects them: ranges of activations, float weights."""
+    _EXPORT.active = True
+    try:
+        yield
+    finally:
+        _EXPORT.active = False
+
+
+def is_exporting() -> bool:
+    """Return whether this thread is inside `exporting`."""
+    return _EXPORT.active
+
+
+def fake_quantized_weights(weights: Any, channels: tuple[int, ...] = (-1,)) -> tf.Tensor:
+    """Round weights to the int8 values -127 to 127 times a scale per channel, `max |w| / 127`.
+
+    Zero stays exactly zero. The scales are those that the converter takes for weights.
+
+    Args:
+        weights: float32 of any shape.
+        channels: the axes whose indices make a channel, such as the last one of a convolution's kernel.
+
+    >>> fake_quantized_weights([[127.0, 2.0], [12.4, 0.0]]).numpy().tolist()
+    [[127.0, 2.0], [12.0, 0.0]]
+    """
+    weights = tf.convert_to_tensor(weights)
+    rank = weights.shape.rank
+    kept = [axis % rank for axis in channels]
+    order = [axis for axis in range(rank) if axis not in kept] + kept
+    in_order = order == list(range(rank))
+    turned = weights if in_order else tf.transpose(weights, order)
+    width = 1
+    for axis in kept:
+        width *= weights.shape[axis]
+    table = tf.reshape(turned, (-1, width))
+    # The gradient of the limits is that of a clipped value, and nothing is clipped.
+    limits = tf.stop_gradient(tf.maximum(tf.reduce_max(tf.abs(table), axis=0), SMALLEST))
+    rounded = tf.quantization.fake_quant_with_min_max_vars_per_channel(
+        table, -limits, limits, num_bits=BITS, narrow_range=True
+    )
+    rounded = tf.reshape(rounded, turned.shape)
+    return rounded if in_order else tf.transpose(rounded, [order.index(axis) for axis in range(rank)])
+
+
+@keras.saving.register_keras_serializable("tfaudit")
+class FakeQuantization(keras.layers.Layer):
+    """Layer that rounds activations to 256 values between moving averages of the lowest and the highest of a batch.
+
+    The averages are plain means over the first batches and exponential ones afterwards. The range includes zero, which
+    is represented exactly. Before the first training step values pass unchanged.
+
+    Args:
+        momentum: weight of the past in the averages, in [0, 1).
+    """
+
+    def __init__(self, momentum: float = 0.99, **options: Any) -> None:
+        super().__init__(**options)
+        self.momentum = momentum
+
+    def build(self, input_shape: Any) -> None:
+        """Create the range, and the number of batches that it was measured on."""
+        options = {"shape": (), "initializer": "zeros", "trainable": False, "dtype": "float32", "aggregation": "mean"}
+        self.low = self.add_weight(name="low", **options)
+        self.high = self.add_weight(name="high", **options)
+        self.batches = self.add_weight(name="batches", **options)
+
+    def call(self, inputs: Any, training: bool = False) -> Any:
+        """Return the rounded inputs; update the range first if in training."""
+        if is_exporting():
+            return self._rounded(inputs)
+        if training:
+            self._measure(inputs)
+            return self._rounded(inputs)
+        return tf.cond(self.batches.value > 0, lambda: self._rounded(inputs), lambda: inputs)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the settings, as every Keras layer does."""
+        return {**super().get_config(), "momentum": self.momentum}
+
+    def _measure(self, inputs: Any) -> None:
+        seen = tf.convert_to_tensor(self.batches)
+        keep = tf.minimum(self.momentum, seen / (seen + 1))
+        values = tf.stop_gradient(inputs)
+        low, high = tf.minimum(tf.reduce_min(values), 0.0), tf.maximum(tf.reduce_max(values), SMALLEST)
+        self.low.assign(keep * self.low + (1 - keep) * low)
+        self.high.assign(keep * self.high + (1 - keep) * high)
+        self.batches.assign(seen + 1)
+
+    def _rounded(self, inputs: Any) -> Any:
+        return tf.quantization.fake_quant_with_min_max_vars(inputs, self.low.value, self.high.value, num_bits=BITS)

@@ -1,0 +1,136 @@
+"""Layers that compute with fake-quantized weights."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from tfaudit.compress.quantization_aware.fake_quantization import fake_quantized_weights, is_exporting
+
+
+def _last(layer: keras.layers.Layer) -> tuple[int, ...]:
+    return (-1,)
+
+
+def _depthwise(layer: keras.layers.Layer) -> tuple[int, ...]:
+    return (-2, -1)  # channels of the input, and filters of each
+
+
+def _einsum(layer: Any) -> tuple[int, ...]:
+    return tuple(range(contracted_axes(layer), len(layer.kernel.shape)))
+
+
+def contracted_axes(layer: Any) -> int:
+    """Return how many axes of its input an EinsumDense sums over as a Dense does; 0 if it is none.
+
+    It is one if these axes are the last of the input and the first of the kernel, the kernel's others are the last of
+    the output, and the bias has all of those.
+
+    >>> layer = keras.layers.EinsumDense("abc,cde->abde", (None, 4, 8))
+    >>> contracted_axes(layer)
+    1
+    """
+    operands, _, result = layer.equation.replace("...", "").partition("->")
+    source, _, kernel = operands.partition(",")
+    count = sum(letter in source for letter in kernel)
+    added = kernel[count:]
+    same = source.endswith(kernel[:count]) and result == source.removesuffix(kernel[:count]) + added
+    return count if same and (layer.bias_axes or added) == added else 0
+
+
+WEIGHTED: dict[type[keras.layers.Layer], Callable[[Any], tuple[int, ...]]] = {
+    keras.layers.Dense: _last,
+    keras.layers.EinsumDense: _einsum,
+    keras.layers.Conv1D: _last,
+    keras.layers.Conv2D: _last,
+    keras.layers.DepthwiseConv1D: _depthwise,
+    keras.layers.DepthwiseConv2D: _depthwise,
+}
+"""Layers whose kernel is fake-quantized, with the axes of its channels. A SeparableConv is taken apart into two."""
+
+
+@keras.saving.register_keras_serializable("tfaudit")
+class FakeQuantizedWeights(keras.layers.Wrapper):
+    """Layer that calls another one with its kernel fake-quantized; the kernel itself stays float32 and is trained."""
+
+    def call(self, inputs: Any) -> Any:
+        """Call the layer; for the converter with the kernel as it is, since it takes the same scales."""
+        if is_exporting():
+            einsum = isinstance(self.layer, keras.layers.EinsumDense)
+            return _as_dense(self.layer, inputs) if einsum else self.layer(inputs)
+        kernel = self.layer.kernel
+        rounded = fake_quantized_weights(kernel, WEIGHTED[type(self.layer)](self.layer))
+        with keras.StatelessScope(state_mapping=[(kernel, rounded)]):
+            return self.layer(inputs)
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """Return the shape of the layer's output."""
+        return self.layer.compute_output_shape(input_shape)
+
+
+def _as_dense(layer: Any, inputs: Any) -> Any:
+    """Compute an EinsumDense as one product of matrices, whose sum with the bias needs no range in between."""
+    count = contracted_axes(layer)
+    sides, units = tf.shape(inputs), layer.kernel.shape[count:]
+    kernel = tf.reshape(layer.kernel, (-1, math.prod(units)))
+    made = tf.matmul(tf.reshape(inputs, (-1, kernel.shape[0])), kernel)
+    made = made if layer.bias is None else made + tf.reshape(layer.bias, [-1])
+    made = made if layer.activation is None else layer.activation(made)
+    return tf.reshape(made, tf.concat([sides[: inputs.shape.rank - count], units], 0))
+
+
+@keras.saving.register_keras_serializable("tfaudit")
+class UnfoldedNormalization(keras.layers.Wrapper):
+    """BatchNormalization that follows no layer into whose kernel it could be folded.
+
+    The converter gets it as a depthwise convolution of one pixel, whose single weight per channel int8 holds exactly; a
+    product and a sum would need a range between them.
+    """
+
+    def call(self, inputs: Any, training: bool = False) -> Any:
+        """Normalise; for the converter as a depthwise convolution."""
+        if not is_exporting():
+            return self.layer(inputs, training=training)
+        layer, channels = self.layer, inputs.shape[-1]
+        scale = tf.math.rsqrt(layer.moving_variance + layer.epsilon)
+        scale = scale * layer.gamma if layer.scale else scale
+        shift = -layer.moving_mean * scale
+        shift = shift + layer.beta if layer.center else shift
+        sides = tf.shape(inputs)
+        image = inputs if inputs.shape.rank == 4 else tf.reshape(inputs, (sides[0], 1, -1, channels))
+        normalised = (
+            tf.nn.depthwise_conv2d(image, tf.reshape(scale, (1, 1, channels, 1)), [1, 1, 1, 1], "VALID") + shift
+        )
+        return normalised if inputs.shape.rank == 4 else tf.reshape(normalised, sides)
+
+
+def separable_parts(config: dict[str, Any], kind: type, weights: list[Any]) -> list[tuple[Any, list[Any]]]:
+    """Return the depthwise and the pointwise convolution of a SeparableConv, given its settings, with their weights."""
+    depthwise: Any = keras.layers.DepthwiseConv1D
+    pointwise: Any = keras.layers.Conv1D
+    if issubclass(kind, keras.layers.SeparableConv2D):
+        depthwise, pointwise = keras.layers.DepthwiseConv2D, keras.layers.Conv2D
+    shared = {name: config[name] for name in ("data_format", "dtype", "trainable")}
+    own = ("kernel_size", "strides", "padding", "dilation_rate", "depth_multiplier")
+    spatial = {name: config[name] for name in own}
+    biases = {name: config[name] for name in ("use_bias", "bias_initializer", "bias_regularizer", "bias_constraint")}
+    kinds = ("initializer", "regularizer", "constraint")
+    first = depthwise(
+        **shared,
+        **spatial,
+        **{f"depthwise_{kind}": config[f"depthwise_{kind}"] for kind in kinds},
+        use_bias=False,
+        name=f"{config['name']}_depthwise",
+    )
+    second = pointwise(
+        filters=config["filters"],
+        kernel_size=1,
+        **shared,
+        **biases,
+        **{f"kernel_{kind}": config[f"pointwise_{kind}"] for kind in kinds},
+        activation=config["activation"],
+        name=f"{config['name']}_pointwise",
+    )
+    return [(first, weights[:1]), (second, weights[1:])]

@@ -1,0 +1,318 @@
+"""Rewriting of a Keras model for quantization-aware training."""
+
+import collections
+import itertools
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import keras
+
+from tfaudit.compress.keras_model import require_keras_model
+from tfaudit.compress.quantization_aware.fake_quantization import FakeQuantization
+from tfaudit.compress.quantization_aware.layers import (
+    WEIGHTED,
+    FakeQuantizedWeights,
+    UnfoldedNormalization,
+    contracted_axes,
+    separable_parts,
+)
+from tfaudit.compress.quantization_aware.ranges import is_quantization_aware
+from tfaudit.errors import InputError, listed, require
+
+L = keras.layers
+
+SEPARABLE = (L.SeparableConv1D, L.SeparableConv2D)
+SAME_RANGE = (
+    *(L.MaxPooling1D, L.MaxPooling2D, L.AveragePooling1D, L.AveragePooling2D),
+    *(L.GlobalMaxPooling1D, L.GlobalMaxPooling2D),
+    *(L.Flatten, L.Reshape, L.Permute, L.ZeroPadding1D, L.ZeroPadding2D, L.Cropping1D, L.Cropping2D, L.UpSampling2D),
+    *(L.Dropout, L.SpatialDropout1D, L.SpatialDropout2D, L.GaussianNoise, L.GaussianDropout),
+    *(L.ActivityRegularization, L.Identity),
+)
+"""Layers whose output has the range of their input."""
+
+PREPROCESSING = (L.Rescaling, L.Normalization)
+"""Layers that stay in float at the start of a model."""
+
+OWN_RANGE = (L.GlobalAveragePooling1D, L.GlobalAveragePooling2D, L.Concatenate, *PREPROCESSING)
+"""Layers without weights to round whose output has another range."""
+
+SUMS = (L.Add, L.Subtract, L.Multiply)
+OPERATIONS = {"Add": "sum", "Subtract": "sum", "Multiply": "sum", "Reshape": "same range", "Mean": "own range"}
+"""Kinds of the functions of `keras.ops`, by their names."""
+
+ACTIVATIONS = {
+    **dict.fromkeys(("relu", "relu6"), "fused"),
+    **dict.fromkeys(("softmax", "sigmoid", "tanh"), "fixed range"),
+    **dict.fromkeys(("linear",), "same range"),
+    **dict.fromkeys(("silu", "leaky_relu"), "own range"),
+}
+"""Kinds of activations: TensorFlow Lite fuses some with the operation before, and knows the range of others."""
+
+
+def quantization_aware(
+    model: keras.Model, *, keep_float: Iterable[str] | str = (), momentum: float = 0.99
+) -> keras.Model:
+    """Return a copy of a model that trains with int8 in mind; `quantize(..., "int8")` of it needs no images.
+
+    The copy has the weights of the model and is trained like any other: `compile` and `fit` it. In every forward pass
+    the weights are rounded to int8 with a scale per channel, and activations to 256 values in a range that follows the
+    batches (moving averages of their lowest and highest value); gradients pass the rounding unchanged [own design,
+    after Jacob et al. 2018]. Values are rounded where TensorFlow Lite rounds them: not between a convolution and the
+    BatchNormalization and ReLU that are fused with it. Zeros of weights stay exactly zero, so pruning callbacks such as
+    `HoldMasks.from_zeros(copy)` work as on the model itself, and pruned weights are zeros of the int8 file.
+
+    Convolutions (one and two dimensions, depthwise and separable), Dense, EinsumDense, BatchNormalization, sums,
+    products, concatenations, pooling, common activations and layers that only move values are rounded. Nested models
+    are rewritten too.
+
+    Args:
+        model: a built functional or sequential Keras 3 model in float32, which does not change.
+        keep_float: names of layers that stay in float, those of other kinds among them.
+        momentum: weight of the past in the ranges of the activations, in [0, 1).
+
+    Raises:
+        InputError: a subclassed model, mixed precision, or a layer of another kind.
+
+    >>> model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3, "relu"), keras.layers.Dense(2)])
+    >>> aware = quantization_aware(model)
+    >>> aware.compile("sgd", "mse")
+    >>> history = aware.fit(keras.ops.ones((8, 4)), keras.ops.ones((8, 2)), verbose=0)
+    >>> from tfaudit import quantize
+    >>> quantize(aware, "int8")[4:8]
+    b'TFL3'
+    """
+    model = require_keras_model(model)
+    spared = {keep_float} if isinstance(keep_float, str) else set(keep_float)
+    require(0 <= momentum < 1, "momentum", momentum, "a share in [0, 1)")
+    _check(model, spared)
+    return _rewritten(model, spared, momentum)
+
+
+def _check(model: keras.Model, spared: set[str]) -> None:
+    """Raise an `InputError` unless all layers can be rounded or are to stay in float."""
+    if is_quantization_aware(model):
+        raise InputError("model", f"{model.name!r}, which is quantization-aware already", "a model of float layers")
+    layers = model._flatten_layers(include_self=False)
+    missing = sorted(spared - {layer.name for layer in layers})
+    if missing:
+        raise InputError("keep_float", listed(missing), "names of layers of the model")
+    for layer in layers:
+        if layer.compute_dtype in ("float16", "bfloat16"):
+            got = f"layer {layer.name!r}, which computes in {layer.compute_dtype}"
+            raise InputError("model", got, "a model in float32: build one and set_weights")
+    unknown = [f"{op.name!r} ({type(op).__name__})" for op in _operations(model, spared) if _kind(op) is None]
+    if unknown:
+        got = f"layers that have no int8 rounding here: {listed(unknown, 5)}"
+        raise InputError("model", got, "others, or their names in keep_float")
+
+
+def _operations(model: Any, spared: set[str]) -> Iterator[Any]:
+    """Yield the operations that are to be rounded, those of nested models too."""
+    if not hasattr(model, "_nodes_by_depth") and not isinstance(model, keras.Sequential):
+        raise InputError("model", f"{model.name!r}, a subclassed model", "a functional or sequential model")
+    for operation in model.layers if isinstance(model, keras.Sequential) else model.operations:
+        if operation.name in spared:
+            continue
+        if isinstance(operation, keras.Model):
+            yield from _operations(operation, spared)
+        else:
+            yield operation
+
+
+def _kind(operation: Any) -> str | None:
+    """Return how an operation is rounded; None if it cannot be."""
+    kind = type(operation)
+    if kind in WEIGHTED or kind in SEPARABLE:
+        usual = _activation(operation) in ACTIVATIONS and _channels_last(operation)
+        return "weights" if usual and (kind is not L.EinsumDense or contracted_axes(operation)) else None
+    if kind is L.BatchNormalization:
+        return "normalisation" if operation.axis in (-1, operation.input_spec.ndim - 1) else None
+    if kind is L.InputLayer:
+        return "input"
+    for kinds, name in ((SAME_RANGE, "same range"), (OWN_RANGE, "own range"), (SUMS, "sum")):
+        if kind in kinds:
+            return name
+    if kind in (L.ReLU, L.LeakyReLU, L.Softmax, L.Activation):
+        return ACTIVATIONS.get(_activation(operation))
+    if not isinstance(operation, L.Layer):
+        return OPERATIONS.get(kind.__name__, ACTIVATIONS.get(kind.__name__.lower()))
+    return None
+
+
+def _activation(layer: Any) -> str:
+    """Return the name of a layer's activation, or of the one that a layer is."""
+    if isinstance(layer, L.ReLU):
+        if layer.threshold or (layer.negative_slope and layer.max_value is not None):
+            return "relu of other settings"
+        return "leaky_relu" if layer.negative_slope else {None: "relu", 6: "relu6"}.get(layer.max_value, "other relu")
+    if isinstance(layer, L.LeakyReLU | L.Softmax):
+        return "leaky_relu" if isinstance(layer, L.LeakyReLU) else "softmax"
+    return str(getattr(layer.activation, "__name__", type(layer.activation).__name__))
+
+
+def _channels_last(layer: Any) -> bool:
+    return getattr(layer, "data_format", "channels_last") == "channels_last" and not getattr(
+        layer, "lora_enabled", False
+    )
+
+
+def _rewritten(model: Any, spared: set[str], momentum: float) -> keras.Model:
+    functional = (
+        keras.Model(model.inputs, model.outputs, name=model.name) if isinstance(model, keras.Sequential) else model
+    )
+    rewriting = _Rewriting(functional, spared, momentum)
+    # A Sequential has no graph of its own to rewrite, and its compilation stays with it.
+    aware = keras.models.clone_model(functional, clone_function=lambda layer: layer, call_function=rewriting.call)
+    rewriting.set_weights()
+    if functional is not model and model.compiled:
+        aware.compile_from_config(model.get_compile_config())
+    return aware
+
+
+class _Rewriting:
+    """The copy of a functional model while it grows, operation by operation.
+
+    A tensor gets a range where an operation that needs one takes it, once, and not where TensorFlow Lite fuses that
+    operation with the one before.
+    """
+
+    def __init__(self, model: Any, spared: set[str], momentum: float) -> None:
+        self._spared, self._momentum = spared, momentum
+        self._sole, self._ends = _sole_consumers(model), {id(tensor) for tensor in model.outputs}
+        self._copies: dict[int, Any] = {}  # by id of the operation
+        self._weights: list[tuple[Any, list[Any]]] = []
+        self._ranged: dict[int, Any] = {}  # by id of a tensor: the same with a range
+        self._fusable: dict[int, str] = {}  # by id of a tensor: what made it, if the next operation may be fused
+        self._float: set[int] = set()  # ids of tensors that only float operations made
+        self._alive: list[Any] = []  # so that ids stay unique
+        self._names: collections.Counter[str] = collections.Counter()
+
+    def set_weights(self) -> None:
+        """Give the copies, which have variables now, the weights of the model."""
+        for layer, weights in self._weights:
+            layer.set_weights(weights)
+
+    def call(self, operation: Any, *args: Any, **options: Any) -> Any:
+        """Call the copy of an operation on tensors of the new model."""
+        if isinstance(operation, keras.Model):  # rounds its own inputs and outputs
+            made = self._copy(operation)(*args, **options)
+            return keras.tree.map_structure(self._has_range, made)
+        made = self._called(operation, args, options)
+        is_end = any(id(t) in self._ends for node in operation._inbound_nodes for t in node.output_tensors)
+        return self._with_range(made) if is_end and not self._is_float(made) else made
+
+    def _called(self, operation: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        x, kind = args[0], _kind(operation)
+        before = self._fusable.get(id(x), "")
+        if self._stays_float(operation, kind, x):
+            ranged = keras.tree.map_structure(lambda t: t if self._is_float(t) else self._with_range(t), args)
+            made = self._copy(operation)(*ranged, **options)
+            self._float.add(id(made))
+            return self._fusable_after(operation, made, "float")
+        if kind == "weights":
+            for part in self._copy(operation):
+                x = part(self._with_range(x))
+            return self._activated(operation, x)
+        twin = self._copy(operation)
+        if kind == "normalisation":
+            options = {name: value for name, value in options.items() if name == "training"}
+            made = twin.layer(x, **options) if before == "weights" else twin(self._with_range(x), **options)
+            return self._fusable_after(operation, made, "normalised")
+        if kind == "fused" and before:
+            return twin(*args, **options)
+        made = twin(*keras.tree.map_structure(self._with_range, args), **options)
+        if kind in ("same range", "fixed range"):
+            return self._has_range(made)
+        return self._fusable_after(operation, made, "sum") if kind == "sum" else made
+
+    def _activated(self, operation: Any, made: Any) -> Any:
+        """Apply the activation of a layer with weights, unless it is linear or fused."""
+        name = _activation(operation)
+        if ACTIVATIONS[name] == "fused":
+            return made
+        if name == "linear":
+            return self._fusable_after(operation, made, "weights")
+        made = L.Activation(operation.activation, name=self._named(f"{operation.name}_activation"))(
+            self._with_range(made)
+        )
+        return self._has_range(made) if ACTIVATIONS[name] == "fixed range" else made
+
+    def _copy(self, operation: Any) -> Any:
+        """Return the copy of an operation: of one with weights the wrapped layers that it becomes."""
+        if id(operation) not in self._copies:
+            self._copies[id(operation)] = self._new_copy(operation)
+        return self._copies[id(operation)]
+
+    def _new_copy(self, operation: Any) -> Any:
+        if isinstance(operation, keras.Model):
+            return _rewritten(operation, self._spared, self._momentum)
+        if not isinstance(operation, L.Layer):
+            return operation
+        kind = _kind(operation)
+        if operation.name in self._spared or kind not in ("weights", "normalisation"):
+            twin = type(operation).from_config(operation.get_config())
+            self._weights.append((twin, operation.get_weights()))
+            return twin
+        if kind == "normalisation":
+            twin = type(operation).from_config(operation.get_config())
+            self._weights.append((twin, operation.get_weights()))
+            return UnfoldedNormalization(twin, name=operation.name)
+        kept = ACTIVATIONS[_activation(operation)] == "fused"
+        config = {**operation.get_config(), **({} if kept else {"activation": "linear"})}
+        parts = [(type(operation).from_config(config), operation.get_weights())]
+        if type(operation) in SEPARABLE:
+            parts = separable_parts(config, type(operation), operation.get_weights())
+        self._weights.extend(parts)
+        return [FakeQuantizedWeights(layer, name=layer.name) for layer, _ in parts]
+
+    def _stays_float(self, operation: Any, kind: str | None, x: Any) -> bool:
+        if operation.name in self._spared:
+            return True
+        fused = self._fusable.get(id(x)) == "float" and kind in ("normalisation", "fused")
+        return fused or (isinstance(operation, PREPROCESSING) and self._is_float(x))
+
+    def _is_float(self, x: Any) -> bool:
+        """Return whether a tensor comes from the model's input, or from operations that stay in float."""
+        return id(x) in self._float or isinstance(x._keras_history.operation, L.InputLayer)
+
+    def _fusable_after(self, operation: Any, made: Any, maker: str) -> Any:
+        """Remember what made a tensor, if only one operation takes it."""
+        self._alive.append(made)
+        if id(operation) in self._sole:
+            self._fusable[id(made)] = maker
+        return made
+
+    def _has_range(self, tensor: Any) -> Any:
+        """Remember that a tensor needs no range of its own."""
+        self._alive.append(tensor)
+        self._ranged[id(tensor)] = tensor
+        return tensor
+
+    def _with_range(self, tensor: Any) -> Any:
+        """Return a tensor rounded in a range; the same one for all who take it."""
+        if not isinstance(tensor, keras.KerasTensor) or not keras.backend.is_float_dtype(tensor.dtype):
+            return tensor
+        if id(tensor) not in self._ranged:
+            name = self._named(f"{tensor._keras_history.operation.name}_range")
+            self._alive.append(tensor)
+            self._ranged[id(tensor)] = self._has_range(FakeQuantization(self._momentum, name=name)(tensor))
+        return self._ranged[id(tensor)]
+
+    def _named(self, name: str) -> str:
+        self._names[name] += 1
+        return name if self._names[name] == 1 else f"{name}_{self._names[name]}"
+
+
+def _sole_consumers(model: Any) -> set[int]:
+    """Return the ids of the operations that are called once and whose output one operation takes."""
+    every = itertools.chain.from_iterable(model._nodes_by_depth.values())
+    nodes = [node for node in every if not isinstance(node.operation, L.InputLayer)]
+    taken = collections.Counter(id(tensor) for node in nodes for tensor in node.input_tensors)
+    taken.update(id(tensor) for tensor in model.outputs)
+    calls = collections.Counter(id(node.operation) for node in nodes)
+    return {
+        id(node.operation)
+        for node in nodes
+        if calls[id(node.operation)] == 1 and all(taken[id(tensor)] == 1 for tensor in node.output_tensors)
+    }

@@ -1,0 +1,212 @@
+"""Sensitivity of layers to int8: which predictions each of them costs, measured on examples."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import rich.progress
+
+from tfaudit.audit.model_pair import PairComparison, compare
+from tfaudit.compress.keras_model import require_keras_model
+from tfaudit.compress.model_comparison import predictions_of
+from tfaudit.errors import InputError, listed, require
+from tfaudit.notebook import html_of
+from tfaudit.predictions import Predictions
+from tfaudit.quiet import captured_output
+from tfaudit.stats.multiplicity import adjust
+
+if TYPE_CHECKING:
+    import keras
+
+    from tfaudit.charts.style import Drawing
+    from tfaudit.compress.litert.selective import Calibrated
+
+MODES = ("spared", "alone")
+DEBUGGED = 10
+"""Examples on which the debugger measures the error of each layer."""
+
+
+@dataclasses.dataclass(frozen=True)
+class QuantizationSensitivity:
+    """What int8 costs layer by layer.
+
+    Attributes:
+        table: one row per layer, the one that matters most first; see `frame`.
+        plain: the comparison of the float model with its int8 file in which no layer is spared.
+        mode: "spared" if in each row all layers but one are int8, "alone" if only that one is.
+        size: bytes of the int8 file in which no layer is spared.
+        seconds: time that it took.
+    """
+
+    table: pd.DataFrame
+    plain: PairComparison
+    mode: str
+    size: int
+    seconds: float
+
+    _repr_html_ = html_of
+
+    def frame(self) -> pd.DataFrame:
+        """Return one row per layer, the one that matters most first.
+
+        Columns: `layer`; `operators`, how many of the file are this layer's; `bytes` of the file in which only this
+        layer is float ("spared") or int8 ("alone"); compared with the float model: `negative_flips`, `positive_flips`,
+        `changed` (predictions), `change_pp` of the accuracy with `change_low_pp` and `change_high_pp`, `worst_class`
+        and its `worst_change_pp`; `avoided`, the negative flips of plain int8 minus these, and McNemar's `avoided_p` of
+        the two files with `avoided_p_holm` (NaN for "alone"); `rmse`, the root of the mean squared error that the
+        layer's rounding adds, in steps of its output (NaN if not measured).
+        """
+        return self.table.copy()
+
+    def summary(self) -> dict[str, Any]:
+        """Return the figures of plain int8, the layer that matters most, and the one of the largest `rmse`."""
+        first, errors = self.table.iloc[0], self.table["rmse"].dropna()
+        return {
+            "mode": self.mode,
+            "layers": len(self.table),
+            "examples": self.plain.overall.examples,
+            "int8_negative_flips": self.plain.overall.lost,
+            "int8_change_pp": 100 * (self.plain.overall.won - self.plain.overall.lost) / self.plain.overall.examples,
+            "int8_bytes": self.size,
+            "first_layer": first["layer"],
+            "first_negative_flips": int(first["negative_flips"]),
+            "largest_rmse": None if errors.empty else str(self.table["layer"].loc[errors.idxmax()]),
+            "seconds": self.seconds,
+        }
+
+    def chart(self) -> Drawing:
+        """Draw the negative flips of every layer as bars; the rule is plain int8."""
+        from tfaudit.charts.quantization_sensitivity import sensitivity_chart
+
+        return sensitivity_chart(self.table, self.plain.overall.lost, self.mode)
+
+
+def quantization_sensitivity(
+    model: keras.Model,
+    data: Any,
+    *,
+    representative: Any,
+    layers: Iterable[str] | None = None,
+    mode: str = "spared",
+    rmse: bool = True,
+    batch_size: int = 256,
+    progress: bool | None = None,
+    output: str | None = None,
+) -> QuantizationSensitivity:
+    """Measure layer by layer what int8 costs on labelled examples; `quantize(..., keep_float=...)` spares layers.
+
+    The model is converted and calibrated once. For every layer it is quantized with that layer in float, or alone in
+    int8, and its predictions are compared with those of the float model. That takes about as long per layer as
+    predicting the examples with the int8 file, and `layers` says which to look at. Rounding errors of layers, the
+    measure of `tf.lite.experimental.QuantizationDebugger`, stand beside: they need no labels, but need not rank layers
+    as predictions do. With few examples neither does the number of flips: see `avoided_p`.
+
+    Args:
+        model: a built Keras 3 model.
+        data: `(x, y)`, a `tf.data.Dataset` or a data set, as in `compare_models`.
+        representative: training images that calibrate, as for `quantize`.
+        layers: names of layers; all that have a kernel by default.
+        mode: "spared" (all but one in int8: what keeping it float saves) or "alone" (only one in int8: what it costs).
+        rmse: whether to measure the rounding errors too, on the first 10 representative examples.
+        batch_size: examples per step.
+        progress: whether to show a bar with the time left; by default in a terminal.
+        output: name of the output of a model with several.
+
+    Raises:
+        InputError: as `compare_models` and `quantize`, or an unknown layer or mode.
+        ConversionError: TensorFlow Lite cannot convert the model.
+
+    >>> import keras, numpy as np
+    >>> model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(4, kernel_initializer="identity", name="only")])
+    >>> x, y = np.eye(4, dtype="float32"), np.arange(4)
+    >>> result = quantization_sensitivity(model, (x, y), representative=x)
+    >>> result.frame()[["layer", "negative_flips", "avoided"]].values.tolist()
+    [['only', 0, 0]]
+    """
+    from tfaudit.compress.litert.quantize import calibrated
+    from tfaudit.compress.pruning.kernels import kernel_layers
+
+    begin = time.perf_counter()
+    require(mode in MODES, "mode", mode, " or ".join(map(repr, MODES)))
+    model = require_keras_model(model)
+    known = {layer.name: layer for layer in model._flatten_layers(include_self=False)}
+    names = kernel_layers(model) if layers is None else [layers] if isinstance(layers, str) else list(layers)
+    if unknown := [name for name in names if name not in known]:
+        raise InputError("layers", listed(unknown), f"names of layers, such as {listed(kernel_layers(model))}")
+    require(bool(names), "layers", names, "one layer or more")
+    source, feeds = calibrated(model, representative, [known[name] for name in names], output=output)
+    operators = {name: source.operators_of(number) for number, name in enumerate(names)}
+    if empty := [name for name, own in operators.items() if not own]:
+        raise InputError("layers", listed(empty), "layers with operators of their own")
+
+    def predicted(one: Any) -> Predictions:
+        return predictions_of({"model": one}, data, output=output, batch_size=batch_size)["model"]
+
+    def converted(spared: Iterable[str]) -> bytes:
+        with captured_output():
+            return source.quantized(spared)
+
+    plain = converted(())
+    before, with_int8 = predicted(model), predicted(plain)
+    errors = _rounding_errors(source, feeds[:DEBUGGED]) if rmse else {}
+    everything, rows = set(source.operators), []
+    show = sys.stderr.isatty() if progress is None else progress
+    for name in rich.progress.track(names, "layers", disable=not show):
+        spared = set(operators[name]) if mode == "spared" else everything - set(operators[name])
+        content = converted(sorted(spared))
+        after = predicted(content)
+        rows.append(
+            {"layer": name, "operators": len(operators[name]), "bytes": len(content)}
+            | _figures(compare(before, after))
+            | _avoided(with_int8, after, before, mode)
+            | {"rmse": max((errors.get(own, np.nan) for own in operators[name]), default=np.nan)}
+        )
+    table = pd.DataFrame(rows)
+    table.insert(list(table).index("avoided_p") + 1, "avoided_p_holm", adjust(table["avoided_p"].to_numpy(), "holm"))
+    order = ["negative_flips", "change_pp", "changed"]
+    table = table.sort_values(order, ascending=[mode == "spared", mode == "alone", mode == "spared"], kind="stable")
+    return QuantizationSensitivity(
+        table.reset_index(drop=True), compare(before, with_int8), mode, len(plain), time.perf_counter() - begin
+    )
+
+
+def _figures(pair: PairComparison) -> dict[str, Any]:
+    summary = pair.summary()
+    names = ("negative_flips", "positive_flips", "change_pp", "change_low_pp", "change_high_pp")
+    figures = {name: summary[name] for name in names}
+    return {
+        **figures,
+        "changed": summary["flips"],
+        **{name: summary[name] for name in ("worst_class", "worst_change_pp")},
+    }
+
+
+def _avoided(plain: Predictions, after: Predictions, before: Predictions, mode: str) -> dict[str, Any]:
+    if mode == "alone":
+        return {"avoided": np.nan, "avoided_p": np.nan}
+    was_right = before.correct()[0]
+    lost = [int((was_right & ~one.correct()[0]).sum()) for one in (plain, after)]
+    return {"avoided": lost[0] - lost[1], "avoided_p": compare(plain, after).overall.p}
+
+
+def _rounding_errors(source: Calibrated, feeds: Sequence[Any]) -> dict[str, float]:
+    """Return root mean squared errors in steps of the result, by operator, of TensorFlow's debugger."""
+    import tensorflow as tf
+
+    with captured_output():
+        content = source.quantized(verified=True)
+        debugger = tf.lite.experimental.QuantizationDebugger(
+            quant_debug_model_content=content, debug_dataset=lambda: iter(feeds)
+        )
+        debugger.run()
+        text = io.StringIO()
+        debugger.layer_statistics_dump(text)
+    table = pd.read_csv(io.StringIO(text.getvalue()))
+    return dict(zip(table["tensor_name"], np.sqrt(table["mean_squared_error"]) / table["scale"], strict=True))
