@@ -77,7 +77,7 @@ class QuantizationSensitivity:
             "int8_bytes": self.size,
             "first_layer": first["layer"],
             "first_negative_flips": int(first["negative_flips"]),
-            "largest_rmse": None if errors.empty else str(self.table["layer"].loc[errors.idxmax()]),
+            "largest_rmse": None if errors.empty else str(self.table["layer"].iloc[int(self.table["rmse"].argmax())]),
             "seconds": self.seconds,
         }
 

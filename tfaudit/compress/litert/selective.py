@@ -61,7 +61,7 @@ class Calibrated:
         scope, own = _scope(number), set[str]()
         for name, operands in self.operators.items():
             weights = any(scope in operand for operand in operands if operand not in self.operators)
-            # Results of the model have other names: one without weights, such as a softmax's, counts to the layer before.
+            # Results of the model have other names: one without weights, as a softmax, counts to the layer before.
             last = name.startswith("StatefulPartitionedCall") and all(operand in own for operand in operands)
             if scope in name or weights or last:
                 own.add(name)
