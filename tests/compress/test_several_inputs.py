@@ -225,7 +225,15 @@ def test_what_an_int8_model_was_not_calibrated_for():
     scaled = keras.Sequential([keras.Input((6, 6, 1)), keras.layers.Rescaling(1 / 255), *layers])
     with pytest.raises(InputError, match=r"representative: got values from 0 to .*, expected a wider range"):
         quantize(scaled, "int8", representative=pixels / 255)
+    with pytest.raises(InputError, match=r"representative: got values from 0 to 65025, expected a narrower range"):
+        quantize(scaled, "int8", representative=pixels.astype(float) * 255)
     predict(quantize(scaled, "int8", representative=pixels), pixels)
+    wide = quantize(model, "int8", representative=pixels.astype("float32"))  # [0, 1] becomes two of 256 levels
+    for other in (pixels / 255, pixels / 127.5 - 1, (pixels - 128.0) / 60):
+        with pytest.raises(InputError, match=r"images: got values from .*, expected -?0 to 255, the range of th"):
+            predict(wide, other)
+    predict(wide, pixels)
+    predict(wide, np.full((1, 6, 6, 1), 7.0) + np.eye(6)[None, ..., None])  # one image may be all but constant
 
 
 def test_a_path_is_quantized(tmp_path):

@@ -85,7 +85,7 @@ CELLS = (
     "import mine\n"
     "study = tfaudit.Study(name='n', dataset=mine.load, model=mine.build, training=tfaudit.Training(epochs=1),\n"
     "                      variants=[tfaudit.Pruned(0.5)], population=1)\n"
-    "store = tfaudit.run(study, 'out', workers=1)\n"
+    "store = tfaudit.run(study, 'out', workers=1, progress='auto')\n"
     "store.variants, store.failures(), store.predictions('dense').num_examples",
 )
 
@@ -99,6 +99,9 @@ def test_a_notebook_runs_a_study(tmp_path):
     told = notebook.cells[1].outputs[0].text
     assert told.startswith("model: got 'build' of a notebook or prompt, which worker processes cannot import, expected")
     assert "%%writefile mine.py, then model='mine.py:build'" in told
+    shown = "".join(output.get("text", "") + str(output.get("data", "")) for output in notebook.cells[2].outputs[:-1])
+    assert "[1/2] dense/000 done" in shown
+    assert "[2/2] magnitude-0.5/000 done" in shown
     result = notebook.cells[2].outputs[-1]["data"]["text/plain"]
     assert result == "(('dense', 'magnitude-0.5'), {}, 60)"
 

@@ -15,6 +15,9 @@ _RESHAPING = {"DEQUANTIZE", "QUANTIZE", "CAST", "RESHAPE"}
 CLIPPED_SHARE = 0.5
 """Share of input values outside the calibrated range above which they are in another range than the model's."""
 
+SEVERAL, LEAST_SPREAD = 8, 0.025
+"""So many images that span less than this share of the calibrated range are in another range than the model's."""
+
 
 class Flatbuffer:
     """Inference of a flatbuffer: inputs in, float32 scores `(N, units)` of one output out.
@@ -114,9 +117,11 @@ class Flatbuffer:
         return [(detail["index"], source) for detail, source in zip(self._details.values(), self.inputs, strict=True)]
 
     def check_range(self, images: Inputs) -> None:
-        """Raise an `InputError` if most values lie outside the range that an integer network was calibrated for.
+        """Raise an `InputError` if images are in another range than those that an integer network was calibrated with.
 
-        Such values are clipped: an image in 0 to 255 is white to a network that was calibrated with pixels in [0, 1].
+        Values beyond it are clipped: an image in 0 to 255 is white to a network that was calibrated with pixels in
+        [0, 1]. In a range far too wide they round to a few levels, [0, 1] to two of 256 in 0 to 255. A few images may
+        be all but constant; several are not.
         """
         ranges = self._ranges()
         for array, source in zip(as_inputs(images, self.inputs), self.inputs, strict=True):
@@ -124,7 +129,9 @@ class Flatbuffer:
                 continue
             low, high = ranges[source.name]
             slack = (high - low) / 100
-            if np.mean((array < low - slack) | (array > high + slack)) > CLIPPED_SHARE:
+            clipped = np.mean((array < low - slack) | (array > high + slack)) > CLIPPED_SHARE
+            spread = np.ptp(array)
+            if clipped or (len(array) >= SEVERAL and 0 < spread < LEAST_SPREAD * (high - low)):
                 got = f"values from {array.min():g} to {array.max():g}"
                 expected = f"{low:g} to {high:g}, the range of the images that this integer model was calibrated with"
                 raise InputError("images", got, expected)

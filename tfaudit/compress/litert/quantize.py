@@ -29,6 +29,9 @@ CHECK_IMAGES = 4
 LEAST_SPREAD = 0.05
 """Range of rescaled representative images, of 1 or 2 for pixels, below which they were scaled twice."""
 
+MOST_SPREAD, PIXEL_SCALE = 20, 0.02
+"""Range of rescaled images above which they are no pixels, where the scale is that of pixels, 1/255 to 1/57."""
+
 TOLERANCE = 1e-3
 """Largest difference between flatbuffer and Keras, as a share of the largest score; rounding causes 1e-5."""
 
@@ -264,16 +267,17 @@ def _check_recurrent(forward: KerasForward, kind: str) -> None:
 
 
 def _check_rescaling(model: keras.Model, images: np.ndarray) -> None:
-    """Raise an `InputError` for images that the model's own `Rescaling` makes all but constant."""
+    """Raise an `InputError` for images that the model's own `Rescaling` makes all but constant, or far too large."""
     first = next((layer for layer in model.layers if not isinstance(layer, keras.layers.InputLayer)), None)
     if not isinstance(first, keras.layers.Rescaling) or images.dtype.kind != "f" or images.min() == images.max():
         return
-    spread = float((np.ptp(images) * np.abs(first.scale)).max())
-    if spread < LEAST_SPREAD:
+    scale = float(np.max(np.abs(first.scale)))
+    spread = float(np.ptp(images)) * scale
+    too_wide = spread > MOST_SPREAD and scale < PIXEL_SCALE
+    if too_wide or spread < LEAST_SPREAD:
         got = f"values from {images.min():g} to {images.max():g}"
-        expected = (
-            f"a wider range, such as 0 to 255: the model multiplies them by {float(np.max(first.scale)):.3g} itself"
-        )
+        wanted = "a narrower" if too_wide else "a wider"
+        expected = f"{wanted} range, such as 0 to 255: the model multiplies them by {scale:.3g} itself"
         raise InputError("representative", got, expected)
 
 
