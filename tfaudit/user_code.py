@@ -219,7 +219,9 @@ def _failed(argument: str, what: str, problem: BaseException) -> InputError:
     libraries = (*_installed(), str(Path(__file__).parent), "<")
     own = [frame for frame in frames if not frame.filename.startswith(libraries)]
     place = f", line {own[-1].lineno} of {Path(own[-1].filename).name}" if own else ""
-    return InputError(argument, f"{what} ({type(problem).__name__}: {one_line(problem)}{place})", "code that runs")
+    missing = isinstance(problem, ModuleNotFoundError)
+    expected = "modules that are installed or stand beside the file" if missing else "code that runs"
+    return InputError(argument, f"{what} ({type(problem).__name__}: {one_line(problem)}{place})", expected)
 
 
 def _import_module(argument: str, name: str) -> ModuleType:

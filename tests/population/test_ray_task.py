@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from tests.builders.tiny_studies import STUDY
-from tfaudit import open_store
+from tfaudit import InputError, open_store
 from tfaudit.datasets.loading import load_dataset
 from tfaudit.population import node_folder
 from tfaudit.population.node_folder import end_run, make_workplace, remove_workplace, shipped_splits
-from tfaudit.population.ray_task import Luggage, RunFacts, _Workplace
+from tfaudit.population.ray_task import Luggage, RunFacts, _of_node, _Workplace
 from tfaudit.user_code import import_reference, source_file
 
 FACTS = RunFacts(token="run", command=("false",), threads=1, fresh=False, timeout=None, versions={})
@@ -46,6 +46,25 @@ def test_files_of_the_users_own_come_along(root, tmp_path):
     assert there.member_seed("dense", 1) == study.member_seed("dense", 1)
     workplace.remove()
     assert not [path for path in root.iterdir() if path.name != ".lock"]
+
+
+def test_a_module_that_only_the_driver_has_is_named_with_what_the_nodes_need(root, tmp_path):
+    nets = tmp_path / "nets.py"
+    nets.write_text("import parts_of_it\n\n\ndef build():\n    return parts_of_it.build()\n")
+    study = dataclasses.replace(STUDY, model=f"{nets}:build").with_fingerprints()
+    luggage = Luggage(study.to_json(), {str(nets): nets.read_bytes()}, None)
+    nets.unlink()  # the node has neither the file, which comes along, nor what it imports
+    workplace = _Workplace(FACTS, luggage)
+    there = open_store(root / "run" / str(os.getpid()) / "study").study
+    with pytest.raises(InputError) as caught:
+        import_reference("model", there.model)
+    workplace.remove()
+    argument, got, expected = _of_node(caught.value.argument, caught.value.got, caught.value.expected)
+    assert argument == "model"
+    assert "nets.py, whose import fails (ModuleNotFoundError: No module named 'parts_of_it', line 1 of nets.py)" in got
+    assert "(on node " in got
+    assert expected.startswith("what your files import, installed or at the same paths, on every node")
+    assert _of_node("x", "1", "2")[2] == "2"
 
 
 def test_data_are_laid_down_once_and_read_by_the_worker(root, tmp_path):

@@ -97,7 +97,11 @@ class OwnTraining:
         stops = [] if until is None else [StopAt(until)]
         keras.utils.set_random_seed(seed)
         train = Examples(self._data.held, self._raw_targets(), self._data.groups, class_names=self._data.class_names)
-        returned = self._fit(self.model, train, seed=seed, callbacks=[*self.callbacks, witness, *stops])
+        try:
+            returned = self._fit(self.model, train, seed=seed, callbacks=[*self.callbacks, witness, *stops])
+        except InputError as problem:  # of a callback, about what the function does with it
+            got = f"{self._name}, where {problem.argument} is {problem.got}"
+            raise InputError("training", got, problem.expected) from problem
         if not witness.epochs:
             got = f"{self._name}, which does not use its callbacks"
             how = f"model.fit(..., callbacks=callbacks), or {OWN_LOOP} in a loop, without which nothing is pruned"

@@ -182,7 +182,7 @@ class _Workplace:
             self.end_worker()
             raise
         if fatal := answer.get("fatal"):
-            answer["fatal"] = [fatal[0], f"{fatal[1]} (on {_node()})", fatal[2]]
+            answer["fatal"] = _of_node(*fatal)
         made = {}
         for file in sorted(self._directory.glob("*/**/*")):
             name = str(file.relative_to(self._directory))
@@ -231,6 +231,13 @@ class _Workplace:
                     return {"error": f"the worker process on {_node()} died; its log is {log_path(order)}"}
                 if "left" not in answer:
                     return answer
+
+
+def _of_node(argument: str, got: str, expected: str) -> list[str]:
+    """Return the parts of an error with the node where it happened, and what code of the user's own needs there."""
+    missing = "ModuleNotFoundError" in got or "ImportError" in got or "no module that can be imported" in got
+    needed = "what your files import, installed or at the same paths, on every node; the study's own files are sent"
+    return [argument, f"{got} (on {_node()})", needed if missing else expected]
 
 
 def _node() -> str:
