@@ -4,6 +4,7 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
+import yaml
 from markdown_it import MarkdownIt
 
 from tests.builders.studies import make_study
@@ -11,7 +12,7 @@ from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audit.gate.gate import gate
 from tfaudit.audit.gate.limits import DEFAULT_LIMITS, Limits
 from tfaudit.predictions import Predictions
-from tfaudit.report.markdown import gate_markdown, study_markdown
+from tfaudit.report.markdown import gate_markdown, model_card, study_markdown
 
 HOSTILE = ("<b>bold</b>", "a | b", "`code` *star* _line_", "![x](http://x) [y](z) \\")
 
@@ -50,8 +51,35 @@ def test_every_check_and_the_worst_classes_are_told(verdicts):
     assert {row[0] for row in classes[1:]} == set(HOSTILE)
 
 
-def test_a_study_has_a_row_per_variant(tmp_path):
-    study_audit = StudyAudit.read(make_study(tmp_path / "study"), permutations=0)
+@pytest.fixture(scope="module")
+def study_audit(tmp_path_factory):
+    return StudyAudit.read(make_study(tmp_path_factory.mktemp("markdown") / "study"), permutations=0)
+
+
+@pytest.mark.parametrize("passes", [False, True])
+def test_a_model_card_has_the_metrics_of_what_may_ship(study_audit, passes):
+    limits = Limits(overall_drop_pp=90, worst_class_drop_pp=99 if passes else 1)
+    _, front, page = model_card(study_audit, limits).split("---\n", 2)
+    assert page.strip() == study_markdown(study_audit, limits).strip()
+    (model,) = yaml.safe_load(front)["model-index"]
+    (result,) = model["results"]
+    assert model["name"] == "small"
+    assert (result["task"]["type"], result["dataset"]["type"]) == ("image-classification", "digits")
+    row = study_audit.verdict(limits).frame().query("best")
+    assert len(row) == passes
+    if passes:
+        best = study_audit.data.populations[row["variant"].item()]
+        right = best.top1 == best.labels
+        worst = best.class_names.index(row["worst_class"].item())
+        assert result["metrics"][0]["value"] == pytest.approx(right.mean(), abs=1e-4)
+        assert result["metrics"][1]["value"] == pytest.approx(right[:, best.labels == worst].mean(), abs=1e-4)
+        assert row["worst_class"].item() in result["metrics"][1]["name"]  # it holds HTML
+    else:
+        (accuracy,) = result["metrics"]
+        assert accuracy["value"] == pytest.approx(study_audit.data.baseline.accuracy().mean(), abs=1e-4)
+
+
+def test_a_study_has_a_row_per_variant(study_audit):
     (table,), text = read(study_markdown(study_audit, DEFAULT_LIMITS))
     frame = study_audit.verdict(DEFAULT_LIMITS).frame()
     assert [row[0] for row in table[1:]] == frame["title"].tolist()

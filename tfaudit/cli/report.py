@@ -25,7 +25,10 @@ def report(
     groups: Annotated[
         Path | None, option("Table of the groups of the examples, such as their writers, joined by example id.")
     ] = None,
-    markdown: Annotated[Path | None, option("Also write the verdict as Markdown here, for a model card.")] = None,
+    markdown: Annotated[Path | None, option("Also write the verdict as Markdown here.")] = None,
+    card: Annotated[
+        bool, option("With --markdown: with front matter and metrics, as a model card.", "--model-card")
+    ] = False,
     answers: Annotated[
         Path | None, option("Table of a human study: rater, example, is_pie and a column per question.")
     ] = None,
@@ -38,6 +41,8 @@ def report(
     ] = Path("studies.html"),
 ) -> None:
     """Print the verdict on a study and its table, and write its report.html; or compare several studies."""
+    if card and markdown is None:
+        raise InputError("--model-card", "no --markdown", "--markdown FILE, where to write it")
     if len(directories) > 1:
         given = {"--charts": charts, "--groups": groups, "--answers": answers, "--gate": gate, "--id": id_column}
         given["--markdown"] = markdown
@@ -61,10 +66,10 @@ def report(
     study_audit = StudyAudit.read(store, alpha=alpha, permutations=permutations, groups=added, answers=ratings)
     show(study_audit, limits)
     if markdown:
-        from tfaudit.report.markdown import study_markdown
+        from tfaudit.report.markdown import model_card, study_markdown
         from tfaudit.store.files import write_whole
 
-        write_whole(markdown, study_markdown(study_audit, limits).encode())
+        write_whole(markdown, (model_card if card else study_markdown)(study_audit, limits).encode())
         out.print(markdown, soft_wrap=True)
     if charts:
         for path in save_charts(study_audit, charts):

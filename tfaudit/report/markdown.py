@@ -1,8 +1,10 @@
 """Verdicts as Markdown: for a model card, a pull request, or the summary of a GitHub Action."""
 
+import json
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audit.gate.checks import OUTCOMES, PASS
@@ -67,6 +69,38 @@ def study_markdown(study_audit: StudyAudit, limits: Limits) -> str:
     if verdict.best is not None:
         parts[-1] += " In bold: the most compressed variant that passes."
     return "\n".join([*parts, *(f"\n> {_text(note)}" for note in verdict.notes)]) + "\n"
+
+
+def model_card(study_audit: StudyAudit, limits: Limits) -> str:
+    """Return `study_markdown` as the page of a model on the Hugging Face Hub, with metrics as front matter.
+
+    The metrics are those of the most compressed variant that passes, or of the baseline where none does: accuracy, and
+    the recall of the class that lost most.
+
+    Args:
+        study_audit: of the study.
+        limits: of the gate.
+    """
+    data, verdict = study_audit.data, study_audit.verdict(limits)
+    metrics: list[dict[str, Any]] = []
+    if verdict.best is None:
+        accuracy = float(data.baseline.accuracy().mean())
+        metrics.append({"type": "accuracy", "name": "Accuracy of the uncompressed model", "value": accuracy})
+    else:
+        row = verdict.frame().set_index("variant").loc[verdict.best]
+        metrics.append({"type": "accuracy", "name": f"Accuracy, {row['title']}", "value": row["top1"]})
+        if row["worst_class"]:
+            name = f"Recall of {row['worst_class']}, the class that lost most, {row['title']}"
+            metrics.append({"type": "recall", "name": name, "value": row["worst_after"]})
+    result = {
+        "task": {"type": "image-classification" if data.examples_are == "images" else "other"},
+        "dataset": {"type": data.study.dataset, "name": data.study.dataset, "split": data.split},
+        "metrics": [{**metric, "value": round(metric["value"], 4)} for metric in metrics],
+    }
+    front: dict[str, Any] = {"tags": ["tfaudit", "model-compression"]}
+    front["model-index"] = [{"name": data.study.name, "results": [result]}]
+    lines = [f"{key}: {json.dumps(value)}" for key, value in front.items()]  # JSON is YAML, whatever the names hold
+    return "\n".join(["---", *lines, "---", "", study_markdown(study_audit, limits)])
 
 
 def _checks(verdict: Verdict) -> list[str]:
