@@ -7,7 +7,7 @@ import tensorflow as tf
 from keras import layers
 from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
 
-from tfaudit.compress.operations import keras_operations
+from tfaudit.compress.keras_operations import keras_operations
 from tfaudit.models.registry import build_model
 
 

@@ -64,7 +64,7 @@ def counts(model: keras.Model | bytes | str | Path) -> Counts:
     opened = open_model(model)
     if isinstance(opened, bytes):
         return _of_flatbuffer(opened)
-    from tfaudit.compress.operations import keras_operations
+    from tfaudit.compress.keras_operations import keras_operations
     from tfaudit.compress.pruning.sparsity import sparsity
 
     rows = sparsity(opened).set_index("kernel").to_dict("index")

@@ -155,7 +155,7 @@ def quantization_sensitivity(
 
     plain = converted(())
     before, with_int8 = predicted(model), predicted(plain)
-    errors = _rounding_errors(source, feeds[:DEBUGGED]) if rmse else {}
+    errors = rounding_errors(source, feeds[:DEBUGGED]) if rmse else {}
     everything, rows = set(source.operators), []
     show = sys.stderr.isatty() if progress is None else progress
     for name in rich.progress.track(names, "layers", disable=not show):
@@ -196,7 +196,7 @@ def _avoided(plain: Predictions, after: Predictions, before: Predictions, mode: 
     return {"avoided": lost[0] - lost[1], "avoided_p": compare(plain, after).overall.p}
 
 
-def _rounding_errors(source: Calibrated, feeds: Sequence[Any]) -> dict[str, float]:
+def rounding_errors(source: Calibrated, feeds: Sequence[Any]) -> dict[str, float]:
     """Return root mean squared errors in steps of the result, by operator, of TensorFlow's debugger."""
     import tensorflow as tf
 

@@ -245,7 +245,8 @@ def test_flatbuffers_need_no_tensorflow(model, tmp_path):
     np.save(tmp_path / "images.npy", IMAGES)
     program = (
         "import sys; sys.modules.update(tensorflow=None, keras=None)\n"
-        "import numpy as np; from tfaudit.compress.litert.inference import predict\n"
+        "import numpy as np; from tfaudit.compress.counts import counts; counts('model.tflite')\n"
+        "from tfaudit.compress.litert.inference import predict\n"
         "print(predict('model.tflite', np.load('images.npy'))[0].tolist())"
     )
     run = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)

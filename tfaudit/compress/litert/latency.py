@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.compress.litert.flatbuffer import Flatbuffer
+from tfaudit.compress.litert.flatbuffer_contents import table_rows
 from tfaudit.compress.model_files import open_model
 from tfaudit.compress.model_inputs import Input, Inputs, arrays_of
 from tfaudit.datasets.structure import mapped
@@ -104,15 +105,9 @@ def _ready(
         return None
     if images is None:
         tokens = any(source.dtype is not None and source.dtype.kind in "iu" for source in network.inputs)
-        levels = _tokens(content) if tokens else 256
+        levels = table_rows(content) if tokens else 256
         images = {source.name: _pixels(source, draws, batch, levels) for source in network.inputs}
     return network.run(mapped(lambda array: np.resize(array, (batch, *array.shape[1:])), images))
-
-
-def _tokens(content: bytes) -> int:
-    from tfaudit.compress.litert.flatbuffer_contents import table_rows  # imports TensorFlow
-
-    return table_rows(content)
 
 
 def _pixels(source: Input, draws: np.random.Generator, batch: int, levels: int) -> np.ndarray:

@@ -1,0 +1,123 @@
+"""Convolutions and matrix products of a Keras model, counted in its traced graph."""
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tfaudit.compress.keras_model import KerasForward, output_names
+from tfaudit.compress.operations import Operation, Operations
+
+
+def keras_operations(model: Any) -> Operations:
+    """Count the convolutions and matrix products of an inference pass for one image, in the graph that Keras traces.
+
+    Every weight of a kernel is used equally often, so zeros save their share: a kernel of n weights, m of them nonzero,
+    with M multiply-accumulates needs M m / n of them. Products of activations, as in attention, count too. Elementwise
+    operations (biases, normalisation, activations, pooling) do not, as is common; in a convnet they are about 1 %. An
+    open side of an input counts as 64 pixels or tokens. Raise an `InputError` unless the model is a built Keras model.
+
+    >>> import keras
+    >>> inputs = keras.Input((8, 8, 1))
+    >>> model = keras.Model(inputs, keras.layers.Conv2D(2, 3, name="conv")(inputs), name="net")
+    >>> keras_operations(model)
+    Operations(counted=(Operation(name='conv/kernel', macs=648, effective_macs=648),), uncounted=())
+    """
+    names = output_names(model)
+    forward = KerasForward(model, names[0] if names else None)
+    batch = forward.batch or 1
+    shapes = zip(forward.inputs, forward.example_shapes, strict=True)
+    specs = [tf.TensorSpec((batch, *shape), tf.as_dtype(source.dtype or np.float32)) for source, shape in shapes]
+    function = tf.function(forward.call, autograph=False)
+    traced = function.get_concrete_function(*specs)
+    weights = {id(weight.value.handle): weight for weight in forward.model.variables}
+    sources = {id(inside): weights.get(id(outside)) for outside, inside in traced.graph.captures}
+    counted, uncounted = [], []
+    for name, macs, variable in _walk(traced.graph, sources):
+        if macs is None:
+            uncounted.append(name)
+        elif variable is None:
+            counted.append(Operation(name, macs // batch, macs // batch))
+        else:
+            nonzero = float(np.count_nonzero(variable.numpy()) / max(math.prod(variable.shape), 1))
+            counted.append(Operation(variable.path, macs // batch, round(macs // batch * nonzero)))
+    return Operations(tuple(counted), tuple(uncounted))
+
+
+def _walk(graph: Any, sources: dict[int, Any]) -> Iterator[tuple[str, int | None, Any]]:
+    """Yield name, multiply-accumulates (None: unknown) and kernel of each operation in a TensorFlow graph.
+
+    `sources` has the variables of the model, by id of the placeholder that stands for them.
+    """
+    for operation in graph.get_operations():
+        if operation.type in _MACS:
+            shapes = [tensor.shape.as_list() for tensor in (*operation.inputs, *operation.outputs) if tensor.shape.rank]
+            known = all(side is not None for shape in shapes for side in shape)
+            kernels = [kernel for tensor in operation.inputs if (kernel := _variable(tensor, sources)) is not None]
+            macs = _MACS[operation.type](operation) if known else None
+            yield operation.name, macs, next(iter(kernels), None)
+        elif operation.type in ("PartitionedCall", "StatefulPartitionedCall"):  # grouped convolutions are compiled
+            inner = graph._get_function(operation.get_attr("f").name).graph
+            pairs = zip(inner.inputs, operation.inputs, strict=True)
+            inside = {id(placeholder): _variable(tensor, sources) for placeholder, tensor in pairs}
+            yield from ((f"{operation.name}/{name}", *rest) for name, *rest in _walk(inner, inside))
+        elif any(attribute.type == "func" for attribute in operation.op_def.attr):
+            yield operation.name, None, None
+
+
+def _variable(tensor: Any, sources: dict[int, Any]) -> Any:
+    """Return the model's variable that a tensor holds, in any shape and type, or None."""
+    while tensor.op.type in _SAME_VALUES:
+        tensor = tensor.op.inputs[0]
+    return sources.get(id(tensor))
+
+
+_SAME_VALUES = {"ReadVariableOp", "Identity", "Cast", "Reshape", "ExpandDims", "Squeeze", "Transpose"}
+
+
+def _size(tensor: Any) -> int:
+    return math.prod(tensor.shape.as_list())
+
+
+def _kernel_size(operation: Any, end: int) -> int:
+    return math.prod(operation.inputs[1].shape.as_list()[:end])
+
+
+def _matrices(transposed: str) -> Callable[[Any], int]:
+    """Return a function that counts a matrix product whose first factor may be `transposed`."""
+
+    def macs(operation: Any) -> int:
+        inner = operation.inputs[0].shape.as_list()[-2 if operation.get_attr(transposed) else -1]
+        return _size(operation.outputs[0]) * inner
+
+    return macs
+
+
+def _einsum(operation: Any) -> int:
+    equation = operation.get_attr("equation").decode().replace(" ", "")
+    sides: dict[str, int] = {}
+    for labels, tensor in zip(equation.partition("->")[0].split(","), operation.inputs, strict=True):
+        shape = tensor.shape.as_list()
+        hidden = len(shape) - len(labels.replace("...", ""))
+        labels = labels.replace("...", "".join(map(str, range(hidden))))
+        for label, side in zip(labels, shape, strict=True):
+            sides[label] = max(sides.get(label, 1), side)
+    return math.prod(sides.values())
+
+
+_MACS: dict[str, Callable[[Any], int]] = {
+    # kernel: (sides, channels of a group, filters)
+    "Conv2D": lambda operation: _size(operation.outputs[0]) * _kernel_size(operation, -1),
+    "Conv3D": lambda operation: _size(operation.outputs[0]) * _kernel_size(operation, -1),
+    # kernel: (height, width, channels, multiplier)
+    "DepthwiseConv2dNative": lambda operation: _size(operation.outputs[0]) * _kernel_size(operation, 2),
+    # kernel: (sides, filters, channels); every input is multiplied with all of them
+    "Conv2DBackpropInput": lambda operation: _size(operation.inputs[2]) * _kernel_size(operation, -1),
+    "Conv3DBackpropInputV2": lambda operation: _size(operation.inputs[2]) * _kernel_size(operation, -1),
+    "MatMul": _matrices("transpose_a"),
+    "BatchMatMulV2": _matrices("adj_x"),
+    "BatchMatMulV3": _matrices("adj_x"),
+    "Einsum": _einsum,
+}
