@@ -12,6 +12,7 @@ setup(
     package_data={
         "tfaudit": ["py.typed"],
         "tfaudit.report": ["*.html", "*.css", "*.j2", "*.js"],
+        "tfaudit.cli": ["examples/*.zip"],
         "tfaudit.app": ["*.svg", "*.html", "*.js"],
     },
 )

@@ -13,6 +13,8 @@ import typer
 
 from tests.builders.studies import make_study
 from tfaudit.cli import main
+from tfaudit.cli.example_studies import example_studies
+from tfaudit.store.store import open_store
 
 
 def view(*arguments, cwd=None):
@@ -83,6 +85,27 @@ def test_without_a_directory_the_digits_study_is_made_once(monkeypatch, commands
     main_view(monkeypatch)
     assert len(made) == 2
     assert [settings(command)["directory"] for command in commands] == [str(Path("runs/digits").absolute())] * 2
+
+
+def test_an_example_that_comes_with_the_package_is_unpacked_once(monkeypatch, commands, capsys):
+    (name, *_) = example_studies()
+    for _ in range(2):
+        main_view(monkeypatch, "--example", name)
+    place = Path(f"runs/{name}_example").absolute()
+    assert [settings(command)["directory"] for command in commands] == [str(place)] * 2
+    assert [path.name for path in Path("runs").iterdir()] == [f"{name}_example"]
+    store = open_store(place)
+    assert not store.missing()
+    assert all(not store.damage(key, member) for key in store.variants for member in store.members(key))
+    assert all(store.images("test", range(3)))
+    main_view(monkeypatch, "--example", "nothing", code=2)
+    assert f"example: got nothing, expected {name}" in capsys.readouterr().err
+    main_view(monkeypatch, "folder", "--example", name, code=2)
+    assert "directory: got folder and --example, expected one of the two" in capsys.readouterr().err
+
+
+def test_examples_fit_the_package():
+    assert sum(len(archive.read_bytes()) for archive in example_studies().values()) < 10e6
 
 
 def test_only_this_machine_is_served_unless_told_otherwise(monkeypatch, commands):

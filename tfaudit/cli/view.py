@@ -17,6 +17,7 @@ import typer
 
 from tfaudit.app.server import PASSWORD
 from tfaudit.cli.console import app, err, option, out
+from tfaudit.cli.example_studies import example_studies, unpack_example
 from tfaudit.cli.gate_limits import GateFile, read_limits
 from tfaudit.errors import InputError
 
@@ -36,6 +37,13 @@ def view(
         Path | None,
         typer.Argument(
             help="Directory of a study, or of several; by default runs/digits, which is made if it is missing."
+        ),
+    ] = None,
+    example: Annotated[
+        str | None,
+        option(
+            "A finished study that comes with the package, copied to runs/NAME_example: NAME is one of "
+            f"{', '.join(example_studies())}."
         ),
     ] = None,
     gate: GateFile = None,
@@ -59,7 +67,11 @@ def view(
 
     if importlib.util.find_spec("streamlit") is None:
         raise ModuleNotFoundError(name="streamlit")  # before a study is made, and the server replaces this process
-    if directory is None:
+    if example is not None:
+        if directory is not None:
+            raise InputError("directory", f"{directory} and --example", "one of the two")
+        directory = unpack_example(example, Path("runs"))
+    elif directory is None:
         directory = Path("runs") / BUNDLED
         if not (directory / "report.html").exists():  # a run writes it last
             _make(directory)

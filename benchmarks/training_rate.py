@@ -1,0 +1,142 @@
+"""How close training comes to the machine: operations a second of a member's step over those of matrix products.
+
+    python benchmarks/training_rate.py [NET ...] [--steps 60] [--rounds 3] [--clock cpu]
+
+A step counts as three forward passes, each with the operations that `tfaudit.cost` reports; so what BatchNormalization,
+ReLU, pooling and the optimizer do counts as time, but not as operations. The machine's rate is that of the best of
+several products of square float32 matrices in the same thread. Of each net the benchmark prints
+
+- `member`: steps as the engine does them, one after another, with batches of 128 from the seeded pipeline;
+- `compute`: the same compiled step on one batch that is there already;
+- `pipeline`: the batches alone;
+- `pruning`: `member` with gradual pruning to 90 %;
+- what a member costs besides: seconds of the first step, which traces, and of saving, predicting 10,000 images.
+
+`--clock cpu` counts the processor's seconds of all threads, which other load affects less. Goal for `member`: .6.
+"""
+
+import argparse
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+import numpy as np
+import tensorflow as tf
+
+from tfaudit.compress.counts import counts
+from tfaudit.datasets.dataset import Dataset
+from tfaudit.datasets.pipeline import training_batches
+from tfaudit.population.member import gradual_trainer
+from tfaudit.population.training import Trainer
+from tfaudit.study.study import Study, Training
+from tfaudit.study.variants import Pruned
+
+BATCH, EXAMPLES, TESTED = 128, 10_000, 10_000
+NETS = {
+    "lenet_r": ((28, 28, 1), "none"),
+    "cifar_convnet": ((32, 32, 3), "crop_flip"),
+    "resnet20": ((32, 32, 3), "crop_flip"),
+}
+CLOCKS: dict[str, Callable[[], float]] = {"wall": time.perf_counter, "cpu": time.process_time}
+
+
+def random_images(shape: tuple[int, int, int]) -> Dataset:
+    """Return a training set of noise."""
+    draw = np.random.default_rng(0)
+    return Dataset(
+        name="noise",
+        split="train",
+        class_names=tuple("0123456789"),
+        image_shape=shape,
+        num_examples=EXAMPLES,
+        pixels=draw.integers(0, 256, (EXAMPLES, *shape), np.uint8),
+        known_labels=draw.integers(0, 10, EXAMPLES),
+        known_ids=np.arange(EXAMPLES).astype(str),
+    )
+
+
+def matrix_rate(clock: Callable[[], float]) -> float:
+    """Return the operations a second of the best matrix product."""
+    best = 0.0
+    for size in (512, 1024, 2048):
+        left, right = (tf.random.stateless_normal([size, size], [size, i]) for i in (0, 1))
+        product = tf.function(tf.matmul)
+        product(left, right)
+        repeats = max(1, round(2e10 / size**3))
+        for _ in range(3):
+            start = clock()
+            for _ in range(repeats):
+                product(left, right).numpy()
+            best = max(best, repeats * 2 * size**3 / (clock() - start))
+    return best
+
+
+def measure(net: str, steps: int, rounds: int, clock: Callable[[], float], machine: float) -> None:
+    """Print the rates of a net."""
+    shape, augmentation = NETS[net]
+    data = random_images(shape)
+    plan = Training(steps=steps, batch_size=BATCH, augmentation=augmentation, weight_decay=5e-4)
+    study = Study(name="rate", dataset="cifar10", model=net, training=plan)
+    trainer, pruner = Trainer(study, plan, data), gradual_trainer(study, Pruned(0.9), data)
+    model, pruned = trainer.build(0), pruner.build(0)
+    operations = 3 * BATCH * counts(model).summary()["flops"]
+
+    def seconds(function: Callable[[], object]) -> float:
+        start = clock()
+        function()
+        return clock() - start
+
+    first = seconds(lambda: trainer.train(model, 0))
+    pruner.train(pruned, 0)
+    batches = training_batches(data, batch_size=BATCH, seed=0, augmentation=augmentation)
+    batch = next(iter(batches))
+    constant = tf.data.Dataset.from_tensors(batch).cache().repeat()
+    parts = {
+        "member": lambda: trainer.train(model, 0),
+        "compute": lambda: trainer.model.fit(constant, steps_per_epoch=steps, verbose=0, shuffle=False),
+        "pipeline": lambda: [None for _ in batches.take(steps)],
+        "pruning": lambda: pruner.train(pruned, 0),
+    }
+    times = {name: [] for name in parts}
+    for _ in range(rounds):
+        for name, part in parts.items():
+            times[name].append(seconds(part))
+    print(f"{net}: {operations / 1e9:.2f} billion operations a step")
+    for name, values in times.items():
+        step = statistics.median(values) / steps
+        share = (
+            "" if name == "pipeline" else f"  {operations / step / 1e9:6.1f} GFLOP/s  {operations / step / machine:.2f}"
+        )
+        print(f"  {name:9}{1000 * step:7.2f} ms{share}")
+    with tempfile.TemporaryDirectory() as folder:
+        saving = seconds(lambda: model.save(Path(folder) / "m.keras"))
+    tests = np.zeros((TESTED, *shape), np.float32)
+    predicting = seconds(lambda: model.predict(tests, batch_size=256, verbose=0))
+    tracing = first - statistics.median(times["member"])
+    print(f"  tracing {tracing:.2f} s, saving {saving:.2f} s, predicting {predicting:.2f} s", flush=True)
+
+
+def main() -> None:
+    """Print the rates."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("nets", nargs="*", metavar="NET", help=", ".join(NETS))
+    parser.add_argument("--steps", type=int, default=60)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--clock", choices=list(CLOCKS), default="wall")
+    arguments = parser.parse_args()
+    tf.config.threading.set_intra_op_parallelism_threads(1)
+    tf.config.threading.set_inter_op_parallelism_threads(1)
+    clock = CLOCKS[arguments.clock]
+    machine = matrix_rate(clock)
+    print(f"matrix products: {machine / 1e9:.1f} GFLOP/s of one thread", flush=True)
+    for net in arguments.nets or NETS:
+        measure(net, arguments.steps, arguments.rounds, clock, machine)
+
+
+if __name__ == "__main__":
+    main()

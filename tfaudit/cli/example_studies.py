@@ -1,0 +1,32 @@
+"""Finished studies that come with the package: predictions and small images, no models."""
+
+import importlib.resources
+import shutil
+import tempfile
+import zipfile
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+from tfaudit.errors import InputError
+
+
+def example_studies() -> dict[str, Traversable]:
+    """Return the archives by name; each holds the files of a study's directory, as `save_light_copy` writes them."""
+    archives = importlib.resources.files("tfaudit.cli").joinpath("examples").iterdir()
+    return {path.name.removesuffix(".zip"): path for path in sorted(archives, key=str) if path.name.endswith(".zip")}
+
+
+def unpack_example(name: str, folder: Path) -> Path:
+    """Return the directory of an example in a folder, whole or not at all; it stays as it is if it is there."""
+    examples = example_studies()
+    if name not in examples:
+        raise InputError("example", name, ", ".join(examples))
+    target = folder / f"{name}_example"
+    if not (target / "study.json").is_file():
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder) as work, examples[name].open("rb") as file:
+            with zipfile.ZipFile(file) as archive:
+                archive.extractall(Path(work) / name)
+            shutil.rmtree(target, ignore_errors=True)
+            (Path(work) / name).rename(target)
+    return target
