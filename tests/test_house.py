@@ -16,6 +16,7 @@ FLOORS = (
     {"callbacks", "store", "recipes"},
     {"population", "analysis"},
     {"report"},
+    {"shipping"},
     {"cli", "app", "testing"},
     {"__main__"},
 )

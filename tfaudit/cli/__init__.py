@@ -6,7 +6,22 @@ Exit codes: 0 success, 1 some members failed or a gate is shut, 2 bad input or n
 import os
 import sys
 
-from tfaudit.cli import audit, check, compare, cost, doctor, export, gate, plan, prepare, recipes, report, run, view
+from tfaudit.cli import (
+    audit,
+    check,
+    compare,
+    compress,
+    cost,
+    doctor,
+    export,
+    gate,
+    plan,
+    prepare,
+    recipes,
+    report,
+    run,
+    view,
+)
 from tfaudit.cli.console import app, err
 from tfaudit.errors import InputError, missing_extra
 from tfaudit.user_code import import_module
@@ -15,6 +30,7 @@ __all__ = [
     "audit",
     "check",
     "compare",
+    "compress",
     "cost",
     "doctor",
     "export",

@@ -51,6 +51,9 @@ def gate(
     batch_size: Annotated[int, _option(MODELS, "Images per batch.")] = 32,
     recursive: Annotated[bool, _option(MODELS, "Look into folders within the classes.", "--recursive")] = False,
     skip_unreadable: Annotated[int, _option(MODELS, "Unreadable images to leave out at most.")] = 0,
+    examples: Annotated[
+        Path | None, _option(MODELS, "CSV file whose column example holds the ids of the only images to judge.")
+    ] = None,
     output: Annotated[str | None, _option(MODELS, "Output of models with several.", "--output")] = None,
     limit: Annotated[int | None, _option(MODELS, "Largest number of images.")] = None,
     labels: Annotated[Path | None, _option(FILES, "True classes, as for audit.")] = None,
@@ -101,7 +104,7 @@ def gate(
         images: dict[str, Any] = {"split": split, "image_size": image_size, "crop": crop, "preprocess": preprocess}
         images |= {"limit": limit, "classes": classes, "batch_size": batch_size, "scores_are": scores_are}
         images |= {"output": output, "baseline_preprocess": baseline_preprocess, "recursive": recursive}
-        images["skip_unreadable"] = skip_unreadable
+        images |= {"skip_unreadable": skip_unreadable, "examples": examples}
         candidates = from_models(baseline, compressed, str(data), **images)
     by_size = [name for name in ("size_bytes", "size_ratio") if getattr(limits, name) is not None]
     if by_size and any(pair.sizes is None for pair in candidates.values()):

@@ -67,6 +67,7 @@ def predict_models(
     baseline_preprocess: str | None = None,
     recursive: bool = False,
     skip_unreadable: int = 0,
+    examples: Path | None = None,
     console: Console,
     thumbnails: bool = False,
 ) -> ModelPredictions:
@@ -90,43 +91,22 @@ def predict_models(
         baseline_preprocess: as `preprocess`, for the baseline alone.
         recursive: as in `labelled_images`.
         skip_unreadable: as in `labelled_images`.
+        examples: CSV file whose column `example` holds the ids of the only images to use.
         console: where progress is shown if it is a terminal.
         thumbnails: whether to make thumbnails.
 
     Raises:
         InputError: a file that cannot be read, or images, labels and models that do not match.
     """
-    from tfaudit.datasets.labelled_images import labelled_images
-    from tfaudit.readers.classes import read_class_names
-
-    require(preprocess in PREPROCESSING, "preprocess", preprocess, f"one of {', '.join(PREPROCESSING)}")
     require(batch_size >= 1, "batch_size", batch_size, "1 or more")
     require(len(compressed) > 0, "compressed", list(compressed), "one model or more")
-    require(skip_unreadable >= 0, "skip_unreadable", skip_unreadable, "0 or more")
     own = preprocess if baseline_preprocess is None else baseline_preprocess
-    require(own in PREPROCESSING, "baseline_preprocess", own, f"one of {', '.join(PREPROCESSING)}")
-    models = [_ModelFile.read(path, scores_are, output) for path in (baseline, *compressed)]
-    notes = []
-    if Path(data).expanduser().is_dir() and image_size is None and crop is None:
-        squares = [model.image_shape[0] for model in models if model.is_square]
-        image_size = next((side for side in squares if side is not None), None)
-        if image_size is not None:
-            notes.append(
-                f"Images are scaled to {image_size} pixels and cropped to the central square, as the models take them; "
-                "--image-size and --crop override this."
-            )
-    channels = next(iter(models[0].image_shape[-1:]), None)
-    options: dict[str, Any] = {"recursive": recursive, "skip_unreadable": skip_unreadable, "limit": limit}
-    options |= {"image_size": image_size, "crop": crop, "channels": 1 if channels == 1 else 3}
-    images = labelled_images(data, split=split, **options)
-    notes += images.notes
-    if classes is not None:
-        images = images.named(read_class_names(classes))
-    modes = [own] + [preprocess] * len(compressed)
-    if not images.image_shape and set(modes) != {"none"}:
-        raise InputError("preprocess", preprocess, "none, because these data are no images of uint8")
-    prepared = [_preprocessing(mode, next(iter(images.image_shape[-1:]), None)) for mode in modes]
-    images = _matched(models, images, prepared)
+    for name, mode in (("preprocess", preprocess), ("baseline_preprocess", own)):
+        require(mode in PREPROCESSING, name, mode, f"one of {', '.join(PREPROCESSING)}")
+    models = [ModelFile.read(path, scores_are, output) for path in (baseline, *compressed)]
+    options: dict[str, Any] = {"split": split, "image_size": image_size, "crop": crop, "classes": classes}
+    options |= {"limit": limit, "recursive": recursive, "skip_unreadable": skip_unreadable, "examples": examples}
+    images, prepared, notes = read_images(models, data, [own] + [preprocess] * len(compressed), **options)
     predictions = [
         _predictions(model, images, prepare, batch_size, console)
         for model, prepare in zip(models, prepared, strict=True)
@@ -143,8 +123,83 @@ def predict_models(
     return ModelPredictions(predictions[0], compressed_predictions, sizes, thumbnails=pngs, notes=tuple(notes))
 
 
+def read_images(
+    models: Sequence[ModelFile],
+    data: str,
+    modes: Sequence[str],
+    *,
+    split: str = "test",
+    image_size: int | None = None,
+    crop: int | None = None,
+    classes: Path | None = None,
+    limit: int | None = None,
+    recursive: bool = False,
+    skip_unreadable: int = 0,
+    examples: Path | None = None,
+) -> tuple[LabelledImages, list[Preprocess], list[str]]:
+    """Read the labels of data, and check that every model takes them.
+
+    Args:
+        models: one or more; the first decides the channels and, by default, the size of images from a folder.
+        data: as in `predict_models`.
+        modes: preprocessing by model.
+        split: as in `predict_models`.
+        image_size: as there.
+        crop: as there.
+        classes: as there.
+        limit: as there.
+        recursive: as there.
+        skip_unreadable: as there.
+        examples: as there.
+
+    Returns:
+        The images with the names of the models' classes, the preprocessing by model, and notes for the reader.
+
+    Raises:
+        InputError: data that cannot be read, or that do not fit the models.
+    """
+    from tfaudit.datasets.labelled_images import labelled_images
+    from tfaudit.readers.classes import read_class_names
+
+    require(skip_unreadable >= 0, "skip_unreadable", skip_unreadable, "0 or more")
+    notes = []
+    if Path(data).expanduser().is_dir() and image_size is None and crop is None:
+        squares = [model.image_shape[0] for model in models if model.is_square]
+        image_size = next((side for side in squares if side is not None), None)
+        if image_size is not None:
+            notes.append(
+                f"Images are scaled to {image_size} pixels and cropped to the central square, as the models take them; "
+                "--image-size and --crop override this."
+            )
+    channels = next(iter(models[0].image_shape[-1:]), None)
+    options: dict[str, Any] = {"recursive": recursive, "skip_unreadable": skip_unreadable, "limit": limit}
+    options |= {"image_size": image_size, "crop": crop, "channels": 1 if channels == 1 else 3}
+    images = labelled_images(data, split=split, **options)
+    notes += images.notes
+    if classes is not None:
+        images = images.named(read_class_names(classes))
+    if not images.image_shape and set(modes) != {"none"}:
+        other = next(mode for mode in modes if mode != "none")
+        raise InputError("preprocess", other, "none, because these data are no images of uint8")
+    prepared = [_preprocessing(mode, next(iter(images.image_shape[-1:]), None)) for mode in modes]
+    images = _matched(models, images, prepared)
+    if examples is not None:
+        images = images.only(_ids(examples), str(examples))
+    return images, prepared, notes
+
+
+def _ids(path: Path) -> list[str]:
+    """Return the ids in the column `example` of a CSV file."""
+    from tfaudit.readers.sources import open_table
+
+    table = open_table(path).frame()
+    if "example" not in table:
+        raise InputError("examples", f"{path} with columns {', '.join(map(str, table.columns))}", "a column example")
+    return [str(name) for name in table["example"]]
+
+
 @dataclasses.dataclass(frozen=True)
-class _ModelFile:
+class ModelFile:
     """A model that was read from a file. Errors about the model name the file."""
 
     path: Path  # its `.keras` or `.tflite` file
@@ -154,7 +209,7 @@ class _ModelFile:
     output: str | None = None  # as in `predict`
 
     @classmethod
-    def read(cls, path: Path, scores_are: str, output: str | None = None) -> _ModelFile:
+    def read(cls, path: Path, scores_are: str, output: str | None = None) -> ModelFile:
         """Read the file; a flatbuffer needs no TensorFlow."""
         with _naming(path):
             model = read_model(path)
@@ -209,7 +264,7 @@ def _preprocessing(mode: str, channels: int | None) -> Preprocess:
     return lambda batch: preprocess_input(batch.astype(np.float32), data_format="channels_last", mode=mode)
 
 
-def _matched(models: Sequence[_ModelFile], images: LabelledImages, prepared: Sequence[Preprocess]) -> LabelledImages:
+def _matched(models: Sequence[ModelFile], images: LabelledImages, prepared: Sequence[Preprocess]) -> LabelledImages:
     """Check that shapes and classes match, with one image through every model, and name every output of the models."""
     first = next(iter(images.batches(1)))
     for model, prepare in zip(models, prepared, strict=True):
@@ -228,7 +283,7 @@ def _matched(models: Sequence[_ModelFile], images: LabelledImages, prepared: Seq
 
 
 def _predictions(
-    model: _ModelFile, images: LabelledImages, prepare: Preprocess, batch_size: int, console: Console
+    model: ModelFile, images: LabelledImages, prepare: Preprocess, batch_size: int, console: Console
 ) -> Predictions:
     from rich.progress import Progress
 

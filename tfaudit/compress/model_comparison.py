@@ -39,6 +39,7 @@ def predictions_of(
     batch_size: int = 256,
     scores_are: str = "auto",
     class_names: Sequence[str] | None = None,
+    threads: int = 1,
 ) -> dict[str, Predictions]:
     """Predict with several models on the same data.
 
@@ -50,6 +51,7 @@ def predictions_of(
         batch_size: examples per step.
         scores_are: as in `tfaudit.predict`.
         class_names: names of the C classes; those of the data by default.
+        threads: number of threads of LiteRT, as in `tfaudit.predict`.
 
     Raises:
         InputError: data, or a model on them, that cannot be used, or models of different numbers of classes.
@@ -72,7 +74,7 @@ def predictions_of(
         x, labels, ids, own_names = examples.x, examples.labels, np.asarray(examples.ids), examples.class_names
         first = mapped(lambda array: array[:1], x)
     names = names or own_names
-    options: dict[str, Any] = {"output": output, "scores_are": scores_are}
+    options: dict[str, Any] = {"output": output, "scores_are": scores_are, "threads": threads}
     for name, model in models.items():
         with _naming(name):
             widths[name] = predict(model, [first], k=2**30, **options).classes.shape[1]

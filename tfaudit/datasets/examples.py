@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tfaudit.datasets.structure import leaves, mapped
+from tfaudit.datasets.structure import joined, leaves, mapped
 from tfaudit.errors import InputError
 from tfaudit.stats.one_hot import without_one_hot
 
@@ -95,15 +95,7 @@ def _read_stream(stream: Any, name: str) -> tuple[Any, ...]:
     elements = list((stream if in_batches else stream.batch(1024)).as_numpy_iterator())
     if not elements:
         raise InputError("dataset", f"nothing from {name}", "one example or more")
-    return tuple(_joined([element[i] for element in elements]) for i in range(len(spec)))
-
-
-def _joined(parts: list[Any]) -> Any:
-    if isinstance(parts[0], Mapping):
-        return {key: _joined([part[key] for part in parts]) for key in parts[0]}
-    if isinstance(parts[0], tuple):
-        return tuple(_joined([part[i] for part in parts]) for i in range(len(parts[0])))
-    return np.concatenate(parts)
+    return tuple(joined([element[i] for element in elements]) for i in range(len(spec)))
 
 
 def _structure(x: Any) -> Any:

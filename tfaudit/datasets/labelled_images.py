@@ -17,7 +17,7 @@ from tfaudit.datasets.examples import read_examples
 from tfaudit.datasets.image_files import open_image
 from tfaudit.datasets.image_folder import class_files, readable_files
 from tfaudit.datasets.loading import load_dataset
-from tfaudit.datasets.structure import leaves, mapped
+from tfaudit.datasets.structure import joined, leaves, mapped
 from tfaudit.errors import InputError, listed, require
 from tfaudit.stats.one_hot import without_one_hot
 from tfaudit.user_code import as_reference, call, check_call, import_reference, is_reference
@@ -52,6 +52,32 @@ class LabelledImages:
             raise InputError("classes", missing, f"all {len(self.class_names)} classes of the data")
         order = np.array([position[name] for name in self.class_names])
         return dataclasses.replace(self, labels=order[self.labels], class_names=tuple(names))
+
+    def only(self, ids: Sequence[str], source: str) -> LabelledImages:
+        """Return the images of some ids, in their order here; `source` says whose ids they are in an `InputError`."""
+        wanted, present = set(ids), self.example_ids.astype(str)
+        unknown = sorted(wanted - {*present})
+        if unknown or not wanted:
+            got = f"{len(unknown)} ids in {source} that the data lack, such as {unknown[0]!r}" if unknown else "no ids"
+            raise InputError("examples", got, "ids of examples of the data")
+        chosen = np.isin(present, list(wanted))
+
+        def batches(size: int) -> Iterator[Any]:
+            start, left = 0, None
+            for batch in self.batches(size):
+                count = len(next(leaves(batch))[1])
+                kept = chosen[start : start + count]
+                rows = _rows(batch, kept)
+                left, start = rows if left is None else joined([left, rows]), start + count
+                while len(next(leaves(left))[1]) >= size:
+                    yield _rows(left, slice(size))
+                    left = _rows(left, slice(size, None))
+            if left is not None and len(next(leaves(left))[1]):
+                yield left
+
+        return dataclasses.replace(
+            self, labels=self.labels[chosen], example_ids=self.example_ids[chosen], batches=batches
+        )
 
 
 def labelled_images(
@@ -234,12 +260,12 @@ def _of_examples(
         example_ids=positions if ids is None else ids[positions],
         class_names=None if names is None else tuple(map(str, names)),
         image_shape=(),
-        batches=lambda size: (_cut(x, start, start + size) for start in range(0, len(positions), size)),
+        batches=lambda size: (_rows(x, slice(start, start + size)) for start in range(0, len(positions), size)),
     )
 
 
-def _cut(x: Any, start: int, end: int) -> Any:
-    return mapped(lambda values: values[start:end], x)
+def _rows(x: Any, rows: Any) -> Any:
+    return mapped(lambda values: values[rows], x)
 
 
 def _evenly_spaced(count: int, limit: int | None) -> np.ndarray:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
 
 def mapped(function: Callable[[Any], Any], inputs: Any) -> Any:
     """Return the structure with the function applied to every array.
@@ -18,6 +20,20 @@ def mapped(function: Callable[[Any], Any], inputs: Any) -> Any:
     if isinstance(inputs, tuple):
         return tuple(mapped(function, value) for value in inputs)
     return function(inputs)
+
+
+def joined(parts: list[Any]) -> Any:
+    """Return batches of one structure as one batch: their arrays one after the other.
+
+    Example:
+        >>> joined([{"a": [1, 2]}, {"a": [3]}])
+        {'a': array([1, 2, 3])}
+    """
+    if isinstance(parts[0], Mapping):
+        return {key: joined([part[key] for part in parts]) for key in parts[0]}
+    if isinstance(parts[0], tuple):
+        return tuple(joined([part[i] for part in parts]) for i in range(len(parts[0])))
+    return np.concatenate(parts)
 
 
 def leaves(inputs: Any, name: str = "x") -> Iterator[tuple[str, Any]]:

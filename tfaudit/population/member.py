@@ -84,7 +84,7 @@ class MemberMaker:
         else:
             seed = study.member_seed(key, member)
             model, history = self._trained(key, member, seed)
-            content = _model_bytes(model)
+            content = model_bytes(model)
             files[path("model.keras")] = content
             files[path("history.csv")] = history.to_csv(index=False).encode()
             facts = {"seed": seed, **_counts(model)}
@@ -140,7 +140,8 @@ def _counts(model: keras.Model | bytes) -> dict[str, float | None]:
     return {name: None if value != value else value for name, value in counts(model).summary().items()}
 
 
-def _model_bytes(model: keras.Model) -> bytes:
+def model_bytes(model: keras.Model) -> bytes:
+    """Return the content of a model's `.keras` file."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.keras"
         model.save(path)

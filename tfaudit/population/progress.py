@@ -73,7 +73,7 @@ class _CountingProgress(Progress):
         made, missing = sum(self.made.values()), self.total - self.done - self.given_up
         if not made or not missing:
             return ""
-        return f"about {_duration((time.monotonic() - self.began) / made * missing)} left"
+        return f"about {duration((time.monotonic() - self.began) / made * missing)} left"
 
 
 class PlainProgress(_CountingProgress):
@@ -147,7 +147,12 @@ def chosen_progress(progress: Progress | str | None) -> Progress:
     return PlainProgress(console) if console.is_jupyter else progress_for(console)
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """Return a duration in words.
+
+    >>> duration(3), duration(75), duration(7260)
+    ('3 s', '1 min 15 s', '2 h 01 min')
+    """
     minutes, seconds = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {seconds:02d} s" if minutes else f"{seconds} s"

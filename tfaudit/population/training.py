@@ -32,6 +32,7 @@ class Trainer:
         data: the training set.
         callbacks: callbacks of every training; also an attribute.
         best_from: share of the epochs before which none can be the best one.
+        model: to train in, of any origin, which the trainer compiles; by default one as the study describes it.
 
     Attributes:
         model: the compiled model.
@@ -46,6 +47,7 @@ class Trainer:
         *,
         callbacks: Sequence[keras.callbacks.Callback] = (),
         best_from: float = 0.0,
+        model: keras.Model | None = None,
     ) -> None:
         self._study, self._training, self._data = study, training, data
         held_out = math.ceil(data.num_examples * training.validation)
@@ -55,10 +57,10 @@ class Trainer:
         self._first_best_epoch = math.ceil(self._epochs * best_from)
         self.callbacks = list(callbacks)
         with _device_scope(training):
-            self._compile_model(study, training, data)
+            self._compile_model(study, training, data, model)
 
-    def _compile_model(self, study: Study, training: Training, data: Dataset) -> None:
-        self.model = build_member(study, data, 0)
+    def _compile_model(self, study: Study, training: Training, data: Dataset, model: keras.Model | None) -> None:
+        self.model = build_member(study, data, 0) if model is None else model
         check_outputs(self.model, data, repr(study.model))
         self._own_compilation = bool(self.model.compiled)
         if self._own_compilation:

@@ -249,6 +249,17 @@ COLUMNS: Mapping[str, Column] = {
     "verdicts.changed_predictions": Column("changed", help="Images whose prediction changes"),
     "verdicts.size_ratio": Column("size", help="Gzipped model file, of the baseline's"),
     "verdicts.top1": Column("top-1", help="Mean accuracy"),
+    # Candidates of a search.
+    "candidates.title": _text("candidate", "Kind of the file, and what was pruned before"),
+    "candidates.outcome": _text("verdict", "Of the gate on the selection part"),
+    "candidates.bytes": Column("size", ",.4g", "bytes", help="Of the file"),
+    "candidates.size_ratio": _share("of the model", "Size as a share of the model's file"),
+    "candidates.top1": _share("top-1", "Accuracy", ".2f"),
+    "candidates.change_pp": _points("change", "Of accuracy"),
+    **_interval("candidates.change_low_pp", "candidates.change_high_pp", "confidence interval over images"),
+    "candidates.worst_class": _text("worst class", "The class that loses most"),
+    **_pair("candidates.worst_before", "candidates.worst_after", _share("its recall before")),
+    "candidates.reason": _text("why"),
     # The table of a study, [F] table 2.
     "significant": _count("signif.", help="Classes with p ≤ alpha, uncorrected as in [F]"),
     "expected_by_chance": _number("chance", ".2g", "Mean number when members are reassigned at random"),

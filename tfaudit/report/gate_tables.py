@@ -20,6 +20,15 @@ _STYLES = {FAIL: "bold red", CANNOT_JUDGE: "bold yellow", PASS: "green"}
 _MARKS = {FAIL: "FAIL", CANNOT_JUDGE: "CANNOT JUDGE", PASS: "pass"}
 
 
+def outcome_mark(outcome: str) -> Text:
+    """Return how the terminal shows an outcome of the gate.
+
+    >>> outcome_mark("fail").plain
+    'FAIL'
+    """
+    return Text(_MARKS[outcome], style=_STYLES[outcome])
+
+
 def verdict_table(name: str, verdict: Verdict) -> RenderableType:
     """Return the checks of one variant, the sentences of those that do not pass, and the ten worst classes.
 
@@ -61,7 +70,7 @@ def first_screen(verdict: StudyVerdict) -> RenderableType:
     if sized:
         table.add_column("size\n%", justify="right", no_wrap=True)
     for row in frame.to_dict("records"):
-        mark = Text(_MARKS[row["outcome"]], style=_STYLES[row["outcome"]])
+        mark = outcome_mark(row["outcome"])
         size = "" if math.isnan(row["size_ratio"]) else f"{100 * row['size_ratio']:.0f}"
         cells = [Text(cell) for cell in (*_figures(row), *[size] * sized)]
         table.add_row(Text(printable(row["title"]) + " *" * row["best"]), mark, *cells)
@@ -88,7 +97,7 @@ def _checks(verdict: Verdict) -> Table:
     table = _table("", "check", "measured", f"{100 * (1 - verdict.alpha):g} % interval", "limit")
     for row in verdict.labelled_frame().to_dict("records"):
         interval = "" if math.isnan(row["low"]) else f"{row['low']:.2f} to {row['high']:.2f}"
-        mark = Text(_MARKS[row["outcome"]], style=_STYLES[row["outcome"]])
+        mark = outcome_mark(row["outcome"])
         table.add_row(mark, row["title"], row["measured"], interval, row["allowed"])
     return table
 

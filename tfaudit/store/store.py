@@ -7,6 +7,7 @@ DIR/predictions/split=SPLIT/variant=VARIANT/MEMBER.parquet    columns ranked, pr
 DIR/examples/SPLIT.parquet                                    example, label, image (PNG, or a text in UTF-8), groups
 DIR/examples/classes.parquet                                  class, and facts about its training data
 DIR/costs.parquet                                             cost of each variant on this machine
+DIR/candidates.parquet                                        what `tfaudit compress` chose from: `tfaudit.shipping`
 DIR/failures/SPLIT.txt                                        why a condition could not be evaluated
 DIR/audit/SPLIT.NAME.FINGERPRINT.zip                          cached results of audits: `tfaudit.analysis.cache`
 DIR/answers.sqlite                                            answers of human raters: `tfaudit.ratings.answers`
@@ -49,7 +50,7 @@ from tfaudit.study.study import Study
 
 FORMAT = 1  # format of the directory; it increases when older versions of tfaudit cannot read newer files
 
-_TABLES = {"classes": "examples/classes.parquet", "costs": "costs.parquet"}
+_TABLES = {"classes": "examples/classes.parquet", "costs": "costs.parquet", "candidates": "candidates.parquet"}
 
 
 def open_store(directory: str | Path, *, read_only: bool = False) -> Store:
@@ -480,7 +481,7 @@ class Store:
                 raise file_error("examples", f"a damaged file, {path}") from None
 
     def save_table(self, name: str, table: pd.DataFrame) -> None:
-        """Write a table of text and numbers: "classes" (`class`, `train_examples`, ...), or "costs" of the variants.
+        """Write a table of text and numbers: "classes" (`class`, `train_examples`), "costs" or "candidates".
 
         `study.json` names the table from then on, so that a lost one is noticed.
 

@@ -7,6 +7,7 @@ from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.report.sections.across import across_sections
 from tfaudit.report.sections.attributes import attributes_section
 from tfaudit.report.sections.audit import audit_section
+from tfaudit.report.sections.candidates import candidates_section
 from tfaudit.report.sections.chance import chance_section
 from tfaudit.report.sections.costs import costs_section
 from tfaudit.report.sections.distortion import distortion_section
@@ -22,7 +23,14 @@ from tfaudit.report.sections.trends import trends_section
 SECTIONS: Mapping[str, Callable[[StudyAudit], Section | None]] = {
     make.__name__.removesuffix("_section"): make
     for make in (
-        *(model_pair_section, chance_section, robustness_section, distortion_section, operating_points_section),
+        *(
+            candidates_section,
+            model_pair_section,
+            chance_section,
+            robustness_section,
+            distortion_section,
+            operating_points_section,
+        ),
         *(costs_section, groups_section, attributes_section, trends_section, factors_section, survey_section),
     )
 }

@@ -1,0 +1,25 @@
+"""A small classifier whose hidden layer has channels to spare, and its data: eight noisy features of four classes."""
+
+import keras
+import numpy as np
+
+CLASSES = ("ant", "bee", "cat", "dog")
+
+
+def blobs(count, seed, noise=0.25):
+    """Return `(x, y)`: every class has a corner of its own."""
+    draws = np.random.default_rng(seed)
+    y = np.arange(count) % len(CLASSES)
+    corners = np.random.default_rng(0).choice([-1.0, 1.0], (len(CLASSES), 8))
+    return (corners[y] + draws.normal(0, noise, (count, 8))).astype("float32"), y
+
+
+def classifier(units=512, epochs=6):
+    """Return a trained model, not compiled."""
+    keras.utils.set_random_seed(0)
+    inputs = keras.Input((8,))
+    hidden = keras.layers.Dense(units, activation="relu", name="hidden")(inputs)
+    model = keras.Model(inputs, keras.layers.Dense(len(CLASSES), name="logits")(hidden), name="blobs")
+    model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    model.fit(*blobs(800, 1), epochs=epochs, batch_size=32, verbose=0)
+    return model

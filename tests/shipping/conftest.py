@@ -1,0 +1,67 @@
+"""A search that is run once, and what it needs."""
+
+import pytest
+
+from tests.builders.compressible import CLASSES, blobs, classifier
+from tfaudit.audit.gate.limits import Limits
+from tfaudit.datasets.examples import Examples
+from tfaudit.report.html import write_report
+from tfaudit.shipping import candidates, search_report
+from tfaudit.shipping import search as search_module
+from tfaudit.shipping.search import FINE_TUNING, compress_to_limits
+from tfaudit.study.quantization import KINDS
+
+LIMITS = Limits(overall_drop_pp=4, worst_class_drop_pp=12)
+
+
+@pytest.fixture(scope="session")
+def model(tmp_path_factory):
+    """The path of a trained model's file."""
+    path = tmp_path_factory.mktemp("model") / "blobs.keras"
+    classifier().save(path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def data():
+    """Examples that the model was not trained on, and the training data."""
+    x, y = blobs(800, 2)
+    return Examples(x, y, class_names=CLASSES, ids=[f"e{i:03d}" for i in range(800)]), Examples(*blobs(800, 1))
+
+
+@pytest.fixture(autouse=True)
+def few_candidates(monkeypatch):
+    """Two kinds, and a pruned model of either granularity: a search of seconds."""
+    monkeypatch.setattr(candidates, "LEVELS", {"channel": (0.75,), "weight": (0.9,)})
+    for kind in [*KINDS]:
+        if kind not in ("dynamic_range", "float32"):
+            monkeypatch.delitem(KINDS, kind)
+
+
+@pytest.fixture
+def search(model, data, monkeypatch):
+    """Runs a search with the training data: `search(out, **changes)`; the report is written if it is asked for."""
+    monkeypatch.setattr(search_module, "ROUNDS", 2)
+
+    def run(out, *, report=False, **changes):
+        monkeypatch.setattr(search_report, "write_report", write_report if report else lambda *_, **__: None)
+        settings = {"limits": LIMITS, "train": data[1], "training": FINE_TUNING, "out": out, **changes}
+        own = settings.pop("data", data[0])
+        return compress_to_limits(settings.pop("model", model), own, settings.pop("limits"), **settings)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def searched():
+    """The directory of the first whole search, which `whole` fills."""
+    return {}
+
+
+@pytest.fixture
+def whole(search, searched, tmp_path_factory):
+    """A whole search: its directory and its result. Do not write into it."""
+    if not searched:
+        directory = tmp_path_factory.mktemp("whole") / "out"
+        searched["whole"] = directory, search(directory, report=True)
+    return searched["whole"]

@@ -1,0 +1,91 @@
+"""Candidates come from the tables, in order of their size, and only where layers can lose channels."""
+
+import keras
+import numpy as np
+import pytest
+
+from tests.builders.compressible import classifier
+from tfaudit.compress.pruning.one_shot import prune
+from tfaudit.compress.shrinking.shrink import shrink
+from tfaudit.shipping import candidates as module
+from tfaudit.shipping.candidates import LEVELS, bytes_per_weight, candidates, channel_pruning, removable_layers
+from tfaudit.study.quantization import KINDS, QuantizationKind
+
+
+@pytest.fixture(scope="module")
+def net():
+    return classifier(epochs=1)
+
+
+def copy_of(model):
+    made = keras.models.clone_model(model)
+    made.set_weights(model.get_weights())
+    return made
+
+
+def residual():
+    inputs = keras.Input((8, 8, 3))
+    stream = keras.layers.Conv2D(8, 3, padding="same", name="stem")(inputs)
+    inner = keras.layers.Conv2D(8, 3, padding="same", activation="relu", name="inner")(stream)
+    deep = keras.layers.DepthwiseConv2D(3, padding="same", name="depthwise")(inner)
+    joined = keras.layers.Conv2D(8, 3, padding="same", name="outer")(deep)
+    pooled = keras.layers.GlobalAveragePooling2D()(keras.layers.Add()([stream, joined]))
+    return keras.Model(inputs, keras.layers.Dense(4, name="logits")(pooled))
+
+
+def test_without_training_data_every_kind_of_the_table_is_a_candidate(net, monkeypatch):
+    monkeypatch.setitem(KINDS, "new", QuantizationKind("new", types=("float16",)))
+    plan = candidates(lambda: copy_of(net), training=False)
+    assert {candidate.key for candidate in plan} == set(KINDS)
+    assert [candidate.estimate for candidate in plan] == sorted(candidate.estimate for candidate in plan)
+    assert all(candidate.pruned is None for candidate in plan)
+
+
+def test_candidates_that_need_training_come_after_the_others_from_small_to_large(net):
+    plan = candidates(lambda: copy_of(net), training=True)
+    pruned = [candidate for candidate in plan if candidate.pruned is not None]
+    assert [*plan[: len(KINDS)]] == [candidate for candidate in plan if candidate.pruned is None]
+    assert [candidate.estimate for candidate in pruned] == sorted(candidate.estimate for candidate in pruned)
+    assert {c.pruned.level for c in pruned if c.pruned.granularity == "channel"} == set(LEVELS["channel"])
+    assert len({candidate.key for candidate in plan}) == len(plan) == len({candidate.title for candidate in plan})
+    assert all(candidate.key.isascii() and "/" not in candidate.key for candidate in plan)
+    # LiteRT runs no integer kernels without their zeros
+    assert {candidate.kind for candidate in plan if candidate.sparse} == {"float32", "float16"}
+
+
+def test_layers_that_can_lose_channels_are_not_the_output_nor_those_that_an_add_joins(net):
+    assert removable_layers(copy_of(net)).names == ("hidden",)
+    assert removable_layers(residual()).names == ("inner",)
+
+
+def test_a_subclassed_model_loses_weights_only(net):
+    class Own(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.layer = keras.layers.Dense(4)
+
+        def call(self, inputs):
+            return self.layer(inputs)
+
+    def load():
+        model = Own()
+        model(np.zeros((1, 8), "float32"))
+        return model
+
+    plan = candidates(load, training=True)
+    assert {candidate.pruned.granularity for candidate in plan if candidate.pruned} == {"weight"}
+
+
+@pytest.mark.parametrize("level", [0.25, 0.75])
+def test_the_estimate_of_the_parameters_is_close_to_what_shrinking_leaves(net, level):
+    layers, pruned = removable_layers(copy_of(net)), copy_of(net)
+    how = channel_pruning(level, layers.names)
+    prune(pruned, level, layers=how.layers, method=how.method, granularity=how.granularity, axis=how.axis)
+    assert layers.left(level) == pytest.approx(shrink(pruned).model.count_params(), rel=0.05)
+
+
+def test_bytes_of_a_weight_follow_from_the_settings_of_the_kind(monkeypatch):
+    monkeypatch.setitem(KINDS, "wide", QuantizationKind("w", operators=("X",), calibrated=True))
+    kinds = ("float32", "float16", "dynamic_range", "int8", "wide")
+    assert [bytes_per_weight(kind) for kind in kinds] == [4, 2, 1, 1, 1]
+    assert module.INDEX_BYTES > 0

@@ -1,0 +1,287 @@
+"""The search chooses on one part, is judged on the other, survives every kill, and says what stands in its way."""
+
+import json
+import shutil
+
+import keras
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.builders.compressible import CLASSES, blobs, classifier
+from tests.builders.studies import make_study
+from tfaudit.audit.gate.gate import gate
+from tfaudit.audit.gate.limits import Limits
+from tfaudit.compress.litert.quantize import ConversionError
+from tfaudit.compress.model_comparison import predictions_of
+from tfaudit.datasets.examples import Examples
+from tfaudit.errors import InputError
+from tfaudit.shipping import candidate_models, search_folder
+from tfaudit.shipping.candidates import candidates
+from tfaudit.shipping.search import _Search
+from tfaudit.shipping.smallest_file import NO_FILE, NOT_TRIED
+from tfaudit.study.training import Training
+
+KEPT = ("model.tflite", "verdict.json", "held_out.csv", "search.json")
+
+
+def files_of(directory):
+    """Contents of the files that have to be equal, and the table without its latencies."""
+    table = pd.read_csv(directory / "candidates.csv").drop(columns="latency_1_ms")
+    return {name: (directory / name).read_bytes() for name in KEPT}, table
+
+
+def same_files(one, other):
+    (files, table), (others, other_table) = files_of(one), files_of(other)
+    pd.testing.assert_frame_equal(table, other_table)
+    return files == others
+
+
+@pytest.mark.slow
+def test_the_verdict_is_the_gates_on_examples_that_had_no_part_in_the_choice(whole, model, data):
+    directory, found = whole
+    ids = pd.read_csv(directory / "held_out.csv")["example"].tolist()
+    rows = np.isin(data[0].ids, ids)
+    assert found.examples == (400, 400)
+    assert np.bincount(np.asarray(data[0].y)[rows]).tolist() == [100] * 4  # stratified
+    part = Examples(data[0].x[rows], data[0].y[rows], class_names=CLASSES)
+    file = directory / "model.tflite"
+    made = predictions_of({"before": model, "after": file}, part)
+    sizes = (model.stat().st_size, file.stat().st_size)  # saved without an optimizer
+    verdict = gate(made["before"], made["after"], found.limits, sizes=sizes)
+    assert found.outcome == verdict.outcome == "pass"
+    assert found.exit_code == 0
+    pd.testing.assert_frame_equal(found.verdict.frame(), verdict.frame())
+    content = json.loads((directory / "verdict.json").read_text())
+    assert content["verdicts"] == {found.title: json.loads(json.dumps(verdict.summary()))}
+    assert content["search"]["seed"] == 0
+
+
+@pytest.mark.slow
+def test_the_smallest_candidate_that_passes_on_the_selection_part_is_chosen(whole):
+    directory, found = whole
+    table = found.frame()
+    passing = table[table["outcome"] == "pass"]
+    assert found.chosen == passing.loc[passing["bytes"].astype(int).idxmin(), "candidate"]
+    assert table.loc[table["chosen"], "candidate"].tolist() == [found.chosen]
+    assert found.content == found.path.read_bytes() == (directory / f"candidates/{found.chosen}.tflite").read_bytes()
+    assert "fewer channels" in found.title  # smaller than the model's own dynamic range
+    tried = table[~table["outcome"].isin([NOT_TRIED, NO_FILE])]
+    assert (tried["bytes"].astype(int).diff().dropna() >= 0).all()
+    assert tried["latency_1_ms"].gt(0).all()
+    assert not found.needed
+    assert found.summary()["bytes"] == len(found.content)
+    assert "<table" in found._repr_html_()
+    assert found.chart().to_dict()
+
+
+@pytest.mark.slow
+def test_what_is_left_out_says_why(whole):
+    table = whole[1].frame().set_index("candidate")
+    assert table.loc["float32", "reason"] == "Not smaller than dynamic_range, which passes."
+    assert table.loc["float32", "outcome"] == NOT_TRIED
+
+
+@pytest.mark.slow
+def test_the_report_shows_the_candidates_and_the_verdict(whole):
+    directory, found = whole
+    page = (directory / "report.html").read_text()
+    assert "held-out part" in page
+    assert found.title in page
+    assert 'id="candidates"' in page
+
+
+class Killed(BaseException):
+    pass
+
+
+@pytest.mark.slow
+def test_a_search_killed_at_any_write_resumes_to_the_same_files(whole, search, tmp_path, monkeypatch):
+    directory, _ = whole
+    real, left = search_folder.write_whole, [0]
+
+    def write(path, content, *further):
+        if left[0] == 0:
+            raise Killed
+        left[0] -= 1
+        real(path, content, *further)
+
+    monkeypatch.setattr(search_folder, "write_whole", write)
+    out, kills = tmp_path / "out", 0
+    while True:
+        left[0] = 1 + 3 * kills  # every life lasts longer
+        try:
+            search(out)
+            break
+        except Killed:
+            kills += 1
+    assert kills >= 4
+    assert same_files(out, directory)
+
+
+@pytest.mark.slow
+def test_a_damaged_candidate_is_made_again(whole, search, tmp_path):
+    directory, found = whole
+    out = tmp_path / "out"
+    shutil.copytree(directory, out)
+    (out / f"candidates/{found.chosen}.tflite").write_bytes(b"damaged")
+    (out / "candidates/held_out/baseline.parquet").write_bytes(b"damaged")
+    search(out)
+    assert same_files(out, directory)
+
+
+@pytest.mark.slow
+def test_when_the_budget_ends_the_best_so_far_is_judged_and_the_search_goes_on_later(
+    whole, search, tmp_path, monkeypatch
+):
+    out = tmp_path / "out"
+    with monkeypatch.context() as patch:
+        patch.setattr(_Search, "_is_over", lambda self: bool(self._attempts))
+        found = search(out)
+    assert found.chosen == "dynamic_range"
+    assert "budget ended" in found.stopped
+    reasons = found.frame().set_index("candidate")["reason"]
+    assert reasons["channel-0.75-dynamic_range"] == "The budget ended before."
+    later = search(out)
+    assert later.chosen == whole[1].chosen
+    assert set(later.judged) == {"dynamic_range", later.chosen}  # the held-out part was asked twice
+
+
+@pytest.mark.slow
+def test_a_budget_that_ends_during_training_gives_the_training_up(search, tmp_path, monkeypatch):
+    monkeypatch.setattr(candidate_models.EndOfBudget, "on_train_batch_end", end_now)
+    found = search(tmp_path / "out")
+    reasons = found.frame().set_index("candidate")["reason"]
+    assert reasons["channel-0.75-dynamic_range"] == "The budget ended while it was trained."
+    assert not list((tmp_path / "out/candidates/models").glob("*.keras"))
+    with pytest.raises(InputError, match=r"model: got no candidate that could be tried \(The budget ended before.\)"):
+        search(tmp_path / "none", budget=1e-9)
+
+
+def end_now(self, batch, logs=None):
+    self.reached = self.model.stop_training = True
+
+
+@pytest.mark.slow
+def test_where_nothing_passes_no_file_ships_and_the_binding_limit_is_named(search, tmp_path):
+    out = tmp_path / "out"
+    found = search(out, train=None, limits=Limits(worst_class_drop_pp=0.5, size_bytes=1000))
+    assert (found.outcome, found.exit_code, found.path) == ("fail", 1, None)
+    assert not (out / "model.tflite").exists()
+    assert json.loads((out / "verdict.json").read_text())["file"]["may_ship"] is False
+    size, classes, images, smallest = found.needed
+    assert size.startswith("Size binds: ")
+    assert classes.startswith("Drop of worst class (")
+    assert "held-out images of it; these data hold out 100 of a class." in images
+    assert smallest == "No candidate keeps to the other limits, whatever its size."
+
+
+@pytest.mark.slow
+def test_without_training_data_and_without_a_directory(search, model):
+    found = search(None, train=None)
+    assert set(found.frame()["candidate"]) == {"dynamic_range", "float32"}
+    assert found.directory is None
+    assert found.path is None
+    assert found.content[4:8] == b"TFL3"
+    other = search(None, train=None, model=keras.saving.load_model(model))
+    assert other.content == found.content
+
+
+@pytest.mark.slow
+def test_a_candidate_that_cannot_be_converted_is_in_the_table_with_the_reason(search, monkeypatch):
+    real = candidate_models.quantize
+
+    def quantize(model, kind, **settings):
+        if kind == "dynamic_range":
+            raise ConversionError("kind 'dynamic_range': TensorFlow Lite cannot\ndetails")
+        return real(model, kind, **settings)
+
+    monkeypatch.setattr(candidate_models, "quantize", quantize)
+    table = search(None, train=None).frame().set_index("candidate")
+    assert table.loc["dynamic_range", ["outcome", "reason"]].tolist() == [
+        NO_FILE,
+        "kind 'dynamic_range': TensorFlow Lite cannot",
+    ]
+
+
+@pytest.mark.slow
+def test_a_pruned_model_that_fails_by_itself_is_not_quantized(search, tmp_path, monkeypatch):
+    monkeypatch.setattr("tfaudit.shipping.candidates.LEVELS", {"channel": (0.98,), "weight": ()})
+    hardly = Training(epochs=1, learning_rate=1e-9)
+    table = search(tmp_path / "out", training=hardly).frame().set_index("candidate")
+    pruned = table[table.index.str.startswith("channel")]
+    assert pruned["reason"].str.startswith("Fails before it is quantized: ").all()
+    assert not list((tmp_path / "out/candidates").glob("channel*.tflite"))
+
+
+def changed_search(what, data):
+    x, y = np.array(data[0].x), np.array(data[0].y)
+    x[0, 0] += 1
+    return {
+        "data": {"data": Examples(x, y, class_names=CLASSES, ids=data[0].ids)},
+        "training data": {"train": Examples(*blobs(799, 1))},
+        "limits": {"limits": Limits(overall_drop_pp=4.5)},
+        "model": {"model": classifier(epochs=0)},
+        "split": {"seed": 1},
+        "settings": {"alpha": 0.1},
+    }[what]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", ["data", "training data", "limits", "model", "split", "settings"])
+def test_a_search_with_something_else_is_refused(whole, search, data, what):
+    directory, _ = whole
+    before = files_of(directory)[0]
+    with pytest.raises(InputError, match=f"out: got .*, where the search was begun with another {what}, expected"):
+        search(directory, **changed_search(what, data))
+    assert files_of(directory)[0] == before
+
+
+ONE = Examples(np.eye(8, dtype="float32")[:5], [0, 0, 1, 2, 3], class_names=CLASSES)
+OTHERS = Examples(*blobs(40, 1), class_names=("ant", "bee", "cow", "dog"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"model": "net.tflite"}, "model: got 'net.tflite', expected a .keras file: a flatbuffer cannot be compressed"),
+        ({"model": "none.keras"}, "model: got none.keras, which does not exist"),
+        ({"budget": 0}, "budget: got 0, expected seconds above 0"),
+        ({"held_out": 1.0}, "held_out: got 1.0, expected a share in"),
+        ({"alpha": 2}, "alpha: got 2, expected a level"),
+        ({"limits": {"flips": 0.1}}, "limits: got 'dict', expected tfaudit.Limits"),
+        ({"data": ONE}, "data: got 1 example of bee, cat, dog, expected 2 or more of every class"),
+        ({"data": (np.zeros((40, 7), "float32"), np.arange(40) % 4)}, r"images: got shape \(1, 7\)"),
+        (
+            {"data": Examples(*blobs(40, 1), class_names="ab")},
+            r"data: got 2 classes \(a, b\), expected 4, as the model has",
+        ),
+        ({"train": OTHERS}, "train: got class 2 called 'cow', expected 'cat', as in the data"),
+        ({"train": (np.zeros((4, 8), "float32"), [0, 1, 2, 9])}, "train: got .*label 9"),
+        (
+            {"model": classifier(epochs=0, units=4)},
+            "model: got The baseline is right on .* expected a model",
+        ),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_bad_input_is_told_in_one_line_before_any_work(search, tmp_path, monkeypatch, changes, message):
+    monkeypatch.setattr(candidate_models.CandidateMaker, "flatbuffer", None)
+    with pytest.raises(InputError, match=message) as told:
+        search(tmp_path / "out", **changes)
+    assert "\n" not in str(told.value)
+    assert not (tmp_path / "out/candidates.csv").exists()
+
+
+def test_a_directory_with_a_study_is_not_touched(search, tmp_path):
+    make_study(tmp_path / "study")
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(InputError, match=r"out: got .*, which holds a study that `tfaudit compress` did not write"):
+        search(tmp_path / "study")
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.slow
+def test_the_plan_of_a_search_is_the_table_of_the_result(whole, model):
+    plan = candidates(lambda: keras.saving.load_model(model), training=True)
+    assert {candidate.key for candidate in plan} == set(whole[1].frame()["candidate"])

@@ -1,0 +1,197 @@
+"""`tfaudit compress`: the smallest TensorFlow Lite file that keeps to limits."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from tfaudit.cli.console import Alpha, ScoresAre, app, err, option, out
+from tfaudit.cli.gate_limits import GateFile, read_limits
+from tfaudit.errors import InputError, printable, require
+
+if TYPE_CHECKING:
+    from tfaudit.datasets.dataset import Dataset
+    from tfaudit.shipping.smallest_file import SmallestFile
+
+TRAINING = "Training data"
+
+_UNITS = {"s": 1, "m": 60, "h": 3600}
+
+
+@app.command()
+def compress(
+    model: Annotated[Path, typer.Argument(help="The model, a .keras file.")],
+    data: Annotated[
+        str,
+        option(
+            "Data that the model was not trained on: a folder with a folder of images per class, an .npz file, a data "
+            "set by name, or a function module:name."
+        ),
+    ],
+    gate: GateFile = None,
+    directory: Annotated[
+        Path | None, option("Directory for the file, the report, all candidates; compressed/MODEL by default.", "--out")
+    ] = None,
+    budget: Annotated[str | None, option("Time after which the search ends with the best so far, such as 30m.")] = None,
+    train: Annotated[
+        str | None, option("Training data, in the same forms; without them nothing is pruned.", panel=TRAINING)
+    ] = None,
+    train_split: Annotated[str, option("Split of the training data.", panel=TRAINING)] = "train",
+    epochs: Annotated[int, option("Epochs of fine-tuning after pruning.", panel=TRAINING)] = 3,
+    learning_rate: Annotated[
+        float, option("Of Adam at the start of fine-tuning; it falls to 0.", panel=TRAINING)
+    ] = 5e-4,
+    augmentation: Annotated[str, option("Of the images in fine-tuning, as in recipes.", panel=TRAINING)] = "none",
+    held_out: Annotated[float, option("Share of the data that judges and has no part in the choice.")] = 0.5,
+    seed: Annotated[int, option("Of the split, of calibration and of fine-tuning.")] = 0,
+    split: Annotated[str, option("Split of a data set, or of a folder that has splits.")] = "test",
+    image_size: Annotated[
+        int | None, option("Scale the shorter side to this many pixels and crop the central square.")
+    ] = None,
+    crop: Annotated[int | None, option("Crop the central square of this many pixels, after any scaling.")] = None,
+    preprocess: Annotated[
+        str, option("none (the model rescales pixels), unit (pixels in [0, 1]), or tf, caffe, torch as in Keras.")
+    ] = "none",
+    classes: Annotated[
+        Path | None, option("Class names in the order of the outputs: one per line, or a JSON list.")
+    ] = None,
+    batch_size: Annotated[int, option("Images per batch of predictions.")] = 32,
+    recursive: Annotated[bool, option("Look for images in folders within the folders of the classes.")] = False,
+    skip_unreadable: Annotated[int, option("Leave out up to this many unreadable images, which are listed.")] = 0,
+    output: Annotated[str | None, option("Name of the output of models with several.", "--output")] = None,
+    scores_are: ScoresAre = "auto",
+    alpha: Alpha = 0.05,
+    limit: Annotated[int | None, option("At most this many images.")] = None,
+) -> None:
+    """Find the smallest file that passes a gate: exit code 0 it passes, 1 it fails, 2 cannot judge.
+
+    Candidates are chosen on one part of the data and judged once on the other. Only a file that passes becomes
+    DIR/model.tflite. The same command resumes an interrupted search.
+    """
+    limits, seconds = read_limits(gate), None if budget is None else seconds_of(budget)
+    require(batch_size >= 1, "batch_size", batch_size, "1 or more")
+    require(epochs >= 1, "epochs", epochs, "1 or more")
+    require(learning_rate > 0, "learning_rate", learning_rate, "above 0")
+    if model.suffix != ".keras":
+        raise InputError("model", repr(str(model)), "a .keras file: a flatbuffer cannot be compressed further")
+    sizes: dict[str, Any] = {"image_size": image_size, "crop": crop, "classes": classes, "recursive": recursive}
+    sizes |= {"skip_unreadable": skip_unreadable, "limit": limit}
+    reading: dict[str, Any] = {"preprocess": preprocess, "scores_are": scores_are, "output": output}
+    directory = directory or Path("compressed") / model.stem
+    try:
+        examples = _read(model, data, split, sizes, **reading)
+        trained_on = None if train is None else _read(model, train, train_split, sizes, **reading)
+        # imported here: the model's file was read, and TensorFlow started quietly
+        from tfaudit.shipping.progress import PrintedProgress
+        from tfaudit.shipping.search import FINE_TUNING, compress_to_limits
+
+        changed: dict[str, Any] = {"epochs": epochs, "learning_rate": learning_rate, "augmentation": augmentation}
+        found = compress_to_limits(
+            model,
+            examples,
+            limits,
+            train=trained_on,
+            training=dataclasses.replace(FINE_TUNING, **changed),
+            out=directory,
+            budget=seconds,
+            held_out=held_out,
+            seed=seed,
+            alpha=alpha,
+            batch_size=batch_size,
+            output=output,
+            scores_are=scores_are,
+            progress=PrintedProgress(out),
+        )
+    except KeyboardInterrupt:
+        err.print("tfaudit: interrupted; run the same command again to resume")
+        raise typer.Exit(130) from None
+    _show(found, trained=train is not None)
+    raise typer.Exit(found.exit_code)
+
+
+def seconds_of(text: str) -> float:
+    """Return a duration such as 90s, 30m or 1h30m in seconds.
+
+    >>> seconds_of("1h30m"), seconds_of("45s")
+    (5400.0, 45.0)
+    """
+    parts = re.findall(r"(\d+(?:\.\d+)?)([hms])", text)
+    if not parts or "".join(map("".join, parts)) != text or not any(float(number) for number, _ in parts):
+        raise InputError("--budget", repr(text), "a time above 0 such as 90s, 30m or 1h30m")
+    return sum(float(number) * _UNITS[unit] for number, unit in parts)
+
+
+def _read(
+    path: Path, data: str, split: str, sizes: dict[str, Any], *, preprocess: str, scores_are: str, output: str | None
+) -> Dataset:
+    """Return labelled examples as the model takes them, in memory; print what a reader needs to know of them."""
+    from tfaudit.cli.model_predictions import ModelFile, read_images
+    from tfaudit.models.pretrained import PREPROCESSING
+    from tfaudit.shipping.search_data import of_labelled_images
+
+    require(preprocess in PREPROCESSING, "preprocess", preprocess, f"one of {', '.join(PREPROCESSING)}")
+    model = ModelFile.read(path, scores_are, output)
+    images, (prepare,), notes = read_images([model], data, [preprocess], split=split, **sizes)
+    for note in notes:
+        out.print(note, soft_wrap=True)
+    return of_labelled_images(images, prepare, data, split)
+
+
+def _show(found: SmallestFile, *, trained: bool) -> None:
+    from tfaudit.report.gate_tables import verdict_table
+
+    directory, (selection, held_out) = found.directory, found.examples
+    out.print(f"\nCandidates on the {selection:,} examples of the selection part, the smallest first:\n")
+    out.print(_table(found))
+    if found.stopped:
+        out.print(f"{found.stopped} The same command goes on with them.", soft_wrap=True)
+    out.print(f"\nThe verdict, on the {held_out:,} held-out examples, which had no part in the choice:\n")
+    out.print(verdict_table(found.title, found.verdict))
+    out.print()
+    for sentence in (*found.needed, *found.notes):
+        out.print(sentence)
+    if found.outcome == "fail" and not trained:
+        out.print("With training data, --train, smaller and more careful candidates are tried.")
+    if len(found.judged) > 1:
+        others = f"{len(found.judged)} candidates have been judged on this held-out part by now"
+        out.print(f"{others}: the more often it is asked, the less a pass means.")
+    if found.path is not None:
+        out.print(f"file: {found.path}, {len(found.content):,} bytes", soft_wrap=True)
+        out.print(f"held-out examples, for tfaudit gate --examples: {directory}/held_out.csv", soft_wrap=True)
+    else:
+        closest = f"{directory}/candidates/{found.chosen}.tflite"
+        out.print(f"No file may ship; the one closest to passing is {closest}.", soft_wrap=True)
+    out.print(f"report: {directory}/report.html", soft_wrap=True)
+
+
+def _table(found: SmallestFile) -> Table:
+    from tfaudit.report.gate_tables import outcome_mark
+    from tfaudit.shipping.smallest_file import NOT_TRIED
+
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0), caption_justify="left")
+    table.add_column("candidate", overflow="fold")
+    table.add_column("verdict", max_width=7)
+    for heading in ("bytes", "ms", "top-1\n%", "change\npp"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("worst\nclass", max_width=16, overflow="fold")
+    table.add_column("its recall\n%", no_wrap=True)
+    frame = found.frame()
+    for row in frame[frame["outcome"] != NOT_TRIED].to_dict("records"):
+        title = Text(row["title"] + " *" * row["chosen"])
+        if row["top1"] != row["top1"]:
+            table.add_row(title, Text(row["outcome"]), *[""] * 6)
+            continue
+        figures = [f"{row['bytes']:,}", f"{row['latency_1_ms']:.3g}", f"{100 * row['top1']:.1f}"]
+        recalls = f"{100 * row['worst_before']:.1f} → {100 * row['worst_after']:.1f}"
+        worst = printable(str(row["worst_class"]))
+        table.add_row(title, outcome_mark(row["outcome"]), *figures, f"{row['change_pp']:+.1f}", Text(worst), recalls)
+    left_out = int((frame["outcome"] == NOT_TRIED).sum())
+    table.caption = "* chosen" + f"; {left_out} were left out, see candidates.csv" * bool(left_out)
+    return table

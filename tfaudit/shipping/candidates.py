@@ -1,0 +1,176 @@
+"""Candidates of the search: every kind of quantization, of the model as it is and of pruned ones."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Sequence
+
+import keras
+import numpy as np
+import pandas as pd
+
+from tfaudit.compress.pruning.channels import AXES
+from tfaudit.compress.pruning.kernels import find_kernels, kernel_layers, owners
+from tfaudit.compress.pruning.one_shot import prune
+from tfaudit.compress.shrinking.shrink import shrink
+from tfaudit.errors import InputError
+from tfaudit.study.quantization import KINDS
+from tfaudit.study.variants import Pruned
+
+LEVELS = {"channel": (0.9, 0.8, 0.65, 0.5, 0.35, 0.2), "weight": (0.95, 0.9, 0.8, 0.65, 0.5)}
+"""Shares of the channels, or of the weights, that pruning takes away, by granularity."""
+
+METHODS = {"channel": "l1", "weight": "magnitude"}
+"""Score by granularity: those that need no data."""
+
+TRIAL = 0.5
+"""Share of the channels by which it is tried which layers can lose theirs."""
+
+INDEX_BYTES = 1.0
+"""About what the position of a weight takes in a kernel that is stored without its zeros."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Candidate:
+    """A file that may be the smallest that passes.
+
+    Attributes:
+        kind: name of `tfaudit.study.quantization.KINDS`.
+        pruned: how the model is pruned and fine-tuned first; None for the model as it is.
+        sparse: whether pruned kernels are stored without their zeros.
+        estimate: bytes that the file is expected to have; decides the order of the search, and nothing else.
+    """
+
+    kind: str
+    pruned: Pruned | None = None
+    sparse: bool = False
+    estimate: float = dataclasses.field(default=np.nan, compare=False)
+
+    @property
+    def key(self) -> str:
+        """Name of its files.
+
+        Example:
+            >>> Candidate("int8").key, Candidate("float16", Pruned(0.9, treatment="finetune"), sparse=True).key
+            ('int8', 'weight-0.9-float16-sparse')
+        """
+        return "-".join(filter(None, (model_key(self.pruned), self.kind, "sparse" * self.sparse)))
+
+    @property
+    def title(self) -> str:
+        """Readable name.
+
+        Example:
+            >>> Candidate("int8", Pruned(0.5, "l1", granularity="channel", axis=-1, treatment="finetune")).title
+            'int8, 50 % fewer channels'
+        """
+        parts = [f"{self.kind} without zeros" if self.sparse else self.kind]
+        if self.pruned is not None:
+            share = f"{100 * self.pruned.level:.3g} %"
+            parts.append(f"{share} fewer channels" if self.pruned.granularity == "channel" else f"{share} sparse")
+        return ", ".join(parts)
+
+
+def model_key(pruned: Pruned | None) -> str:
+    """Return the name of the files of a pruned model; empty for the model as it is."""
+    return "" if pruned is None else re.sub(r"[^A-Za-z0-9._=+-]+", "-", f"{pruned.granularity}-{pruned.level:g}")
+
+
+def bytes_per_weight(kind: str) -> float:
+    """Return what a weight takes in a kind of flatbuffer, by its settings in `KINDS`.
+
+    Example:
+        >>> [bytes_per_weight(kind) for kind in ("float32", "float16", "dynamic_range", "int8")]
+        [4.0, 2.0, 1.0, 1.0]
+    """
+    settings = KINDS[kind]
+    if not settings.optimized:
+        return 4.0
+    return float(np.dtype(settings.types[0]).itemsize) if settings.types else 1.0
+
+
+def candidates(load: Callable[[], keras.Model], *, training: bool) -> tuple[Candidate, ...]:
+    """Return the candidates from small to large: first those that need no training, then those that do.
+
+    Channels are removed from the layers that can lose them one by one, as `removable_layers` finds by trial. Sparse
+    kernels make a file smaller only if they are stored without their zeros, which LiteRT runs for kernels of floats.
+
+    Args:
+        load: returns the model, a new copy at every call.
+        training: whether there are training data.
+    """
+    size = float(load().count_params())
+    plain = [Candidate(kind, estimate=size * bytes_per_weight(kind)) for kind in KINDS]
+    return (*_by_size(plain), *(_by_size(_trained(load(), size)) if training else ()))
+
+
+def _trained(model: keras.Model, size: float) -> list[Candidate]:
+    layers = removable_layers(model)
+    made = []
+    for level in LEVELS["channel"] if layers.names else ():
+        pruned = channel_pruning(level, layers.names)
+        made += [Candidate(kind, pruned, estimate=layers.left(level) * bytes_per_weight(kind)) for kind in KINDS]
+    for level in LEVELS["weight"]:
+        pruned = Pruned(level, METHODS["weight"], treatment="finetune")
+        for kind in KINDS:
+            whole = bytes_per_weight(kind)
+            estimate = size * (1 - level) * (whole + INDEX_BYTES)
+            if whole > 1 and estimate < size * whole:
+                made.append(Candidate(kind, pruned, sparse=True, estimate=estimate))
+    return made
+
+
+def _by_size(made: Sequence[Candidate]) -> list[Candidate]:
+    return sorted(made, key=lambda candidate: candidate.estimate)
+
+
+def channel_pruning(level: float, layers: Sequence[str]) -> Pruned:
+    """Return the pruning of a share of the output channels of some layers, followed by fine-tuning."""
+    settings = {"granularity": "channel", "axis": AXES[-1], "treatment": "finetune", "layers": tuple(layers)}
+    return Pruned(level, METHODS["channel"], **settings)  # type: ignore[arg-type]
+
+
+@dataclasses.dataclass(frozen=True)
+class RemovableLayers:
+    """Names of the layers that become smaller when their channels are pruned, and parameters of all layers.
+
+    `table` is that of a model that was shrunk after losing `TRIAL` of the channels; see `tfaudit.compress.Shrunk`.
+    """
+
+    names: tuple[str, ...]
+    table: pd.DataFrame
+
+    def left(self, level: float) -> float:
+        """Return about how many parameters are left without a share of the channels.
+
+        A layer that kept half of its parameters in the trial loses output or input channels, one that kept a quarter
+        both: its parameters are a power of the share that stays.
+        """
+        before = self.table["parameters_before"].to_numpy(float)
+        after = self.table["parameters_after"].to_numpy(float).clip(1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            power = np.where(before > 0, np.log(after / before) / np.log(1 - TRIAL), 0.0)
+        return float((before * (1 - level) ** power).sum())
+
+
+def removable_layers(model: keras.Model) -> RemovableLayers:
+    """Return which layers can lose channels one by one, by trial, in place; none of a model that cannot be shrunk.
+
+    Not among them are the model's output, and layers whose channels are joined with others, as by a residual Add.
+    """
+    kernels, none = find_kernels(model), RemovableLayers((), pd.DataFrame())
+    depthwise = {layer.name for layer in owners(model, kernels).values() if "depthwise" in type(layer).__name__.lower()}
+    names = [name for name in kernel_layers(model) if name not in depthwise]
+    if not names:
+        return none
+    pruned = channel_pruning(TRIAL, names)
+    prune(model, TRIAL, layers=names, method=pruned.method, granularity=pruned.granularity, axis=pruned.axis)
+    try:
+        table = shrink(model).frame()
+    except InputError:  # a subclassed model, or layers that cannot be copied
+        return none
+    removed = table["channels_before"] - table["channels_after"]
+    whole = removed >= np.floor(TRIAL * table["channels_before"]).clip(1)
+    smaller = set(table.loc[whole, "layer"].str.rpartition("/")[2])
+    return RemovableLayers(tuple(name for name in names if name in smaller), table)

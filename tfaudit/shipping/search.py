@@ -1,0 +1,424 @@
+"""The search for the smallest flatbuffer that passes a gate: `compress_to_limits`."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import keras
+import numpy as np
+import pandas as pd
+
+from tfaudit.audit.gate.checks import FAIL, PASS
+from tfaudit.audit.gate.gate import Verdict, gate, judge
+from tfaudit.audit.gate.limits import DEFAULT_LIMITS, Limits
+from tfaudit.audit.gate.measurements import Measurements, measure
+from tfaudit.audit.study_verdict import study_verdict
+from tfaudit.compress.keras_model import check_model
+from tfaudit.compress.litert.inference import predict
+from tfaudit.compress.litert.latency import latencies
+from tfaudit.compress.litert.quantize import ConversionError
+from tfaudit.compress.model_comparison import predictions_of
+from tfaudit.compress.model_files import load_keras, weight_bytes
+from tfaudit.datasets.dataset import Dataset
+from tfaudit.errors import InputError, one_line, require
+from tfaudit.population.member import model_bytes
+from tfaudit.predictions import Predictions
+from tfaudit.shipping.candidate_models import CandidateMaker, OutOfTimeError, weights_seal
+from tfaudit.shipping.candidates import Candidate, candidates, model_key
+from tfaudit.shipping.progress import SearchProgress, chosen_progress
+from tfaudit.shipping.search_data import Parts, fingerprint, in_memory
+from tfaudit.shipping.search_folder import Attempt, SearchFolder
+from tfaudit.shipping.search_report import write_search
+from tfaudit.shipping.shortfall import SIZES, shortfall
+from tfaudit.shipping.smallest_file import COLUMNS, NO_FILE, NOT_TRIED, SmallestFile
+from tfaudit.store.files import lock
+from tfaudit.study.training import Training
+from tfaudit.study.variants import Pruned
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    Model: TypeAlias = keras.Model | str | Path
+
+FINE_TUNING = Training(epochs=3, batch_size=128, optimizer="adam", learning_rate=5e-4, decay="cosine")
+"""How pruned models are fine-tuned by default."""
+
+RANKS, ROUNDS = 5, 10
+"""Classes that are stored of a prediction; rounds in which latencies are measured."""
+
+BASELINE = "baseline"
+
+
+def compress_to_limits(
+    model: Model,
+    data: Any,
+    limits: Limits = DEFAULT_LIMITS,
+    *,
+    train: Any = None,
+    training: Training = FINE_TUNING,
+    out: str | Path | None = None,
+    budget: float | None = None,
+    held_out: float = 0.5,
+    seed: int = 0,
+    alpha: float = 0.05,
+    batch_size: int = 32,
+    output: str | None = None,
+    scores_are: str = "auto",
+    progress: SearchProgress | str | None = None,
+) -> SmallestFile:
+    """Search for the smallest TensorFlow Lite file that keeps to limits, and judge it once on examples held out.
+
+    Candidates are all kinds of quantization, of the model as it is and, with training data, of the model after channels
+    or weights are pruned and it is fine-tuned. They are tried from small to large: first those that need no training;
+    then those that do, as far as they may be smaller than what passes already.
+
+    The data are split at random, stratified by class. The smallest candidate that passes on the one part is chosen.
+    Whatever is chosen for passing tends to look better than it is, so the verdict is that of the gate on the other
+    part, which had no share in the choice. Where nothing passes, the candidate closest to passing is judged, and
+    `needed` says which limit binds and what would be needed.
+
+    Args:
+        model: a Keras 3 model, which does not change, or the path of a `.keras` file.
+        data: labelled examples that the model was not trained on: `(x, y)`, a `tf.data.Dataset` of these,
+            `tfaudit.Examples` or a `tfaudit` data set, as the model takes them.
+        limits: of the gate.
+        train: training data, in the same forms; without them nothing is pruned, and int8 is calibrated with images of
+            the selection part, whose labels it does not see.
+        training: how pruned models are fine-tuned.
+        out: directory for the file, the report and all candidates; an interrupted search resumes there. None keeps no
+            files.
+        budget: seconds after which the search ends with the best so far; None for no end. What is being trained then
+            is given up.
+        held_out: share of the examples that is held out.
+        seed: of the split, of the calibration images and of the training.
+        alpha: level of the gate's tests.
+        batch_size: examples per step of the predictions.
+        output: name of the output of a model with several.
+        scores_are: as in `tfaudit.predict`.
+        progress: "auto" shows progress; None does not.
+
+    Raises:
+        InputError: a model, data or a setting that cannot be used, a model that knows no more than chance, or a
+            directory with another search.
+
+    >>> images = np.random.default_rng(0).random((400, 4), dtype="float32")
+    >>> model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(4, kernel_initializer="identity")])
+    >>> found = compress_to_limits(model, (images, images.argmax(axis=1)), Limits(overall_drop_pp=5))
+    >>> found.outcome, found.content[4:8]
+    ('pass', b'TFL3')
+    """
+    require(budget is None or budget > 0, "budget", budget, "seconds above 0")
+    require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
+    require(isinstance(limits, Limits), "limits", type(limits).__name__, "tfaudit.Limits")
+    require(isinstance(training, Training), "training", type(training).__name__, "a tfaudit.Training")
+    settings: dict[str, Any] = {"output": output, "scores_are": scores_are}
+    with _model_file(model) as path, _directory(out) as directory:
+        loaded = load_keras(path)
+        names = _class_names(loaded, data, settings)
+        examples = in_memory(data, "data", names, "test")
+        trained_on = None if train is None else _training_data(train, examples)
+        parts = Parts.of(examples, held_out, seed)
+        folder = SearchFolder(directory)
+        with _locked(directory):
+            folder.claim(
+                {
+                    "model": weights_seal(loaded),
+                    "data": fingerprint(examples),
+                    "training_data": None if trained_on is None else fingerprint(trained_on),
+                    "limits": limits.as_dict() | {"min_baseline_accuracy": limits.min_baseline_accuracy},
+                    "settings": settings | {"alpha": alpha, "training": training.to_json()},
+                    "split": {"held_out": held_out, "seed": seed},
+                }
+            )
+            options = settings | {"batch_size": batch_size, "threads": os.cpu_count() or 1}
+            search = _Search(
+                path, folder, parts, limits, trained_on, training, seed, alpha, options, weight_bytes(path)[0]
+            )
+            found = search.run(budget, chosen_progress(progress))
+            found = dataclasses.replace(found, directory=None if out is None else directory)
+            if out is not None:
+                name = Path(model).stem if isinstance(model, str | Path) else model.name
+                write_search(folder, found, search.judged_pair(found.chosen), name, examples, parts, seed, held_out)
+    return found
+
+
+class _Search:
+    """One search: what it has made and measured so far."""
+
+    def __init__(
+        self,
+        path: Path,
+        folder: SearchFolder,
+        parts: Parts,
+        limits: Limits,
+        train: Dataset | None,
+        training: Training,
+        seed: int,
+        alpha: float,
+        options: Mapping[str, Any],
+        baseline_bytes: int,
+    ) -> None:
+        self._path, self._folder, self._parts, self._limits, self._alpha = path, folder, parts, limits, alpha
+        self._train, self._options, self._baseline_bytes = train, options, baseline_bytes
+        self._ends: float | None = None
+        self._maker = CandidateMaker(
+            path,
+            folder,
+            calibration=parts.selection if train is None else train,
+            train=train,
+            training=training,
+            seed=seed,
+            output=options["output"],
+            is_over=self._is_over,
+            predict=lambda model: predict(model, parts.selection, k=RANKS, **options),
+        )
+        others = {name: limit for name, limit in limits.as_dict().items() if name not in SIZES}
+        self._but_size = Limits.from_mapping(others) if others else None
+        self._attempts: dict[str, Attempt] = {}
+        self._measured: dict[str, Measurements] = {}
+        self._verdicts: dict[str, Verdict] = {}
+        self._left_out: dict[str, str] = {}
+        self._floats: dict[str, str] = {}
+
+    def run(self, budget: float | None, progress: SearchProgress) -> SmallestFile:
+        """Try the candidates, choose one, and judge it."""
+        self._ends = None if budget is None else time.monotonic() + budget
+        before = self._predictions(BASELINE, self._path, self._parts.selection)
+        broken = judge(measure(before, before, alpha=self._alpha), self._limits, (1, 1)).checks[0]
+        if broken.name == "baseline_accuracy":
+            raise InputError("model", broken.reason.rstrip(". "), "a model that knows the classes of the data")
+        plan = candidates(lambda: load_keras(self._path), training=self._train is not None)
+        with progress:
+            progress.begin(plan, self._maker.is_trained)
+            for candidate in plan:
+                self._try(candidate, before, progress)
+        return self._judged(plan)
+
+    def judged_pair(self, key: str) -> tuple[Predictions, Predictions]:
+        """Return the predictions of the model and of the chosen candidate on the held-out part."""
+        held_out = self._parts.held_out
+        return (
+            self._predictions(BASELINE, self._path, held_out),
+            self._predictions(key, self._attempts[key].content, held_out),
+        )
+
+    def _try(self, candidate: Candidate, before: Predictions, progress: SearchProgress) -> None:
+        key, attempt = candidate.key, self._folder.attempt(candidate.key)
+        if attempt is None:
+            smallest = self._smallest()
+            if smallest and candidate.estimate >= len(self._attempts[smallest].content):
+                self._left_out[key] = f"Not smaller than {smallest}, which passes."
+            elif self._is_over():
+                self._left_out[key] = "The budget ended before."
+            else:
+                attempt = self._made(candidate, before, progress)
+        if attempt is not None:
+            self._attempts[key] = attempt
+            if attempt.ranked is not None:
+                after = self._as_predictions(attempt.ranked, self._parts.selection)
+                self._measured[key] = measure(before, after, alpha=self._alpha)
+                self._verdicts[key] = judge(self._measured[key], self._limits, self._sizes(key))
+        verdict = self._verdicts.get(key)
+        outcome = verdict.outcome if verdict else NOT_TRIED if attempt is None else NO_FILE
+        size, reason = len(attempt.content) if attempt else 0, self._left_out.get(key, "")
+        progress.end(candidate, outcome, size, reason)
+
+    def _made(self, candidate: Candidate, before: Predictions, progress: SearchProgress) -> Attempt | None:
+        """Make a candidate, predict with it and store both; None if it is left out, as `_left_out` tells."""
+        failure, pruned = self._floats.get(model_key(candidate.pruned), ""), candidate.pruned
+        if not failure:
+            progress.start(candidate, training=not self._maker.is_trained(pruned))
+        try:
+            if failure or (pruned is not None and (failure := self._failure_before_quantization(pruned, before))):
+                self._left_out[candidate.key] = failure
+                return None
+            content = self._maker.flatbuffer(candidate)
+            ranked = predict(content, self._parts.selection, k=RANKS, **self._options)
+            attempt = Attempt(content, ranked)
+        except ConversionError as problem:
+            attempt = Attempt(failure=one_line(problem))
+        except OutOfTimeError:
+            self._left_out[candidate.key] = "The budget ended while it was trained."
+            return None
+        self._folder.save_attempt(candidate.key, attempt)
+        return attempt
+
+    def _failure_before_quantization(self, pruned: Pruned, before: Predictions) -> str:
+        """Return why a pruned model fails by itself, in which case it is not quantized; empty if it does not."""
+        if self._but_size is None or model_key(pruned) in self._floats:
+            return self._floats.get(model_key(pruned), "")
+        after = self._as_predictions(self._maker.predictions(pruned), self._parts.selection)
+        verdict = judge(measure(before, after, alpha=self._alpha), self._but_size)
+        failing = [check.reason for check in verdict.checks if check.outcome == FAIL]
+        self._floats[model_key(pruned)] = f"Fails before it is quantized: {failing[0]}" if failing else ""
+        return self._floats[model_key(pruned)]
+
+    def _judged(self, plan: Sequence[Candidate]) -> SmallestFile:
+        if not self._verdicts:
+            reasons = [*(attempt.failure for attempt in self._attempts.values()), *self._left_out.values()]
+            raise InputError(
+                "model",
+                f"no candidate that could be tried ({reasons[0]})",
+                "a longer budget, or a model that TensorFlow Lite converts",
+            )
+        chosen = self._smallest() or max(self._verdicts, key=lambda key: _room(self._verdicts[key]))
+        before, after = self.judged_pair(chosen)
+        verdict = gate(before, after, self._limits, alpha=self._alpha, sizes=self._sizes(chosen))
+        table = self._table(plan, chosen)
+        unfinished = [reason for reason in self._left_out.values() if reason.startswith("The budget")]
+        needed = shortfall(verdict, measure(before, after, alpha=self._alpha), self._verdicts, table)
+        parts = self._parts
+        return SmallestFile(
+            table,
+            chosen,
+            next(candidate.title for candidate in plan if candidate.key == chosen),
+            self._attempts[chosen].content,
+            verdict,
+            self._limits,
+            needed,
+            tuple(key for key in self._folder.judged() if key != BASELINE),
+            (parts.selection.num_examples, parts.held_out.num_examples),
+            f"The budget ended with {len(unfinished)} candidates left." if unfinished else "",
+            verdict.notes,
+            None,
+        )
+
+    def _table(self, plan: Sequence[Candidate], chosen: str) -> pd.DataFrame:
+        titles = {candidate.key: candidate.title for candidate in plan}
+        sizes = {key: len(self._attempts[key].content) for key in self._measured}
+        facts = pd.DataFrame({"bytes": {BASELINE: self._baseline_bytes, **sizes}})
+        facts["title"] = pd.Series(titles)
+        tried = study_verdict(self._measured, facts, self._limits, baseline=BASELINE).frame()
+        tried = tried.rename(columns={"variant": "candidate"}).set_index("candidate", drop=False)
+        tried["bytes"] = pd.Series(sizes)
+        tried["latency_1_ms"] = self._latencies()
+        rows = [candidate for candidate in plan if candidate.key not in self._measured]
+        others = pd.DataFrame(
+            {
+                "candidate": candidate.key,
+                "title": candidate.title,
+                "outcome": NOT_TRIED if candidate.key in self._left_out else NO_FILE,
+                "bytes": np.nan,
+                "reason": self._left_out.get(candidate.key) or self._attempts[candidate.key].failure,
+            }
+            for candidate in rows
+        )
+        order = {candidate.key: candidate.estimate for candidate in plan}
+        table = pd.concat([tried, others], ignore_index=True).assign(chosen=lambda frame: frame["candidate"] == chosen)
+        table["order"] = table["bytes"].fillna(table["candidate"].map(order))
+        table = table.sort_values(["order", "candidate"], kind="stable").reindex(columns=[*COLUMNS])
+        return table.astype({"bytes": "Int64"}).reset_index(drop=True)
+
+    def _latencies(self) -> pd.Series:
+        contents = {key: self._attempts[key].content for key in self._measured}
+        try:
+            times = latencies(contents, batches=[1], repeats=ROUNDS)
+        except InputError:  # a network of inputs that cannot be drawn
+            return pd.Series(np.nan, index=[*contents])
+        return times.set_index("model")["latency_ms"]
+
+    def _smallest(self) -> str | None:
+        """Return the key of the smallest candidate that passes on the selection part."""
+        passing = [key for key, verdict in self._verdicts.items() if verdict.outcome == PASS]
+        return min(passing, key=lambda key: len(self._attempts[key].content), default=None)
+
+    def _sizes(self, key: str) -> tuple[float, float]:
+        return float(self._baseline_bytes), float(len(self._attempts[key].content))
+
+    def _predictions(self, key: str, model: Any, part: Dataset) -> Predictions:
+        """Return predictions on a part, those on the held-out part from the directory if they are there."""
+        held_out = part is self._parts.held_out
+        ranked = self._folder.held_out(key) if held_out else None
+        if ranked is None:
+            made = predictions_of({key: model}, part, class_names=part.class_names, **self._options)[key]
+            ranked = made.member(0)
+            if held_out:
+                self._folder.save_held_out(key, ranked)
+        return self._as_predictions(ranked, part)
+
+    def _as_predictions(self, ranked: Any, part: Dataset) -> Predictions:
+        return Predictions(part.labels, ranked, class_names=part.class_names, example_ids=part.example_ids)
+
+    def _is_over(self) -> bool:
+        return self._ends is not None and time.monotonic() >= self._ends
+
+
+def _room(verdict: Verdict) -> float:
+    """Return how far the check closest to its limit, or farthest beyond, is from it, in units of the limit."""
+    frame = verdict.labelled_frame()
+    worst = frame["high"].where(frame["high"].notna(), frame["value"])
+    unit = (frame["limit"] - frame["neutral"]).clip(lower=1e-9)
+    room = ((frame["limit"] - worst) / unit).to_numpy(float)
+    return float(np.where(np.isnan(room), -np.inf, room).min())
+
+
+def _class_names(model: keras.Model, data: Any, settings: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return names of the model's classes: those of the data, else their numbers; check that the model takes them."""
+    if isinstance(data, Dataset):
+        first, names = data.head(1), tuple(data.class_names)
+    else:
+        from tfaudit.datasets.examples import read_examples
+        from tfaudit.datasets.structure import mapped
+
+        try:
+            own = read_examples(data, "data")
+        except InputError as problem:
+            raise InputError("data", problem.got, problem.expected) from None
+        first, names = mapped(lambda values: values[:1], own.x), tuple(own.class_names or ())
+    outputs = predict(model, [first], k=2**30, **settings).classes.shape[1]
+    return names if len(names) == outputs else tuple(map(str, range(outputs)))
+
+
+def _training_data(train: Any, examples: Dataset) -> Dataset:
+    """Return the training data, with the classes of the data."""
+    made = in_memory(train, "train", examples.class_names, "train")
+    if made.class_names != examples.class_names:
+        numbers = tuple(map(str, range(len(made.class_names))))
+        if made.class_names != numbers:
+            other = next(i for i, name in enumerate(made.class_names) if name != examples.class_names[i])
+            got = f"class {other} called {made.class_names[other]!r}"
+            raise InputError("train", got, f"{examples.class_names[other]!r}, as in the data")
+        made = dataclasses.replace(made, class_names=examples.class_names)
+    if made.has_images != examples.has_images:
+        raise InputError("train", "examples of another type", "the type of the data")
+    return made
+
+
+@contextlib.contextmanager
+def _model_file(model: Model) -> Iterator[Path]:
+    """Give the path of a model's `.keras` file: its own, or that of a copy."""
+    if isinstance(model, str | Path):
+        path = Path(model)
+        require(path.suffix == ".keras", "model", str(path), "a .keras file: a flatbuffer cannot be compressed further")
+        yield path
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "model.keras"
+        copy.write_bytes(model_bytes(check_model(model)))
+        yield copy
+
+
+@contextlib.contextmanager
+def _directory(out: str | Path | None) -> Iterator[Path]:
+    if out is not None:
+        yield Path(out)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder)
+
+
+@contextlib.contextmanager
+def _locked(directory: Path) -> Iterator[None]:
+    try:
+        with lock(directory / "candidates"):
+            yield
+    except OSError as problem:
+        got = f"{directory}, which cannot be written ({problem.strerror})"
+        raise InputError("out", got, "a directory that can be written") from None

@@ -1,0 +1,135 @@
+"""Data of a search: labelled examples in memory, and their parts for choosing and for judging."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tfaudit.datasets.dataset import Dataset
+from tfaudit.datasets.examples import read_examples
+from tfaudit.datasets.labelled_images import LabelledImages
+from tfaudit.datasets.structure import joined, leaves
+from tfaudit.datasets.validation import split_validation
+from tfaudit.errors import InputError, listed, require
+
+READ_TOGETHER = 256  # images
+
+
+@dataclasses.dataclass(frozen=True)
+class Parts:
+    """Examples to choose by, and others to judge by: stratified by class, at random by a seed."""
+
+    selection: Dataset
+    held_out: Dataset
+
+    @classmethod
+    def of(cls, data: Dataset, held_out: float, seed: int) -> Parts:
+        """Split the data.
+
+        Raises:
+            InputError: a share outside (0, 1), or one that leaves a part or a class of a part empty.
+        """
+        require(0 < held_out < 1, "held_out", held_out, "a share in (0, 1)")
+        few = [name for name, count in zip(data.class_names, _counts(data), strict=True) if count == 1]
+        if few:
+            raise InputError("data", f"1 example of {listed(few)}", "2 or more of every class: to choose and to judge")
+        try:
+            selection, judged = split_validation(data, held_out, seed)
+        except InputError as problem:
+            raise InputError("held_out", problem.got, problem.expected) from None
+        return cls(selection, judged)
+
+
+def in_memory(data: Any, argument: str, class_names: Sequence[str], split: str) -> Dataset:
+    """Return data of any accepted form as a data set in memory.
+
+    Args:
+        data: a `tfaudit` data set, or what `tfaudit.datasets.examples.read_examples` takes.
+        argument: name of the argument, for errors.
+        class_names: of the model's outputs, where the data name no classes.
+        split: name of the split.
+
+    Raises:
+        InputError: data that cannot be used, or that do not fit into memory.
+    """
+    if isinstance(data, Dataset):
+        if not data.in_memory:
+            got = f"{data.name!r}, a stream of {data.num_examples:,} examples"
+            raise InputError(argument, got, "examples that fit into memory; --limit, or Dataset.take, takes fewer")
+        made = data
+    else:
+        try:
+            own = read_examples(data, argument)
+        except InputError as problem:
+            raise InputError(argument, problem.got, problem.expected) from None
+        images = _are_pixels(own.x)
+        made = Dataset(
+            argument,
+            split,
+            tuple(own.class_names or class_names),
+            own.x.shape[1:] if images else (None, None, None),
+            len(own.labels),
+            pixels=own.x if images else None,
+            inputs=None if images else own.x,
+            preview=own.preview,
+            known_labels=own.labels,
+            known_ids=np.asarray(own.ids),
+            known_groups=own.groups,
+        )
+    if len(made.class_names) != len(class_names):
+        got = f"{len(made.class_names)} classes ({listed(made.class_names, 3)})"
+        raise InputError(argument, got, f"{len(class_names)}, as the model has outputs")
+    largest = int(made.labels.max())
+    require(largest < len(class_names), argument, f"label {largest}", f"labels 0 to {len(class_names) - 1}")
+    return made
+
+
+def of_labelled_images(images: LabelledImages, prepare: Callable[[Any], Any], name: str, split: str) -> Dataset:
+    """Return labelled images, with the preprocessing of a model applied to every batch, as a data set in memory."""
+    x = joined([prepare(batch) for batch in images.batches(READ_TOGETHER)])
+    pixels = _are_pixels(x)
+    return Dataset(
+        name,
+        split,
+        tuple(images.class_names or ()),
+        x.shape[1:] if pixels else (None, None, None),
+        len(images.labels),
+        pixels=x if pixels else None,
+        inputs=None if pixels else x,
+        known_labels=images.labels,
+        known_ids=images.example_ids.astype(str),
+    )
+
+
+def _are_pixels(x: Any) -> bool:
+    return isinstance(x, np.ndarray) and x.dtype == np.uint8 and x.ndim == 4 and x.shape[3] in (1, 3)
+
+
+def fingerprint(data: Dataset) -> str:
+    """Return a SHA-256 of inputs, labels, ids and class names."""
+    digest = hashlib.sha256(repr((data.class_names, data.num_examples)).encode())
+    for name, values in (*leaves(data.held), ("labels", data.labels), ("ids", data.example_ids.astype(str))):
+        array = np.ascontiguousarray(values)
+        digest.update(repr((name, array.shape, array.dtype.str)).encode())
+        digest.update(array.tobytes() if array.dtype.kind == "O" else array.data)
+    return digest.hexdigest()
+
+
+def some_of_every_class(data: Dataset, most: int, seed: int) -> Dataset:
+    """Return at most so many examples, at random by a seed, as many of every class as there are."""
+    draws = np.random.default_rng(seed)
+    shuffled = draws.permutation(data.num_examples)
+    rank = np.empty(data.num_examples, int)
+    for label in range(data.num_classes):
+        own = shuffled[data.labels[shuffled] == label]
+        rank[own] = np.arange(len(own))
+    chosen = shuffled[np.argsort(rank[shuffled], kind="stable")][:most]
+    return data.select(chosen, split=data.split)
+
+
+def _counts(data: Dataset) -> np.ndarray:
+    return np.bincount(data.labels, minlength=data.num_classes)

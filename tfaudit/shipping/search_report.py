@@ -1,0 +1,71 @@
+"""Files of a finished search: the table of candidates, the report, the verdict, and the file that may ship."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.audit.gate.checks import PASS
+from tfaudit.datasets.dataset import Dataset
+from tfaudit.population.stored_examples import preview_bytes
+from tfaudit.predictions import Predictions
+from tfaudit.report.csv_files import csv_bytes
+from tfaudit.report.html import write_report
+from tfaudit.shipping.search_data import Parts
+from tfaudit.shipping.search_folder import SearchFolder
+from tfaudit.shipping.smallest_file import SmallestFile
+from tfaudit.store.external import import_predictions
+
+
+def write_search(
+    folder: SearchFolder,
+    found: SmallestFile,
+    held_out: tuple[Predictions, Predictions],
+    name: str,
+    examples: Dataset,
+    parts: Parts,
+    seed: int,
+    share: float,
+) -> None:
+    """Write what a search found into its directory; `model.tflite` is there only if it passes.
+
+    Args:
+        folder: of the search.
+        found: its result.
+        held_out: predictions of the model and of the chosen candidate on the held-out part.
+        name: of the model.
+        examples: the data.
+        parts: of the data.
+        seed: of the split.
+        share: that is held out.
+    """
+    directory = folder.directory
+    for stale in ("model.tflite", "verdict.json", "study.json"):
+        (directory / stale).unlink(missing_ok=True)
+    folder.write("candidates.csv", csv_bytes(found.frame()))
+    folder.write("held_out.csv", csv_bytes(pd.DataFrame({"example": parts.held_out.example_ids})))
+    before, after = held_out
+    facts = pd.DataFrame({"bytes": {"baseline": _bytes_of_model(found), found.title: float(len(found.content))}})
+    images = preview_bytes(parts.held_out)
+    store = import_predictions(
+        directory,
+        before,
+        {found.title: after},
+        name=name,
+        model=name,
+        dataset=f"{examples.name}, held-out part",
+        paired=[found.title],
+        images=images if any(images) else None,
+        groups=parts.held_out.groups if len(parts.held_out.groups.columns) else None,
+        facts=facts,
+    )
+    store.save_table("candidates", found.frame().astype({"bytes": float}))
+    write_report(StudyAudit.read(store, alpha=found.verdict.alpha), limits=found.limits)
+    if found.outcome == PASS:
+        folder.write("model.tflite", found.content)
+    folder.write("verdict.json", found.to_json(seed, share))
+
+
+def _bytes_of_model(found: SmallestFile) -> float:
+    tried = found.table[found.table["bytes"].notna()]
+    return float((tried["bytes"] / tried["size_ratio"]).iloc[0])

@@ -1,0 +1,95 @@
+"""What stands in the way where nothing passes: the limit that binds, by how much, and what would be needed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import pandas as pd
+from scipy import special
+
+from tfaudit.audit.classes import class_in_words
+from tfaudit.audit.gate.checks import PASS
+from tfaudit.audit.gate.gate import Verdict
+from tfaudit.audit.gate.limits import quantity_of
+from tfaudit.audit.gate.measurements import Measurements
+from tfaudit.audit.planning import POWER, pilot_spread
+from tfaudit.errors import InputError
+
+SIZES = ("size_bytes", "size_ratio")
+"""Limits on the file, which more data do not change."""
+
+
+def shortfall(
+    verdict: Verdict, measured: Measurements, on_selection: Mapping[str, Verdict], table: pd.DataFrame
+) -> tuple[str, ...]:
+    """Return sentences on every limit that the chosen candidate does not keep to; none if it passes.
+
+    Args:
+        verdict: on the chosen candidate, on the held-out part.
+        measured: what this verdict is about.
+        on_selection: verdicts on the selection part by key of the candidate.
+        table: of the candidates, with `candidate`, `title` and `bytes`.
+    """
+    failing = verdict.frame()
+    failing = failing[failing["outcome"] != PASS]
+    sentences = [_binding(row) for row in failing.to_dict("records")]
+    names = set(failing["check"])
+    if names & {"overall_drop_pp", "worst_class_drop_pp"}:
+        sentences += _images(failing, measured)
+    if names & set(SIZES):
+        sentences += _size(on_selection, table)
+    return tuple(sentences)
+
+
+def _binding(row: dict) -> str:
+    quantity, subject = quantity_of(row["check"]), row["subject"]
+    of_class = f" ({class_in_words(subject)})" if subject else ""
+    title = f"{quantity.title[0].upper()}{quantity.title[1:]}{of_class}"
+    allowed, worst = quantity.text(row["limit"]), row["high"] if math.isfinite(row["high"]) else row["value"]
+    if not math.isfinite(worst):
+        return f"{title} is unknown."
+    if row["check"] == "baseline_accuracy":
+        return str(row["sentence"])
+    measured = quantity.text(row["value"])
+    if math.isfinite(row["high"]):
+        measured += f", and up to {quantity.text(row['high'])} by its interval,"
+    over = quantity.text(worst - row["limit"])
+    return f"{title} binds: {measured} where {allowed} is allowed; that is {over} too much."
+
+
+def _images(failing: pd.DataFrame, measured: Measurements) -> list[str]:
+    """Say how many held-out images of a class would let it pass if it lost nothing."""
+    limits = failing.loc[failing["check"] == "worst_class_drop_pp", "limit"]
+    if limits.empty or not limits.iloc[0]:
+        return []
+    limit, confidence = float(limits.iloc[0]), 1 - measured.alpha
+    half_width = limit / (1 + float(special.ndtri(POWER) / special.ndtri(1 - measured.alpha / 2)))
+    try:
+        needed = pilot_spread(measured).images_needed(half_width, 1, confidence)
+    except InputError:
+        needed = None
+    fewest, most = int(measured.classes.examples.min()), int(measured.classes.examples.max())
+    if not needed or needed <= fewest:
+        return []
+    present = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
+    return [
+        f"A class that loses nothing passes this limit in 4 of 5 trials with about {needed:,} held-out images of it; "
+        f"these data hold out {present} of a class."
+    ]
+
+
+def _size(on_selection: Mapping[str, Verdict], table: pd.DataFrame) -> list[str]:
+    """Say which candidate is the smallest that keeps to all limits but those of size."""
+    kept = [
+        key
+        for key, verdict in on_selection.items()
+        if all(check.outcome == PASS for check in verdict.checks if check.name not in SIZES)
+    ]
+    rows = table[table["candidate"].isin(kept)].sort_values("bytes", kind="stable")
+    if rows.empty:
+        return ["No candidate keeps to the other limits, whatever its size."]
+    first = rows.iloc[0]
+    return [
+        f"The smallest candidate that keeps to the other limits is {first['title']}: {int(first['bytes']):,} bytes."
+    ]

@@ -1,0 +1,138 @@
+"""What a search found: the smallest file that passes, or what stands in its way."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from tfaudit.audit.gate.checks import PASS
+from tfaudit.audit.gate.gate import Verdict
+from tfaudit.audit.gate.limits import Limits
+from tfaudit.notebook import html_of
+from tfaudit.report.gate_files import json_verdicts
+
+if TYPE_CHECKING:
+    from tfaudit.charts.style import Drawing
+
+NO_FILE, NOT_TRIED = "no file", "not tried"
+"""Outcomes of candidates beside those of the gate: TensorFlow Lite makes no file that runs; the search left it out."""
+
+COLUMNS = (
+    *("candidate", "title", "outcome", "chosen", "bytes", "size_ratio", "latency_1_ms", "top1"),
+    *("change_pp", "change_low_pp", "change_high_pp", "worst_class", "worst_before", "worst_after", "worst_change_pp"),
+    *("worst_low_pp", "worst_high_pp", "reason"),
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class SmallestFile:
+    """Result of `compress_to_limits`.
+
+    Attributes:
+        table: one row per candidate; see `frame`.
+        chosen: key of the candidate that was chosen on the selection part: the smallest that passes there, else the
+            one closest to passing.
+        title: its name.
+        content: its flatbuffer.
+        verdict: of the gate on the held-out part, which had no share in the choice: the only one that counts.
+        limits: that the gate checked.
+        needed: which limit binds and by how much, and what would be needed; no sentences where the verdict is a pass.
+        judged: keys of all candidates that were judged on this held-out part, by this search and those it resumes.
+        examples: numbers of examples of the selection part and of the held-out part.
+        stopped: why the search ended before its end; empty where it did not.
+        notes: caveats for the reader, one sentence each.
+        directory: of the files; None where they were not kept.
+    """
+
+    table: pd.DataFrame
+    chosen: str
+    title: str
+    content: bytes
+    verdict: Verdict
+    limits: Limits
+    needed: tuple[str, ...]
+    judged: tuple[str, ...]
+    examples: tuple[int, int]
+    stopped: str
+    notes: tuple[str, ...]
+    directory: Path | None
+
+    @property
+    def outcome(self) -> str:
+        """Return the outcome on the held-out part: "pass", "fail" or "cannot judge"."""
+        return self.verdict.outcome
+
+    @property
+    def exit_code(self) -> int:
+        """Return the exit code of `tfaudit compress`, that of the gate: 0 pass, 1 fail, 2 cannot judge."""
+        return self.verdict.exit_code
+
+    @property
+    def path(self) -> Path | None:
+        """Return the path of the file that may ship; None unless it passed and was kept."""
+        return self.directory / "model.tflite" if self.directory and self.outcome == PASS else None
+
+    _repr_html_ = html_of
+
+    def frame(self) -> pd.DataFrame:
+        """Return one row per candidate, the smallest first, as measured on the selection part.
+
+        Columns: `candidate` (key), `title`, `outcome` ("pass", "fail", "cannot judge", "no file" or "not tried"),
+        `chosen`, `bytes`, `size_ratio` (of the model's file), `latency_1_ms` (one image on this machine), `top1` (a
+        share), its change `change_pp` with `change_low_pp` and `change_high_pp`; `worst_class` with `worst_before` and
+        `worst_after` (recalls, shares) and their change `worst_change_pp`, `worst_low_pp`, `worst_high_pp`; `reason`.
+        NaN, or None for a class, where unknown.
+        """
+        return self.table.copy()
+
+    def summary(self) -> dict[str, Any]:
+        """Return the outcome, the chosen candidate and its size, and the numbers of candidates and examples."""
+        tried = int((self.table["outcome"] != NOT_TRIED).sum())
+        return {
+            "outcome": self.outcome,
+            "chosen": self.chosen,
+            "bytes": len(self.content),
+            "candidates": len(self.table),
+            "tried": tried,
+            "selection_examples": self.examples[0],
+            "held_out_examples": self.examples[1],
+            "needed": list(self.needed),
+        }
+
+    def chart(self) -> Drawing:
+        """Draw the size of every candidate that was tried against the change of its worst class."""
+        from tfaudit.charts.candidates import candidates_chart
+
+        return candidates_chart(self.table, self.limits.worst_class_drop_pp)
+
+    def to_json(self, seed: int, held_out: float) -> bytes:
+        """Return the content of `verdict.json`: that of `tfaudit gate --json`, and what was searched.
+
+        Args:
+            seed: of the split.
+            held_out: share of the held-out part.
+        """
+        content = json.loads(json_verdicts({self.title: self.verdict}))
+        content["file"] = {
+            "candidate": self.chosen,
+            "bytes": len(self.content),
+            "sha256": hashlib.sha256(self.content).hexdigest(),
+            "may_ship": self.outcome == PASS,
+        }
+        content["search"] = {
+            "candidates": len(self.table),
+            "tried": self.summary()["tried"],
+            "selection_examples": self.examples[0],
+            "held_out_examples": self.examples[1],
+            "held_out": held_out,
+            "seed": seed,
+            "judged": list(self.judged),
+            "stopped": self.stopped,
+        }
+        content["needed"] = list(self.needed)
+        return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False).encode()
