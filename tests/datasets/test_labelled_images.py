@@ -211,3 +211,16 @@ def test_folders_within_classes_and_unreadable_images(tmp_path):
     assert "dog/c.png" in skipped.notes[0]
     with pytest.raises(InputError, match=r"c.png: got an undecodable image .*, one of 2 such"):
         labelled_images(str(tmp_path), recursive=True, skip_unreadable=1)
+
+
+def test_some_examples_only_keep_their_order_and_fill_batches(tmp_path):
+    pixels = np.arange(7 * 4, dtype=np.uint8).reshape(7, 2, 2, 1)
+    images = labelled_images(save(tmp_path, images=pixels, labels=np.arange(7)))
+    some = images.only(["6", "1", "2", "4"], "ids.csv")
+    assert some.labels.tolist() == some.example_ids.tolist() == [1, 2, 4, 6]
+    for size in (1, 3, 4, 9):
+        batches = list(some.batches(size))
+        np.testing.assert_array_equal(np.concatenate(batches), pixels[[1, 2, 4, 6]])
+        assert [len(batch) for batch in batches[:-1]] == [size] * (len(batches) - 1)
+    with pytest.raises(InputError, match=r"examples: got 1 ids in ids.csv that the data lack, such as '9', expected"):
+        images.only(["1", "9"], "ids.csv")

@@ -29,7 +29,7 @@ def data():
     return Examples(x, y, class_names=CLASSES, ids=[f"e{i:03d}" for i in range(800)]), Examples(*blobs(800, 1))
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def few_candidates(monkeypatch):
     """Two kinds, and a pruned model of either granularity: a search of seconds."""
     monkeypatch.setattr(candidates, "LEVELS", {"channel": (0.75,), "weight": (0.9,)})
@@ -39,7 +39,7 @@ def few_candidates(monkeypatch):
 
 
 @pytest.fixture
-def search(model, data, monkeypatch):
+def search(model, data, few_candidates, monkeypatch):
     """Runs a search with the training data: `search(out, **changes)`; the report is written if it is asked for."""
     monkeypatch.setattr(search_module, "ROUNDS", 2)
 

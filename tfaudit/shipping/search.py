@@ -242,7 +242,7 @@ class _Search:
             content = self._maker.flatbuffer(candidate)
             ranked = predict(content, self._parts.selection, k=RANKS, **self._options)
             attempt = Attempt(content, ranked)
-        except ConversionError as problem:
+        except (ConversionError, InputError) as problem:  # also layers that this kind cannot have
             attempt = Attempt(failure=one_line(problem))
         except OutOfTimeError:
             self._left_out[candidate.key] = "The budget ended while it was trained."

@@ -81,7 +81,7 @@ class SearchFolder:
                 raise InputError("out", got, "a new directory, or that of an earlier search") from None
             changed = [name for name in wanted if present.get(name) != wanted[name]]
             if changed:
-                got = f"{self.directory}, where the search was begun with another {changed[0].replace('_', ' ')}"
+                got = f"{self.directory}, the directory of a search that differs in its {changed[0].replace('_', ' ')}"
                 raise InputError("out", got, "the same model, data, limits and settings, or a new directory")
             remove_unfinished(self.directory)
             return

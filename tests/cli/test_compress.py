@@ -1,0 +1,113 @@
+"""`tfaudit compress` as a user meets it: a file and a folder, what is printed, exit codes, the gate's own verdict."""
+
+import json
+import sys
+
+import keras
+import numpy as np
+import pytest
+from PIL import Image
+
+from tfaudit.cli import main
+from tfaudit.cli.compress import seconds_of
+from tfaudit.cli.console import out
+from tfaudit.errors import InputError
+from tfaudit.study.quantization import KINDS
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """Images of two classes, dark and light, and a model that tells them apart by their mean."""
+    place, draws = tmp_path_factory.mktemp("compress"), np.random.default_rng(0)
+    for name, level in (("dark", 60), ("light", 190)):
+        (place / "images" / name).mkdir(parents=True)
+        for i in range(60):
+            pixels = (level + draws.normal(0, 20, (4, 4, 3))).clip(0, 255).astype("uint8")
+            Image.fromarray(pixels).save(place / "images" / name / f"{i}.png")
+    scale = keras.layers.Rescaling(1 / 255)
+    model = keras.Sequential([keras.Input((4, 4, 3)), scale, keras.layers.Flatten(), keras.layers.Dense(2)])
+    model.layers[-1].set_weights([np.outer(np.ones(48), [-1, 1]) / 48, np.array([0.5, -0.5])])
+    model.save(place / "net.keras")
+    (place / "gate.toml").write_text("[gate]\noverall_drop_pp = 10\nworst_class_drop_pp = 15\n")
+    (place / "tight.toml").write_text("[gate]\nworst_class_drop_pp = 0.1\n")
+    (place / "small.toml").write_text("[gate]\nsize_bytes = 100\n")
+    return place
+
+
+@pytest.fixture
+def run(place, monkeypatch, capsys):
+    """Runs a command in the place with two kinds; gives exit code, stdout, stderr."""
+    for kind in [*KINDS]:
+        if kind not in ("dynamic_range", "float32"):
+            monkeypatch.delitem(KINDS, kind)
+    monkeypatch.chdir(place)
+    monkeypatch.setattr(out, "width", 120)
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["tfaudit", *map(str, arguments)])
+        with pytest.raises(SystemExit) as left:
+            main()
+        captured = capsys.readouterr()
+        return left.value.code or 0, captured.out, captured.err
+
+    return run
+
+
+@pytest.mark.slow
+def test_the_file_passes_and_the_gate_says_the_same_of_it(run, place):
+    code, text, errors = run("compress", "net.keras", "--data", "images", "--gate", "gate.toml", "--out", "out")
+    assert (code, errors) == (0, "")
+    assert "Candidates on the 60 examples of the selection part" in text
+    assert "file: out/model.tflite" in text
+    sources = ["--baseline", "net.keras", "--compressed", "out/model.tflite", "--data", "images"]
+    code, *_ = run("gate", *sources, "--config", "gate.toml", "--examples", "out/held_out.csv", "--json", "gate.json")
+    assert code == 0
+    (of_gate,) = json.loads((place / "gate.json").read_text())["verdicts"].values()
+    (of_search,) = json.loads((place / "out/verdict.json").read_text())["verdicts"].values()
+    assert {**of_gate, "notes": []} == {**of_search, "notes": []}
+    again = run("compress", "net.keras", "--data", "images", "--gate", "gate.toml", "--out", "out")
+    assert again[0] == 0
+    assert "made earlier" in again[1]
+    code, _, errors = run("compress", "net.keras", "--data", "images", "--gate", "tight.toml", "--out", "out")
+    assert code == 2
+    assert errors.startswith("tfaudit: out: got out, the directory of a search that differs in its limits, expected")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("gate", "code", "words"), [("tight", 2, "held-out images of it"), ("small", 1, "Size binds")])
+def test_exit_codes_and_what_would_be_needed(run, place, gate, code, words):
+    found, text, errors = run("compress", "net.keras", "--data", "images", "--gate", f"{gate}.toml", "--out", gate)
+    assert (found, errors) == (code, "")
+    assert words in text
+    assert "No file may ship" in text
+    assert not (place / gate / "model.tflite").exists()
+    assert ("--train" in text) == (code == 1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("net.tflite", "--data", "images"), "model: got 'net.tflite', expected a .keras file"),
+        (("none.keras", "--data", "images"), "model: got none.keras, which does not exist"),
+        (("net.keras", "--data", "nowhere"), "expected "),
+        (("net.keras", "--data", "images", "--gate", "none.toml"), "config: got none.toml, which cannot be read"),
+        (("net.keras", "--data", "images", "--budget", "soon"), "--budget: got 'soon', expected a time above 0"),
+        (("net.keras", "--data", "images", "--held-out", "0"), "held_out: got 0.0, expected a share in (0, 1)"),
+        (("net.keras", "--data", "images", "--epochs", "0"), "epochs: got 0, expected 1 or more"),
+        (("net.keras", "--data", "images", "--train", "gone.npz"), "gone.npz"),
+    ],
+    ids=["flatbuffer", "no model", "no data", "no gate", "budget", "held-out", "epochs", "no training data"],
+)
+def test_bad_input_is_one_line_and_exit_code_2(run, place, arguments, message):
+    code, _, errors = run("compress", *arguments, "--out", "bad")
+    assert code == 2
+    assert message in errors
+    assert errors.count("\n") == 1
+    assert not (place / "bad/candidates.csv").exists()
+
+
+def test_durations():
+    assert [seconds_of(text) for text in ("90s", "30m", "1h30m", "1.5h")] == [90, 1800, 5400, 5400]
+    for text in ("", "30", "m", "0s", "5d", "1h 3m"):
+        with pytest.raises(InputError, match="--budget"):
+            seconds_of(text)
