@@ -232,7 +232,7 @@ def changed_search(what, data):
 def test_a_search_with_something_else_is_refused(whole, search, data, what):
     directory, _ = whole
     before = files_of(directory)[0]
-    with pytest.raises(InputError, match=f"out: got .*, the directory of a search that differs in its {what}, expected"):
+    with pytest.raises(InputError, match=f"out: got .* of a search that differs in its {what}, expected"):
         search(directory, **changed_search(what, data))
     assert files_of(directory)[0] == before
 
