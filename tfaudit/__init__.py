@@ -16,6 +16,8 @@ lazy_names(
         "HoldMasks": "callbacks",
         "Rewind": "callbacks",
         "ClassAudit": "callbacks",
+        "Distillation": "compress.remedies.distillation",
+        "ExcessGap": "compress.remedies.excess_gap",
         # one model
         "prune": "compress.pruning.one_shot",
         "sparsity": "compress.pruning.sparsity",

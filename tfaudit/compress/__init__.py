@@ -3,6 +3,8 @@
 - Pruning: `prune` (one-shot, in place), the callbacks `Pruning` (gradual, inside `model.fit`), `HoldMasks` (constant
   masks) and `Rewind` (back to early weights); `sparsity` counts zeros, `sparsity_at` converts a compression ratio, and
   `TFMOT` selects weights as TF-MOT does. The methods are the functions of `tfaudit.compress.pruning.scores`.
+- Remedies: the callbacks `Distillation` (towards the dense model) and `ExcessGap` (a bound on what classes or groups
+  lose beyond the average) train a compressed model so that it forgets less.
 - Shrinking: `shrink` removes channels that contribute nothing and returns a `Shrunk` model with the same outputs.
 - TensorFlow Lite: `quantize` converts a model to a flatbuffer; `predict` runs Keras models and flatbuffers.
   `quantization_aware` makes a copy of a model that is trained for int8; `quantization_sensitivity` measures what int8
@@ -22,6 +24,8 @@ lazy_names(
         "HoldMasks": "pruning.hold_masks",
         "Rewind": "pruning.rewind",
         "TFMOT": "pruning.tfmot_masks",
+        "Distillation": "remedies.distillation",
+        "ExcessGap": "remedies.excess_gap",
         "sparsity": "pruning.sparsity",
         "sparsity_at": "pruning.sparsity",
         "shrink": "shrinking.shrink",

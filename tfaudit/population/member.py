@@ -4,7 +4,7 @@ import functools
 import gzip
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -26,6 +26,7 @@ from tfaudit.compress.pruning.sparsity import sparsity_at
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.errors import InputError
 from tfaudit.population.own_training import OwnTraining
+from tfaudit.population.remedies import MemberRemedies, check_remedies
 from tfaudit.population.stored_examples import load_splits
 from tfaudit.population.stored_models import load_member
 from tfaudit.population.training import Trainer, copy_variables
@@ -56,6 +57,7 @@ class MemberMaker:
         self._trainer = functools.cache(self._new_trainer)
         self._retrainer = functools.cache(self._new_retrainer)
         self._parent = functools.lru_cache(maxsize=1)(self._load)
+        self._remedies = functools.cache(MemberRemedies)
 
     def prepare(self, key: str) -> None:
         """Build what all members of a variant share; a wrong setting, such as an unknown model, raises `InputError`."""
@@ -63,6 +65,7 @@ class MemberMaker:
         if isinstance(variant, Pruned) and variant.parent:
             check_pruning(self._retrainer().model, variant)
             check_own_training(self._store.study, variant)
+            check_remedies(self._store.study, variant.remedies)
         elif not isinstance(variant, Quantized):
             self._trainer(key)
 
@@ -115,9 +118,14 @@ class MemberMaker:
             return start
 
         decay = _weight_decay(study.planned_training)
-        history = prune_and_retrain(
-            variant, self._retrainer(), model, seed=seed, root_seed=root_seed, early=early, decay=decay
-        )
+        remedies: list[keras.callbacks.Callback] = []
+        if variant.remedies:
+            check_remedies(study, variant.remedies)
+            dense = self._parent("dense", member)
+            held_out = functools.partial(self._retrainer().held_out, root_seed)
+            remedies = self._remedies(variant.remedies).callbacks(dense, held_out)
+        settings: dict[str, Any] = {"seed": seed, "root_seed": root_seed, "early": early, "decay": decay}
+        history = prune_and_retrain(variant, self._retrainer(), model, remedies=remedies, **settings)
         return model, history
 
     def _new_trainer(self, key: str) -> AnyTrainer:
@@ -181,6 +189,7 @@ def prune_and_retrain(
     root_seed: int,
     early: Callable[[], keras.Model],
     decay: float,
+    remedies: Sequence[keras.callbacks.Callback] = (),
 ) -> pd.DataFrame:
     """Prune a member's parent in place, then train it according to the variant's treatment.
 
@@ -192,6 +201,7 @@ def prune_and_retrain(
         root_seed: of the dense member at the root, whose validation images must not be trained on.
         early: returns the dense member as it was at the step to rewind to.
         decay: weight decay of the dense training.
+        remedies: callbacks of the retraining.
 
     Returns:
         The history, one row per epoch; no rows without retraining.
@@ -218,6 +228,7 @@ def prune_and_retrain(
         trainer.callbacks[0].masks = masks  # so that all members share a trace
     else:
         trainer.callbacks.append(HoldMasks(masks))
+    trainer.callbacks[1:] = remedies
     return trainer.train(model, seed, split_seed=root_seed)
 
 

@@ -78,6 +78,10 @@ class OwnTraining:
         """Return endless training batches, for pruning scores that use gradients."""
         return training_batches(self._data, batch_size=GRADIENT_BATCH, seed=seed, targets=bool(self.model.compiled))
 
+    def held_out(self, split_seed: int) -> Dataset:
+        """Raise an `InputError`: only the function knows what it validates on."""
+        raise InputError("training", f"{self._name}, which splits the data itself", "a tfaudit.Training")
+
     def train(
         self, model: keras.Model, seed: int, *, split_seed: int | None = None, until: int | None = None
     ) -> pd.DataFrame:

@@ -114,6 +114,13 @@ class Trainer:
         """Return the endless training batches of a seed; see `train`."""
         return self._batches_of(self._split(seed if split_seed is None else split_seed)[0], seed)
 
+    def held_out(self, split_seed: int) -> Dataset:
+        """Return the validation part of a split; a training without one raises an `InputError`."""
+        part = self._split(split_seed)[1]
+        if part is None:
+            raise InputError("training", "validation=0.0", "validation > 0, a share to hold out")
+        return part
+
     def train(
         self, model: keras.Model, seed: int, *, split_seed: int | None = None, until: int | None = None
     ) -> pd.DataFrame:

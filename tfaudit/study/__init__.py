@@ -4,5 +4,13 @@ from tfaudit.lazy_names import lazy_names
 
 lazy_names(
     __name__,
-    {"Study": "study", "Training": "training", "Pruned": "variants", "Quantized": "variants", "rounds": "iterative"},
+    {
+        "Study": "study",
+        "Training": "training",
+        "Pruned": "variants",
+        "Quantized": "variants",
+        "DistillationRemedy": "remedies",
+        "ExcessGapRemedy": "remedies",
+        "rounds": "iterative",
+    },
 )

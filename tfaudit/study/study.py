@@ -200,8 +200,7 @@ class Study:
     @cached_property
     def varied_settings(self) -> tuple[str, ...]:
         """Settings of pruning in which the variants differ, and which their titles therefore name."""
-        pruned = [variant for variant in self.variants if isinstance(variant, Pruned)]
-        return tuple(name for name in TITLE_SETTINGS if len({getattr(variant, name) for variant in pruned}) > 1)
+        return tuple(name for name in TITLE_SETTINGS if len({getattr(variant, name) for variant in self._pruned}) > 1)
 
     @cached_property
     def titles(self) -> Mapping[str, str]:
@@ -215,9 +214,12 @@ class Study:
     @property
     def shared_settings(self) -> str:
         """Settings off their defaults that all pruned variants share; empty if there are none."""
-        pruned = [variant for variant in self.variants if isinstance(variant, Pruned)]
         shared = [name for name in TITLE_SETTINGS if name not in self.varied_settings]
-        return pruned[0].pruning_method(*shared).partition(" ")[2] if pruned else ""
+        return self._pruned[0].pruning_method(*shared).partition(" ")[2] if self._pruned else ""
+
+    @property
+    def _pruned(self) -> list[Pruned]:
+        return [variant for variant in self.variants if isinstance(variant, Pruned)]
 
     def variant(self, key: str) -> Variant:
         """Return the variant with a key; an unknown key raises `InputError`."""
@@ -275,8 +277,10 @@ class Study:
             small |= {"image_size": SMOKE_EDGE, "crop": SMOKE_EDGE}
         for name, plan, steps in (("training", training, 8), ("retraining", self.retraining, 4)):
             if isinstance(plan, Training) and plan.epochs != 0:
-                # There are too few examples to hold out some of every class.
-                quick: dict[str, Any] = {"epochs": None, "steps": steps, "validation": 0.0, "keep": "last"}
+                # There are too few examples to hold out some of every class, unless a remedy measures on them.
+                needed = name == "retraining" and any(r.holds_out for v in self._pruned for r in v.remedies)
+                share = min(0.25 * needed, 10 * plan.validation)
+                quick: dict[str, Any] = {"epochs": None, "steps": steps, "validation": share, "keep": "last"}
                 quick |= {"batch_size": min(32, plan.batch_size), "steps_per_execution": 1}
                 small[name] = dataclasses.replace(plan, **quick)
         return dataclasses.replace(self, **small)
@@ -299,7 +303,7 @@ class Study:
         for name in ("initialise", "fingerprints"):  # unknown to earlier versions, which read what is not there
             if not fields[name]:
                 del fields[name]
-        fields["variants"] = [{"family": v.family, **dataclasses.asdict(v)} for v in self.variants]
+        fields["variants"] = [variant.to_json() for variant in self.variants]
         return fields
 
     @classmethod

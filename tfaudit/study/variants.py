@@ -3,16 +3,17 @@
 import dataclasses
 import re
 import zlib
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from tfaudit.errors import require
 from tfaudit.study.quantization import KINDS
+from tfaudit.study.remedies import RemedySettings, remedies_of
 
 TREATMENTS = ("gradual", "one_shot", "finetune", "rewind")
 
 TITLE_SETTINGS = (
     *("granularity", "treatment", "scope", "axis", "begin", "end", "frequency"),
-    *("layers", "spare", "gradient", "decay"),
+    *("layers", "spare", "gradient", "decay", "remedy"),
 )
 """Settings of pruning that a title names, in this order; a study omits those that all its variants share."""
 
@@ -38,9 +39,14 @@ class Variant:
         """Readable name."""
         return self.key
 
+    def to_json(self) -> dict[str, Any]:
+        """Return family and settings as JSON values."""
+        return {"family": self.family, **dataclasses.asdict(self)}
+
 
 def _text(value: object) -> str:
-    return "+".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    parts = value if isinstance(value, tuple) else (value,)
+    return "+".join(str(getattr(part, "key", part)) for part in parts)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,6 +95,9 @@ class Pruned(Variant):
         gradient: for methods that use gradients, those of the whole loss, "loss" ([R]'s text), or of its data term,
             "data" ([R]'s code).
         decay: coefficient of the method "undecayed"; the training's weight decay by default.
+        remedy: what is done while a "finetune" or "rewind" is trained against the losses of pruning: "distillation",
+            "excess_gap", or these with settings, `tfaudit.study.DistillationRemedy` and `ExcessGapRemedy`, or several
+            of them. The same variant without a remedy is its control.
     """
 
     sparsity: float | None = None
@@ -107,6 +116,7 @@ class Pruned(Variant):
     axis: int = -2
     gradient: str = "loss"
     decay: float | None = None
+    remedy: Any = ()
     family: ClassVar[str] = "pruning"
 
     def __post_init__(self) -> None:
@@ -129,11 +139,30 @@ class Pruned(Variant):
         require(self.axis in (-2, -1), "axis", self.axis, "-2 or -1")
         require(self.gradient in ("loss", "data"), "gradient", self.gradient, "'loss' or 'data'")
         require(self.decay is None or self.decay >= 0, "decay", self.decay, "0 or more")
+        object.__setattr__(self, "remedy", remedies_of(self.remedy))
+        trained = self.treatment in ("finetune", "rewind")
+        require(trained or not self.remedy, "remedy", _text(self.remedy), "none unless 'finetune' or 'rewind'")
 
     @property
     def parent(self) -> str | None:
         """Key of the variant whose members are pruned; None if members are trained from scratch."""
         return None if self.treatment == "gradual" else self.after
+
+    @property
+    def remedies(self) -> tuple[RemedySettings, ...]:
+        """The remedies."""
+        return self.remedy  # type: ignore[no-any-return]
+
+    @property
+    def control(self) -> "Pruned":
+        """The same variant without remedies."""
+        return dataclasses.replace(self, remedy=())
+
+    def to_json(self) -> dict[str, Any]:
+        """Return family and settings as JSON values, without a `remedy` of none, unknown to earlier versions."""
+        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        fields["remedy"] = [remedy.to_json() for remedy in self.remedies]
+        return {"family": self.family, **{name: fields[name] for name in fields if name != "remedy" or self.remedy}}
 
     @property
     def level(self) -> float:
@@ -163,10 +192,12 @@ class Pruned(Variant):
         return " ".join((self.method, *self._words(settings)))
 
     def _words(self, settings: tuple[str, ...]) -> list[str]:
-        return [
-            _text(value).replace("_", "-") if name in ("treatment", "granularity") else f"{name}={_text(value)}"
-            for name, value in self._changed(settings).items()
-        ]
+        def words(name: str, value: object) -> str:
+            if name == "remedy":
+                return "with " + " + ".join(remedy.title for remedy in self.remedies)
+            return _text(value).replace("_", "-") if name in ("treatment", "granularity") else f"{name}={_text(value)}"
+
+        return [words(name, value) for name, value in self._changed(settings).items()]
 
     def _changed(self, settings: tuple[str, ...] | list[str]) -> dict[str, object]:
         """Return those of the settings that differ from their defaults."""

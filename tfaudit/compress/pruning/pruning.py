@@ -9,7 +9,7 @@ import numpy as np
 from tfaudit.compress.pruning.gradients import check_loss
 from tfaudit.compress.pruning.kernels import Layers, select_kernels
 from tfaudit.compress.pruning.masked_kernels import MaskedKernels, steps_done
-from tfaudit.compress.pruning.masked_training import MaskedTrainFunction, MaskingCallback
+from tfaudit.compress.pruning.masked_training import MaskingCallback
 from tfaudit.compress.pruning.one_shot import check_sparsity
 from tfaudit.compress.pruning.pruning_method import PruningMethod
 from tfaudit.compress.pruning.reached_sparsity import (
@@ -23,6 +23,7 @@ from tfaudit.compress.pruning.reached_sparsity import (
 from tfaudit.compress.pruning.schedules import Schedule, ask, describe, first_update, planned
 from tfaudit.compress.pruning.score_data import GradientData, gathered
 from tfaudit.compress.pruning.tfmot_masks import TFMOT
+from tfaudit.compress.second_train_function import SecondTrainFunction
 from tfaudit.errors import InputError, listed
 
 OWN_LOOP = "keras.callbacks.CallbackList(callbacks, model=model, epochs=..., steps=...)"
@@ -122,7 +123,7 @@ class Pruning(MaskingCallback):
         if self.model.built:
             self._start(epoch)
         else:
-            self._train_function = MaskedTrainFunction(self.model, self._detach)
+            self._train_function = SecondTrainFunction(self.model, self._detach)
             self._train_function.swap_in_when_built(lambda: self._start(epoch))
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:

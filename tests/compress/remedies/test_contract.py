@@ -1,0 +1,256 @@
+"""What every remedy has to keep, alone and with the others, in any order, with masks or without."""
+
+import json
+import subprocess
+import sys
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfaudit
+from tests.builders.remedy_nets import HELD_OUT, X, Y, compiled, fit, net
+from tfaudit import Distillation, ExcessGap, HoldMasks, InputError, Pruning
+
+TEACHER = net(7)
+
+REMEDIES = {
+    "distillation": lambda: Distillation(TEACHER, weight=2.0, focus=(0.5, 2.0)),
+    "excess_gap": lambda: ExcessGap(HELD_OUT[1], validation=HELD_OUT, every=1, rate=1.0, epsilon=0.0),
+}
+"""Every remedy; most contracts are tested of all of them in one fit."""
+
+every = pytest.mark.parametrize("make", REMEDIES.values(), ids=REMEDIES)
+
+
+def all_remedies():
+    return [make() for make in REMEDIES.values()]
+
+
+class Counted(keras.Model):
+    """Counts how often its training step is traced."""
+
+    traces = 0
+
+    def train_step(self, data):
+        self.traces += 1
+        return super().train_step(data)
+
+
+def assert_same_weights(one, other, atol=1e-6):
+    for got, want in zip(one.get_weights(), other.get_weights(), strict=True):
+        np.testing.assert_allclose(got, want, rtol=0, atol=atol)
+
+
+def trained(remedies, *others, model=None, **settings):
+    model = model or compiled(net())
+    return model, fit(model, *remedies, *others, **settings)
+
+
+@every
+def test_it_changes_training_and_leaves_the_model_as_it_was(make):
+    """A fit after it is a plain one: the same weights as of another model that begins with these."""
+    model, history = trained([make()], validation_data=HELD_OUT)
+    plain, _ = trained([])
+    assert any(not np.allclose(a, b) for a, b in zip(model.get_weights(), plain.get_weights(), strict=True))
+    assert set(history.history) >= {"loss", "val_loss"}
+    assert not {"compute_loss", "train_step"} & set(vars(model))
+    assert_next_fit_is_plain(model)
+
+
+def assert_next_fit_is_plain(model):
+    twin = compiled(net())
+    for each in (model, twin):
+        each.optimizer.build(each.trainable_variables)
+    twin.set_weights(model.get_weights())
+    for mine, its in zip(twin.optimizer.variables, model.optimizer.variables, strict=True):
+        mine.assign(its)
+    fit(model)
+    fit(twin)
+    assert_same_weights(model, twin)
+
+
+def test_masks_stay_in_any_order_of_the_callbacks():
+    def pruned():
+        model = compiled(net())
+        return model, tfaudit.prune(model, 0.5)
+
+    ends = []
+    for order in [(0, 1, 2), (2, 1, 0)]:
+        model, masks = pruned()
+        callbacks = [*all_remedies(), HoldMasks(masks)]
+        fit(model, *(callbacks[i] for i in order))
+        for weight in model.weights:
+            if weight.path in masks:
+                np.testing.assert_array_equal(weight.numpy() != 0, masks[weight.path])
+        ends.append(model)
+    for model in ends[1:]:
+        assert_same_weights(ends[0], model)
+
+
+def test_gradual_pruning_reaches_its_sparsity():
+    model, _ = trained(all_remedies(), Pruning(0.5), epochs=3)
+    assert tfaudit.sparsity(model)["sparsity"].iloc[-2] == pytest.approx(0.5, abs=0.02)
+
+
+def test_several_steps_per_execution_and_eager_steps():
+    one, _ = trained(all_remedies())
+    eager, _ = trained(all_remedies(), model=compiled(net(), run_eagerly=True))
+    assert_same_weights(one, eager, atol=1e-5)
+    ends = [trained([gap(every=2)], model=compiled(net(), steps_per_execution=steps))[0] for steps in (1, 2)]
+    assert_same_weights(*ends, atol=1e-5)
+    one, _ = trained([REMEDIES["distillation"]()])
+    several, _ = trained([REMEDIES["distillation"]()], model=compiled(net(), steps_per_execution=4))
+    assert_same_weights(one, several, atol=1e-5)
+
+
+def gap(**settings):
+    return ExcessGap(HELD_OUT[1], validation=HELD_OUT, rate=1.0, epsilon=0.0, **settings)
+
+
+@pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16"])
+def test_mixed_precision(policy):
+    plain, _ = trained(all_remedies())
+    optimizer = keras.optimizers.SGD(0.1, momentum=0.9)
+    if policy == "mixed_float16":
+        optimizer = keras.optimizers.LossScaleOptimizer(optimizer, initial_scale=256.0)
+    model, history = trained(all_remedies(), model=compiled(net(policy=policy), optimizer=optimizer))
+    assert np.isfinite(history.history["loss"]).all()
+    assert_same_weights(model, plain, atol=0.2)
+
+
+def test_a_checkpoint_within_the_fit_is_an_ordinary_model(tmp_path):
+    path = tmp_path / "epoch.keras"
+    model, _ = trained(all_remedies(), keras.callbacks.ModelCheckpoint(path, save_best_only=False))
+    loaded = keras.models.load_model(path)
+    assert_same_weights(loaded, model, atol=0)
+    assert [w.path.split("/")[-2:] for w in loaded.weights] == [w.path.split("/")[-2:] for w in model.weights]
+
+
+class OwnStep(keras.Model):
+    """A training step of the user's own, with a loss scaled by hand."""
+
+    def train_step(self, data):
+        x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
+        with tf.GradientTape() as tape:
+            outputs = self(x, training=True)
+            loss = self.compute_loss(x=x, y=y, y_pred=outputs, sample_weight=sample_weight)
+        self.optimizer.apply(tape.gradient(loss, self.trainable_variables), self.trainable_variables)
+        return {"loss": loss}
+
+
+class OwnLoss(keras.Model):
+    """A loss of the user's own, in the form that Keras had before 3.3."""
+
+    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None):
+        return super().compute_loss(x, y, y_pred, sample_weight)
+
+
+class NeverAsks(keras.Model):
+    def train_step(self, data):
+        x, y = data
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(keras.losses.sparse_categorical_crossentropy(y, self(x), from_logits=True))
+        self.optimizer.apply(tape.gradient(loss, self.trainable_variables), self.trainable_variables)
+        return {"loss": loss}
+
+
+@pytest.mark.parametrize("cls", [OwnStep, OwnLoss])
+def test_own_training_steps_and_losses(cls):
+    one, _ = trained(all_remedies())
+    other, _ = trained(all_remedies(), model=compiled(net(cls=cls)))
+    assert_same_weights(one, other)
+
+
+@every
+def test_a_training_step_that_computes_its_loss_itself_is_refused_before_a_step(make):
+    model = compiled(net(cls=NeverAsks))
+    before = model.get_weights()
+    with pytest.raises(
+        InputError, match=r"model: got 'never_asks.*', whose train_step never calls compute_loss"
+    ) as caught:
+        fit(model, make())
+    assert "\n" not in str(caught.value)
+    for old, new in zip(before, model.get_weights(), strict=True):
+        np.testing.assert_array_equal(old, new)
+    fit(model)  # the remedies are gone
+
+
+def test_one_instance_serves_several_fits_with_one_trace():
+    model, callbacks = compiled(net(cls=Counted)), all_remedies()
+    fit(model, *callbacks, x=X[:64], y=Y[:64])
+    once = model.traces
+    start = net().get_weights()
+    ends = []
+    for _ in range(2):
+        model.set_weights(start)
+        for variable in model.optimizer.variables:
+            if "learning_rate" not in variable.path:
+                variable.assign(np.zeros(variable.shape))
+        fit(model, *callbacks)
+        ends.append(model.get_weights())
+    assert model.traces == once
+    for first, second in zip(*ends, strict=True):
+        np.testing.assert_array_equal(first, second)
+
+
+class Interrupt(keras.callbacks.Callback):
+    def on_train_batch_end(self, batch, logs=None):
+        raise KeyboardInterrupt
+
+
+def test_an_interrupted_fit_leaves_no_remedy_in_the_next():
+    model = compiled(net())
+    with pytest.raises(KeyboardInterrupt):
+        fit(model, *all_remedies(), Interrupt())
+    assert_next_fit_is_plain(model)
+
+
+def test_the_class_is_refused():
+    with pytest.raises(InputError, match="callbacks: got the class of a callback, expected an instance"):
+        fit(compiled(net()), Distillation)
+
+
+MIRRORED = """
+import json
+import keras, numpy as np, tensorflow as tf
+[cpu] = tf.config.list_physical_devices("CPU")
+tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
+import tfaudit
+from tests.builders.remedy_nets import HELD_OUT, X, compiled, fit, net
+
+
+def run(strategy):
+    with strategy.scope():
+        model = compiled(net())
+    teacher = net(7)
+    masks = tfaudit.prune(model, 0.5)
+    # Every batch holds each class equally often in both halves, so a replica knows what the batch knows.
+    y = np.tile(np.arange(4), 16)
+    gap = tfaudit.ExcessGap(HELD_OUT[1], validation=HELD_OUT, every=1, rate=1.0, epsilon=0.0)
+    fit(model, tfaudit.HoldMasks(masks), tfaudit.Distillation(teacher, focus=(0.5, 1.0)), gap, x=X[:64], y=y)
+    return model, gap.frame()
+
+
+one, one_frame = run(tf.distribute.get_strategy())
+two, two_frame = run(tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"]))
+print(json.dumps({
+    "replicas": two.distribute_strategy.num_replicas_in_sync,
+    "difference": float(max(abs(a - b).max() for a, b in zip(one.get_weights(), two.get_weights()))),
+    "multipliers": float(abs(one_frame["multiplier"] - two_frame["multiplier"]).max()),
+    "positive": bool((two_frame["multiplier"] > 0).any()),
+    "copies": all((c.numpy() == w.value.values[0].numpy()).all() for w in two.weights for c in w.value.values),
+}))
+"""
+
+
+@pytest.mark.slow
+def test_two_replicas_train_as_one():
+    done = subprocess.run([sys.executable, "-c", MIRRORED], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    result = json.loads(done.stdout.splitlines()[-1])
+    assert result["replicas"] == 2
+    assert result["copies"]
+    assert result["positive"]
+    assert max(result["difference"], result["multipliers"]) < 1e-5

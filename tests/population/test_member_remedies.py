@@ -1,0 +1,61 @@
+"""Members that are retrained with remedies: made, stored, the same again, and refused where nothing is held out."""
+
+import numpy as np
+import pytest
+
+from tfaudit import InputError, Pruned, Study, Training
+from tfaudit.datasets.loading import load_dataset
+from tfaudit.population.member import MemberMaker
+from tfaudit.population.remedies import check_remedies
+from tfaudit.population.stored_examples import store_examples
+from tfaudit.store.store import Store
+from tfaudit.study.remedies import DistillationRemedy, ExcessGapRemedy
+
+PLAN = {"batch_size": 32, "learning_rate": 0.05, "validation": 0.25}
+
+
+def study(*remedies, **settings):
+    variants = tuple(Pruned(0.5, treatment="finetune", remedy=remedy) for remedy in ((), *remedies))
+    plan = {"training": Training(epochs=1, **PLAN), "retraining": Training(epochs=2, **PLAN), **settings}
+    return Study(name="s", dataset="digits", model="digits_convnet", population=2, limit=160, variants=variants, **plan)
+
+
+def made(folder, one, members, keys):
+    """Make members of some variants in a new store, in one process."""
+    store = Store.create(folder, one, {})
+    store_examples(store, load_dataset("digits", "train").take(160), load_dataset("digits", "test").take(100))
+    maker = MemberMaker(store)
+    for member in members:
+        for key in keys:
+            maker.prepare(key)
+            maker.make(key, member)
+    return store
+
+
+def probabilities(store, key, member):
+    return store.predictions(key, members=[member]).ranked.probabilities
+
+
+@pytest.mark.slow
+def test_members_are_made_with_remedies_and_each_depends_on_its_seed_alone(tmp_path):
+    gap = ExcessGapRemedy(every=2, rate=1.0, epsilon=0.0, examples=20)
+    one = study(DistillationRemedy(weight=2.0), (DistillationRemedy(), gap))
+    keys = [variant.key for variant in one.all_variants]
+    store = made(tmp_path / "all", one, (0, 1), keys)
+    assert "excess_gap" in (store.directory / store.member_path(keys[-1], 1, "history.csv")).read_text()
+    for key in keys[2:]:
+        assert store.record(key, 1)["sparsity"] == pytest.approx(store.record(keys[1], 1)["sparsity"])
+        assert not np.array_equal(probabilities(store, key, 1), probabilities(store, keys[1], 1))
+    alone = made(tmp_path / "alone", one, (1,), (keys[0], keys[-1]))
+    np.testing.assert_array_equal(probabilities(alone, keys[-1], 1), probabilities(store, keys[-1], 1))
+
+
+@pytest.mark.parametrize(
+    ("settings", "got"),
+    [({"retraining": Training(epochs=1)}, "validation=0.0"), ({"retraining": "fits.py:fit"}, "a training function")],
+)
+def test_an_excess_gap_needs_held_out_examples(settings, got):
+    with pytest.raises(InputError, match=f"retraining: got {got} with the remedy 'excess_gap', expected") as caught:
+        check_remedies(study("excess_gap", **settings), (ExcessGapRemedy(),))
+    assert "\n" not in str(caught.value)
+    check_remedies(study("distillation", **settings), (DistillationRemedy(),))

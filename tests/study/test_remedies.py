@@ -1,0 +1,103 @@
+"""Remedies as settings of variants: keys, titles, JSON, and studies that know none."""
+
+import json
+
+import pytest
+
+from tfaudit import InputError, Pruned, Study, Training
+from tfaudit.study.remedies import REMEDIES, DistillationRemedy, ExcessGapRemedy, remedies_of
+from tfaudit.study.variants import Variant
+
+FINETUNED = {"sparsity": 0.9, "treatment": "finetune"}
+
+
+def study(*variants, **settings):
+    settings = {"name": "s", "dataset": "digits", "model": "digits_convnet", "training": Training(epochs=1), **settings}
+    return Study(**settings, variants=variants)
+
+
+@pytest.mark.parametrize(
+    "remedy",
+    [
+        *REMEDIES,
+        ("distillation", "excess_gap"),
+        DistillationRemedy(temperature=2.0, focus=[0.5, 2]),
+        (ExcessGapRemedy(epsilon=0.02, every=10), DistillationRemedy(weight=0.25)),
+    ],
+    ids=str,
+)
+def test_a_study_with_a_remedy_is_the_same_after_json(remedy):
+    one = study(Pruned(**FINETUNED), Pruned(**FINETUNED, remedy=remedy))
+    again = Study.from_json(json.loads(json.dumps(one.to_json())))
+    assert again == one
+    assert one.difference(again) is None
+    control, treated = again.variants
+    assert treated.control == control
+    assert treated.key.startswith(f"{control.key}-remedy=")
+    assert set(treated.key) <= set("abcdefghijklmnopqrstuvwxyz0123456789._=+-")
+    assert len({one.titles[v.key] for v in one.variants}) == 2
+
+
+def test_a_study_without_remedies_is_recorded_as_before():
+    plain = study(Pruned(**FINETUNED))
+    assert "remedy" not in plain.to_json()["variants"][0]
+    assert plain.variants[0].key == "magnitude-0.9-treatment=finetune"
+    other = study(Pruned(**FINETUNED, remedy="distillation"))
+    assert "variants" in str(plain.difference(other))
+
+
+def test_keys_and_titles_name_what_is_off_its_default():
+    variant = Pruned(**FINETUNED, remedy=(DistillationRemedy(weight=2.0, focus=(0.5, 2)), "excess_gap"))
+    assert variant.key.endswith("-remedy=distillation.weight=2.focus=0.5_2+excess_gap")
+    assert variant.title.endswith("with distillation (weight 2, focus 0.5_2) + excess gap")
+    assert isinstance(variant, Variant)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"remedy": "magic"}, "remedy: got 'magic', expected 'distillation' or 'excess_gap'"),
+        ({"remedy": 3}, "remedy: got 3, expected 'distillation' or"),
+        ({"remedy": ("excess_gap", "excess_gap")}, "remedy: got .*, expected remedies that differ"),
+        ({"remedy": "distillation", "treatment": "one_shot"}, "remedy: got 'distillation', expected none unless"),
+        ({"remedy": "distillation", "treatment": "gradual"}, "remedy: got 'distillation', expected none unless"),
+    ],
+)
+def test_what_is_refused(settings, message):
+    with pytest.raises(InputError, match=message) as caught:
+        Pruned(**{**FINETUNED, **settings})
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings"),
+    [
+        (DistillationRemedy, {"temperature": 0}),
+        (DistillationRemedy, {"weight": -1}),
+        (DistillationRemedy, {"focus": (1, -1)}),
+        (ExcessGapRemedy, {"epsilon": -1}),
+        (ExcessGapRemedy, {"rate": 0}),
+        (ExcessGapRemedy, {"every": 0}),
+        (ExcessGapRemedy, {"examples": 0}),
+    ],
+    ids=str,
+)
+def test_settings_out_of_range_are_refused(kind, settings):
+    with pytest.raises(InputError, match=f"^{next(iter(settings))}: got "):
+        kind(**settings)
+
+
+def test_remedies_of_nothing_are_none():
+    assert remedies_of(None) == remedies_of([]) == ()
+
+
+def test_smoke_keeps_one_of_each_remedy_and_holds_out_what_it_needs():
+    training = Training(epochs=3, validation=0.1)
+    variants = [Pruned(level, treatment="finetune", remedy=r) for level in (0.5, 0.9) for r in ((), "excess_gap")]
+    small = study(*variants, training=training, retraining=training).smoke()
+    assert [bool(variant.remedies) for variant in small.variants] == [False, True]
+    assert small.retraining.validation > 0
+    assert (
+        study(Pruned(0.5, treatment="finetune"), training=training, retraining=training).smoke().retraining.validation
+        == 0
+    )

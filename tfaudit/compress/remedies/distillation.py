@@ -1,0 +1,151 @@
+"""Knowledge distillation inside `model.fit`, plain or focal: the callback `Distillation`."""
+
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from tfaudit.compress.keras_model import check_model, output_names
+from tfaudit.compress.model_files import open_model
+from tfaudit.compress.remedies.augmented_inputs import AugmentedInputs
+from tfaudit.compress.remedies.class_scores import class_ids, known_probabilities, log_scores
+from tfaudit.compress.remedies.remedied_loss import Batch
+from tfaudit.compress.remedies.remedy import Remedy
+from tfaudit.errors import InputError, one_line, require
+
+
+class Distillation(Remedy):
+    """Callback that trains a compressed model towards the scores of the dense one: `fit(..., callbacks=[...])`.
+
+    To the model's own loss it adds the mean over the batch of
+
+        weight * temperature**2 * focus_i * KL(p_i || q_i),
+
+    where p and q are the softmax of the teacher's and of the model's logits divided by the temperature (Hinton, Vinyals
+    and Dean 2015). `focus_i = alpha + beta * [the teacher is right on i]`: with `beta > 0`, the model is drawn most
+    strongly to the teacher where the teacher is right, which is where predictions can be lost (focal distillation,
+    positive-congruent training, Yan et al. 2021). Class and sample weights multiply this term as they do the loss.
+
+    The teacher runs in inference mode on the batch that the model trains on: augmented by the data pipeline, or by
+    random layers of the model. The loss, its metrics, `steps_per_execution`, mixed precision, distribution strategies
+    and callbacks that hold masks work as without it; losses of validation do not contain the term. A custom
+    `train_step` works if it calls `self.compute_loss(x=x, y=y, y_pred=y_pred)`, and is refused otherwise.
+
+    Args:
+        teacher: a Keras 3 model for the same inputs and classes, or the path of one. Its weights are copied here, so
+            it may be the model itself before it is pruned. The attribute may be replaced between two fits by another
+            model of the same architecture, without a new trace.
+        temperature: tau, above 0.
+        weight: factor of the term, above 0.
+        focus: `(alpha, beta)`, both at least 0; by default `(1, 0)`, plain distillation.
+        from_logits: whether both models give logits; by default their last layers show it.
+
+    Raises:
+        InputError: a setting or a teacher that cannot be used; in `fit`: a model of another number of classes or with
+            several outputs, or a training step that computes its loss elsewhere.
+
+    >>> model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(3)])
+    >>> distillation = Distillation(model, temperature=2.0)
+    >>> _ = model.layers[0].kernel.assign(0 * model.layers[0].kernel)
+    >>> model.compile("sgd", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    >>> _ = model.fit(np.ones((64, 8)), np.zeros(64), verbose=0, callbacks=[distillation])
+    """
+
+    def __init__(
+        self,
+        teacher: Any,
+        *,
+        temperature: float = 4.0,
+        weight: float = 1.0,
+        focus: tuple[float, float] | None = None,
+        from_logits: bool | None = None,
+    ) -> None:
+        super().__init__()
+        for name, value in (("temperature", temperature), ("weight", weight)):
+            require(bool(np.isfinite(value)) and value > 0, name, value, "a number above 0")
+        pair = (1.0, 0.0) if focus is None else focus
+        valid = np.shape(pair) == (2,) and bool(np.isfinite(pair).all()) and min(pair) >= 0 and max(pair) > 0
+        require(valid, "focus", focus, "(alpha, beta), numbers of at least 0 of which one is above 0")
+        self._temperature, self._weight, self._focus = float(temperature), float(weight), tuple(map(float, pair))
+        self._from_logits = from_logits
+        self._copy: keras.Model | None = None
+        self._strategy: Any = None
+        self.teacher = teacher
+
+    @property
+    def teacher(self) -> keras.Model:
+        """The teacher."""
+        return self._teacher
+
+    @teacher.setter
+    def teacher(self, teacher: Any) -> None:
+        if isinstance(opened := open_model(teacher), bytes):
+            raise InputError("teacher", "a flatbuffer", "a Keras 3 model: only its scores are gradients' targets")
+        self._teacher = check_model(opened)
+        if len(names := output_names(self._teacher)) > 1:
+            raise InputError("teacher", f"{self._teacher.name!r} with outputs {', '.join(names)}", "one output")
+        self._values = self._teacher.get_weights()
+        self._stale = True
+
+    def _begin(self) -> bool:
+        strategy = self.model.distribute_strategy
+        known = None if self._copy is None else [weight.shape for weight in self._copy.weights]
+        retrace = known != [value.shape for value in self._values] or strategy is not self._strategy
+        if retrace:
+            with strategy.scope():
+                self._copy = self._copied()
+        if retrace or self._stale:
+            assert self._copy is not None
+            self._copy.set_weights(self._values)
+        self._stale, self._strategy = False, strategy
+        self._probabilities = known_probabilities(self.model, self._from_logits, "from_logits")
+        self._of_teacher = known_probabilities(self._teacher, self._from_logits, "from_logits")
+        assert self._copy is not None
+        self._augmented = AugmentedInputs(self.model, self._copy)
+        self._augmented.record()
+        return retrace
+
+    def _copied(self) -> keras.Model:
+        try:
+            return keras.models.clone_model(self._teacher)
+        except Exception as problem:  # a subclassed model without get_config raises whatever it raises
+            if self._teacher is self.model:
+                got = f"the model that is trained, which cannot be copied ({one_line(problem)})"
+                raise InputError("teacher", got, "a second model with the dense weights") from problem
+            return self._teacher
+
+    def _detach(self) -> None:
+        super()._detach()
+        if self._copy is not None and hasattr(self, "_augmented"):
+            self._augmented.stop()
+
+    def penalty(self, batch: Batch, weights: tf.Tensor | None) -> tf.Tensor:
+        """Return the mean of the weighted divergences."""
+        if batch.inputs is None:
+            got = f"{self.model.name!r}, whose train_step calls compute_loss without the inputs"
+            raise InputError("model", got, "self.compute_loss(x=x, y=y, y_pred=y_pred, ...)")
+        wanted = log_scores(self._augmented.teacher_outputs(batch.inputs), self._of_teacher)
+        scores = log_scores(batch.outputs, self._probabilities)
+        if wanted.shape[1] != scores.shape[1]:
+            raise InputError("teacher", f"{wanted.shape[1]} classes", f"{scores.shape[1]}, as {self.model.name!r} has")
+        divergences = softened_divergences(tf.stop_gradient(wanted), scores, self._temperature)
+        alpha, beta = self._focus
+        if beta:
+            right = tf.argmax(wanted, axis=1) == class_ids(batch.targets, int(batch.outputs.shape[1]))
+            divergences *= alpha + beta * tf.cast(right, tf.float32)
+        else:
+            divergences *= alpha
+        if weights is not None:
+            divergences *= weights
+        return self._weight * tf.reduce_mean(divergences)
+
+
+def softened_divergences(teacher: tf.Tensor, student: tf.Tensor, temperature: float) -> tf.Tensor:
+    """Return `temperature**2 * KL(softmax(teacher / temperature) || softmax(student / temperature))` of each row.
+
+    >>> softened_divergences(tf.constant([[0.0, 0.0]]), tf.constant([[0.0, np.log(3.0)]]), 1.0).numpy().round(4)
+    array([0.1438], dtype=float32)
+    """
+    targets, logs = tf.nn.log_softmax(teacher / temperature), tf.nn.log_softmax(student / temperature)
+    return temperature**2 * tf.reduce_sum(tf.exp(targets) * (targets - logs), axis=1)

@@ -1,0 +1,253 @@
+"""A bound on what groups lose beyond the average, inside `model.fit`: the callback `ExcessGap`."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import keras
+import numpy as np
+import pandas as pd
+import tensorflow as tf
+
+from tfaudit.compress.litert.inference import decisions
+from tfaudit.compress.remedies.class_scores import class_ids
+from tfaudit.compress.remedies.held_out import CLASS, Groups, HeldOut
+from tfaudit.compress.remedies.remedied_loss import Batch, model_inputs
+from tfaudit.compress.remedies.remedy import Remedy
+from tfaudit.errors import InputError, require
+from tfaudit.predictions import Predictions
+
+
+class ExcessGap(Remedy):
+    """Callback that bounds how much more a class or group loses than all examples do (Hashemizadeh et al. 2023).
+
+    For each group g, with accuracies of the dense baseline and of the model on held-out examples, it asks for
+
+        (baseline_g - model_g) - (baseline - model) <= epsilon.
+
+    The loss of an example of group g in a batch of B examples, n_g of them of its group, is weighted by
+    `(1 - sum of lambda) / B + lambda_g / n_g` in place of `1 / B`; the sum is over the groups in the batch, so the
+    weights add up to 1. The multipliers lambda start at 0. Every `every` steps each grows by `rate` times the amount by
+    which its group exceeds the bound, or shrinks, but not below 0. Accuracies are those of the latest predictions of
+    the held-out examples, of which `examples` are predicted anew each time, in turn. Accuracies on training examples
+    would not do: they saturate, and the multipliers with them.
+
+    The weights multiply class and sample weights, and those of a `Distillation` in the same fit. To the logs of an
+    epoch it adds `excess_gap`, the largest on the held-out examples (NaN before the first update). `frame()` lists all
+    groups. Masks, `steps_per_execution`, mixed precision, distribution strategies and custom training steps work as
+    described for `Distillation`.
+
+    Args:
+        baseline: the dense model: a Keras model, flatbuffer bytes or the path of either, whose predictions are computed
+            right here (so it may be the model itself before it is pruned), its classes `(N,)` on the held-out examples,
+            or `Predictions` of them.
+        validation: held-out examples: `(inputs, labels)`, a `tf.data.Dataset` of batches of them, or a `tfaudit` data
+            set. They are kept in memory, and must not be trained on.
+        groups: None for the classes; the name of a column, or several names for their intersections. A column is an
+            entry of a dictionary of inputs, in `validation` and in `fit`, whether the model takes it or not; "class"
+            names the classes. A value that no held-out example has belongs to no group.
+        epsilon: tolerated excess, a share, at least 0.
+        rate: step size of the multipliers, above 0.
+        every: optimizer steps between two updates; at most one update per execution of `steps_per_execution`.
+        examples: number of held-out examples that are predicted for an update.
+
+    Raises:
+        InputError: a setting, baseline or validation data that cannot be used; in `fit`: inputs without a column, or a
+            training step that computes its loss elsewhere.
+
+    >>> images, labels = np.eye(4, dtype="float32"), np.array([0, 0, 1, 1])
+    >>> model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(2)])
+    >>> model.compile("sgd", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    >>> gap = ExcessGap(labels, validation=(images, labels), epsilon=0.02)
+    >>> _ = model.fit(images, labels, epochs=3, verbose=0, callbacks=[gap])
+    >>> list(gap.frame().columns)
+    ['group', 'examples', 'baseline', 'accuracy', 'excess_gap', 'multiplier']
+    """
+
+    def __init__(
+        self,
+        baseline: Any,
+        groups: str | Sequence[str] | None = None,
+        *,
+        validation: Any,
+        epsilon: float = 0.01,
+        rate: float = 0.05,
+        every: int = 50,
+        examples: int = 1000,
+    ) -> None:
+        super().__init__()
+        require(bool(np.isfinite(epsilon)) and epsilon >= 0, "epsilon", epsilon, "a share, 0 or more")
+        require(bool(np.isfinite(rate)) and rate > 0, "rate", rate, "a number above 0")
+        require(every >= 1, "every", every, "1 or more")
+        require(examples >= 1, "examples", examples, "1 or more")
+        names = (CLASS,) if groups is None else (groups,) if isinstance(groups, str) else tuple(groups)
+        require(bool(names), "groups", groups, "None, the name of a column, or several names")
+        self._epsilon, self._rate, self._every, self._examples = float(epsilon), float(rate), every, examples
+        self._names = names
+        self._multipliers: tf.Variable | None = None
+        self._strategy: Any = None
+        self._traced: Groups | None = None
+        self.hold_out(baseline, validation)
+
+    def hold_out(self, baseline: Any, validation: Any) -> None:
+        """Take another baseline and held-out examples for the next fit; of the same groups, without a new trace."""
+        self._held_out = HeldOut.of(validation)
+        self._groups = Groups.of(self._held_out, self._names)
+        self.columns = tuple(name for name in self._names if name != CLASS or self._is_input(name))
+        self._baseline_right = self._answers_of(baseline) == self._held_out.classes
+        self._order = np.random.default_rng(0).permutation(len(self._held_out))
+        self._right = np.full(len(self._held_out), np.nan)
+        self._steps = self._next = 0
+
+    def frame(self) -> pd.DataFrame:
+        """Return the groups of the latest fit: accuracies and excess gaps on held-out examples, and multipliers."""
+        groups, measured = len(self._groups), ~np.isnan(self._right)
+        codes = self._groups.codes
+        rates = (
+            [_rates(codes[measured], self._right[measured], groups)] if measured.any() else [np.full(groups, np.nan)]
+        )
+        multipliers = np.zeros(groups) if self._multipliers is None else self._multipliers.numpy()
+        return pd.DataFrame(
+            {
+                "group": self._groups.labels,
+                "examples": np.bincount(codes, minlength=groups),
+                "baseline": _rates(codes, self._baseline_right, groups),
+                "accuracy": rates[0],
+                "excess_gap": self._gaps(),
+                "multiplier": multipliers.astype(float),
+            }
+        )
+
+    def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
+        """Update the multipliers when they are due."""
+        self._steps += self.model.steps_per_execution
+        if self._steps >= self._every:
+            self._steps = 0
+            self._predict_next()
+            assert self._multipliers is not None
+            self._multipliers.assign(
+                updated_multipliers(self._multipliers.numpy(), self._gaps(), epsilon=self._epsilon, rate=self._rate)
+            )
+
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
+        """Add the largest excess gap to the logs."""
+        if logs is not None:
+            gaps = self._gaps()
+            logs["excess_gap"] = float("nan") if np.isnan(gaps).all() else float(np.nanmax(gaps))
+
+    def example_weights(self, batch: Batch) -> tf.Tensor:
+        """Return the factors of the examples' losses, whose mean is 1."""
+        assert self._multipliers is not None
+        return group_weights(self._members(batch), tf.convert_to_tensor(self._multipliers))
+
+    def _begin(self) -> bool:
+        strategy = self.model.distribute_strategy
+        retrace = self._traced is None or not self._groups.same_as(self._traced) or strategy is not self._strategy
+        if retrace:
+            self._strategy, self._traced = strategy, self._groups
+            with strategy.scope():
+                self._multipliers = tf.Variable(tf.zeros(len(self._groups)), trainable=False)
+        assert self._multipliers is not None
+        self._multipliers.assign(tf.zeros(len(self._groups)))
+        self._right[:] = np.nan
+        self._steps = self._next = 0
+        return retrace
+
+    def _members(self, batch: Batch) -> tf.Tensor:
+        """Return for each example of a batch and each group whether it belongs to it `(B, G)`."""
+        belongs: tf.Tensor | None = None
+        for name, values in zip(self._groups.names, self._groups.values, strict=True):
+            if name in batch.columns:
+                column = tf.reshape(tf.convert_to_tensor(batch.columns[name]), [-1])
+                values = tf.constant(values, column.dtype)
+            else:
+                width = int(batch.outputs.shape[1])
+                column, values = class_ids(batch.targets, width), tf.constant(values, tf.int64)
+            same = column[:, None] == values[None]
+            belongs = same if belongs is None else belongs & same
+        assert belongs is not None
+        return belongs
+
+    def _predict_next(self) -> None:
+        """Predict the next held-out examples with the model as it is now."""
+        count = len(self._held_out)
+        chosen = self._order[(self._next + np.arange(min(self._examples, count))) % count]
+        self._next = (self._next + len(chosen)) % count
+        inputs = keras.tree.map_structure(lambda values: values[chosen], self._held_out.inputs)
+        inputs = model_inputs(self.model, inputs, self.columns)
+        answers, _ = decisions(self.model, inputs, batch_size=len(chosen))
+        self._right[chosen] = answers == self._held_out.classes[chosen]
+
+    def _gaps(self) -> np.ndarray:
+        return excess_gaps(self._baseline_right, self._right, self._groups.codes, len(self._groups))
+
+    def _is_input(self, name: str) -> bool:
+        return isinstance(self._held_out.inputs, dict) and name in self._held_out.inputs
+
+    def _answers_of(self, baseline: Any) -> np.ndarray:
+        held_out = self._held_out
+        if isinstance(baseline, Predictions):
+            if not np.array_equal(baseline.labels, held_out.classes):
+                raise InputError("baseline", "other labels than those of validation", "the same examples")
+            return baseline.modal()
+        if hasattr(baseline, "shape") or isinstance(baseline, list):
+            answers = np.asarray(baseline)
+            if answers.dtype.kind not in "iu" or answers.shape != held_out.classes.shape:
+                got = f"{answers.dtype} of shape {answers.shape}"
+                raise InputError("baseline", got, f"integer classes of shape {held_out.classes.shape}")
+            return answers
+        inputs = (
+            model_inputs(baseline, held_out.inputs, self.columns) if hasattr(baseline, "layers") else held_out.inputs
+        )
+        return decisions(baseline, inputs)[0]
+
+
+def group_weights(members: tf.Tensor, multipliers: tf.Tensor) -> tf.Tensor:
+    """Return `1 - sum of lambda + B lambda_g / n_g` for each example, the sum over the groups in the batch.
+
+    An example of no group has `1 - sum of lambda`.
+
+    Args:
+        members: for each example and each group whether it belongs to it, bool `(B, G)`.
+        multipliers: lambda, float32 `(G,)`.
+
+    >>> group_weights(tf.constant([[True, False], [False, True], [False, True]]), tf.constant([0.5, 0.0])).numpy()
+    array([2. , 0.5, 0.5], dtype=float32)
+    """
+    belongs = tf.cast(members, tf.float32)
+    counts = tf.reduce_sum(belongs, axis=0)
+    shares = tf.math.divide_no_nan(multipliers, counts)
+    present = tf.reduce_sum(tf.where(counts > 0, multipliers, 0.0))
+    return 1 - present + tf.cast(tf.shape(members)[0], tf.float32) * tf.linalg.matvec(belongs, shares)
+
+
+def excess_gaps(baseline: np.ndarray, right: np.ndarray, codes: np.ndarray, groups: int) -> np.ndarray:
+    """Return `(baseline_g - model_g) - (baseline - model)` of each group; NaN for one without a measured example.
+
+    Args:
+        baseline: whether the baseline is right, bool `(N,)`.
+        right: whether the model is right, 1 or 0, or NaN where it was not measured `(N,)`.
+        codes: groups of the examples, integers from 0 `(N,)`.
+        groups: number of groups.
+
+    >>> excess_gaps(np.ones(4, bool), np.array([1.0, 0.0, 1.0, 1.0]), np.array([0, 0, 1, 1]), 2)
+    array([ 0.25, -0.25])
+    """
+    measured = ~np.isnan(right)
+    if not measured.any():
+        return np.full(groups, np.nan)
+    loss = baseline[measured] - right[measured]
+    return _rates(codes[measured], loss, groups) - loss.mean()
+
+
+def updated_multipliers(multipliers: np.ndarray, gaps: np.ndarray, *, epsilon: float, rate: float) -> np.ndarray:
+    """Return `max(lambda + rate (gap - epsilon), 0)` of each group; a group that was not measured keeps its own.
+
+    >>> updated_multipliers(np.array([0.1, 0.0]), np.array([0.25, -0.25]), epsilon=0.05, rate=0.5)
+    array([0.2, 0. ])
+    """
+    return np.maximum(multipliers + rate * (np.nan_to_num(gaps, nan=epsilon) - epsilon), 0.0)
+
+
+def _rates(codes: np.ndarray, values: np.ndarray, groups: int) -> np.ndarray:
+    with np.errstate(invalid="ignore"):
+        return np.bincount(codes, values, groups) / np.bincount(codes, minlength=groups)

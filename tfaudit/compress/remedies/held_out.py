@@ -1,0 +1,102 @@
+"""Held-out examples in memory: inputs, classes, columns and the groups that they form."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import keras
+import numpy as np
+import pandas as pd
+
+from tfaudit.compress.model_inputs import length_of
+from tfaudit.datasets.structure import mapped
+from tfaudit.errors import InputError, listed
+
+CLASS = "class"
+"""Name of the column of classes, for intersections with others."""
+
+
+@dataclasses.dataclass(frozen=True)
+class HeldOut:
+    """Held-out examples: `inputs` with all N examples, and their classes `(N,)`."""
+
+    inputs: Any
+    classes: np.ndarray
+    columns: pd.DataFrame  # of a `tfaudit` data set
+
+    @classmethod
+    def of(cls, validation: Any) -> "HeldOut":
+        """Return the examples of `(inputs, labels)`, of batches of them, or of a `tfaudit` data set."""
+        columns = getattr(validation, "groups", pd.DataFrame())
+        if isinstance(validation, tuple) and len(validation) == 2:
+            parts = [validation]
+        elif hasattr(validation, "batches"):
+            parts = list(validation.batches(1024))
+        elif hasattr(validation, "__iter__") and not isinstance(validation, tuple | Mapping | str):
+            parts = [tuple(part[:2]) for part in validation]
+        else:
+            expected = "(inputs, labels), a tf.data.Dataset of batches of them, or a tfaudit data set"
+            raise InputError("validation", type(validation).__name__, expected)
+        if not parts:
+            raise InputError("validation", "no batches", "one batch or more")
+        arrays = [mapped(np.asarray, part) for part in parts]
+        inputs, labels = keras.tree.map_structure(lambda *each: np.concatenate(each), *arrays)
+        if labels.ndim == 2:
+            labels = labels.argmax(axis=1) if labels.shape[1] > 1 else labels[:, 0]
+        if labels.ndim != 1 or len(labels) != length_of(inputs) or not len(labels):
+            got = f"labels of shape {labels.shape} for {length_of(inputs)} inputs"
+            raise InputError("validation", got, "classes (N,) or one-hot (N, C), one or more")
+        return cls(inputs, labels.astype(np.int64), columns)
+
+    def __len__(self) -> int:
+        return len(self.classes)
+
+    def column(self, name: str) -> np.ndarray:
+        """Return a column of values `(N,)`: an input, a column of the data set, or the classes."""
+        if isinstance(self.inputs, Mapping) and name in self.inputs:
+            values = np.asarray(self.inputs[name])
+        elif name in self.columns:
+            values = self.columns[name].to_numpy()
+        elif name == CLASS:
+            return self.classes
+        else:
+            names = [*(self.inputs if isinstance(self.inputs, Mapping) else ()), *self.columns, CLASS]
+            raise InputError("groups", repr(name), f"columns of validation: {listed(names)}")
+        if values.size != len(self):
+            raise InputError("groups", f"{name!r} of shape {values.shape}", f"a value per example ({len(self)},)")
+        return values.reshape(-1)
+
+
+@dataclasses.dataclass(frozen=True)
+class Groups:
+    """Groups of examples: the combinations of the values of some columns that occur."""
+
+    names: tuple[str, ...]  # of the columns
+    values: tuple[np.ndarray, ...]  # for each column its values by group `(G,)`
+    codes: np.ndarray  # group of each held-out example `(N,)`
+
+    @classmethod
+    def of(cls, held_out: HeldOut, names: Sequence[str]) -> "Groups":
+        """Return the groups of held-out examples."""
+        table = pd.DataFrame({name: held_out.column(name) for name in names})
+        groups = table.groupby(list(names), sort=True, dropna=False)
+        firsts = table.loc[~groups.ngroup().duplicated()].assign(code=groups.ngroup()).sort_values("code")
+        values = tuple(firsts[name].to_numpy() for name in names)
+        return cls(tuple(names), values, groups.ngroup().to_numpy())
+
+    def __len__(self) -> int:
+        return len(self.values[0])
+
+    def same_as(self, other: "Groups") -> bool:
+        """Return whether these are the same groups, of whatever examples."""
+        pairs = zip(self.values, other.values, strict=True)
+        return self.names == other.names and all(np.array_equal(mine, theirs) for mine, theirs in pairs)
+
+    @property
+    def labels(self) -> list[str]:
+        """Readable names of the groups, such as `"7"` or `"female, old"`."""
+        return [", ".join(map(_text, combination)) for combination in zip(*self.values, strict=True)]
+
+
+def _text(value: object) -> str:
+    return value.decode() if isinstance(value, bytes) else str(value)

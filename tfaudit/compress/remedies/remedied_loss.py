@@ -1,0 +1,158 @@
+"""The loss of a training step with remedies: weights of examples, and terms that are added to the user's own loss.
+
+Keras computes a loss in `model.compute_loss`, which the model's own `train_step`, and most others, call. While a fit
+has remedies, that method of the model is replaced. So the user's loss, its metrics, class and sample weights, penalties
+and a custom `compute_loss` stay what they are, and validation is not affected.
+"""
+
+import dataclasses
+import inspect
+import threading
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import keras
+import tensorflow as tf
+
+from tfaudit.errors import InputError, listed
+
+
+@dataclasses.dataclass(frozen=True)
+class Batch:
+    """What a training step knows when it computes its loss."""
+
+    inputs: Any  # as the model received them; None if the training step does not pass them on
+    targets: Any
+    outputs: Any
+    columns: Mapping[str, Any]  # inputs that the remedies asked for, by name
+
+
+class Term(Protocol):
+    """A remedy, as the loss sees it."""
+
+    used: bool  # set once a training step has asked for it
+    columns: tuple[str, ...]  # names of inputs that it needs, whether the model takes them or not
+
+    def example_weights(self, batch: Batch) -> tf.Tensor | None:
+        """Return the factors of the examples' losses `(B,)`, whose mean is 1; None for 1."""
+
+    def penalty(self, batch: Batch, weights: tf.Tensor | None) -> tf.Tensor | None:
+        """Return a scalar to add to the mean loss of the batch; None for 0. `weights` `(B,)` are of its examples."""
+
+
+class RemediedLoss:
+    """Replaces `compute_loss` and `train_step` of a model while it has remedies."""
+
+    def __init__(self, model: keras.Model) -> None:
+        self._model = model
+        self._terms: list[Term] = []
+        self._replaced: dict[str, Any] = {}
+        self._step = _Step()  # per thread: each replica is traced in one of its own
+
+    @classmethod
+    def of(cls, model: keras.Model) -> "RemediedLoss":
+        """Return that of a model, always the same one: traced train functions refer to it."""
+        return vars(model).setdefault("_remedied_loss", cls(model))  # type: ignore[no-any-return]
+
+    def add(self, term: Term) -> None:
+        """Add a remedy."""
+        model = self._model
+        if not self._terms:
+            self._inner_loss, self._inner_step = model.compute_loss, model.train_step
+            self._takes_training = "training" in inspect.signature(self._inner_loss).parameters
+            for name, method in (("compute_loss", self.compute_loss), ("train_step", self.train_step)):
+                if name in vars(model):
+                    self._replaced[name] = vars(model)[name]
+                setattr(model, name, method)
+        self._terms.append(term)
+
+    def remove(self, term: Term) -> None:
+        """Remove a remedy; without any, the model's methods are its own again."""
+        self._terms = [other for other in self._terms if other is not term]
+        if not self._terms:
+            for name in ("compute_loss", "train_step"):
+                if getattr(vars(self._model).get(name), "__self__", None) is self:
+                    delattr(self._model, name)
+                    if name in self._replaced:
+                        setattr(self._model, name, self._replaced.pop(name))
+
+    def train_step(self, data: Any) -> Any:
+        """Do the model's own training step on a batch without the columns that only remedies need."""
+        data, columns = self._without_columns(data)
+        self._step.columns, self._step.losses = columns, 0
+        try:
+            logs = self._inner_step(data)
+        finally:
+            losses, self._step.columns = self._step.losses, None
+        if not losses:
+            got = f"{self._model.name!r}, whose train_step never calls compute_loss"
+            raise InputError(
+                "model", got, "self.compute_loss(x=x, y=y, y_pred=y_pred, ...), as in Keras' own train_step"
+            )
+        return logs
+
+    def compute_loss(
+        self, x: Any = None, y: Any = None, y_pred: Any = None, sample_weight: Any = None, training: Any = True
+    ) -> Any:
+        """Compute the model's own loss with the weights and terms of the remedies, in a training step only."""
+        known = {"training": training} if self._takes_training else {}
+        columns = self._step.columns
+        if columns is None or not training:
+            return self._inner_loss(x=x, y=y, y_pred=y_pred, sample_weight=sample_weight, **known)
+        self._step.losses += 1
+        batch = Batch(x, y, y_pred, columns)
+        weights = None if sample_weight is None else _per_example(sample_weight)
+        for term in self._terms:
+            term.used = True
+            factors = term.example_weights(batch)
+            if factors is not None:
+                weights = factors if weights is None else weights * factors
+        if weights is not None:
+            sample_weight = weights
+        loss = self._inner_loss(x=x, y=y, y_pred=y_pred, sample_weight=sample_weight, **known)
+        for term in self._terms:
+            penalty = term.penalty(batch, weights)
+            if penalty is not None:
+                # Keras sums the losses of the replicas, each of which is the mean over its examples.
+                loss += tf.cast(penalty / tf.distribute.get_strategy().num_replicas_in_sync, loss.dtype)
+        return loss
+
+    def _without_columns(self, data: Any) -> tuple[Any, dict[str, Any]]:
+        wanted = {name for term in self._terms for name in term.columns}
+        if not wanted:
+            return data, {}
+        inputs, targets, weights = keras.utils.unpack_x_y_sample_weight(data)
+        if not isinstance(inputs, Mapping) or not wanted <= set(inputs):
+            got = f"inputs {listed(list(inputs))}" if isinstance(inputs, Mapping) else "inputs without names"
+            expected = f"a dictionary of inputs with {listed(sorted(wanted))} among them, in fit too"
+            raise InputError("groups", got, expected)
+        columns = {name: inputs[name] for name in wanted}
+        return (model_inputs(self._model, inputs, wanted), targets, weights), columns
+
+
+class _Step(threading.local):
+    """The training step that is being traced: its columns, None outside of one, and how many losses it computed."""
+
+    def __init__(self) -> None:
+        self.columns: dict[str, Any] | None = None
+        self.losses = 0
+
+
+def model_inputs(model: keras.Model, inputs: Any, columns: set[str] | tuple[str, ...]) -> Any:
+    """Return inputs as the model takes them, without columns that are none of its inputs."""
+    if not isinstance(inputs, Mapping) or not columns:
+        return inputs
+    structure = getattr(model, "_inputs_struct", None)
+    own = set(structure) if isinstance(structure, dict) else {t.name for t in keras.tree.flatten(structure)}
+    taken = {name: values for name, values in inputs.items() if name in own or name not in columns}
+    single = structure is not None and not keras.tree.is_nested(structure)
+    return next(iter(taken.values())) if single and len(taken) == 1 else taken
+
+
+def _per_example(weights: Any) -> tf.Tensor:
+    weights = tf.cast(tf.convert_to_tensor(weights), tf.float32)
+    if weights.shape.rank == 2 and weights.shape[1] == 1:
+        weights = weights[:, 0]
+    if weights.shape.rank != 1:
+        raise InputError("sample_weight", f"weights of shape {tuple(weights.shape)}", "one per example (N,)")
+    return weights

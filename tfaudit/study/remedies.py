@@ -1,0 +1,122 @@
+"""Remedies of a study: what is done against the losses of compression while members are fine-tuned."""
+
+import dataclasses
+import re
+from collections.abc import Mapping
+from typing import Any, ClassVar, TypeAlias
+
+from tfaudit.errors import InputError, require
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Remedy:
+    """Settings of a remedy."""
+
+    name: ClassVar[str]
+    holds_out: ClassVar[bool] = False  # whether it measures on the validation part of the retraining
+
+    @property
+    def key(self) -> str:
+        """Name and settings off their defaults, such as `distillation.temperature=2`: safe characters only."""
+        return self.name + "".join(f".{name}={_text(value)}" for name, value in self._changed().items())
+
+    @property
+    def title(self) -> str:
+        """Readable name and settings off their defaults, such as `distillation (temperature 2)`."""
+        changed = [f"{name} {_text(value)}" for name, value in self._changed().items()]
+        return self.name.replace("_", " ") + (f" ({', '.join(changed)})" if changed else "")
+
+    def to_json(self) -> dict[str, Any]:
+        """Return name and settings as JSON values."""
+        return {"name": self.name, **dataclasses.asdict(self)}
+
+    def settings(self) -> dict[str, Any]:
+        """Return the settings, which are arguments of the callback."""
+        return dataclasses.asdict(self)
+
+    def _changed(self) -> dict[str, object]:
+        values = {field.name: (getattr(self, field.name), field.default) for field in dataclasses.fields(self)}
+        return {name: value for name, (value, default) in values.items() if value != default}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class DistillationRemedy(_Remedy):
+    """Distillation from the dense member of the same number; settings as in `tfaudit.Distillation`.
+
+    >>> DistillationRemedy(temperature=2.0).key
+    'distillation.temperature=2'
+    """
+
+    temperature: float = 4.0
+    weight: float = 1.0
+    focus: tuple[float, float] | None = None
+    name: ClassVar[str] = "distillation"
+
+    def __post_init__(self) -> None:
+        if self.focus is not None:
+            object.__setattr__(self, "focus", tuple(self.focus))
+            require(len(self.focus) == 2 and min(self.focus) >= 0, "focus", self.focus, "(alpha, beta), 0 or more")
+        require(self.temperature > 0, "temperature", self.temperature, "above 0")
+        require(self.weight > 0, "weight", self.weight, "above 0")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ExcessGapRemedy(_Remedy):
+    """Bound on what classes lose beyond the average; settings as in `tfaudit.ExcessGap`.
+
+    The baseline is the dense member of the same number, the held-out examples are the validation part of `retraining`.
+
+    >>> ExcessGapRemedy(epsilon=0.02).title
+    'excess gap (epsilon 0.02)'
+    """
+
+    epsilon: float = 0.01
+    rate: float = 0.05
+    every: int = 50
+    examples: int = 1000
+    name: ClassVar[str] = "excess_gap"
+    holds_out: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        require(self.epsilon >= 0, "epsilon", self.epsilon, "a share, 0 or more")
+        require(self.rate > 0, "rate", self.rate, "above 0")
+        require(self.every >= 1, "every", self.every, "1 or more")
+        require(self.examples >= 1, "examples", self.examples, "1 or more")
+
+
+RemedySettings: TypeAlias = DistillationRemedy | ExcessGapRemedy
+
+REMEDIES: dict[str, type[DistillationRemedy | ExcessGapRemedy]] = {
+    kind.name: kind for kind in (DistillationRemedy, ExcessGapRemedy)
+}
+"""Remedies by name."""
+
+
+def remedies_of(value: Any) -> tuple[RemedySettings, ...]:
+    """Return remedies from one or several of them, their names, or their JSON values; none from None.
+
+    >>> [remedy.key for remedy in remedies_of(("distillation", ExcessGapRemedy(epsilon=0.02)))]
+    ['distillation', 'excess_gap.epsilon=0.02']
+    """
+    several = value if isinstance(value, list | tuple) else () if value is None else (value,)
+    remedies = tuple(map(_one, several))
+    names = [remedy.name for remedy in remedies]
+    require(len(set(names)) == len(names), "remedy", names, "remedies that differ")
+    return remedies
+
+
+def _one(value: Any) -> RemedySettings:
+    if isinstance(value, DistillationRemedy | ExcessGapRemedy):
+        return value
+    settings = dict(value) if isinstance(value, Mapping) else {"name": value}
+    name = settings.pop("name", None)
+    if not isinstance(name, str) or name not in REMEDIES:
+        got = repr(value if name is None or isinstance(value, str) else name)
+        raise InputError("remedy", got, f"{' or '.join(map(repr, REMEDIES))}, or tfaudit.study remedies with settings")
+    return REMEDIES[name](**settings)
+
+
+def _text(value: object) -> str:
+    if isinstance(value, tuple):
+        return "_".join(map(_text, value))
+    return re.sub(r"[^A-Za-z0-9._=+-]+", "-", f"{value:g}" if isinstance(value, float) else str(value))
