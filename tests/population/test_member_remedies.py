@@ -1,6 +1,5 @@
 """Members that are retrained with remedies: made, stored, the same again, and refused where nothing is held out."""
 
-import numpy as np
 import pytest
 
 from tfaudit import InputError, Pruned, Study, Training
@@ -23,7 +22,7 @@ def study(*remedies, **settings):
 def made(folder, one, members, keys):
     """Make members of some variants in a new store, in one process."""
     store = Store.create(folder, one, {})
-    store_examples(store, load_dataset("digits", "train").take(160), load_dataset("digits", "test").take(100))
+    store_examples(store, load_dataset("digits", "train").take(160), load_dataset("digits", "test").take(160))
     maker = MemberMaker(store)
     for member in members:
         for key in keys:
@@ -32,8 +31,9 @@ def made(folder, one, members, keys):
     return store
 
 
-def probabilities(store, key, member):
-    return store.predictions(key, members=[member]).ranked.probabilities
+def outcome(store, key, member):
+    path = store.member_path(key, member, "history.csv")
+    return (store.directory / path).read_text(), store.predictions(key, members=[member]).ranked.tolist()
 
 
 @pytest.mark.slow
@@ -45,9 +45,9 @@ def test_members_are_made_with_remedies_and_each_depends_on_its_seed_alone(tmp_p
     assert "excess_gap" in (store.directory / store.member_path(keys[-1], 1, "history.csv")).read_text()
     for key in keys[2:]:
         assert store.record(key, 1)["sparsity"] == pytest.approx(store.record(keys[1], 1)["sparsity"])
-        assert not np.array_equal(probabilities(store, key, 1), probabilities(store, keys[1], 1))
+        assert outcome(store, key, 1) != outcome(store, keys[1], 1)
     alone = made(tmp_path / "alone", one, (1,), (keys[0], keys[-1]))
-    np.testing.assert_array_equal(probabilities(alone, keys[-1], 1), probabilities(store, keys[-1], 1))
+    assert outcome(alone, keys[-1], 1) == outcome(store, keys[-1], 1)
 
 
 @pytest.mark.parametrize(

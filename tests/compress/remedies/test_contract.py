@@ -254,3 +254,21 @@ def test_two_replicas_train_as_one():
     assert result["copies"]
     assert result["positive"]
     assert max(result["difference"], result["multipliers"]) < 1e-5
+
+
+def test_a_training_loop_of_its_own_is_refused_at_its_end():
+    model, remedy = compiled(net()), REMEDIES["distillation"]()
+    remedy.set_model(model)
+    remedy.on_train_begin()
+    with pytest.raises(
+        InputError, match="callbacks: got Distillation in a training loop of its own, which does not use it"
+    ):
+        remedy.on_train_end()
+    assert not {"compute_loss", "train_step"} & set(vars(model))
+
+
+def test_a_model_without_an_optimizer_is_refused():
+    remedy = REMEDIES["distillation"]()
+    remedy.set_model(net())
+    with pytest.raises(InputError, match="model: got a model without an optimizer, expected"):
+        remedy.on_train_begin()
