@@ -1,7 +1,10 @@
 """Bad input: one error, one line, one form."""
 
+import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class InputError(ValueError):
@@ -105,10 +108,15 @@ def listed(names: Sequence[object], most: int = 5) -> str:
 
 
 def one_line(error: BaseException) -> str:
-    r"""Return the first line of an exception's message, or its type where it has none.
+    r"""Return the first line of an exception's message that says something, or its type where it has none.
 
     Example:
         >>> one_line(OSError("no space\nleft")), one_line(KeyboardInterrupt())
         ('no space', 'KeyboardInterrupt')
+        >>> one_line(ValueError("Exception encountered when calling Dense.call().\n\n\x1b[1mWrong input.\x1b[0m"))
+        'Wrong input.'
     """
-    return next(iter(str(error).strip().splitlines()), type(error).__name__)
+    lines = [line.strip() for line in _COLOUR.sub("", str(error)).splitlines() if line.strip()]
+    if len(lines) > 1 and lines[0].startswith("Exception encountered when calling"):  # Keras: the reason follows
+        del lines[0]
+    return lines[0] if lines else type(error).__name__

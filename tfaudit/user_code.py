@@ -23,7 +23,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from tfaudit.errors import InputError, one_line
+from tfaudit.errors import InputError, listed, one_line
 
 _REFERENCE = re.compile(r"(?!mock:)(?P<source>.+\.py|[^\W\d]\w*(\.[^\W\d]\w*)*):(?P<name>[^\W\d]\w*)")
 
@@ -101,7 +101,7 @@ def import_reference(argument: str, reference: str) -> Callable[..., Any]:
         function = getattr(module, name, None)
         if not callable(function):
             own = [key for key, value in vars(module).items() if inspect.isfunction(value) and not key.startswith("_")]
-            expected = f"a function there: {', '.join(own)}" if own else "a module that defines it"
+            expected = f"a function there: {listed(own, 9)}" if own else "a module that defines it"
             raise InputError(argument, f"{reference!r}, which names no function", expected)
         _FUNCTIONS[reference, digest] = function
     return _FUNCTIONS[reference, digest]

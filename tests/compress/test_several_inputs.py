@@ -272,3 +272,12 @@ def test_conversion_errors_are_one_line_and_details():
     with pytest.raises((ConversionError, InputError)) as caught:
         quantize(model, "float16")
     assert "TensorFlow Lite cannot convert" in str(caught.value).splitlines()[0]
+
+
+def test_a_column_may_be_given_without_its_side_of_one_as_keras_takes_it():
+    first, second = keras.Input((2,), name="first"), keras.Input((1,), name="second")
+    model = keras.Model({"first": first, "second": second}, keras.layers.Dense(3)(keras.ops.hstack([first, second])))
+    values = {"first": RNG.normal(size=(9, 2)), "second": RNG.normal(size=9)}
+    expected = keras.ops.argmax(model({name: array.astype("float32") for name, array in values.items()}), axis=1)
+    for form in (model, quantize(model, "float32")):
+        assert predict(form, values).classes[:, 0].tolist() == expected.numpy().tolist()

@@ -162,6 +162,30 @@ def test_sources_may_move_and_changed_code_may_be_accepted(tmp_path):
             {"model": "net"},
             "layers without weights yet",
         ),
+        (
+            "def net(input_shape):\n    return compiled(input_shape)\n"
+            "def data(split):\n    own = load(split)\n    return own.x, own.y",
+            {"model": "net", "dataset": "data", "training": Training(epochs=1)},
+            r"model: got .*, compiled with a loss that fails on labels of one integer per example \(ValueError: ",
+        ),
+        (
+            "def net(input_shape):\n    nan = keras.initializers.Constant(float('nan'))\n"
+            "    return keras.Sequential([keras.Input(input_shape), keras.layers.Dense(3, kernel_initializer=nan)])",
+            {"model": "net"},
+            "model: got .*, which gives scores of NaN or infinity before any training",
+        ),
+        (
+            "def data(split):\n    return tfaudit.Examples(load(split).x, load(split).y, preview=lambda x: x.colour)",
+            {"dataset": "data"},
+            r"preview: got a function that failed for example 0 \(AttributeError: .* 'colour'\)",
+        ),
+        (
+            "def data(split):\n    return tfaudit.Examples(load(split).x, load(split).y, preview=['one'])",
+            {"dataset": "data"},
+            "dataset: got 1 previews from .*, expected 120, one per example",
+        ),
+        ("", {"image_size": 32}, "image_size: got 32, expected None: '.*' returns its examples as the model takes"),
+        ("", {"training": None}, "study: got 's', which holds imported predictions"),
         ("", {"training": "gone"}, "training: got '.*own.py:gone', which names no function"),
         ("def train(model, data):\n    pass", {"training": "train"}, r"training: got train\(model, data\) of"),
         ("", {"corruptions": ["fog"]}, "corruptions: got fog 1 on '.*', whose examples are no images"),

@@ -86,12 +86,15 @@ def as_inputs(values: Inputs, inputs: Sequence[Input]) -> list[np.ndarray]:
 def as_input(images: np.ndarray, source: Input, name: str = "") -> np.ndarray:
     """Return values in the type of a model's input, C-contiguous.
 
-    uint8 pixels become floats of the same value; floats never become integers. `name` is told in errors.
+    uint8 pixels become floats of the same value; floats never become integers. A last side of 1 may be left out: `(N,)`
+    for `(N, 1)`. `name` is told in errors.
 
     Raises:
         InputError: the shape does not fit, or the conversion would change values.
     """
     argument, shape, dtype = f"images, {name}" if name else "images", source.shape, source.dtype
+    if images.ndim == len(shape) >= 1 and shape[-1] == 1:  # as Keras does
+        images = images[..., None]
     sides = zip(shape, images.shape[1:], strict=False)
     if images.ndim != len(shape) + 1 or any(side not in (None, size) for side, size in sides):
         want = ", ".join("any" if side is None else str(side) for side in shape)

@@ -61,6 +61,9 @@ class Examples:
         for key, values in arrays.items():
             if values.dtype.kind == "f" and not np.isfinite(values).all():
                 raise InputError("dataset", f"NaN or infinity in {key} from {name}", "finite numbers")
+        if self.preview is not None and not callable(self.preview) and len(self.preview) != len(y):
+            got = f"{len(self.preview)} previews from {name}"
+            raise InputError("dataset", got, f"{len(y)}, one per example, or a function of an example's x")
         result = replace(self, x=x, y=y, groups=_groups(name, self.groups, len(y)), ids=_ids(name, self.ids, len(y)))
         object.__setattr__(result, "labels", _labels(name, y))
         if self.class_names is not None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.structure import leaves, mapped
-from tfaudit.errors import InputError
+from tfaudit.errors import InputError, one_line
 
 LONGEST = 2_000  # characters of a text
 
@@ -34,7 +34,11 @@ def _seen(dataset: Dataset, position: int) -> str | np.ndarray:
     preview = dataset.preview
     if preview is None or callable(preview):
         example = mapped(lambda values: values[position], dataset.held)
-        shown = _default(example) if preview is None else preview(example)
+        try:
+            shown = _default(example) if preview is None else preview(example)
+        except Exception as problem:
+            got = f"a function that failed for example {position} ({type(problem).__name__}: {one_line(problem)})"
+            raise InputError("preview", got, "a text, a dictionary or an image of every example") from problem
     else:
         shown = preview[position]
     if isinstance(shown, str):

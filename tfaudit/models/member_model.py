@@ -51,8 +51,8 @@ def check_outputs(model: keras.Model, data: Dataset, name: str) -> None:
     try:
         outputs = model(inputs, training=False)
     except Exception as problem:  # Keras raises whatever its layers raise
-        reason = one_line(problem) if "\n" not in str(problem) else str(problem).split("\n")[0]
-        got = f"{name}, which cannot take the examples of {data.name!r} ({type(problem).__name__}: {reason})"
+        reason = f"{type(problem).__name__}: {one_line(problem)}"
+        got = f"{name}, which cannot take the examples of {data.name!r} ({reason})"
         raise InputError("model", got, f"a model for inputs of shape {data.input_shape}") from problem
     units = f"{data.num_classes} scores per example" + " or one logit" * (data.num_classes == 2)
     if not hasattr(outputs, "shape"):
@@ -64,6 +64,23 @@ def check_outputs(model: keras.Model, data: Dataset, name: str) -> None:
         raise InputError(
             "model", got, f"{units}: classes are {', '.join(data.class_names[:5])}" + ", ..." * (data.num_classes > 5)
         )
+    if not np.isfinite(keras.ops.convert_to_numpy(outputs).astype(np.float64)).all():
+        raise InputError("model", f"{name}, which gives scores of NaN or infinity before any training", "finite scores")
+    if model.compiled:
+        _check_own_loss(model, data, name)
+
+
+def _check_own_loss(model: keras.Model, data: Dataset, name: str) -> None:
+    """Raise an `InputError` unless the loss that a model was compiled with takes the targets of the data."""
+    count = 3 if data.num_classes == 2 else 2  # not the number of classes, to which Keras would stretch the targets
+    inputs = data.as_floats(keras.tree.map_structure(keras.ops.convert_to_tensor, data.head(count)))
+    targets = (data.labels if data.targets is None else data.targets)[:count]
+    try:
+        model.compute_loss(x=inputs, y=keras.ops.convert_to_tensor(targets), y_pred=model(inputs, training=False))
+    except Exception as problem:
+        got = f"{name}, compiled with a loss that fails on labels {targets.shape[1:] or 'of one integer'} per example"
+        expected = "a loss for these, such as SparseCategoricalCrossentropy for integers, or no compile"
+        raise InputError("model", f"{got} ({type(problem).__name__}: {one_line(problem)})", expected) from problem
 
 
 def check_seeds(study: Study, data: Dataset, model: keras.Model) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tfaudit.datasets.benchmarks import expand_wildcards
 from tfaudit.datasets.dataset import Dataset
+from tfaudit.datasets.preview import previews
 from tfaudit.errors import InputError, require
 from tfaudit.population.condition_images import check_conditions
 from tfaudit.population.engine import RETRIES, EngineOptions
@@ -17,7 +18,7 @@ from tfaudit.population.local import local_engine
 from tfaudit.population.node_folder import Splits
 from tfaudit.population.plan import Event, Job, condition_jobs, member_jobs
 from tfaudit.population.progress import Progress, chosen_progress
-from tfaudit.population.stored_examples import load_splits, store_examples
+from tfaudit.population.stored_examples import THUMBNAIL, load_splits, store_examples
 from tfaudit.quiet import start_tensorflow
 from tfaudit.store.files import lock
 from tfaudit.store.store import Store
@@ -91,11 +92,14 @@ def run(
             require(value == default, name, value, "no such option with the local engine; engine 'ray' takes it")
     elif importlib.util.find_spec("ray") is None:
         raise InputError("engine", "'ray', but Ray is not installed", "`pip install 'tfaudit[ray]'`, or engine 'local'")
+    _ = study.planned_training  # imported predictions have none
     study = study.with_fingerprints()
     train, test = load_splits(study)  # before anything is written or started, so that a missing set is one line
     study = dataclasses.replace(study, benchmarks=expand_wildcards(study.benchmarks))
     check_conditions(study, test)
     check_own_parts(study, train)
+    if test.num_examples and (test.preview is not None or not test.has_images):
+        next(previews(test.take(1), THUMBNAIL))
     with _disk_errors(directory), lock(directory), chosen_progress(progress) as shown:
         versions = {name: importlib.metadata.version(name) for name in _LIBRARIES}
         store = Store.create(directory, study, versions, accept_changed_code=accept_changed_code)

@@ -12,7 +12,7 @@ from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.loading import load_dataset
 from tfaudit.datasets.own import load_own
 from tfaudit.datasets.preview import previews
-from tfaudit.errors import InputError
+from tfaudit.errors import InputError, require
 from tfaudit.stats.image_properties import pixel_entropy
 from tfaudit.store.store import Store
 from tfaudit.study.study import Study
@@ -25,6 +25,9 @@ THUMBNAIL, SMALL_THUMBNAIL, MANY = 224, 96, 20_000
 def load_splits(study: Study) -> tuple[Dataset, Dataset]:
     """Return the training and the test set of a study, cut to its limit; a missing one raises `InputError`."""
     if is_reference(study.dataset):  # loads both at once
+        for argument, pixels in (("image_size", study.image_size), ("crop", study.crop)):
+            expected = f"None: {study.dataset!r} returns its examples as the model takes them"
+            require(pixels is None, argument, pixels, expected)
         own = load_own(study.dataset)
         return (own[0].take(study.limit), own[1].take(study.limit)) if study.limit else own
     train = load_dataset(study.dataset, "train", image_size=study.image_size, crop=study.crop)
