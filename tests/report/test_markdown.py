@@ -4,7 +4,6 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
-import yaml
 from markdown_it import MarkdownIt
 
 from tests.builders.studies import make_study
@@ -58,6 +57,7 @@ def study_audit(tmp_path_factory):
 
 @pytest.mark.parametrize("passes", [False, True])
 def test_a_model_card_has_the_metrics_of_what_may_ship(study_audit, passes):
+    yaml = pytest.importorskip("yaml")
     limits = Limits(overall_drop_pp=90, worst_class_drop_pp=99 if passes else 1)
     _, front, page = model_card(study_audit, limits).split("---\n", 2)
     assert page.strip() == study_markdown(study_audit, limits).strip()
