@@ -46,15 +46,16 @@ def _binding(row: dict) -> str:
     quantity, subject = quantity_of(row["check"]), row["subject"]
     of_class = f" ({class_in_words(subject)})" if subject else ""
     title = f"{quantity.title[0].upper()}{quantity.title[1:]}{of_class}"
-    allowed, worst = quantity.text(row["limit"]), row["high"] if math.isfinite(row["high"]) else row["value"]
+    text = "{:,.0f} bytes".format if row["check"] == "size_bytes" else quantity.text  # megabytes are too coarse
+    allowed, worst = text(row["limit"]), row["high"] if math.isfinite(row["high"]) else row["value"]
     if not math.isfinite(worst):
         return f"{title} is unknown."
     if row["check"] == "baseline_accuracy":
         return str(row["sentence"])
-    measured = quantity.text(row["value"])
+    measured = text(row["value"])
     if math.isfinite(row["high"]):
-        measured += f", and up to {quantity.text(row['high'])} by its interval,"
-    over = quantity.text(worst - row["limit"])
+        measured += f", and up to {text(row['high'])} by its interval,"
+    over = text(worst - row["limit"])
     return f"{title} binds: {measured} where {allowed} is allowed; that is {over} too much."
 
 
