@@ -1,5 +1,6 @@
 """The search chooses on one part, is judged on the other, survives every kill, and says what stands in its way."""
 
+import dataclasses
 import json
 import shutil
 
@@ -12,14 +13,18 @@ from tests.builders.compressible import CLASSES, blobs, classifier
 from tests.builders.studies import make_study
 from tfaudit.audit.gate.gate import gate
 from tfaudit.audit.gate.limits import Limits
+from tfaudit.compress.litert.inference import predict
 from tfaudit.compress.litert.quantize import ConversionError
 from tfaudit.compress.model_comparison import predictions_of
 from tfaudit.datasets.examples import Examples
 from tfaudit.errors import InputError
+from tfaudit.predictions import Predictions
 from tfaudit.shipping import candidate_models, search_folder
-from tfaudit.shipping.candidates import candidates
+from tfaudit.shipping.candidates import Candidate, candidates, channel_pruning
 from tfaudit.shipping.search import _Search
+from tfaudit.shipping.search_data import in_memory
 from tfaudit.shipping.smallest_file import NO_FILE, NOT_TRIED
+from tfaudit.study.remedies import REMEDIES
 from tfaudit.study.training import Training
 
 KEPT = ("model.tflite", "verdict.json", "held_out.csv", "search.json")
@@ -285,3 +290,53 @@ def test_a_directory_with_a_study_is_not_touched(search, tmp_path):
 def test_the_plan_of_a_search_is_the_table_of_the_result(whole, model):
     plan = candidates(lambda: keras.saving.load_model(model), training=True)
     assert {candidate.key for candidate in plan} == set(whole[1].frame()["candidate"])
+
+
+def verdict_of(lost):
+    labels = np.repeat([0, 1], 500)
+    found = labels.copy()
+    found[:lost] = 1
+    before, after = (Predictions.from_top1(labels, answers) for answers in (labels, found))
+    return gate(before, after, Limits(worst_class_drop_pp=5))
+
+
+@pytest.mark.parametrize(
+    ("quantized", "pruned", "reason"),
+    [
+        (0, None, "channel-0.5-int8 passes without a remedy."),
+        (30, None, ""),
+        (None, 40, ""),
+        (None, 200, "channel-0.5-int8 is too far from passing."),
+        (None, None, "channel-0.5-int8 was not tried."),
+    ],
+)
+def test_remedies_are_tried_where_the_control_fails_by_little(quantized, pruned, reason):
+    control = channel_pruning(0.5, ["hidden"])
+    search = object.__new__(_Search)
+    search._verdicts = {} if quantized is None else {"channel-0.5-int8": verdict_of(quantized)}
+    search._floats = {} if pruned is None else {"channel-0.5": verdict_of(pruned)}
+    assert search._needs_no_remedy(Candidate("int8", control)) == ""
+    for name in REMEDIES:
+        assert search._needs_no_remedy(Candidate("int8", dataclasses.replace(control, remedy=name))) == reason
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", REMEDIES)
+def test_a_remedied_model_is_pruned_and_shrunk_as_its_control(tmp_path, model, data, name):
+    training = in_memory(data[1], "train", CLASSES, "train")
+    maker = candidate_models.CandidateMaker(
+        model,
+        search_folder.SearchFolder(tmp_path),
+        calibration=training,
+        train=training,
+        training=Training(epochs=1, batch_size=128, optimizer="adam"),
+        seed=0,
+        output=None,
+        is_over=lambda: False,
+        predict=lambda net: predict(net, training.held, k=2),
+    )
+    pruned = dataclasses.replace(channel_pruning(0.75, ["hidden"]), remedy=name)
+    predicted = maker.predictions(pruned)
+    assert (predicted.classes[:, 0] == training.labels).mean() > 0.9
+    assert maker.is_trained(pruned)
+    assert maker._opened(pruned).get_layer("hidden").units == 128

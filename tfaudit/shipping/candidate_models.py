@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import warnings
 import zlib
@@ -18,6 +19,7 @@ from tfaudit.compress.pruning.one_shot import prune
 from tfaudit.compress.shrinking.shrink import shrink
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.population.member import model_bytes
+from tfaudit.population.remedies import MemberRemedies
 from tfaudit.population.training import Trainer, copy_variables
 from tfaudit.shipping.candidates import Candidate, model_key
 from tfaudit.shipping.search_data import some_of_every_class
@@ -26,6 +28,9 @@ from tfaudit.stats.ranking import RankedClasses
 from tfaudit.study.study import Study
 from tfaudit.study.training import Training
 from tfaudit.study.variants import Pruned
+
+REMEDY_SHARE = 0.1
+"""Share of the training data on which a remedy measures what classes lose, where the training holds out none."""
 
 
 class OutOfTimeError(Exception):
@@ -105,14 +110,18 @@ class CandidateMaker:
     def _trained(self, pruned: Pruned) -> keras.Model:
         assert self._train is not None  # there are no such candidates without
         model, seed = load_keras(self._path), zlib.crc32(f"{self._seed}/{model_key(pruned)}".encode()) >> 1
-        study = Study(name="compress", dataset=self._train.name, model="the model", training=self._training)
-        trainer = Trainer(study, self._training, self._train, model=load_keras(self._path))
+        training = self._training
+        if any(remedy.holds_out for remedy in pruned.remedies) and not training.validation:
+            training = dataclasses.replace(training, validation=REMEDY_SHARE)
+        study = Study(name="compress", dataset=self._train.name, model="the model", training=training)
+        trainer = Trainer(study, training, self._train, model=load_keras(self._path))
         copy_variables(model, trainer.model)
         settings = {"method": pruned.method, "granularity": pruned.granularity, "axis": pruned.axis}
         masks = prune(trainer.model, float(pruned.level), layers=pruned.layers, **settings)  # type: ignore[arg-type]
         copy_variables(trainer.model, model)
         end = EndOfBudget(self._is_over)
-        trainer.callbacks += [HoldMasks(masks), end]
+        remedies = MemberRemedies(pruned.remedies).callbacks(load_keras(self._path), lambda: trainer.held_out(seed))
+        trainer.callbacks += [HoldMasks(masks), *remedies, end]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of what the search tells in its own words
             trainer.train(model, seed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import re
 from collections.abc import Callable, Sequence
 
@@ -16,6 +17,7 @@ from tfaudit.compress.pruning.one_shot import prune
 from tfaudit.compress.shrinking.shrink import shrink
 from tfaudit.errors import InputError
 from tfaudit.study.quantization import KINDS
+from tfaudit.study.remedies import REMEDIES
 from tfaudit.study.variants import Pruned
 
 LEVELS = {"channel": (0.9, 0.8, 0.65, 0.5, 0.35, 0.2), "weight": (0.95, 0.9, 0.8, 0.65, 0.5)}
@@ -69,12 +71,23 @@ class Candidate:
         if self.pruned is not None:
             share = f"{100 * self.pruned.level:.3g} %"
             parts.append(f"{share} fewer channels" if self.pruned.granularity == "channel" else f"{share} sparse")
+            parts += [f"with {remedy.title}" for remedy in self.pruned.remedies]
         return ", ".join(parts)
+
+    @property
+    def control(self) -> Candidate | None:
+        """The same candidate without remedies, which is tried first; None if it has none."""
+        if self.pruned is None or not self.pruned.remedies:
+            return None
+        return dataclasses.replace(self, pruned=self.pruned.control)
 
 
 def model_key(pruned: Pruned | None) -> str:
     """Return the name of the files of a pruned model; empty for the model as it is."""
-    return "" if pruned is None else re.sub(r"[^A-Za-z0-9._=+-]+", "-", f"{pruned.granularity}-{pruned.level:g}")
+    if pruned is None:
+        return ""
+    parts = (pruned.granularity, f"{pruned.level:g}", *(remedy.key for remedy in pruned.remedies))
+    return re.sub(r"[^A-Za-z0-9._=+-]+", "-", "-".join(parts))
 
 
 def bytes_per_weight(kind: str) -> float:
@@ -93,6 +106,8 @@ def bytes_per_weight(kind: str) -> float:
 def candidates(load: Callable[[], keras.Model], *, training: bool) -> tuple[Candidate, ...]:
     """Return the candidates from small to large: first those that need no training, then those that do.
 
+    What is pruned is fine-tuned plainly, and with every remedy of `tfaudit.study.remedies.REMEDIES`.
+
     Channels are removed from the layers that can lose them one by one, as `removable_layers` finds by trial. Sparse
     kernels make a file smaller only if they are stored without their zeros, which LiteRT runs for kernels of floats.
 
@@ -109,16 +124,22 @@ def _trained(model: keras.Model, size: float) -> list[Candidate]:
     layers = removable_layers(model)
     made = []
     for level in LEVELS["channel"] if layers.names else ():
-        pruned = channel_pruning(level, layers.names)
-        made += [Candidate(kind, pruned, estimate=layers.left(level) * bytes_per_weight(kind)) for kind in KINDS]
+        left = layers.left(level)
+        for pruned in _with_remedies(channel_pruning(level, layers.names)):
+            made += [Candidate(kind, pruned, estimate=left * bytes_per_weight(kind)) for kind in KINDS]
     for level in LEVELS["weight"]:
-        pruned = Pruned(level, METHODS["weight"], treatment="finetune")
-        for kind in KINDS:
+        weights = _with_remedies(Pruned(level, METHODS["weight"], treatment="finetune"))
+        for pruned, kind in itertools.product(weights, KINDS):
             whole = bytes_per_weight(kind)
             estimate = size * (1 - level) * (whole + INDEX_BYTES)
             if whole > 1 and estimate < size * whole:
                 made.append(Candidate(kind, pruned, sparse=True, estimate=estimate))
     return made
+
+
+def _with_remedies(pruned: Pruned) -> list[Pruned]:
+    """Return a pruning without a remedy, then with each one of the table."""
+    return [pruned, *(dataclasses.replace(pruned, remedy=name) for name in REMEDIES)]
 
 
 def _by_size(made: Sequence[Candidate]) -> list[Candidate]:

@@ -55,6 +55,9 @@ RANKS, ROUNDS = 5, 10
 
 BASELINE = "baseline"
 
+REACH = 2.0
+"""A remedy is tried where the interval of what is lost ends at most this many limits above the limit."""
+
 
 def compress_to_limits(
     model: Model,
@@ -185,7 +188,7 @@ class _Search:
         self._measured: dict[str, Measurements] = {}
         self._verdicts: dict[str, Verdict] = {}
         self._left_out: dict[str, str] = {}
-        self._floats: dict[str, str] = {}
+        self._floats: dict[str, Verdict] = {}  # on pruned models, before they are quantized
 
     def run(self, budget: float | None, progress: SearchProgress) -> SmallestFile:
         """Try the candidates, choose one, and judge it."""
@@ -215,6 +218,8 @@ class _Search:
             smallest = self._smallest()
             if smallest and candidate.estimate >= len(self._attempts[smallest].content):
                 self._left_out[key] = f"Not smaller than {smallest}, which passes."
+            elif reason := self._needs_no_remedy(candidate):
+                self._left_out[key] = reason
             elif self._is_over():
                 self._left_out[key] = "The budget ended before."
             else:
@@ -232,7 +237,7 @@ class _Search:
 
     def _made(self, candidate: Candidate, before: Predictions, progress: SearchProgress) -> Attempt | None:
         """Make a candidate, predict with it and store both; None if it is left out, as `_left_out` tells."""
-        failure, pruned = self._floats.get(model_key(candidate.pruned), ""), candidate.pruned
+        failure, pruned = self._float_failure(candidate.pruned), candidate.pruned
         if not failure:
             progress.start(candidate, training=not self._maker.is_trained(pruned))
         try:
@@ -250,15 +255,29 @@ class _Search:
         self._folder.save_attempt(candidate.key, attempt)
         return attempt
 
+    def _needs_no_remedy(self, candidate: Candidate) -> str:
+        """Return why a candidate with a remedy is left out: its control passes, or is too far from passing."""
+        control = candidate.control
+        if control is None:
+            return ""
+        verdict = self._verdicts.get(control.key) or self._floats.get(model_key(control.pruned))
+        if verdict is None:
+            return f"{control.key} was not tried."
+        if verdict.outcome == PASS:
+            return f"{control.key} passes without a remedy."
+        return f"{control.key} is too far from passing." if _room(verdict) < -REACH else ""
+
     def _failure_before_quantization(self, pruned: Pruned, before: Predictions) -> str:
         """Return why a pruned model fails by itself, in which case it is not quantized; empty if it does not."""
-        if self._but_size is None or model_key(pruned) in self._floats:
-            return self._floats.get(model_key(pruned), "")
-        after = self._as_predictions(self._maker.predictions(pruned), self._parts.selection)
-        verdict = judge(measure(before, after, alpha=self._alpha), self._but_size)
-        failing = [check.reason for check in verdict.checks if check.outcome == FAIL]
-        self._floats[model_key(pruned)] = f"Fails before it is quantized: {failing[0]}" if failing else ""
-        return self._floats[model_key(pruned)]
+        if self._but_size is not None and model_key(pruned) not in self._floats:
+            after = self._as_predictions(self._maker.predictions(pruned), self._parts.selection)
+            self._floats[model_key(pruned)] = judge(measure(before, after, alpha=self._alpha), self._but_size)
+        return self._float_failure(pruned)
+
+    def _float_failure(self, pruned: Pruned | None) -> str:
+        verdict = self._floats.get(model_key(pruned))
+        failing = [check.reason for check in verdict.checks if check.outcome == FAIL] if verdict else []
+        return f"Fails before it is quantized: {failing[0]}" if failing else ""
 
     def _judged(self, plan: Sequence[Candidate]) -> SmallestFile:
         if not self._verdicts:
