@@ -1,18 +1,28 @@
 """The page of an audit that has no page of its own: its question, and the chart and table of a variant."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import streamlit as st
 
+from tfaudit.analysis.across_variants import Across
 from tfaudit.analysis.audits import Audit
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.app.controls import choose_variant, has_variants
-from tfaudit.app.display import show_chart, show_notes, show_table
+from tfaudit.app.display import fields_of, show_chart, show_notes, show_table
+from tfaudit.app.drill_down import FIELDS, on_points, on_rows, show_images
 from tfaudit.app.markdown import escape, escape_name
+from tfaudit.app.wording import worded
+from tfaudit.audit.image_changes import NEWLY_WRONG
+
+KINDS = {"negative_flips": NEWLY_WRONG, "calibration": NEWLY_WRONG}
+"""Images that a click shows, by audit; by default all whose prediction changes."""
 
 
 def show_question(audit: Audit) -> None:
     """Draw what an audit answers, and its source."""
     if audit.question:
-        st.markdown(escape(audit.question + (f" ({audit.source})" if audit.source else "")))
+        st.markdown(escape(worded(audit.question) + (f" ({audit.source})" if audit.source else "")))
 
 
 def page(study_audit: StudyAudit, audit: Audit) -> None:
@@ -30,10 +40,27 @@ def page(study_audit: StudyAudit, audit: Audit) -> None:
             st.subheader(escape(", ".join(f"{name}: {value}" for name, value in arguments.items() if value)))
         result = study_audit.result(audit.name, key, **arguments)
         for number, part in enumerate(result if isinstance(result, tuple) else (result,)):
-            name = f"{audit.name}-{key}-{i + 1}-{number + 1}"
-            show_chart(part.chart(), name, audit.question or f"{audit.title}, {title}")
-            show_table(part.frame(), name, audit.columns or None, table=audit.name)
-            for count, (heading, rows) in enumerate((part.tables() if hasattr(part, "tables") else {}).items()):
-                st.markdown(f"**{escape(heading)}**")
-                show_table(rows, f"{name}-{count + 2}", table=audit.name)
-            show_notes(getattr(part, "notes", ()))
+            question = audit.question or f"{audit.title}, {title}"
+            show_result(study_audit, audit, part, f"{audit.name}-{key}-{i + 1}-{number + 1}", question)
+
+
+def show_result(study_audit: StudyAudit, audit: Audit | Across, result: Any, name: str, question: str) -> None:
+    """Draw the chart, the tables and the notes of a result; a click on a row or mark shows its images."""
+    kind = {"show": KINDS[audit.name]} if audit.name in KINDS else {}
+
+    def show(row: Mapping[str, Any]) -> None:
+        show_images(study_audit, row, **kind)
+
+    chart, frame = result.chart(), result.frame()
+    fields = [field for field in FIELDS if field in fields_of(chart)]
+    clicks = on_points(f"chart {name}", show) if fields else None
+    meaning = f"{question} A click shows the images." if fields else question
+    show_chart(chart, name, meaning, clicks=clicks, fields=fields)
+    tables = {"": frame, **(result.tables() if hasattr(result, "tables") else {})}
+    for count, (heading, rows) in enumerate(tables.items()):
+        if heading:
+            st.markdown(f"**{escape(worded(heading))}**")
+        table = name if not count else f"{name}-{count + 1}"
+        clickable = on_rows(f"table {table}", rows, show) if set(FIELDS) & set(rows) else None
+        show_table(rows, table, (audit.columns or None) if not count else None, table=audit.name, clicks=clickable)
+    show_notes(getattr(result, "notes", ()))

@@ -97,6 +97,11 @@ def chosen(key: str, default: T, read: Callable[[str], T]) -> T:
         return default
 
 
+def only(key: str, option: T) -> T:
+    """Return the only option of a choice, which needs no control; a link to another has a notice."""
+    return chosen(key, option, reader(key, {} if option is None else {str(option): option}))
+
+
 def choose(
     control: Callable[..., Any],
     label: str,
@@ -147,16 +152,25 @@ def choose_from(
     return choose(control, label, key, default, read, write=write, options=options, **settings)
 
 
-def choose_several(label: str, options: Sequence[str], key: str, default: Sequence[str], **settings: Any) -> list[str]:
+def choose_several(
+    label: str,
+    options: Sequence[str],
+    key: str,
+    default: Sequence[str],
+    *,
+    resets: Iterable[str] = (),
+    **settings: Any,
+) -> list[str]:
     """Draw a list of which several options can be chosen, and return those; see `choose`."""
     texts = st.query_params.get_all(key)
     known = [text for text in texts if text in options]
     for text in texts:
-        if text and text not in options:
+        if text not in options and (text or not default):  # of a list that is empty by default, none is no choice
             add_notice(str(_unknown(key, text, options)))
     value = known if known or texts == [""] else list(default)
     show(key, value)
-    st.multiselect(label, options, key=key, on_change=_keep_several, args=(key, list(default)), **settings)
+    several = (key, list(default), tuple(resets))
+    st.multiselect(label, options, key=key, on_change=_keep_several, args=several, **settings)
     return value
 
 
@@ -186,12 +200,12 @@ def number_reader(key: str, low: float, high: float, kind: Callable[[str], T]) -
     return read
 
 
-def put(**choices: str | None) -> None:
+def put(**choices: str | list[str] | None) -> None:
     """Change choices in the URL; None removes one."""
     for key, text in choices.items():
         if text is None:
             st.query_params.pop(key, None)
-        elif st.query_params.get_all(key) != [text]:
+        elif st.query_params.get_all(key) != ([text] if isinstance(text, str) else text):
             st.query_params[key] = text
 
 
@@ -201,7 +215,7 @@ def keep_for_any_study() -> None:
         del st.query_params[key]
 
 
-def links(**choices: str | None) -> dict[str, Any]:
+def links(**choices: str | list[str] | None) -> dict[str, Any]:
     """Return all choices of the visitor, and some other ones, as the parameters of a link; None removes one."""
     kept = {key: st.query_params.get_all(key) for key in st.query_params if key not in choices}
     return kept | {key: text for key, text in choices.items() if text is not None}
@@ -243,8 +257,9 @@ def _keep(
     then()
 
 
-def _keep_several(key: str, default: list[str]) -> None:
+def _keep_several(key: str, default: list[str], resets: Sequence[str]) -> None:
     values = list(st.session_state[key])
+    put(**dict.fromkeys(resets))
     if values == default:
         st.query_params.pop(key, None)
     else:
@@ -252,4 +267,5 @@ def _keep_several(key: str, default: list[str]) -> None:
 
 
 def _unknown(key: str, text: str, options: Sequence[str]) -> InputError:
-    return InputError(key, repr(text) if text else "nothing", listed(options, NAMED))
+    expected = listed(options, NAMED) if options else "none, for this study has nothing to choose from"
+    return InputError(key, repr(text) if text else "nothing", expected)

@@ -13,6 +13,7 @@ from tfaudit.app.display import POINT, go_to_later, link_to, show_chart, show_ta
 from tfaudit.app.exemplars import draw_cards
 from tfaudit.app.image_panel import set_neighbours
 from tfaudit.app.markdown import escape_name, unique_labels
+from tfaudit.app.wording import worded
 from tfaudit.audit.image_changes import NEWLY_CORRECT, NEWLY_WRONG, UNCHANGED, image_changes
 from tfaudit.charts.classes import named_classes, ranked_classes
 from tfaudit.charts.predictions import class_recall_chart, confusion_chart
@@ -46,7 +47,7 @@ def _images(study_audit: StudyAudit, variant: str, label: int) -> None:
     wrong, right = kinds.get(NEWLY_WRONG, 0), kinds.get(NEWLY_CORRECT, 0)
     several = "" if study_audit.data.is_single(variant) else " by the majority of the members"
     sentence = f"{wrong:,} of its {len(images):,} images are {NEWLY_WRONG}{several}, {right:,} {NEWLY_CORRECT}."
-    st.markdown(sentence)
+    st.markdown(worded(sentence))
     if images.empty:
         return
     shown = (changed if len(changed) else images).sort_values("lost_share", ascending=False, kind="stable").head(CARDS)
@@ -56,8 +57,9 @@ def _images(study_audit: StudyAudit, variant: str, label: int) -> None:
     go: dict[str, Any] = {"class": chosen, "exemplars": None, "page": None, "from": None, "to": None}
     if len(changed):
         title = "The one image that changes" if len(changed) == 1 else f"All {len(changed):,} images that change"
-        link_to("exemplars", title, ":material/photo_library:", **go, show=None)
-    link_to("exemplars", f"All {len(images):,} images of this class", ":material/grid_view:", **go, show="all images")
+        link_to("exemplars", worded(title), ":material/photo_library:", **go, show=None)
+    every = worded(f"All {len(images):,} images of this class")
+    link_to("exemplars", every, ":material/grid_view:", **go, show="all images")
 
 
 def _recall(study_audit: StudyAudit, label: int) -> None:
@@ -68,7 +70,7 @@ def _recall(study_audit: StudyAudit, label: int) -> None:
         for title, tally in tallies.items()
     )
     if recalls["recall"].isna().all():
-        st.info("The test set has no images of this class.")
+        st.info(worded("The test set has no images of this class."))
         return
 
     def choose_point(selection: Any) -> None:
@@ -105,7 +107,7 @@ def _confusion(study_audit: StudyAudit, variant: str, label: int) -> None:
 
     key = f"confusion {variant} {label}"
     if wrong.empty:
-        st.caption("Every member is right on every image, before and after compression.")
+        st.caption(worded("Every member is right on every image, before and after compression."))
     else:
         text = (
             "What the members predict instead: shares of all their predictions for images of this class, before and "
@@ -114,9 +116,11 @@ def _confusion(study_audit: StudyAudit, variant: str, label: int) -> None:
         chart = confusion_chart(wrong.head(WRONG_PREDICTIONS))
         clicks = on_selection(key, None, choose_bar)
         show_chart(chart, f"confusion-{variant}-class-{label}", text, clicks=clicks, fields=["name", "when"])
-    with st.expander("All predictions, including the right one"):
-        rows = on_selection(f"{key} table", None, choose_row)
-        show_table(table, f"confusion-{variant}-class-{label}", CONFUSION, table="votes", clicks=rows)
+    every = st.expander("All predictions, including the right one", key=f"{key} every", on_change="rerun")
+    if every.open:
+        with every:
+            rows = on_selection(f"{key} table", None, choose_row)
+            show_table(table, f"confusion-{variant}-class-{label}", CONFUSION, table="votes", clicks=rows)
 
 
 def _corruptions(study_audit: StudyAudit, variant: str, label: int) -> None:

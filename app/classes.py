@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from tfaudit.analysis.study_audit import StudyAudit
-from tfaudit.app.choices import choose, choose_from, chosen, put
+from tfaudit.app.choices import choose, choose_from, chosen, only, put
 from tfaudit.app.class_details import show_class
 from tfaudit.app.controls import (
     Clicks,
@@ -20,6 +20,7 @@ from tfaudit.app.controls import (
 )
 from tfaudit.app.display import link_to, show_alert, show_chart, show_notes, show_table
 from tfaudit.app.markdown import escape, unique_labels
+from tfaudit.app.wording import worded
 from tfaudit.audit.classes import CENTERINGS, ClassImpact, worst_class
 from tfaudit.charts.class_selection import CLASS, RANGE, class_choice_chart, range_choice_chart
 from tfaudit.charts.classes import ALL_NAMED, CANNOT_TELL, QUESTIONS, ranked_classes
@@ -75,10 +76,14 @@ def page(study_audit: StudyAudit) -> None:
         show_alert(_collapse_sentence(frame))
     column, ascending = ORDERS[order]
     ranked = ranked_classes(frame, column.format(question), ascending=ascending, question=question)
-    shown = _in_range(ranked, order, question, study_audit, variant) if len(ranked) > ALL_NAMED else ranked
+    if len(ranked) > ALL_NAMED:
+        shown = _in_range(ranked, order, question, study_audit, variant)
+    else:
+        shown = ranked
+        only("range", None)
     shown = shown[shown["class"].str.contains(search, case=False, regex=False)]
     if shown.empty:
-        st.info("No class with images has such a name in this range.")
+        st.info(worded("No class with images has such a name in this range."))
     names = unique_labels(study_audit.counts(variant).class_names)
     st.html(BESIDE)
     left, right = st.container(key="beside").columns([2, 3], gap="medium")
@@ -134,11 +139,12 @@ def _published(study_audit: StudyAudit, variant: str, correction: str) -> None:
         counts, chance, expected = impact.summary(), study_audit.chance(variant), ""
         if chance and chance.classes and centering == CENTERINGS[0]:  # permutations have that centering
             expected = f"; {chance.classes.mean:.2g} expected by chance"
-        st.caption(
+        sentence = (
             f"{counts['significant']} of {counts['tested']} classes are significant uncorrected, p ≤ {impact.alpha:g}"
             f"{expected}. The test takes the images as fixed and the "
             "members as independent; a class is worse or better off than the model as a whole."
         )
+        st.caption(worded(sentence))
         frame = impact.frame(correction).dropna(subset=["published_p"]).sort_values("published_pp", kind="stable")
         show_table(frame, f"published-{variant}", PUBLISHED, table="classes")
 

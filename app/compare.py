@@ -10,12 +10,13 @@ from tfaudit.analysis.stored_images import preview_of
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
 from tfaudit.app.audit_page import show_question
-from tfaudit.app.choices import choose, choose_from, number_reader, put
+from tfaudit.app.choices import choose, choose_from, number_reader, only, put
 from tfaudit.app.controls import choose_class, choose_option, choose_variant, has_variants, on_selection
 from tfaudit.app.display import POINT, show_chart, show_notes, show_table
 from tfaudit.app.exemplar_cards import show_cards
 from tfaudit.app.image_panel import open_image, set_neighbours
 from tfaudit.app.markdown import escape, escape_name, unique_labels
+from tfaudit.app.wording import worded
 from tfaudit.audit.image_changes import NEWLY_CORRECT, NEWLY_WRONG, OTHER_WRONG
 from tfaudit.audit.model_pair import PairComparison
 from tfaudit.charts.style import distinct_names
@@ -71,7 +72,7 @@ def page(study_audit: StudyAudit) -> None:
 
     show_chart(pair.chart(), name, text, clicks=on_selection(f"chart {name}", now, choose_point), fields=["name"])
     show_table(frame, name, CLASSES, table="pairs", clicks=on_selection(f"table {name}", now, choose_row))
-    st.subheader("Images whose prediction flips")
+    st.subheader(worded("Images whose prediction flips"))
     _flips(study_audit, pair, name)
     show_notes(pair.notes)
 
@@ -80,7 +81,7 @@ def _choose_member(study_audit: StudyAudit, key: str, name: str) -> int:
     """Return the chosen member of a variant; a single member needs no control."""
     members = study_audit.data.members[key]
     if len(members) == 1:
-        return members[0]
+        return only(name, members[0])
     title = escape_name(study_audit.data.titles[key])
     return choose_from(st.selectbox, f"Member of {title}", members, name, members[0], resets=("flips",))
 
@@ -105,7 +106,7 @@ def _metrics(pair: PairComparison) -> None:
         after, points = f"{summary['accuracy_after']:.2%}", f"{summary['change_pp']:+.2f} points"
         st.metric("top-1 after", after, points, border=True, help=escape(change), width=METRIC_WIDTH)
         for label, value, meaning in metrics:
-            st.metric(label, value, border=True, help=meaning, width=METRIC_WIDTH)
+            st.metric(label, value, border=True, help=worded(meaning), width=METRIC_WIDTH)
 
 
 def _retrained_twin(study_audit: StudyAudit) -> None:
@@ -133,7 +134,7 @@ def _flips(study_audit: StudyAudit, pair: PairComparison, name: str) -> None:
     if {"probability_before", "probability_after"} <= set(flips):  # first those where both models are surest
         both = flips["probability_before"] * flips["probability_after"]
         flips = flips.loc[both.sort_values(ascending=False, kind="stable").index]
-    st.caption(f"{len(flips):,} of {pair.overall.examples:,} images")
+    st.caption(worded(f"{len(flips):,} of {pair.overall.examples:,} images"))
     if flips.empty:
         return
     pages = -(-len(flips) // PAGE_SIZE)

@@ -13,6 +13,7 @@ from tfaudit.analysis.study_data import BASELINE
 from tfaudit.app.choices import choose, choose_from, chosen, number_reader
 from tfaudit.app.controls import choose_class, choose_variant
 from tfaudit.app.display import page_colours
+from tfaudit.app.exemplar_cards import short_id
 from tfaudit.app.markdown import escape, escape_name
 from tfaudit.audit.corruption.robustness import Robustness
 from tfaudit.audit.prediction_counts import PredictionCounts, count_predictions
@@ -57,7 +58,7 @@ def show_corrupted_image(study_audit: StudyAudit, results: Mapping[str, Robustne
     order = of_class[np.argsort(-counts[of_class], kind="stable")][:OFFERED].tolist()
     read = number_reader("picture", 0, len(ids) - 1, int)
     linked = chosen("picture", order[0], read)
-    texts = {i: f"{ids[i]}, {classes[labels[i]]}" for i in {*order, linked}}
+    texts = {i: f"{short_id(str(ids[i]))}, {classes[labels[i]]}" for i in {*order, linked}}
     text = f"{len(order):,} images, first those that {escape(title)} loses at the most severities."
     listed = order if linked in order else [linked, *order]
     lists: dict[str, Any] = {"options": listed, "format_func": texts.__getitem__, "help": text}

@@ -12,9 +12,10 @@ from markupsafe import Markup
 
 from tfaudit.app.choices import links, put
 from tfaudit.app.markdown import escape
+from tfaudit.app.wording import worded
 from tfaudit.charts.rendering import FIT, chart_bytes
 from tfaudit.charts.style import Drawing, css_variables
-from tfaudit.report.columns import LEAST_P, column
+from tfaudit.report.columns import LEAST_P, Column, column, in_round_unit
 from tfaudit.report.csv_files import csv_bytes
 
 POINT = "point"  # name of the parameter that holds what was clicked in a chart
@@ -49,6 +50,7 @@ def show_chart(
         fields: columns of the data that a click selects; without any the chart has a parameter of its own.
         selection: name of that parameter.
     """
+    description = worded(description)
     title, variant = description.rstrip("."), _variant_of(name)
     panels = list(chart.vconcat) if isinstance(chart, alt.VConcatChart) else [chart]
     for i, panel in enumerate(panels):
@@ -158,20 +160,47 @@ def show_table(
         clicks: what a click on a cell does, of `controls.on_selection`; its selection has the position of the row.
     """
     shown = frame if columns is None else frame[[name for name in columns if name in frame]]
-    configured = {str(name): _column_config(shown[name], table, pinned=i == 0) for i, name in enumerate(shown)}
+    written: dict[str, Any] = {}
+    configured = {}
+    for i, name in enumerate(map(str, shown)):
+        cells, entry = shown[name], column(name, table)
+        if entry.unit == "bytes":
+            entry = in_round_unit(entry, cells.max())
+        if entry.is_p and pd.api.types.is_numeric_dtype(cells):
+            written[name] = cells = pd.Series(_p_texts(cells), cells.index, dtype=object)
+        elif entry.scale not in (1, 100):  # 100 is that of the format "percent"
+            written[name] = cells = cells * entry.scale
+        configured[name] = _column_config(cells, entry, pinned=i == 0)
     config = configured | dict(settings or {})
     selecting: dict[str, Any] = {**clicks(0), "selection_mode": "single-cell"} if clicks else {}
-    st.dataframe(shown, hide_index=True, placeholder="–", column_config=config, **selecting)
+    st.dataframe(shown.assign(**written), hide_index=True, placeholder="–", column_config=config, **selecting)
     _download(name, "csv", lambda: csv_bytes(shown), "These rows and columns, unrounded")
 
 
-def _column_config(cells: pd.Series, table: str, *, pinned: bool) -> Any:
+def _column_config(cells: pd.Series, entry: Column, *, pinned: bool) -> Any:
     """Return how Streamlit shows a column, from the catalogue."""
-    entry = column(cells.name, table)
-    heading, meaning = entry.grid_heading, entry.help or None
-    if pd.api.types.is_numeric_dtype(cells) and not pd.api.types.is_bool_dtype(cells):
-        return st.column_config.NumberColumn(heading, format=entry.grid_format, help=meaning, pinned=pinned)
-    return st.column_config.Column(heading, help=meaning, pinned=pinned)
+    heading, meaning = worded(entry.grid_heading), worded(entry.help) or None
+    if entry.is_p:
+        return st.column_config.TextColumn(heading, help=meaning, pinned=pinned, alignment="right")
+    if not pd.api.types.is_numeric_dtype(cells) or pd.api.types.is_bool_dtype(cells):
+        return st.column_config.Column(heading, help=meaning, pinned=pinned)
+    form = entry.grid_format
+    if form and form.endswith("g") and cells.abs().max() >= 999:
+        form = "%,.0f"  # not 1.1e+03
+    return st.column_config.NumberColumn(heading, format=form, help=meaning, pinned=pinned)
+
+
+def _p_texts(cells: pd.Series) -> list[str | None]:
+    """Return p-values as texts, which sort as the numbers do: all have four decimals, and a space comes first."""
+    least = f" < {LEAST_P:.4f}".replace("0.", ".")
+    return [None if pd.isna(p) else least if p < LEAST_P else f"{p:.4f}" for p in cells]
+
+
+def fields_of(chart: Any) -> set[str]:
+    """Return the names of all columns of the data of a chart."""
+    names = {str(name) for name in chart.data} if isinstance(chart.data, pd.DataFrame) else set()
+    parts = [inner for part in ("layer", "hconcat", "vconcat", "concat") for inner in getattr(chart, part, None) or []]
+    return names.union(*map(fields_of, parts), *([fields_of(chart.spec)] if isinstance(chart, alt.FacetChart) else []))
 
 
 def show_alert(text: str) -> None:
@@ -187,17 +216,17 @@ def show_alert(text: str) -> None:
 def show_notes(notes: Sequence[str]) -> None:
     """Draw notes, one line each."""
     for note in notes:
-        st.caption(escape(note))
+        st.caption(escape(worded(note.replace("`", ""))))
 
 
-def go_to(path: str, **choices: str | None) -> None:
+def go_to(path: str, **choices: str | list[str] | None) -> None:
     """Leave this page for another by its URL path, with the visitor's choices and some new ones; None drops one."""
     pages = st.session_state.get("pages", {})  # empty where a page runs alone
     if path in pages:
         st.switch_page(pages[path], query_params=links(**choices))
 
 
-def go_to_later(path: str, **choices: str | None) -> None:
+def go_to_later(path: str, **choices: str | list[str] | None) -> None:
     """Leave this page for another after a click in a chart or table, whose callback could not yet."""
     put(**choices)
     st.session_state["go to"] = path

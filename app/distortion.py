@@ -13,6 +13,7 @@ from tfaudit.analysis.study_data import BASELINE
 from tfaudit.app.audit_page import show_question
 from tfaudit.app.controls import choose_variant, choose_variants, draw_tabs, on_selection, variant_labels
 from tfaudit.app.display import POINT, go_to_later, show_chart, show_notes, show_table
+from tfaudit.app.drill_down import on_points, on_rows, open_variant
 from tfaudit.app.markdown import escape, escape_name, unique_labels
 from tfaudit.audit.distortion.recall_distortion import Distortion
 from tfaudit.audit.distortion.slope_tables import level_table
@@ -64,34 +65,56 @@ def _slopes(study_audit: StudyAudit, results: Results) -> None:
     for key in keys[:SENTENCES]:
         st.markdown(escape(drift_sentence(study_audit.data.titles[key], known.loc[[levels[key]]].iloc[0].to_dict())))
     chosen = [levels[key] for key in keys]
+    titled = {level: study_audit.data.titles[key] for key, level in levels.items()}
     slopes, intervals = (
         rows[pd.MultiIndex.from_frame(rows[list(BY)]).isin(chosen)].reset_index(drop=True)
         for rows in (slopes, intervals)
     )
+    means = _titled(level_table(slopes), titled)
+    slopes, intervals = (_titled(rows, titled) for rows in (slopes, intervals))
+
+    def opened(row: Mapping[str, Any]) -> None:
+        open_variant(study_audit, row.get("title"))
+
     if slopes.groupby(list(BY)).size().max() > 1:
         left, right = st.columns(2)
         with left:
             st.subheader("Slopes")
-            text = "A box per variant, a dot per model. Right of 1 the recalls of the classes drift apart."
-            show_chart(slope_chart(slopes, intervals), "slopes", text)
+            text = (
+                "A box per variant, a dot per model. Right of 1 the recalls of the classes drift apart. A click opens "
+                "the variant."
+            )
+            clicks: dict[str, Any] = {"clicks": on_points("slopes", opened), "fields": ["title"]}
+            show_chart(slope_chart(slopes, intervals), "slopes", text, **clicks)
             st.subheader("Mean slopes")
-            text = "The mean slope of every variant with its confidence interval. Right of 1 the recalls drift apart."
-            show_chart(interval_chart(intervals), "slope-intervals", text)
+            text = (
+                "The mean slope of every variant with its confidence interval. Right of 1 the recalls drift apart. A "
+                "click opens the variant."
+            )
+            clicks = {"clicks": on_points("mean slopes", opened), "fields": ["title"]}
+            show_chart(interval_chart(intervals), "slope-intervals", text, **clicks)
     else:
         st.caption("No chosen variant has two members with slopes, which boxes and intervals need.")
         right = st.container()
     with right:
         st.subheader("Accuracy against intensification")
         text = (
-            "Blue, left axis: mean accuracy of every variant; amber, right axis: its mean slope; with standard errors."
+            "Blue, left axis: mean accuracy of every variant; amber, right axis: its mean slope; with standard errors. "
+            "A click opens the variant."
         )
-        show_chart(tradeoff_chart(level_table(slopes)), "accuracy-slope", text)
+        clicks = {"clicks": on_points("accuracy and slope", opened), "fields": ["title"]}
+        show_chart(tradeoff_chart(means), "accuracy-slope", text, **clicks)
     titles = study_audit.data.titles
     rows = pd.DataFrame(
         [{"title": titles[key], **dict(zip(BY, levels[key], strict=True)), **results[key].summary()} for key in keys]
     )
     rows = rows.drop(columns="mark").merge(intervals[[*BY, "low", "high", "mark"]], on=list(BY))
-    show_table(rows, "slopes", SLOPES, table="slopes")
+    show_table(rows, "slopes", SLOPES, table="slopes", clicks=on_rows("slopes table", rows, opened))
+
+
+def _titled(rows: pd.DataFrame, titles: Mapping[Any, str]) -> pd.DataFrame:
+    """Return rows per level with the titles of their variants, those of a click."""
+    return rows.assign(title=[titles.get(level, "") for level in rows[list(BY)].itertuples(index=False, name=None)])
 
 
 def _matrix(study_audit: StudyAudit, results: Results) -> None:

@@ -54,7 +54,7 @@ def show_cards(cards: Sequence[Card], members: tuple[int, int], positions: Seque
             with st.container(width=WIDTH, border=True, gap="xsmall"):
                 st.html(_card(card, members))
                 opening: Any = {"on_click": put, "kwargs": {"image": str(position)}}
-                st.button(escape_name(_end(card.example)), key=f"card {position}", type="tertiary", **opening)
+                st.button(escape_name(short_id(card.example)), key=f"card {position}", type="tertiary", **opening)
 
 
 def preview_html(preview: Preview, name: str, example: str) -> Markup:
@@ -82,7 +82,13 @@ def _card(card: Card, members: tuple[int, int]) -> str:
     return Markup('<figure class="tfa-card">{}<dl>{}</dl></figure>').format(image, rows)
 
 
-def _end(example: str) -> str:
+def short_id(example: str) -> str:
+    """Return an id, of a long one the end, which tells images apart.
+
+    Example:
+        >>> short_id("fashion_mnist-test.tfrecord__731")
+        '….tfrecord__731'
+    """
     return example if len(example) <= LONGEST else f"…{example[1 - LONGEST :]}"
 
 

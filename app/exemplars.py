@@ -12,12 +12,13 @@ import streamlit as st
 
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
-from tfaudit.app.choices import choose, choose_from, number_reader, put
+from tfaudit.app.choices import add_notice, choose, choose_from, choose_several, number_reader, put
 from tfaudit.app.controls import choose_class, choose_variant, draw_tabs, has_variants, on_selection, variant_labels
 from tfaudit.app.display import POINT, show_chart, show_notes, show_table
 from tfaudit.app.exemplar_cards import show_cards
 from tfaudit.app.image_panel import open_image, set_neighbours
 from tfaudit.app.markdown import escape, unique_labels
+from tfaudit.app.wording import worded
 from tfaudit.audit.exemplars import Exemplars
 from tfaudit.audit.image_changes import NEWLY_CORRECT, NEWLY_WRONG, OTHER_WRONG, UNCHANGED, image_changes
 from tfaudit.charts.exemplars import difficulty_bars, pie_count_chart
@@ -28,7 +29,7 @@ from tfaudit.report.exemplar_cards import cards
 PAGE_SIZE = 24  # images on one page of the gallery
 
 CHANGED, ALL = "changed", "all images"
-KINDS = (CHANGED, NEWLY_WRONG, NEWLY_CORRECT, OTHER_WRONG, ALL)
+KINDS = (CHANGED, NEWLY_WRONG, NEWLY_CORRECT, OTHER_WRONG, UNCHANGED, ALL)
 ORDERS = {"most decisive": "decisiveness", "most right votes lost": "lost_share", "as stored": ""}
 
 VOTES = ("baseline_share", "compressed_share", "decisiveness", "lost_share")
@@ -55,15 +56,16 @@ def _gallery(study_audit: StudyAudit, variant: str, exemplars: Exemplars) -> Non
     resets: dict[str, Any] = {"resets": ("page",)}
     with st.container(horizontal=True, vertical_alignment="bottom"):
         label = choose_class(exemplars.class_names)
-        kind = choose_from(st.selectbox, "Images", KINDS, "show", CHANGED, width=190, **resets)
+        kinds: dict[str, Any] = {"format_func": worded, "width": 190, **resets}
+        kind = choose_from(st.selectbox, worded("Images"), KINDS, "show", CHANGED, **kinds)
         lists: dict[str, Any] = {"placeholder": "Any", "width": 190, **resets}
         sides = {
             "before": choose_from(st.selectbox, "Prediction before", names, "from", None, **lists),
             "after": choose_from(st.selectbox, "Prediction after", names, "to", None, **lists),
         }
-        attribute = _choose_attribute(study_audit)
+        attribute = _choose_attributes(study_audit)
         order = choose_from(st.selectbox, "Sort by", list(ORDERS), "order", next(iter(ORDERS)), width=210, **resets)
-    mask = np.ones(len(images), bool) if attribute is None else attribute
+    mask = attribute
     if label is not None:
         mask &= (images["label"] == label).to_numpy()
     if kind != ALL:
@@ -84,9 +86,10 @@ def _gallery(study_audit: StudyAudit, variant: str, exemplars: Exemplars) -> Non
     if by := ORDERS[order]:
         rows = rows.sort_values(by, ascending=False, kind="stable")
     matching = f"{len(rows):,} of {len(images):,} images match the filters, {order}{' first' if by else ''}"
-    st.markdown(escape(f"{matching}; {total:,} of all images are PIEs.{minority}"))
+    st.markdown(escape(worded(f"{matching}; {total:,} of all images are PIEs.{minority}")))
     if rows.empty:
-        st.info("No image matches these filters." if total or kind != CHANGED else "This variant has no PIEs.")
+        none = "No image matches these filters." if total or kind != CHANGED else "This variant has no PIEs."
+        st.info(worded(none))
         return
     set_neighbours(rows.index.tolist())
     pages = -(-len(rows) // PAGE_SIZE)
@@ -130,8 +133,11 @@ def _named(study_audit: StudyAudit, rows: pd.DataFrame) -> pd.DataFrame:
     return named.assign(**columns)
 
 
-def _choose_attribute(study_audit: StudyAudit) -> np.ndarray | None:
-    """Return a mask of the images in the chosen group of the data, or with the attribute that raters have seen."""
+def _choose_attributes(study_audit: StudyAudit) -> np.ndarray:
+    """Return a mask of the images in the chosen groups of the data, or with the attributes that raters have seen.
+
+    The individuals of a link are options, too; all of them would be too many.
+    """
     data = study_audit.data
     groups = data.groups[data.group_columns].reset_index(drop=True)
     masks = {
@@ -151,20 +157,48 @@ def _choose_attribute(study_audit: StudyAudit) -> np.ndarray | None:
             }
     except InputError as error:  # the gallery works without answers
         st.warning(escape(str(error)))
+    if (individuals := data.individuals) is not None:
+        linked = st.query_params.get_all("attribute")
+        texts = {f"{individuals.name}: {value}": value for value in individuals.unique()} if linked else {}
+        masks |= {text: functools.partial(individuals.eq, texts[text]) for text in linked if text in texts}
     names = dict(zip(unique_labels(sorted(masks)), sorted(masks), strict=True))
+    mask = np.ones(len(groups), bool)
     if not names:
-        return None
-    text = "A group in the data, or an attribute that human raters have seen."
-    settings: dict[str, Any] = {"placeholder": "Any", "help": text, "width": 190, "resets": ("page",)}
-    chosen = choose_from(st.selectbox, "Attribute", list(names), "attribute", None, **settings)
-    return None if chosen is None else masks[names[chosen]]().to_numpy(bool, copy=True)
+        for text in st.query_params.get_all("attribute"):
+            add_notice(f"attribute: got {text!r}, but this study has no groups")
+        return mask
+    text = "Groups in the data, or attributes that human raters have seen; images of all that are chosen."
+    settings: dict[str, Any] = {"placeholder": "Any", "help": worded(text), "width": 230, "resets": ("page",)}
+    for label in choose_several("Attributes", list(names), "attribute", [], **settings):
+        mask &= masks[names[label]]().to_numpy(bool)
+    return mask
 
 
 def _difficulty(study_audit: StudyAudit, variant: str, exemplars: Exemplars) -> None:
-    st.markdown("Mean accuracy on the PIEs, on the other images and on all images, with intervals over the members.")
-    text = "Two bars per set of images: the accuracy of the baseline's members and of the compressed ones."
-    show_chart(difficulty_bars(exemplars.difficulty), f"difficulty-{variant}", text)
-    show_table(exemplars.difficulty, f"difficulty-{variant}", DIFFICULTY, table="difficulty")
+    sentence = "Mean accuracy on the PIEs, on the other images and on all images, with intervals over the members."
+    st.markdown(worded(sentence))
+    sets = {"PIE": None, "non-PIE": UNCHANGED, "all": ALL}
+
+    def to_gallery(group: str | None) -> None:
+        if group in sets:
+            put(show=sets[group], exemplars=None, page=None)
+
+    def choose_bar(selection: Any) -> None:
+        for bar in selection.get(POINT, ()):
+            to_gallery(bar.get("group"))
+
+    def choose_row(selection: Any) -> None:
+        for row, _ in selection["cells"]:
+            to_gallery(exemplars.difficulty["group"].iloc[row])
+
+    text = (
+        "Two bars per set of images: the accuracy of the baseline's members and of the compressed ones. A click shows "
+        "the images."
+    )
+    name, clicks = f"difficulty-{variant}", on_selection("difficulty", None, choose_bar)
+    show_chart(difficulty_bars(exemplars.difficulty), name, text, clicks=clicks, fields=["group"])
+    rows = on_selection("difficulty table", None, choose_row)
+    show_table(exemplars.difficulty, name, DIFFICULTY, table="difficulty", clicks=rows)
 
 
 def _by_variant(study_audit: StudyAudit, variant: str, exemplars: Exemplars) -> None:
@@ -186,5 +220,11 @@ def _by_variant(study_audit: StudyAudit, variant: str, exemplars: Exemplars) -> 
 
     clicks = on_selection("pies by variant", variant, to_gallery)
     show_chart(pie_count_chart(counts), "exemplars-by-level", text, clicks=clicks, fields=["title"])
-    show_table(counts, "exemplars-by-level", COUNTS, table="chance")
+
+    def choose_row(selection: Any) -> None:
+        for row, _ in selection["cells"]:
+            put(variant=counts["title"].iloc[row], exemplars=None, page=None)
+
+    rows = on_selection("pies by variant table", variant, choose_row)
+    show_table(counts, "exemplars-by-level", COUNTS, table="chance", clicks=rows)
     show_notes(tuple(dict.fromkeys(note for chance in summary.chances.values() for note in chance.notes)))

@@ -1,6 +1,7 @@
 """Groups and individuals ([P] 4.1), the groups that exemplars come from ([F] 3.2), and properties of images."""
 
 import functools
+from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
@@ -8,10 +9,13 @@ import streamlit as st
 from tfaudit.analysis.audits import AUDITS
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.app.audit_page import show_question
-from tfaudit.app.choices import choose_from
-from tfaudit.app.controls import choose_option, choose_variant, draw_tabs, has_variants, on_selection
-from tfaudit.app.display import POINT, go_to_later, show_chart, show_notes, show_table
+from tfaudit.app.choices import choose_from, only
+from tfaudit.app.controls import choose_option, choose_variant, draw_tabs, has_variants
+from tfaudit.app.display import show_chart, show_notes, show_table
+from tfaudit.app.drill_down import on_points, on_rows, show_images
+from tfaudit.app.exemplars import CHANGED
 from tfaudit.app.markdown import escape_name, unique_labels
+from tfaudit.app.wording import worded
 from tfaudit.charts.groups import groups_chart, individuals_chart
 
 ACCURACIES = ("examples", "accuracy_before", "accuracy_after", "change_pp")
@@ -46,6 +50,8 @@ def page(study_audit: StudyAudit) -> None:
             labels = dict(zip(columns, unique_labels(columns), strict=True))
             lists: dict[str, Any] = {"format_func": labels.__getitem__}
             column = choose_from(st.selectbox, "Group by", columns, "by", columns[0], **lists)
+        else:
+            only("by", column)
     views = {"Groups": _groups, "Individuals": _individuals, "Exemplars": _exemplars, "Images": _properties}
     draw_tabs({name: functools.partial(draw, study_audit, key, column) for name, draw in views.items()}, "groups")
 
@@ -55,64 +61,71 @@ def _groups(study_audit: StudyAudit, key: str, column: str | None) -> None:
     chart = groups_chart(result.table, result.individuals.head(0), result.fits, result.name)
     rows = result.frame().sort_values("change_pp", kind="stable")
 
-    def show_images(group: object) -> None:
-        if column is not None:
-            choices = {"attribute": f"{column}: {group}", "show": "all images", "order": "most right votes lost"}
-            go_to_later("exemplars", **choices, exemplars=None, page=None)
-
-    def choose_point(selection: Any) -> None:
-        for point in selection.get(POINT, ()):
-            if point.get("group") is not None:
-                show_images(point["group"])
-
-    def choose_row(selection: Any) -> None:
-        for row, _ in selection["cells"]:
-            show_images(rows["group"].iloc[row])
+    def opened(row: Mapping[str, Any]) -> None:
+        if column is not None and row.get("group") is not None:
+            show_images(study_audit, {"grouping": column, "group": row["group"]})
 
     text = (
         "A line per group: its accuracy before and after compression, with intervals over images and members. A click "
         "shows its images."
     )
-    clicks = on_selection("groups", None, choose_point)
+    clicks = on_points("groups", opened)
     show_chart(chart, f"groups-{key}", text, clicks=clicks, fields=["group"])
-    show_table(rows, f"groups-{key}", GROUPS, clicks=on_selection("groups table", None, choose_row))
+    show_table(rows, f"groups-{key}", GROUPS, clicks=on_rows("groups table", rows, opened))
     show_notes(result.notes)
 
 
 def _individuals(study_audit: StudyAudit, key: str, column: str | None) -> None:
     individuals = study_audit.data.individuals
     if individuals is None:
-        st.info("No column of this study names individuals with several images, such as writers, patients or devices.")
+        none = "No column of this study names individuals with several images, such as writers, patients or devices."
+        st.info(worded(none))
         return
     result = study_audit.groups(key, column)
     left, right = st.columns(2)
+    opened = functools.partial(_open_individual, study_audit)
     with left:
         chart = individuals_chart(result.individuals, result.fits, result.name)
-        text = "A point per individual: accuracy after against before; below the dashed line it lost; a line per group."
-        show_chart(chart, f"individuals-{key}", text)
+        text = (
+            "A point per individual: accuracy after against before; below the dashed line it lost; a line per group. A "
+            "click shows the images."
+        )
+        clicks = on_points("individuals", opened)
+        show_chart(chart, f"individuals-{key}", text, clicks=clicks, fields=["individual"])
     with right:
         st.markdown(f"**Individuals ({escape_name(str(individuals.name))}), the largest losses first**")
         losses = result.individuals_frame().sort_values(["change_pp", "examples"], kind="stable")
-        show_table(losses, f"individuals-{key}", INDIVIDUALS, table="individuals")
+        rows = on_rows("individuals table", losses, opened)
+        show_table(losses, f"individuals-{key}", INDIVIDUALS, table="individuals", clicks=rows)
         st.markdown("**Fitted lines of accuracy after on accuracy before, one per group**")
         show_table(result.fits, f"fits-{key}", FITS, table="fits")
     show_notes(result.notes)
 
 
+def _open_individual(study_audit: StudyAudit, row: Mapping[str, Any]) -> None:
+    """Lead to the images of an individual that was clicked."""
+    if (one := row.get("individual", row.get("unit"))) is not None:
+        show_images(study_audit, {"individual": one})
+
+
 def _exemplars(study_audit: StudyAudit, key: str, _: str | None) -> None:
     if not study_audit.data.group_columns:
-        st.info("No column of this study names groups or attributes of images.")
+        st.info(worded("No column of this study names groups or attributes of images."))
         return
     result = study_audit.attributes(key)
     show_question(AUDITS["attributes"])
-    st.markdown(f"{result.pies:,} PIEs, {result.others:,} other images.")
-    show_chart(
-        result.chart(),
-        f"attributes-{key}",
-        "A line per attribute: its share among the PIEs and among the other images.",
-    )
+    st.markdown(worded(f"{result.pies:,} PIEs, {result.others:,} other images."))
+
+    def opened(row: Mapping[str, Any]) -> None:
+        if row.get("attribute") is not None:
+            show_images(study_audit, row, show=CHANGED)
+
+    text = "A line per attribute: its share among the PIEs and among the other images. A click shows the PIEs with it."
+    clicks = on_points("attributes", opened)
+    show_chart(result.chart(), f"attributes-{key}", text, clicks=clicks, fields=["attribute", "value"])
     rows = result.frame().sort_values("p", kind="stable")
-    show_table(rows, f"attributes-{key}", ATTRIBUTES, table="attributes")
+    clickable = on_rows("attributes table", rows, opened)
+    show_table(rows, f"attributes-{key}", ATTRIBUTES, table="attributes", clicks=clickable)
     show_notes(result.notes)
 
 
@@ -129,8 +142,12 @@ def _properties(study_audit: StudyAudit, key: str, _: str | None) -> None:
         show_chart(result.chart(), f"property-{key}", lines)
     with right:
         if study_audit.data.individuals is not None:
-            points = f"A point per individual: accuracy after against before, coloured by {result.property}."
-            show_chart(result.scatter(), f"property-{key}-individuals", points)
+            points = (
+                f"A point per individual: accuracy after against before, coloured by {result.property}. A click shows "
+                "the images."
+            )
+            clicks = on_points("property of individuals", functools.partial(_open_individual, study_audit))
+            show_chart(result.scatter(), f"property-{key}-individuals", points, clicks=clicks, fields=["unit"])
     left, right = st.columns(2)
     with left:
         change = f"Change of accuracy against {result.property}, with a parabola per group."

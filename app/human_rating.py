@@ -9,10 +9,12 @@ import streamlit as st
 
 from tfaudit.analysis.stored_images import has_images
 from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.app.choices import choose_from, put
 from tfaudit.app.controls import choose_option, variant_labels
 from tfaudit.app.display import show_chart, show_notes, show_table
 from tfaudit.app.markdown import escape, escape_name, unique_labels
 from tfaudit.app.rating_form import rate
+from tfaudit.app.wording import worded
 from tfaudit.audit.survey.sample import SurveySample, survey_sample
 from tfaudit.audit.survey.survey import survey
 from tfaudit.errors import InputError
@@ -55,13 +57,15 @@ def page(study_audit: StudyAudit) -> None:
     if studies:
         _study(study_audit, answers, studies)
     elif variants:
-        st.markdown(
+        text = (
             "What do people see in the images that compression changes? Raters judge a shuffled sample, half of which "
             "are such images (PIEs), without knowing which. Their answers are stored in the directory of the study. "
             f"{NOT_BLIND}"
         )
+        st.markdown(worded(text))
     else:
-        st.info("No variant has both PIEs and other images: there is nothing to compare, and nothing to rate.")
+        none = "No variant has both PIEs and other images: there is nothing to compare, and nothing to rate."
+        st.info(worded(none))
     if others := answers.num_outdated(*examples):
         st.caption(f"Human studies of images that have since been replaced, stored but not shown: {others}.")
     if variants:
@@ -72,7 +76,7 @@ def page(study_audit: StudyAudit) -> None:
 def _study(study_audit: StudyAudit, answers: Answers, studies: Mapping[int, Facts]) -> None:
     """Draw the chosen human study: the rating form, or progress and analysis."""
     if "begun" in st.session_state:
-        st.session_state["series"] = st.session_state.pop("begun")
+        put(series=str(st.session_state.pop("begun")))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chosen = _choose_study(study_audit, studies)
         part = choose_option("Part", ["Rate", "Progress and analysis"], "part")
@@ -88,7 +92,8 @@ def _choose_study(study_audit: StudyAudit, studies: Mapping[int, Facts]) -> int:
         (title,) = unique_labels([study_audit.data.titles.get(facts["variant"], facts["variant"])])
         return f"{study}: {title}, {facts['images']} images, seed {facts['seed']}"
 
-    return st.selectbox("Study", list(studies), format_func=label, key="series", bind="query-params", width=420)
+    options = list(studies)
+    return choose_from(st.selectbox, "Study", options, "series", options[0], format_func=label, width=420)
 
 
 def _begin(study_audit: StudyAudit, answers: Answers, variants: list[str]) -> None:
@@ -99,7 +104,7 @@ def _begin(study_audit: StudyAudit, answers: Answers, variants: list[str]) -> No
     with st.form("begin", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         text = "An even number, at most twice the variant's number of PIEs, which stays hidden. Half are PIEs."
         value, key = next(size for size in SIZES if size <= most), f"images of {variant}"
-        images = st.number_input("Images", min_value=2, step=2, value=value, key=key, help=text)
+        images = st.number_input(worded("Images"), min_value=2, step=2, value=value, key=key, help=text)
         seed = st.number_input("Seed", min_value=0, step=1, value=0, key="seed of sample", help="Of the random sample")
         _submit("Begin")
     if not st.session_state.pop("Begin pressed", False):
@@ -187,12 +192,12 @@ def _progress(study_audit: StudyAudit, answers: Answers, study: int, facts: Fact
         st.info("Nobody has answered yet.")
         return
     most = int(facts["images"])
-    complete = st.column_config.ProgressColumn("images answered", format="%d", min_value=0, max_value=most)
+    complete = st.column_config.ProgressColumn(worded("images answered"), format="%d", min_value=0, max_value=most)
     show_table(progress, f"progress-{study}", PROGRESS, settings={"complete": complete})
     unblinded = st.session_state.setdefault("unblinded", set())
     place = str(study_audit.data.store.directory), study
     if place not in unblinded:
-        st.markdown("The analysis reveals which images are PIEs. Do not open it if you still want to rate.")
+        st.markdown(worded("The analysis reveals which images are PIEs. Do not open it if you still want to rate."))
         st.button(
             "Unblind and analyse", type="primary", icon=":material/visibility:", on_click=unblinded.add, args=(place,)
         )
@@ -203,7 +208,7 @@ def _progress(study_audit: StudyAudit, answers: Answers, study: int, facts: Fact
 def _analysis(study_audit: StudyAudit, answers: Answers, study: int, facts: Facts) -> None:
     table = answers.answers(study)
     result = survey(table, alpha=study_audit.data.alpha)
-    st.subheader("What raters see in PIEs and in other images")
+    st.subheader(worded("What raters see in PIEs and in other images"))
     left, right = st.columns(2)
     with left:
         show_chart(result.chart(), f"human-study-{study}", "Share of PIEs and of other images with each attribute.")

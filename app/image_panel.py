@@ -14,6 +14,7 @@ from tfaudit.app.controls import variant_labels
 from tfaudit.app.display import go_to, show_chart, show_table
 from tfaudit.app.exemplar_cards import STYLE, preview_html
 from tfaudit.app.markdown import escape, escape_name, unique_labels
+from tfaudit.app.wording import worded
 from tfaudit.charts.predictions import votes_chart
 
 VOTES = ("title", "name", "votes", "share", "probability")
@@ -32,7 +33,8 @@ def set_neighbours(positions: Sequence[int]) -> None:
 def show_chosen_image(study_audit: StudyAudit) -> None:
     """Draw the panel of the image that the URL names."""
     if _position(study_audit) is not None:
-        _panel(study_audit)
+        title = worded("One image in every variant")
+        st.dialog(title, width="medium", position="right", on_dismiss=_close)(_panel)(study_audit)
 
 
 def _position(study_audit: StudyAudit) -> int | None:
@@ -44,7 +46,6 @@ def _close() -> None:
     put(image=None)
 
 
-@st.dialog("One image in every variant", width="medium", position="right", on_dismiss=_close)
 def _panel(study_audit: StudyAudit) -> None:
     """Draw the image, enlarged, with its class, groups and the votes of every variant."""
     position, data = _position(study_audit), study_audit.data
@@ -60,7 +61,7 @@ def _panel(study_audit: StudyAudit) -> None:
     with left:
         st.html(STYLE + str(preview_html(preview_of(image), label, example)))
     with right:
-        st.markdown(f"Image **{escape_name(example)}**, of class **{escape_name(label)}**")
+        st.markdown(f"{worded('Image')} **{escape_name(example)}**, of class **{escape_name(label)}**")
         groups = [f"{name}: {value}" for name, value in data.groups.iloc[position].items()]
         if groups:
             st.caption(escape(", ".join(groups)))

@@ -6,9 +6,10 @@ import streamlit as st
 
 from tfaudit.analysis.across_variants import ACROSS, Across
 from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.app.audit_page import show_result
 from tfaudit.app.controls import draw_tabs, has_variants
-from tfaudit.app.display import show_chart, show_notes, show_table
 from tfaudit.app.markdown import escape
+from tfaudit.app.wording import worded
 
 
 def page(study_audit: StudyAudit) -> None:
@@ -19,14 +20,9 @@ def page(study_audit: StudyAudit) -> None:
 
 
 def _draw(study_audit: StudyAudit, audit: Across) -> None:
-    st.markdown(escape(f"{audit.question} ({audit.source})"))
+    st.markdown(escape(worded(f"{audit.question} ({audit.source})")))
     result = audit.compute(study_audit)
     if result is None:
         st.info("The study does not hold what this takes, such as variants of two sparsities.")
         return
-    show_chart(result.chart(), f"across-{audit.name}", f"{audit.title}: {audit.question}")
-    show_table(result.frame(), f"across-{audit.name}", audit.columns or None, table=audit.name)
-    for count, (title, rows) in enumerate((result.tables() if hasattr(result, "tables") else {}).items()):
-        st.markdown(f"**{escape(title)}**")
-        show_table(rows, f"across-{audit.name}-{count + 2}", table=audit.name)
-    show_notes(result.notes)
+    show_result(study_audit, audit, result, f"across-{audit.name}", f"{audit.title}: {audit.question}")

@@ -1,6 +1,7 @@
 """Which variant to ship, [P] 4.2: the Pareto set, an accuracy floor, and the worth of fairness, accuracy and size."""
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,10 @@ import streamlit as st
 
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
-from tfaudit.app.choices import choose, choose_from, number_reader
-from tfaudit.app.controls import choose_option, on_selection, put_variant, variant_labels
-from tfaudit.app.display import POINT, go_to_later, link_to, show_chart, show_notes, show_table
+from tfaudit.app.choices import choose, choose_from, number_reader, only
+from tfaudit.app.controls import choose_option, variant_labels
+from tfaudit.app.display import link_to, show_chart, show_notes, show_table
+from tfaudit.app.drill_down import on_points, on_rows, open_variant
 from tfaudit.app.markdown import escape
 from tfaudit.audit.operating_points import OperatingPoints, operating_points, pareto_shares
 
@@ -50,7 +52,7 @@ def page(study_audit: StudyAudit) -> None:
         "Set the lowest acceptable accuracy and what a point of each objective is worth to you: of the Pareto set, the "
         "variant that is worth most is chosen."
     )
-    axis = choose_option("Cost", axes, "against") if len(axes) > 1 else axes[0]
+    axis = choose_option("Cost", axes, "against") if len(axes) > 1 else only("against", axes[0])
     objectives = {axis: COSTS[axis], "unfairness": "min", "accuracy": "max"}
     floor = _choose_floor(table)
     weights = _choose_weights(axis)
@@ -66,25 +68,14 @@ def page(study_audit: StudyAudit) -> None:
         "click on a point opens its variant."
     )
 
-    def choose_point(selection: Any) -> None:
-        for point in selection.get(POINT, ()):
-            _open_variant(study_audit, point.get("title"))
+    def opened(row: Mapping[str, Any]) -> None:
+        open_variant(study_audit, row.get("title"))
 
-    def choose_row(selection: Any) -> None:
-        for row, _ in selection["cells"]:
-            _open_variant(study_audit, frame["title"].iloc[row])
-
-    clicks = on_selection("operating points", None, choose_point)
+    clicks = on_points("operating points", opened)
     show_chart(points.chart(), "operating-points", text, clicks=clicks, fields=["title"])
-    rows = on_selection("operating points table", None, choose_row)
+    rows = on_rows("operating points table", frame, opened)
     show_table(frame, "operating-points", POINTS, table="points", clicks=rows)
     show_notes(points.notes)
-
-
-def _open_variant(study_audit: StudyAudit, title: str | None) -> None:
-    if title and title != study_audit.data.titles[BASELINE]:
-        put_variant(study_audit, title)
-        go_to_later("classes")
 
 
 @st.cache_data(max_entries=20, show_spinner=False)

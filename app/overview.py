@@ -1,21 +1,22 @@
 """The whole study: the verdict, the table as published ([F] table 2), accuracy of members, size against accuracy."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import altair as alt
 import streamlit as st
 
 from tfaudit.analysis.study_audit import StudyAudit
-from tfaudit.analysis.study_data import BASELINE
-from tfaudit.app.controls import on_selection, put_variant, variant_labels
-from tfaudit.app.display import POINT, go_to_later, show_chart, show_notes, show_table
+from tfaudit.app.display import show_chart, show_notes, show_table
+from tfaudit.app.drill_down import on_points, on_rows, open_variant
 from tfaudit.app.markdown import escape, escape_name
 from tfaudit.app.verdict import show_verdict
+from tfaudit.app.wording import worded
 from tfaudit.charts.costs import size_chart
 from tfaudit.report.headlines import headlines
 
-MODELS = ("title", "members", "sparsity", "bytes", "gzipped_bytes", "top1", "top1_change", "top5")
-CLASSES = ("significant", "expected_by_chance", "significant_holm", "significant_bh", "harmed")
+MODELS = ("title", "top1", "top1_change", "top5", "members", "sparsity", "bytes", "gzipped_bytes")
+CLASSES = ("significant", "harmed", "favoured", "expected_by_chance", "significant_holm", "significant_bh")
 COLUMNS = (*MODELS, *CLASSES, "pies", "pies_by_chance", "pies_p")
 
 
@@ -39,22 +40,18 @@ def page(study_audit: StudyAudit) -> None:
         st.info("No compressed variant has members yet; `tfaudit run` resumes where it stopped.")
     if members > 1:
         st.subheader("As published")
-        st.caption(
-            "Classes whose recall changes by more than the overall accuracy does, by a test that takes the images as "
-            "fixed, and PIEs, images whose majority prediction changes, \\[F\\] table 2."
+        sentence = (
+            "Classes whose recall changes by more or by less than the overall accuracy does, by a test that takes the "
+            "images as fixed, and PIEs, images whose majority prediction changes, \\[F\\] table 2."
         )
+        st.caption(worded(sentence))
     known = [name for name in COLUMNS if summary.table[name].notna().any()]
     frame = summary.frame()
 
-    def open_row(selection: Any) -> None:
-        for row, _ in selection["cells"]:
-            _open_variant(study_audit, frame["title"].iloc[row])
+    def opened(row: Mapping[str, Any]) -> None:
+        open_variant(study_audit, row.get("title"))
 
-    def open_point(selection: Any) -> None:
-        for point in selection.get(POINT, ()):
-            _open_variant(study_audit, point.get("title"))
-
-    table, rows = "" if members > 1 else "pairs", on_selection("variants", None, open_row)
+    table, rows = "" if members > 1 else "pairs", on_rows("variants", frame, opened)
     show_table(frame, f"{data.study.name}-variants", known, table=table, clicks=rows)
     accuracies = summary.chart()
     # Panels with a scale of their own, of variants far apart, need the whole width.
@@ -65,31 +62,20 @@ def page(study_audit: StudyAudit) -> None:
             "A line per variant: a dot for the top-1 accuracy of every member, a bar at the mean. A click opens the "
             "variant."
         )
-        clicks = on_selection("accuracies", None, open_point)
+        clicks = on_points("accuracies", opened)
         show_chart(accuracies, "accuracy", text, clicks=clicks, fields=["title"])
     with right:
         st.subheader("Size and accuracy")
         if summary.table["gzipped_bytes"].notna().any():
             changes = "images are PIEs" if members > 1 else "predictions change"
-            st.caption(f"The larger the point, the more {changes}.")
+            st.caption(worded(f"The larger the point, the more {changes}."))
             text = (
                 "A point per variant: the size of its gzipped file against its accuracy. Above and to the left is "
                 f"better; the larger the point, the more {changes}. A click opens the variant."
             )
-            clicks = on_selection("sizes", None, open_point)
+            clicks = on_points("sizes", opened)
             show_chart(size_chart(summary.table), "size", text, clicks=clicks, fields=["title"])
         else:
             st.info("The sizes of the models are unknown.")
     st.subheader("Notes")
     show_notes(summary.notes)
-
-
-def _open_variant(study_audit: StudyAudit, title: str | None) -> None:
-    """Lead to the page of a variant that was clicked in a chart or table; the baseline has none."""
-    data = study_audit.data
-    keys = [
-        key for key, its in data.titles.items() if key != BASELINE and title in (its, variant_labels(study_audit)[key])
-    ]
-    for key in keys[:1]:
-        put_variant(study_audit, title)
-        go_to_later("classes" if key in study_audit.summary.impacts else "compare")

@@ -15,6 +15,7 @@ from streamlit.components.v2 import component
 from tfaudit.analysis.stored_images import preview_of
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.app.markdown import escape, escape_name
+from tfaudit.app.wording import worded
 from tfaudit.audit.survey.questions import CATEGORIES, QUESTIONS
 from tfaudit.errors import InputError
 from tfaudit.ratings.answers import Answers, ImageAnswers
@@ -57,9 +58,9 @@ def _show(study_audit: StudyAudit, answers: Answers, study: int, rater: str) -> 
     st.session_state["asked"] = study, rater, step
     place = step // len(ASKED)
     share = (len(sheet) if first is None else first) / len(sheet)
-    st.progress(share, f"Image {min(place + 1, len(sheet))} of {len(sheet)}")
+    st.progress(share, worded(f"Image {min(place + 1, len(sheet))} of {len(sheet)}"))
     if step == last:
-        st.success(f"All {len(sheet)} images are answered. Thank you!", icon=":material/check:")
+        st.success(worded(f"All {len(sheet)} images are answered. Thank you!"), icon=":material/check:")
     else:
         image = sheet.iloc[place]
         left, right = st.columns([3, 2], gap="medium")

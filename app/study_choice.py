@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from tfaudit.analysis.study_audit import StudyAudit
-from tfaudit.app.choices import choose, choose_from, chosen, keep_for_any_study, reader
+from tfaudit.app.choices import choose, choose_from, chosen, keep_for_any_study, only, reader
 from tfaudit.app.markdown import escape, unique_labels
 from tfaudit.errors import InputError
 from tfaudit.store.files import path_outside
@@ -81,7 +81,7 @@ def _choose_split(store: Store) -> str:
         raise InputError("directory", got, "some; `tfaudit run` makes them")
     first = "test" if "test" in splits else splits[0]
     if len(splits) == 1:
-        return chosen("split", first, reader("split", {first: first}))
+        return only("split", first)
     return choose_from(st.selectbox, "Split", splits, "split", first, resets=("image", "range", "picture"))
 
 

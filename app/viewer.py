@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import streamlit as st
-from streamlit.components.v2 import component
 
 from tfaudit.analysis.audits import AUDITS
 from tfaudit.analysis.study_data import StudyData
@@ -20,6 +19,7 @@ from tfaudit.app.display import ONE_CSV, follow, link_to
 from tfaudit.app.image_panel import show_chosen_image
 from tfaudit.app.markdown import escape, escape_name
 from tfaudit.app.study_choice import SharedAudit, open_study
+from tfaudit.app.wording import set_noun, worded
 from tfaudit.audit.gate.limits import Limits
 from tfaudit.errors import InputError, one_line
 
@@ -60,18 +60,6 @@ FLIPS = (
     "correct: wrong before, right after."
 )
 RATING = "People say what they see in images, without knowing which of them compression changes."
-# On a telephone the menu covers the page: it closes once a page is chosen.
-_CLOSE_MENU = """
-export default function() {
-  const close = (event) => {
-    if (window.innerWidth >= 768 || !event.target.closest("[data-testid=stSidebar] a")) return;
-    setTimeout(() => document.querySelector("[data-testid=stSidebarCollapseButton] button")?.click(), 0);
-  };
-  document.addEventListener("click", close);
-  return () => document.removeEventListener("click", close);
-}
-"""
-_MENU = component("tfaudit.menu", js=_CLOSE_MENU)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,27 +80,46 @@ class ViewerPage:
         return anything or any(AUDITS[name].applies(data, key) for name in self.audits for key in keys)
 
 
-def _pages() -> dict[str, ViewerPage]:
-    """Return the pages by URL path, in the order of the menu. Shared links hold the paths: they never change."""
-    pages = {
-        "overview": ViewerPage("overview", "Overview", ("variant",), "What compression forgets: {study}", OVERVIEW),
-        "classes": ViewerPage("classes", "Classes", ("class_impact",), definition=CLASSES),
-        # The images that one model changes against one are the flips that "compare" shows.
-        "exemplars": ViewerPage("exemplars", "Images", ("class_impact",), definition=PIES),
-        "corruptions": ViewerPage("corruptions", "Corruptions", ("robustness",), definition=CORRUPTIONS),
-        "distortion": ViewerPage("distortion", "Recall distortion", ("distortion",), definition=DISTORTION),
-        "operating_points": ViewerPage("operating_points", "Operating points", ("unfairness",), definition=POINTS),
-        "levels": ViewerPage("levels", "All variants", definition=ALL),
-        "groups": ViewerPage("groups", "Groups", ("groups", "attributes", "trends"), definition=GROUPS),
-        "compare": ViewerPage("compare", "Compare two models", ("model_pair",), definition=FLIPS, always=True),
-        "label": ViewerPage("human_rating", "Human rating", definition=RATING),
+def _menu() -> dict[str, dict[str, ViewerPage]]:
+    """Return the pages by URL path, by section of the menu. Shared links hold the paths: they never change."""
+    menu = {
+        "Verdict": {
+            "overview": ViewerPage("overview", "Overview", ("variant",), "What compression forgets: {study}", OVERVIEW),
+            "operating_points": ViewerPage("operating_points", "Operating points", ("unfairness",), definition=POINTS),
+        },
+        "Who pays": {
+            "classes": ViewerPage("classes", "Classes", ("class_impact",), definition=CLASSES),
+            # The images that one model changes against one are the flips that "compare" shows.
+            "exemplars": ViewerPage("exemplars", "Images", ("class_impact",), definition=PIES),
+            "groups": ViewerPage("groups", "Groups", ("groups", "attributes", "trends"), definition=GROUPS),
+            "intersections": _audit_page("intersections"),
+        },
+        "Why": {
+            "corruptions": ViewerPage("corruptions", "Corruptions", ("robustness",), definition=CORRUPTIONS),
+            "distortion": ViewerPage("distortion", "Recall distortion", ("distortion",), definition=DISTORTION),
+            "calibration": _audit_page("calibration"),
+        },
+        "Compare": {
+            "levels": ViewerPage("levels", "All variants", definition=ALL),
+            "compare": ViewerPage("compare", "Compare two models", ("model_pair",), definition=FLIPS, always=True),
+            "negative_flips": _audit_page("negative_flips"),
+        },
+        "People": {"label": ViewerPage("human_rating", "Human rating", definition=RATING)},
     }
-    shown = {name for page in pages.values() for name in page.audits}
-    others = [audit for audit in AUDITS.values() if audit.question and audit.name not in shown]
-    return pages | {audit.name: ViewerPage("audit_page", audit.title, (audit.name,)) for audit in others}
+    shown = {name for pages in menu.values() for page in pages.values() for name in page.audits}
+    others = [audit.name for audit in AUDITS.values() if audit.question and audit.name not in shown]
+    menu["Why"] |= {name: _audit_page(name) for name in others}
+    return menu
 
 
-PAGES: Mapping[str, ViewerPage] = _pages()
+def _audit_page(name: str) -> ViewerPage:
+    """Return the page of an audit that has no module of its own."""
+    return ViewerPage("audit_page", AUDITS[name].title, (name,))
+
+
+MENU: Mapping[str, Mapping[str, ViewerPage]] = _menu()
+
+PAGES: Mapping[str, ViewerPage] = {path: page for pages in MENU.values() for path, page in pages.items()}
 
 
 def view(arguments: list[str]) -> None:
@@ -131,18 +138,20 @@ def view(arguments: list[str]) -> None:
             visibility="hidden" if hidden else "visible",
         )
     st.session_state["pages"] = pages  # for links from one to another
+    if isinstance(opened, SharedAudit):
+        set_noun(opened.study_audit.data.examples_are)
     chosen = st.navigation(list(pages.values()), position="hidden")
     st.set_page_config(page_title=f"{chosen.title} · tfaudit", page_icon=str(ICON), layout="wide")
     st.session_state["shown page"] = chosen.url_path
     one_entry_per_action()
     follow()
     with menu:
-        for path, entry in pages.items():
-            if entry.visibility == "visible":
-                link_to(path, entry.title)
+        for section, its_pages in MENU.items():
+            if entries := [path for path in its_pages if pages[path].visibility == "visible"]:
+                st.caption(section)
+            for path in entries:
+                link_to(path, worded(PAGES[path].title))
     st.html(ONE_CSV)
-    with st.sidebar:
-        _MENU(key="menu that closes")
     chosen.run()
 
 
@@ -173,10 +182,11 @@ def _draw(path: str, opened: SharedAudit | Exception) -> None:
         # Downloaded charts say what they are of.
         name = study_audit.data.study.name
         st.session_state["titles"] = {"": [f"{name}, {study_audit.data.split} split"], **study_audit.data.titles}
-        st.title((page.heading or page.title).format(study=escape_name(study_audit.data.study.name)))
+        set_noun(study_audit.data.examples_are)
+        st.title(worded(page.heading or page.title).format(study=escape_name(study_audit.data.study.name)))
         single = all(map(study_audit.data.is_single, study_audit.data.compressed_keys))
         if page.definition:
-            st.caption(page.definition.replace(PIES, PIES_OF_ONE) if single else page.definition)
+            st.caption(worded(page.definition.replace(PIES, PIES_OF_ONE) if single else page.definition))
         module = importlib.import_module(f"tfaudit.app.{page.module}")  # a page costs nothing until it is opened
         module.page(study_audit, *([AUDITS[path]] if page.module == "audit_page" else []))
         show_chosen_image(study_audit)

@@ -1,7 +1,6 @@
-"""A real digits study, pages run by Streamlit's own harness, and `tfaudit view` in a real browser."""
+"""A study of digits, pages run by Streamlit's own harness, and `tfaudit view` in a real browser."""
 
 import contextlib
-import dataclasses
 import os
 import shutil
 import socket
@@ -12,6 +11,7 @@ import urllib.request
 
 import pytest
 
+from tests.builders.page_studies import make_page_study
 from tests.builders.pages import draw, settled
 
 
@@ -43,12 +43,8 @@ def open_page(app_test):
 
 @pytest.fixture(scope="session")
 def digits(made_once):
-    """The directory of a real study: the recipe `digits` with three members a variant; do not write into it."""
-    from tfaudit.population.run import run
-    from tfaudit.recipes.digits import study
-
-    three = dataclasses.replace(study, population=3)
-    return made_once("digits-for-pages", lambda directory: run(three, directory, workers=1))
+    """The directory of a study of real digits with simulated members; do not write into it."""
+    return made_once("digits-for-pages", make_page_study)
 
 
 class Server:

@@ -6,6 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from tests.builders.pages import settled
+from tfaudit.app.viewer import MENU
 
 pytestmark = pytest.mark.slow
 expect = pytest.importorskip("playwright.sync_api").expect
@@ -95,6 +96,18 @@ def test_the_panel_leads_from_image_to_image_by_keys(viewer, visit):
         ("exemplars?exemplars=PIEs+by+variant", "pies", -1, "exemplars"),
         ("corruptions", "corruptions", 3, "corruptions"),
         ("classes?variant=magnitude+90+%25", "corruptions", 0, "corruptions"),
+        ("distortion", "slopes", -1, "classes"),
+        ("distortion", "mean-slopes", -1, "classes"),
+        ("distortion", "accuracy-and-slope", -1, "classes"),
+        ("groups?groups=Individuals", "individuals", 5, "exemplars"),
+        ("groups?groups=Exemplars", "attributes", 1, "exemplars"),
+        ("exemplars?exemplars=Difficulty", "difficulty", 1, "exemplars"),
+        ("negative_flips", "chart-negative_flips", 0, "exemplars"),
+        ("intersections", "chart-intersections", 0, "exemplars"),
+        ("levels", "chart-across-accuracies", 40, "exemplars"),
+        ("levels?across=Classes+over+all+variants", "chart-across-claims", 3, "exemplars"),
+        ("levels?across=Classes+over+sparsity", "chart-across-class_recalls", -1, "exemplars"),
+        ("levels?across=Exemplars+over+levels", "chart-across-exemplar_levels", -1, "exemplars"),
     ],
 )
 def test_a_click_in_a_chart_leads_to_what_it_shows(viewer, visit, start, key, at, end):
@@ -104,9 +117,32 @@ def test_a_click_in_a_chart_leads_to_what_it_shows(viewer, visit, start, key, at
     page.wait_for_url(lambda url: url != before and urlsplit(url).path == f"/{end}")
     settled(page)
     _, chosen = choices(page)
-    assert {"variant", "class", "corruption"} & set(chosen)
+    assert {"variant", "class", "corruption", "attribute", "show"} & set(chosen)
     assert "class" in chosen or not start.startswith("classes")
     assert page.get_by_test_id("stAlertContentError").count() == 0
+
+
+@pytest.mark.parametrize("page_name", ["negative_flips", "calibration", "intersections"])
+def test_a_click_on_a_row_shows_its_images(viewer, visit, page_name):
+    page = visit(f"{viewer.url}/{page_name}?variant=magnitude+90+%25")
+    grid = page.get_by_test_id("stDataFrame").last
+    grid.scroll_into_view_if_needed()
+    grid.click(position={"x": 40, "y": 85})  # the second row; the first may stand for all images
+    page.wait_for_url("**/exemplars?*")
+    settled(page)
+    assert {"class", "attribute"} & set(choices(page)[1])
+    assert page.get_by_test_id("stAlert").count() == 0
+    page.locator(".st-key-cards button").first.click()
+    expect(page.get_by_role("dialog")).to_contain_text("1 of")
+
+
+def test_the_menu_is_in_sections(viewer, visit):
+    page = visit(viewer.url)
+    menu = page.locator(".st-key-menu")
+    lines = menu.locator("a, [data-testid=stCaptionContainer]").all_inner_texts()
+    assert [line for line in lines if line in MENU] == list(MENU)
+    assert lines[:2] == ["Verdict", "Overview"]
+    assert lines[-2:] == ["People", "Human rating"]
 
 
 def test_every_entry_of_the_menu_carries_the_choice(viewer, visit):

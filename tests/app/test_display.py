@@ -2,6 +2,9 @@
 
 import json
 
+import pandas as pd
+import pytest
+
 
 def draw_shapes():
     import altair as alt
@@ -58,3 +61,25 @@ def test_a_downloaded_chart_says_what_it_is_of(monkeypatch, app_test):
     svg = files[1].decode()
     for words in ("Two points", "shirts, test split", "fixed-point int8"):
         assert words in svg
+
+
+def draw_grid():
+    import pandas as pd
+
+    from tfaudit.app.display import show_table
+
+    rows = pd.DataFrame({"p_holm": [0.0, 0.03, None], "bytes": [285_400.0, 15_700.0, None], "t": [1.0, -2.0, None]})
+    show_table(rows.assign(chi=[1100.0, 2.5, 3.0]), "rows")
+
+
+def test_a_grid_writes_numbers_as_the_catalogue_does(app_test):
+    """A p is never 0 and sorts as a number does, bytes are kB as in charts, and 1,100 is not 1.1e+03."""
+    (grid,) = app_test.from_function(draw_grid).run().dataframe
+    assert grid.value["p_holm"].tolist()[:2] == [" < .0001", "0.0300"]
+    assert pd.isna(grid.value["p_holm"][2])
+    assert sorted(grid.value["p_holm"][:2]) == grid.value["p_holm"].tolist()[:2]
+    assert grid.value["bytes"].tolist()[:2] == pytest.approx([285.4, 15.7])
+    shown = json.loads(grid.proto.columns)
+    assert shown["bytes"]["label"] == "size, kB"
+    assert shown["chi"]["type_config"]["format"] == "%,.0f"
+    assert shown["t"]["type_config"]["format"] == "%+.2f"

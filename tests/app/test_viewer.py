@@ -1,6 +1,8 @@
 """The frame of the viewer, run by Streamlit's own harness: what it opens, and what it says when it cannot."""
 
 import dataclasses
+import json
+import re
 import shutil
 import subprocess
 import sys
@@ -29,6 +31,15 @@ NAMES = list(PAGES)
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
     return make_study(tmp_path_factory.mktemp("viewed")).directory
+
+
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory):
+    store = make_study(tmp_path_factory.mktemp("texts"))
+    rows = store.examples()
+    written = [f"Tweet {i}".encode() for i in range(len(rows))]
+    store.save_examples("test", rows["label"].to_numpy(), list(rows["example"]), rows.attrs["class_names"], written)
+    return store.directory
 
 
 @pytest.mark.slow
@@ -196,7 +207,8 @@ def test_an_audit_without_a_page_of_its_own_gets_one(open_page, small, monkeypat
     audits = {**AUDITS, "mine": audit}
     monkeypatch.setattr("tfaudit.app.viewer.AUDITS", audits)
     monkeypatch.setattr("tfaudit.analysis.study_audit.AUDITS", audits)
-    monkeypatch.setattr("tfaudit.app.viewer.PAGES", viewer._pages())
+    pages = {path: page for pages in viewer._menu().values() for path, page in pages.items()}
+    monkeypatch.setattr("tfaudit.app.viewer.PAGES", pages)
     app = open_page(small, "mine", variant="fixed-point int8")
     assert [title.value for title in app.title] == ["Mine"]
     assert "What changed? (\\[X\\])" in [text.value for text in app.markdown]
@@ -218,6 +230,16 @@ def test_the_menu_has_the_pages_that_a_study_allows(small, tmp_path):
     assert {"corruptions"} <= shown(corrupted_study(tmp_path / "corrupted").directory)
     missing = {(variant.key, member) for variant in TWO for member in range(4)}
     assert shown(make_study(tmp_path / "alone", missing=missing).directory) == set(PAGES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_study_of_texts_speaks_of_examples(open_page, texts, name):
+    app = open_page(texts, name)
+    boxes = [*app.selectbox, *app.multiselect]
+    said = [text.value for text in (*app.title, *app.caption, *app.markdown, *app.info, *app.subheader)]
+    said += [part or "" for box in boxes for part in (box.label, box.help)]
+    said += [column.get("label") or "" for grid in app.dataframe for column in json.loads(grid.proto.columns).values()]
+    assert not [text for text in said if re.search(r"\bimages?\b", text, re.IGNORECASE)]
 
 
 def test_wrong_arguments_are_one_line(app_test):

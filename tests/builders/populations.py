@@ -5,12 +5,15 @@ import numpy as np
 from tfaudit.predictions import Predictions
 
 
-def population(seed, *, members=6, examples=200, classes=5, hurt=(), noise=1.0, empty=(), world=0, ranks=5):
-    """Members that see the same images, drawn from `world`, through noise of their own; `hurt` classes see worse."""
+def population(seed, *, members=6, examples=200, classes=5, hurt=(), noise=1.0, empty=(), world=0, ranks=5, doubt=1.0):
+    """Members that see the same images, drawn from `world`, through noise of their own.
+
+    `hurt` classes see worse; `doubt` is what the images have in common with those of other classes.
+    """
     common = np.random.default_rng(world)
     rng = np.random.default_rng(seed)
     shown = [c for c in range(classes) if c not in empty]
     labels = np.array([shown[i % len(shown)] for i in range(examples)])
-    evidence = common.normal(size=(examples, classes)) + 2 * np.eye(classes)[labels]
+    evidence = doubt * common.normal(size=(examples, classes)) + 2 * np.eye(classes)[labels]
     evidence[np.isin(labels, hurt)] -= 1.5 * np.eye(classes)[labels[np.isin(labels, hurt)]]
     return Predictions.from_scores(labels, evidence + noise * rng.normal(size=(members, *evidence.shape)), k=ranks)

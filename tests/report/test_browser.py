@@ -63,7 +63,7 @@ def test_tables_sort(page, long_names):
         values = list(map(float, cells.all_inner_texts()))
         expected = first if order is None else sorted(map(float, first), reverse=order == "descending")
         assert values == list(map(float, expected))
-    change = table.get_by_role("columnheader", name="change, %")
+    change = table.get_by_role("columnheader", name="relative change, %")
     change.get_by_role("button").click()
     column = change.evaluate("cell => cell.cellIndex")
     values = table.locator(f"tbody tr > :nth-child({column + 1})").all_inner_texts()

@@ -184,7 +184,8 @@ def named_classes(ranked: pd.DataFrame, *, columns: int = 3, question: str = "ch
 def all_classes(ranked: pd.DataFrame, order: str = "", *, columns: int = 3, question: str = "change") -> Layers:
     """Draw all classes side by side, without names.
 
-    The data hold only what the chart shows: with a thousand classes each column costs the browser time.
+    The data hold only what the chart shows, and no mark describes itself to those who cannot see it, whom the chart as
+    a whole is described to: with a thousand classes each column and each description costs the browser time.
 
     Args:
         ranked: of `ranked_classes`.
@@ -197,14 +198,14 @@ def all_classes(ranked: pd.DataFrame, order: str = "", *, columns: int = 3, ques
     title = f"classes, by {order or ('change of recall' if question == 'change' else 'relative change')}"
     x = alt.X("rank:Q", title=title, scale=alt.Scale(nice=False), axis=alt.Axis(grid=False))
     width = max(0.6, 0.7 * WIDTH / len(ranked))
-    bars = base.mark_bar(size=width).encode(
+    bars = base.mark_bar(size=width, aria=False).encode(
         x=x,
         y=alt.Y(f"{value}:Q", title="points"),
         y2=alt.datum(0),
         color=_colours(ranked, question, columns),
         tooltip=class_tooltip(ranked[["class", value, low, high]], question),
     )
-    intervals = base.mark_rule(strokeWidth=min(width, 1.2), opacity=0.35).encode(
+    intervals = base.mark_rule(strokeWidth=min(width, 1.2), opacity=0.35, aria=False).encode(
         x=x, y=alt.Y(f"{low}:Q"), y2=alt.Y2(high)
     )
     return alt.layer(intervals, bars)

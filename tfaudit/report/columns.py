@@ -140,14 +140,14 @@ def text_columns(
     for name in names or map(str, frame):
         entry = column(name, table)
         if entry.unit == "bytes":
-            entry = _in_round_unit(entry, frame[name].max())
+            entry = in_round_unit(entry, frame[name].max())
         numeric = pd.api.types.is_numeric_dtype(frame[name]) and not pd.api.types.is_bool_dtype(frame[name])
         heading = (headings or {}).get(name, entry.title)
         shown.append(TextColumn(heading, entry.help, tuple(map(entry.text, frame[name])), numeric))
     return tuple(shown)
 
 
-def _in_round_unit(entry: Column, largest: float) -> Column:
+def in_round_unit(entry: Column, largest: float) -> Column:
     """Return a column of bytes in the unit in which the largest value is below a thousand."""
     power = 0 if pd.isna(largest) or largest < 1 else min(int(math.log10(largest)) // 3, 3)
     return dataclasses.replace(entry, unit=("B", "kB", "MB", "GB")[power], scale=1000.0**-power)
@@ -187,11 +187,11 @@ _HOLM, _BH = "Holm's correction", "Benjamini and Hochberg's correction"
 
 def _change(name: str, heading: str, help: str) -> dict[str, Column]:
     """Return the columns of a change, its interval and its p-values, all of one prefix."""
-    interval = f"confidence interval of the {heading} change" if heading != "change" else "confidence interval"
+    interval = "confidence interval of the normalised change" if heading == "normalised" else "confidence interval"
     return {
         f"{name}_pp": _points(heading, help),
         **_interval(f"{name}_low_pp", f"{name}_high_pp", f"{interval} over images and members"),
-        f"{name}_p": _p("p", help=f"Of no {heading}, uncorrected"),
+        f"{name}_p": _p("p", help="Of no such change, uncorrected"),
         f"{name}_p_holm": _p("p, Holm", help=f"p after {_HOLM}"),
         f"{name}_p_bh": _p("p, BH", help=f"p after {_BH}"),
     }
@@ -231,7 +231,7 @@ COLUMNS: Mapping[str, Column] = {
     "accuracy": _share("accuracy", "Mean top-1 accuracy over members", ".2f"),
     **_pair("accuracy_before", "accuracy_after", _share("accuracy before", form=".2f")),
     "top1": _share("top-1", "Mean accuracy", ".2f"),
-    "top1_change": _share("change", "Change of mean top-1 accuracy, relative to the baseline's", "+.2f"),
+    "top1_change": _share("relative change", "Change of mean top-1 accuracy, relative to the baseline's", "+.2f"),
     "top5": _share("top-5", "Mean accuracy of five guesses", ".2f"),
     **_pair("recall_before", "recall_after", _share("recall before", "Mean over the members")),
     "difference_pp": _points("change"),
@@ -265,7 +265,8 @@ COLUMNS: Mapping[str, Column] = {
     "expected_by_chance": _number("chance", ".2g", "Mean number when members are reassigned at random"),
     "significant_holm": _count("Holm", help=f"Classes significant after {_HOLM}"),
     "significant_bh": _count("BH", help=f"Classes significant after {_BH}"),
-    "harmed": _count("worse than average", help="Significant classes that lose more than the model as a whole"),
+    "harmed": _count("of these worse", help="Uncorrected: classes that lose more than the model as a whole"),
+    "favoured": _count("of these better", help="Uncorrected: classes that lose less than the model as a whole"),
     "changed_predictions": _number("changed", ",.0f", "Predictions that differ between two models, mean over members"),
     "pies": _count("PIEs", help="Images whose prediction changes, of populations the majority prediction"),
     "pies_by_chance": _count("PIEs by chance", help="Mean number when members are reassigned at random"),
@@ -275,7 +276,7 @@ COLUMNS: Mapping[str, Column] = {
     "collapsed": _text("collapsed", "Recall is halved in the mean, or near 0 in a member"),
     **_change("change", "change", "Recall or accuracy after minus before, percentage points"),
     "verdict": _text("verdict", "Whether recall or accuracy was lost or gained, corrected for the number of rows"),
-    **_change("relative", "relative", "Change of recall minus the change of the overall accuracy, percentage points"),
+    **_change("relative", "against average", "Change of recall minus the change of accuracy, percentage points"),
     "relative_verdict": _text("against average", "Whether the class or group loses more than all images do"),
     **_change("published", "normalised", "Change of the centred recall as published, [F] 2.2, percentage points"),
     **_interval("published_low_pp", "published_high_pp", "published interval, which takes the images as fixed"),
@@ -335,7 +336,7 @@ COLUMNS: Mapping[str, Column] = {
     "retrained_share": _share("two dense", "Images that one baseline model has right and another wrong", ".2f"),
     "negative_flips.excess_pp": _points("excess", "Lost images minus those between two baseline models"),
     "negative_flips.excess_p_holm": _p("p of excess, Holm", help=f"p of no excess after {_HOLM} over the classes"),
-    "negative_flips.relative_pp": _points("relative", "Rate of the class minus that of all images, percentage points"),
+    "negative_flips.relative_pp": _points("against average", "Rate of the class minus that of all, percentage points"),
     "negative_flips.verdict": _text("against average", "Whether the class loses images more often than all do"),
     "calibration.measure": _text("measure", "Means over images and members"),
     **_pair("calibration.before", "calibration.after", _number("before", ".4g")),
@@ -451,7 +452,7 @@ COLUMNS: Mapping[str, Column] = {
     "relative_mce": _share("relative mCE", "Mean corruption error of the loss from clean to corrupted images"),
     "corruptions.change_p_holm": _p("p, Holm", help=f"p after {_HOLM} over the corruptions"),
     "corruptions.published_p": _p("Welch's p", help="Over the members alone, the images taken as fixed"),
-    "cells.relative_pp": _points("relative", "Change minus the change of accuracy, percentage points"),
+    "cells.relative_pp": _points("against average", "Change minus the change of accuracy, percentage points"),
     "clean_relative_pp": _points("clean", "The same on clean images, percentage points"),
     "cells.change_p_holm": _p("p, Holm", help=f"p after {_HOLM} over all cells of the variant"),
     "cells.relative_p_holm": _p("p, Holm", help=f"p after {_HOLM} over all cells of the variant"),

@@ -1,0 +1,83 @@
+"""Every parameter of the URL: what a link says wrongly is named on the page, and never breaks it."""
+
+import numpy as np
+import pytest
+
+from tests.builders.corrupted_studies import corrupted_study
+from tests.builders.studies import WRITERS
+from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.app.choices import PARAMETERS
+from tfaudit.audit.gate.limits import FLAGS
+from tfaudit.audit.survey.sample import survey_sample
+from tfaudit.ratings.answers import open_answers
+
+IMAGE = {"variant", "image"}
+PLACES = {
+    "overview": {*FLAGS.values(), "image", "split", "study"},
+    "classes": {*IMAGE, "class", "question", "correction", "sort", "range", "published"},
+    "classes?published=true": {"centering"},
+    "exemplars": {*IMAGE, "class", "show", "from", "to", "attribute", "order", "page", "exemplars"},
+    "corruptions": {"image", "corruptions", "variants", "rank", "severity"},
+    "corruptions?corruptions=Severities": {"panels", "variants", "rank"},
+    "corruptions?corruptions=Classes": {*IMAGE, "cells", "hit"},
+    "corruptions?corruptions=One image": {*IMAGE, "corruption", "class", "picture"},
+    "distortion": {"distortion", "variants"},
+    "distortion?distortion=Classes": IMAGE,
+    "operating_points": {"image", "floor", "worth", "worth-unfairness", "worth-accuracy", "against"},
+    "levels": {"image", "across"},
+    "groups": {*IMAGE, "by", "groups"},
+    "groups?groups=Images": {"property"},
+    "compare": {*IMAGE, "before", "after", "kind", "flips", "class"},
+    "label": {"image", "series", "part"},
+    "calibration": IMAGE,
+    "negative_flips": IMAGE,
+    "intersections": IMAGE,
+}
+"""Parameters that a page reads, by its path with those without which it does not read them."""
+
+FREE = {"search", "rater"}  # any text
+NOTHING = {*FLAGS.values(), "variants", "panels"}  # empty, they say: no limit, none of the list
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    facts = WRITERS.assign(light=np.where(np.arange(len(WRITERS)) % 3, "day", "night"))
+    made = corrupted_study(tmp_path_factory.mktemp("parameters"), groups=facts)
+    study_audit = StudyAudit.read(made)
+    sample = survey_sample(study_audit.exemplars("magnitude-0.9"), 4, seed=0)
+    ids = made.examples(images=False)["example"].tolist()
+    examples = study_audit.data.fingerprints.examples
+    facts = {"variant": "magnitude-0.9", "split": "test", "seed": 0, "examples": examples, "example_ids": ids}
+    open_answers(made.directory).begin(sample, **facts)
+    return made
+
+
+def test_every_parameter_has_a_place():
+    assert set().union(*PLACES.values()) | FREE == PARAMETERS
+
+
+def noticed(app):
+    return {text.value.replace("\\", "").split(":")[0].removeprefix("In the link, ") for text in app.warning}
+
+
+@pytest.mark.parametrize("wrong", ["", "no such"], ids=["empty", "unknown"])
+@pytest.mark.parametrize("place", PLACES)
+def test_what_a_link_says_wrongly_is_named(open_page, store, place, wrong):
+    path, _, needed = place.partition("?")
+    keys = PLACES[place] - (NOTHING if not wrong else set())
+    app = open_page(store.directory, path, **dict.fromkeys(keys, wrong), **dict([needed.split("=")] if needed else []))
+    assert not app.error
+    assert noticed(app) == keys
+
+
+@pytest.mark.parametrize("key", sorted(FREE))
+def test_any_text_is_one(open_page, store, key):
+    for page in ("classes", "label"):
+        assert not open_page(store.directory, page, **{key: "<b>no such"}).exception
+
+
+def test_what_a_study_lacks_is_named_too(open_page, tmp_path):
+    """It has no groups, no second measure of cost, and fewer classes than a range can be chosen of."""
+    directory = corrupted_study(tmp_path, members=1).directory
+    for page, key in (("exemplars", "attribute"), ("compare", "before"), ("operating_points", "against")):
+        assert noticed(open_page(directory, page, **{key: "no such"})) == {key}
