@@ -160,17 +160,18 @@ def show_table(
         clicks: what a click on a cell does, of `controls.on_selection`; its selection has the position of the row.
     """
     shown = frame if columns is None else frame[[name for name in columns if name in frame]]
+    shown = shown.rename(columns=str)
     written: dict[str, Any] = {}
     configured = {}
-    for i, name in enumerate(map(str, shown)):
-        cells, entry = shown[name], column(name, table)
+    for i, field in enumerate(shown):
+        cells, entry = shown[field], column(field, table)
         if entry.unit == "bytes":
             entry = in_round_unit(entry, cells.max())
         if entry.is_p and pd.api.types.is_numeric_dtype(cells):
-            written[name] = cells = pd.Series(_p_texts(cells), cells.index, dtype=object)
+            written[field] = cells = pd.Series(_p_texts(cells), cells.index, dtype=object)
         elif entry.scale not in (1, 100):  # 100 is that of the format "percent"
-            written[name] = cells = cells * entry.scale
-        configured[name] = _column_config(cells, entry, pinned=i == 0)
+            written[field] = cells = cells * entry.scale
+        configured[field] = _column_config(cells, entry, pinned=i == 0)
     config = configured | dict(settings or {})
     selecting: dict[str, Any] = {**clicks(0), "selection_mode": "single-cell"} if clicks else {}
     st.dataframe(shown.assign(**written), hide_index=True, placeholder="–", column_config=config, **selecting)
