@@ -163,7 +163,7 @@ def show_table(
     shown = shown.rename(columns=str)
     written: dict[str, Any] = {}
     configured = {}
-    for i, field in enumerate(shown):
+    for i, field in enumerate(map(str, shown)):
         cells, entry = shown[field], column(field, table)
         if entry.unit == "bytes":
             entry = in_round_unit(entry, cells.max())
