@@ -34,7 +34,7 @@ PARAMETERS = frozenset(
             "before",
             "after",
         ),
-        *("question", "correction", "sort", "search", "range", "published", "centering"),  # page Classes
+        *("question", "correction", "sort", "search", "range", "published", "centering", "about"),  # page Classes
         *("exemplars", "show", "from", "to", "attribute", "order", "page"),  # page Images
         *("corruptions", "panels", "cells", "hit", "distortion", "groups", "by", "property", "across"),
         *("against", "floor", "worth", "worth-unfairness", "worth-accuracy", "kind", "flips", "series", "part"),

@@ -1,5 +1,6 @@
 """One class: its images, its confusions, its recall in every member, and its recall under corruption."""
 
+import functools
 from typing import Any
 
 import pandas as pd
@@ -8,7 +9,7 @@ import streamlit as st
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
 from tfaudit.app.choices import put
-from tfaudit.app.controls import on_selection, variant_labels
+from tfaudit.app.controls import draw_tabs, on_selection, variant_labels
 from tfaudit.app.display import POINT, go_to_later, link_to, show_chart, show_table
 from tfaudit.app.exemplars import draw_cards
 from tfaudit.app.image_panel import set_neighbours
@@ -27,15 +28,17 @@ CORRUPTIONS = ("corruption", "recall_before", "recall_after", *LOST, *RELATIVE)
 
 
 def show_class(study_audit: StudyAudit, variant: str, label: int) -> None:
-    """Draw all results about one class: its images first."""
+    """Draw all results about one class: its images first, and the rest in tabs, of which the browser draws one."""
     name = study_audit.counts(variant).class_names[label]
     st.markdown(f"#### {escape_name(name) or 'Class without a name'}")
     _images(study_audit, variant, label)
-    st.markdown(f"**Confused with**, {escape_name(study_audit.data.titles[variant])}")
-    _confusion(study_audit, variant, label)
-    st.markdown("**Recall of every member**")
-    _recall(study_audit, label)
-    _corruptions(study_audit, variant, label)
+    views = {
+        "Confused with": functools.partial(_confusion, study_audit, variant, label),
+        "Recall of every member": functools.partial(_recall, study_audit, label),
+    }
+    if study_audit.data.corrupted_keys:
+        views["Under corruption"] = functools.partial(_corruptions, study_audit, variant, label)
+    draw_tabs(views, "about")
 
 
 def _images(study_audit: StudyAudit, variant: str, label: int) -> None:
@@ -125,8 +128,9 @@ def _confusion(study_audit: StudyAudit, variant: str, label: int) -> None:
 
 def _corruptions(study_audit: StudyAudit, variant: str, label: int) -> None:
     if variant not in study_audit.data.corrupted_keys:
+        st.info(f"{escape_name(study_audit.data.titles[variant])} was not evaluated under corruption.")
         return
-    st.markdown("**Under corruption**, means over the severities")
+    st.caption("Means over the severities.")
     name = unique_labels(study_audit.counts(variant).class_names)[label]
     classes = study_audit.robustness(variant).classes
     rows = classes[classes.groupby("corruption").cumcount() == label].reset_index(drop=True)

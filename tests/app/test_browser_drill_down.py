@@ -95,7 +95,7 @@ def test_the_panel_leads_from_image_to_image_by_keys(viewer, visit):
         ("compare", "chart", 2, "compare"),
         ("exemplars?exemplars=PIEs+by+variant", "pies", -1, "exemplars"),
         ("corruptions", "corruptions", 3, "corruptions"),
-        ("classes?variant=magnitude+90+%25", "corruptions", 0, "corruptions"),
+        ("classes?variant=magnitude+90+%25&about=Under+corruption", "corruptions", 0, "corruptions"),
         ("distortion", "slopes", -1, "classes"),
         ("distortion", "mean-slopes", -1, "classes"),
         ("distortion", "accuracy-and-slope", -1, "classes"),

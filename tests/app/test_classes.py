@@ -167,7 +167,7 @@ def test_hostile_names_are_text(open_page, many):
 @pytest.mark.slow
 def test_corruptions_of_a_class(open_page, tmp_path):
     store = corrupted_study(tmp_path)
-    app = open_page(store.directory, "classes", **{"class": "élan"}, **HARMED)
+    app = open_page(store.directory, "classes", about="Under corruption", **{"class": "élan"}, **HARMED)
     read = [
         {(c.corruption, c.severity): store.predictions(key, c.split) for c in store.study.conditions}
         for key in ("dense", "magnitude-0.9")
@@ -176,7 +176,7 @@ def test_corruptions_of_a_class(open_page, tmp_path):
     shown = table(app, "corruption", "change_pp").set_index("corruption")
     assert list(shown.index) == ["fog", "gaussian_noise"]
     np.testing.assert_allclose(shown["change_pp"], expected["change_pp"])
-    np.testing.assert_allclose(shown["change_p_holm"], expected["change_p_holm"])
+    np.testing.assert_allclose(shown["change_p_holm"].astype(float), expected["change_p_holm"], atol=5e-5)
 
 
 def test_single_members_are_told_where_to_go(open_page, tmp_path):
