@@ -45,9 +45,10 @@ def main(model_path: str, folder: str, layers: int = 0) -> None:
     ends = [*operators[names[0]], *operators[names[-1]]]
     line(f"keep_float={names[-1]}", source.quantized(operators[names[-1]]))
     line(f"keep_float={names[0]},{names[-1]}", source.quantized(ends))
+    histograms = source.histograms(feeds)
     for percentile in (99.999, 99.99, 99.9):
         clipped = copy.deepcopy(source)
-        clipped.clip(percentile, feeds)
+        clipped.clip_at(percentile, histograms)
         line(f"percentile={percentile}", clipped.quantized())
         line(f"percentile={percentile}, keep_float={names[-1]}", clipped.quantized(operators[names[-1]]))
     begin = time.perf_counter()

@@ -74,31 +74,39 @@ class Calibrated:
             percentile: p, above 50 and at most 100.
             feeds: inputs of the flatbuffer for one run each, in the order of its inputs.
         """
-        plain = OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES  # Delegates hide the tensors between their operators.
+        self.clip_at(percentile, self.histograms(feeds))
+
+    def clip_at(self, percentile: float, histograms: Mapping[int, tuple[np.ndarray, np.ndarray]]) -> None:
+        """Narrow the ranges as `clip` does, given the result of `histograms`."""
+        ranges = self._ranges()
+        for index, (counts, edges) in histograms.items():
+            below = np.cumsum(counts) / max(counts.sum(), 1)
+            first = int(np.searchsorted(below, 1 - percentile / 100, side="right"))
+            last = min(int(np.searchsorted(below, percentile / 100)), BINS - 1)
+            low, high = ranges[index]
+            low[0], high[0] = edges[min(first, last)], edges[last + 1]
+
+    def histograms(self, feeds: Iterable[Any]) -> dict[int, tuple[np.ndarray, np.ndarray]]:
+        """Return counts of the values of every tensor, by its index, in bins of equal width, and the bins' edges."""
         interpreter = Interpreter(
             model_content=bytes(self._content),
             experimental_preserve_all_tensors=True,
-            experimental_op_resolver_type=plain,
+            # Delegates hide the tensors between their operators.
+            experimental_op_resolver_type=OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES,
         )
-        ranges = self._ranges()
-        counts = {index: np.zeros(BINS, np.int64) for index in ranges}
-        edges = {index: np.linspace(low[0], high[0], BINS + 1) for index, (low, high) in ranges.items()}
+        edges = {index: np.linspace(low[0], high[0], BINS + 1) for index, (low, high) in self._ranges().items()}
+        counts = {index: np.zeros(BINS, np.int64) for index in edges}
         sources = interpreter.get_input_details()
         for arrays in feeds:
             for source, array in zip(sources, arrays, strict=True):
-                if tuple(source["shape"]) != array.shape:
-                    interpreter.resize_tensor_input(source["index"], array.shape)
+                interpreter.resize_tensor_input(source["index"], array.shape)
             interpreter.allocate_tensors()
             for source, array in zip(sources, arrays, strict=True):
                 interpreter.set_tensor(source["index"], array)
             interpreter.invoke()
-            for index in ranges:
-                counts[index] += np.histogram(interpreter.get_tensor(index), edges[index])[0]
-        for index, (low, high) in ranges.items():
-            below = np.cumsum(counts[index]) / max(counts[index].sum(), 1)
-            first = int(np.searchsorted(below, 1 - percentile / 100, side="right"))
-            last = int(np.searchsorted(below, percentile / 100))
-            low[0], high[0] = edges[index][first], edges[index][min(last, BINS - 1) + 1]
+            for index, bins in edges.items():
+                counts[index] += np.histogram(interpreter.get_tensor(index), BINS, (bins[0], bins[-1]))[0]
+        return {index: (counts[index], bins) for index, bins in edges.items()}
 
     def _ranges(self) -> dict[int, tuple[np.ndarray, np.ndarray]]:
         """Return views of the ranges of all tensors that have one and are not constant."""
