@@ -2,7 +2,7 @@
 
 import pytest
 
-from tfaudit import InputError, Pruned, Study, Training
+from tfaudit import InputError, Pruned, Quantized, Study, Training
 from tfaudit.datasets.loading import load_dataset
 from tfaudit.population.member import MemberMaker
 from tfaudit.population.remedies import check_remedies
@@ -59,3 +59,18 @@ def test_an_excess_gap_needs_held_out_examples(settings, got):
         check_remedies(study("excess_gap", **settings), (ExcessGapRemedy(),))
     assert "\n" not in str(caught.value)
     check_remedies(study("distillation", **settings), (DistillationRemedy(),))
+
+
+@pytest.mark.slow
+def test_a_member_is_trained_for_int8_before_it_is_quantized(tmp_path):
+    plain = study()
+    plan = {"training": plain.training, "retraining": Training(steps=6, **PLAN)}
+    variants = (Quantized("int8"), Quantized("int8", remedy="quantization_aware"))
+    one = Study(name="s", dataset="digits", model="digits_convnet", population=2, limit=160, variants=variants, **plan)
+    control, aware = (variant.key for variant in variants)
+    store = made(tmp_path / "all", one, (0, 1), ("dense", control, aware))
+    assert len(outcome(store, aware, 1)[0].splitlines()) == 3  # a heading and two epochs
+    files = [(store.directory / store.member_path(key, 1, "model.tflite")).read_bytes() for key in (control, aware)]
+    assert files[0] != files[1]
+    alone = made(tmp_path / "alone", one, (1,), ("dense", aware))
+    assert outcome(alone, aware, 1) == outcome(store, aware, 1)

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from tfaudit import InputError, Pruned, Study, Training
-from tfaudit.study.remedies import REMEDIES, DistillationRemedy, ExcessGapRemedy, remedies_of
+from tfaudit import InputError, Pruned, Quantized, Study, Training
+from tfaudit.study.remedies import REMEDIES, DistillationRemedy, ExcessGapRemedy, QuantizationAwareRemedy, remedies_of
 from tfaudit.study.variants import Variant
 
 FINETUNED = {"sparsity": 0.9, "treatment": "finetune"}
@@ -101,3 +101,19 @@ def test_smoke_keeps_one_of_each_remedy_and_holds_out_what_it_needs():
         study(Pruned(0.5, treatment="finetune"), training=training, retraining=training).smoke().retraining.validation
         == 0
     )
+
+
+def test_int8_may_be_trained_for_first():
+    one = study(Quantized("int8"), Quantized("int8", remedy=QuantizationAwareRemedy(momentum=0.9)))
+    again = Study.from_json(json.loads(json.dumps(one.to_json())))
+    assert again == one
+    assert again.variants[1].control == one.variants[0]
+    assert [variant.key for variant in one.variants] == ["int8", "int8-remedy=quantization_aware.momentum=0.9"]
+    assert one.variants[1].title == "fixed-point int8 with quantization-aware training (momentum 0.9)"
+    assert one.variants[0].to_json() == {"family": "quantization", "kind": "int8"}
+    with pytest.raises(InputError, match="remedy: got 'quantization_aware', expected none unless 'int8'"):
+        Quantized("float16", remedy="quantization_aware")
+    with pytest.raises(InputError, match="remedy: got 'magic', expected 'quantization_aware', or"):
+        Quantized("int8", remedy="magic")
+    with pytest.raises(InputError, match="remedy: got 'quantization_aware', expected 'distillation' or"):
+        Pruned(**FINETUNED, remedy="quantization_aware")

@@ -23,6 +23,7 @@ from tfaudit.compress.pruning.one_shot import prune
 from tfaudit.compress.pruning.pruning import Pruning
 from tfaudit.compress.pruning.pruning_method import PruningMethod
 from tfaudit.compress.pruning.sparsity import sparsity_at
+from tfaudit.compress.quantization_aware.quantization_aware import quantization_aware
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.errors import InputError
 from tfaudit.population.own_training import OwnTraining
@@ -58,6 +59,7 @@ class MemberMaker:
         self._retrainer = functools.cache(self._new_retrainer)
         self._parent = functools.lru_cache(maxsize=1)(self._load)
         self._remedies = functools.cache(MemberRemedies)
+        self._aware_trainer = functools.cache(self._new_aware_trainer)
 
     def prepare(self, key: str) -> None:
         """Build what all members of a variant share; a wrong setting, such as an unknown model, raises `InputError`."""
@@ -68,6 +70,8 @@ class MemberMaker:
             check_remedies(self._store.study, variant.remedies)
         elif not isinstance(variant, Quantized):
             self._trainer(key)
+        elif variant.remedies:
+            self._aware_trainer(key)
 
     def make(self, key: str, member: int) -> None:
         """Make and store a member, whose parent, if it has one, must be in the store.
@@ -80,10 +84,16 @@ class MemberMaker:
         path = functools.partial(self._store.member_path, key, member)
         files: dict[str, bytes] = {}
         if isinstance(variant, Quantized):
-            images = self._train.head(REPRESENTATIVE_EXAMPLES)
-            model = content = quantize(self._parent("dense", member), variant.kind, representative=images)
+            seed, root_seed = study.member_seed(key, member), study.member_seed("dense", member)
+            images, dense = self._train.head(REPRESENTATIVE_EXAMPLES), self._parent("dense", member)
+            if variant.remedies:
+                dense = quantization_aware(dense, **variant.remedies[0].settings())
+                history = self._aware_trainer(key).train(dense, seed, split_seed=root_seed)
+                files[path("history.csv")] = history.to_csv(index=False).encode()
+            model = content = quantize(dense, variant.kind, representative=images)
             files[path("model.tflite")] = content
-            facts: dict[str, Any] = {"seed": study.member_seed("dense", member), **_counts(content), "sparsity": None}
+            own_seed = seed if variant.remedies else root_seed
+            facts: dict[str, Any] = {"seed": own_seed, **_counts(content), "sparsity": None}
         else:
             seed = study.member_seed(key, member)
             model, history = self._trained(key, member, seed)
@@ -138,6 +148,17 @@ class MemberMaker:
     def _new_retrainer(self) -> AnyTrainer:
         study = self._store.study
         return trainer_of(study, study.retraining or study.planned_training, self._train)
+
+    def _new_aware_trainer(self, key: str) -> Trainer:
+        study = self._store.study
+        [remedy] = cast(Quantized, study.variant(key)).remedies
+        training = study.retraining or study.planned_training
+        if not isinstance(training, Training):
+            got = f"a training function with the remedy {remedy.name!r}"
+            raise InputError("retraining", got, "a tfaudit.Training")
+        return Trainer(
+            study, training, self._train, rewrite=lambda model: quantization_aware(model, **remedy.settings())
+        )
 
     def _load(self, key: str, member: int) -> keras.Model:
         return load_member(self._store, key, member, self._train)

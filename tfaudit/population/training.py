@@ -3,7 +3,7 @@
 import contextlib
 import copy
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import keras
@@ -33,6 +33,7 @@ class Trainer:
         callbacks: callbacks of every training; also an attribute.
         best_from: share of the epochs before which none can be the best one.
         model: to train in, of any origin, which the trainer compiles; by default one as the study describes it.
+        rewrite: what is made of that model before it is compiled.
 
     Attributes:
         model: the compiled model.
@@ -48,6 +49,7 @@ class Trainer:
         callbacks: Sequence[keras.callbacks.Callback] = (),
         best_from: float = 0.0,
         model: keras.Model | None = None,
+        rewrite: Callable[[keras.Model], keras.Model] = lambda model: model,
     ) -> None:
         self._study, self._training, self._data = study, training, data
         held_out = math.ceil(data.num_examples * training.validation)
@@ -57,10 +59,12 @@ class Trainer:
         self._first_best_epoch = math.ceil(self._epochs * best_from)
         self.callbacks = list(callbacks)
         with _device_scope(training):
-            self._compile_model(study, training, data, model)
+            self._compile_model(
+                study, training, data, rewrite(build_member(study, data, 0) if model is None else model)
+            )
 
-    def _compile_model(self, study: Study, training: Training, data: Dataset, model: keras.Model | None) -> None:
-        self.model = build_member(study, data, 0) if model is None else model
+    def _compile_model(self, study: Study, training: Training, data: Dataset, model: keras.Model) -> None:
+        self.model = model
         check_outputs(self.model, data, repr(study.model))
         self._own_compilation = bool(self.model.compiled)
         if self._own_compilation:

@@ -11,6 +11,7 @@ lazy_names(
         "Quantized": "variants",
         "DistillationRemedy": "remedies",
         "ExcessGapRemedy": "remedies",
+        "QuantizationAwareRemedy": "remedies",
         "rounds": "iterative",
     },
 )

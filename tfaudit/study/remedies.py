@@ -84,6 +84,26 @@ class ExcessGapRemedy(_Remedy):
         require(self.examples >= 1, "examples", self.examples, "1 or more")
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class QuantizationAwareRemedy(_Remedy):
+    """Training for int8 before it is quantized, of a copy of the dense member; as `tfaudit.quantization_aware`.
+
+    >>> QuantizationAwareRemedy().title
+    'quantization-aware training'
+    """
+
+    momentum: float = 0.99
+    name: ClassVar[str] = "quantization_aware"
+
+    def __post_init__(self) -> None:
+        require(0 <= self.momentum < 1, "momentum", self.momentum, "a share in [0, 1)")
+
+    @property
+    def title(self) -> str:
+        """Readable name, and the momentum off its default."""
+        return super().title.replace("quantization aware", "quantization-aware training")
+
+
 RemedySettings: TypeAlias = DistillationRemedy | ExcessGapRemedy
 
 REMEDIES: dict[str, type[DistillationRemedy | ExcessGapRemedy]] = {
@@ -91,29 +111,32 @@ REMEDIES: dict[str, type[DistillationRemedy | ExcessGapRemedy]] = {
 }
 """Remedies by name."""
 
+QUANTIZATION_REMEDIES: dict[str, type[QuantizationAwareRemedy]] = {"quantization_aware": QuantizationAwareRemedy}
+"""Remedies of int8 by name."""
 
-def remedies_of(value: Any) -> tuple[RemedySettings, ...]:
+
+def remedies_of(value: Any, kinds: Mapping[str, type[Any]] = REMEDIES) -> tuple[Any, ...]:
     """Return remedies from one or several of them, their names, or their JSON values; none from None.
 
     >>> [remedy.key for remedy in remedies_of(("distillation", ExcessGapRemedy(epsilon=0.02)))]
     ['distillation', 'excess_gap.epsilon=0.02']
     """
     several = value if isinstance(value, list | tuple) else () if value is None else (value,)
-    remedies = tuple(map(_one, several))
+    remedies = tuple(_one(one, kinds) for one in several)
     names = [remedy.name for remedy in remedies]
     require(len(set(names)) == len(names), "remedy", names, "remedies that differ")
     return remedies
 
 
-def _one(value: Any) -> RemedySettings:
-    if isinstance(value, DistillationRemedy | ExcessGapRemedy):
+def _one(value: Any, kinds: Mapping[str, type[Any]]) -> Any:
+    if isinstance(value, tuple(kinds.values())):
         return value
     settings = dict(value) if isinstance(value, Mapping) else {"name": value}
     name = settings.pop("name", None)
-    if not isinstance(name, str) or name not in REMEDIES:
+    if not isinstance(name, str) or name not in kinds:
         got = repr(value if name is None or isinstance(value, str) else name)
-        raise InputError("remedy", got, f"{' or '.join(map(repr, REMEDIES))}, or tfaudit.study remedies with settings")
-    return REMEDIES[name](**settings)
+        raise InputError("remedy", got, f"{' or '.join(map(repr, kinds))}, or tfaudit.study remedies with settings")
+    return kinds[name](**settings)
 
 
 def _text(value: object) -> str:

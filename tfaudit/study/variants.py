@@ -3,11 +3,11 @@
 import dataclasses
 import re
 import zlib
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from tfaudit.errors import require
 from tfaudit.study.quantization import KINDS
-from tfaudit.study.remedies import RemedySettings, remedies_of
+from tfaudit.study.remedies import QUANTIZATION_REMEDIES, remedies_of
 
 TREATMENTS = ("gradual", "one_shot", "finetune", "rewind")
 
@@ -44,6 +44,26 @@ class Variant:
         return {"family": self.family, **dataclasses.asdict(self)}
 
 
+class Remedied(Variant):
+    """Variant with a field `remedy`: what is done against the losses of compression."""
+
+    @property
+    def remedies(self) -> tuple[Any, ...]:
+        """The remedies."""
+        return self.remedy  # type: ignore[attr-defined, no-any-return]
+
+    @property
+    def control(self) -> Self:
+        """The same variant without remedies."""
+        return dataclasses.replace(self, **{"remedy": ()})
+
+    def to_json(self) -> dict[str, Any]:
+        """Return family and settings as JSON values, without a `remedy` of none, unknown to earlier versions."""
+        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        fields["remedy"] = [remedy.to_json() for remedy in self.remedies]
+        return {"family": self.family, **{name: fields[name] for name in fields if name != "remedy" or self.remedies}}
+
+
 def _text(value: object) -> str:
     parts = value if isinstance(value, tuple) else (value,)
     return "+".join(str(getattr(part, "key", part)) for part in parts)
@@ -62,7 +82,7 @@ class Dense(Variant):
 
 
 @dataclasses.dataclass(frozen=True)
-class Pruned(Variant):
+class Pruned(Remedied):
     """Pruning, either during training or of a trained model.
 
     Treatments:
@@ -149,22 +169,6 @@ class Pruned(Variant):
         return None if self.treatment == "gradual" else self.after
 
     @property
-    def remedies(self) -> tuple[RemedySettings, ...]:
-        """The remedies."""
-        return self.remedy  # type: ignore[no-any-return]
-
-    @property
-    def control(self) -> "Pruned":
-        """The same variant without remedies."""
-        return dataclasses.replace(self, remedy=())
-
-    def to_json(self) -> dict[str, Any]:
-        """Return family and settings as JSON values, without a `remedy` of none, unknown to earlier versions."""
-        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        fields["remedy"] = [remedy.to_json() for remedy in self.remedies]
-        return {"family": self.family, **{name: fields[name] for name in fields if name != "remedy" or self.remedy}}
-
-    @property
     def level(self) -> float:
         """The sparsity or the ratio, whichever is set."""
         return self.sparsity if self.ratio is None else self.ratio  # type: ignore[return-value]
@@ -206,14 +210,23 @@ class Pruned(Variant):
 
 
 @dataclasses.dataclass(frozen=True)
-class Quantized(Variant):
-    """Post-training quantization of the dense member of the same number with TensorFlow Lite, [F] A."""
+class Quantized(Remedied):
+    """Quantization of the dense member of the same number with TensorFlow Lite, [F] A.
 
-    kind: str  # a name of `tfaudit.study.quantization.KINDS`, such as "float16" or "int8"
+    Args:
+        kind: a name of `tfaudit.study.quantization.KINDS`, such as "float16" or "int8".
+        remedy: for "int8", "quantization_aware" or `tfaudit.study.QuantizationAwareRemedy`: a copy of the dense member
+            is trained for int8 first, with the study's `retraining`, `training` by default.
+    """
+
+    kind: str
+    remedy: Any = ()
     family: ClassVar[str] = "quantization"
 
     def __post_init__(self) -> None:
         require(self.kind in KINDS, "kind", self.kind, ", ".join(KINDS))
+        object.__setattr__(self, "remedy", remedies_of(self.remedy, QUANTIZATION_REMEDIES))
+        require(self.kind == "int8" or not self.remedy, "remedy", _text(self.remedy), "none unless 'int8'")
 
     @property
     def parent(self) -> str:
@@ -222,13 +235,13 @@ class Quantized(Variant):
 
     @property
     def key(self) -> str:
-        """The kind."""
-        return self.kind
+        """The kind, and the remedy if there is one."""
+        return self.kind + (f"-remedy={_text(self.remedy)}" if self.remedy else "")
 
     @property
     def title(self) -> str:
-        """The kind as [F] table 2 names it."""
-        return KINDS[self.kind].title
+        """The kind as [F] table 2 names it, and the remedy."""
+        return " with ".join((KINDS[self.kind].title, *(remedy.title for remedy in self.remedies)))
 
 
 @dataclasses.dataclass(frozen=True)
