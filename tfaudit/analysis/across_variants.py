@@ -16,6 +16,7 @@ from tfaudit.audit.levels.claims import Claims, claims
 from tfaudit.audit.levels.class_counts import ClassCounts, class_counts
 from tfaudit.audit.levels.class_recalls import ClassRecalls, class_recalls
 from tfaudit.audit.levels.difficulty import DifficultyLevels, difficulty_levels
+from tfaudit.audit.levels.remedies import Remedies, remedies
 from tfaudit.study.variants import Pruned
 
 
@@ -84,6 +85,16 @@ def _class_counts(study_audit: StudyAudit) -> ClassCounts | None:
     return class_counts(table.set_index("class")["train_examples"], recalls)
 
 
+def _remedies(study_audit: StudyAudit) -> Remedies | None:
+    """Return the comparison of remedies with their controls; None where the study has no such pair of variants."""
+    data, trios = study_audit.data, {}
+    for key in data.compressed_keys:
+        variant = data.study.variant(key)
+        if isinstance(variant, Pruned) and variant.remedies and variant.control.key in data.compressed_keys:
+            trios[data.titles[key]] = data.baseline, data.populations[variant.control.key], data.populations[key]
+    return remedies(trios, alpha=data.alpha) if trios else None
+
+
 ACROSS: Mapping[str, Across] = {
     audit.name: audit
     for audit in (
@@ -103,6 +114,20 @@ ACROSS: Mapping[str, Across] = {
                 "that are shown together?"
             ),
             source="[H] [BH], intervals [C]",
+        ),
+        Across(
+            name="remedies",
+            compute=_remedies,
+            columns=(
+                *("title", "measure", "members", "control", "remedy", "difference_pp", "low_pp", "high_pp"),
+                *("p", "p_holm", "verdict"),
+            ),
+            title="Remedies",
+            question=(
+                "What does training with a remedy keep that plain fine-tuning of the same length, the control, loses: "
+                "accuracy, the worst class, the largest excess gap, negative flips, PIEs?"
+            ),
+            source="[Y] [HB], intervals [C]",
         ),
         Across(
             name="class_recalls",

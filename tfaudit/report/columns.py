@@ -249,6 +249,15 @@ COLUMNS: Mapping[str, Column] = {
     "verdicts.changed_predictions": Column("changed", help="Images whose prediction changes"),
     "verdicts.size_ratio": Column("size", help="Gzipped model file, of the baseline's"),
     "verdicts.top1": Column("top-1", help="Mean accuracy"),
+    # Remedies.
+    "remedies.title": _text("remedy", "The compressed variant that was trained with it"),
+    "remedies.measure": _text("measure", "In per cent of the images; of the first two more is better"),
+    "remedies.members": Column("pairs", help="Models of both that were made from one dense model"),
+    "remedies.control": _share("control", "Mean of the models trained without the remedy"),
+    "remedies.remedy": _share("with it", "Mean of the models trained with the remedy"),
+    "remedies.difference_pp": _points("difference", "With the remedy minus without it, percentage points"),
+    "remedies.p_holm": _p("p, Holm", help=f"p after {_HOLM} over all rows"),
+    "remedies.verdict": _text("verdict", "Of the remedy, after the correction"),
     # Candidates of a search.
     "candidates.title": _text("candidate", "Kind of the file, and what was pruned before"),
     "candidates.outcome": _text("verdict", "Of the gate on the selection part"),

@@ -34,6 +34,8 @@ Economic Statistics 29, 2011.
 Co W. G. Cochran. Approximate significance levels of the Behrens-Fisher test. Biometrics 20, 1964.
 BP D. G. Bonett, R. M. Price. Adjusted Wald Confidence Interval for a Difference of Binomial Proportions Based on \
 Paired Data. Journal of Educational and Behavioral Statistics 37, 2012.
+HB M. Hashemizadeh, J. Ramirez, R. Sukumaran, G. Farnadi, S. Lacoste-Julien, J. Gallego-Posada. Balancing Act: \
+Constraining Disparate Impact in Sparse Models. ICLR 2024.
 HD D. Hendrycks, T. Dietterich. Benchmarking Neural Network Robustness to Common Corruptions and Perturbations. ICLR \
 2019.
 K J. L. Fleiss. Measuring nominal scale agreement among many raters. Psychological Bulletin 76, 1971.
