@@ -281,3 +281,11 @@ def test_a_column_may_be_given_without_its_side_of_one_as_keras_takes_it():
     expected = keras.ops.argmax(model({name: array.astype("float32") for name, array in values.items()}), axis=1)
     for form in (model, quantize(model, "float32")):
         assert predict(form, values).classes[:, 0].tolist() == expected.numpy().tolist()
+
+
+def test_text_layers_are_named_before_the_converter_fails_on_them():
+    text = keras.layers.TextVectorization(output_sequence_length=3, vocabulary=["good", "bad"], name="words")
+    layers = [text, keras.layers.Embedding(4, 2), keras.layers.Flatten(), keras.layers.Dense(2)]
+    model = keras.Sequential([keras.Input((), dtype="string"), *layers])
+    with pytest.raises(InputError, match=r"model: got the text layers words, .* which TensorFlow Lite cannot convert"):
+        quantize(model, "float16")

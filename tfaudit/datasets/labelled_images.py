@@ -236,7 +236,11 @@ def _from_function(reference: str, split: str, limit: int | None) -> LabelledIma
     function = import_reference("data", absolute)
     given = (split,) if inspect.signature(function).parameters else ()
     check_call("data", absolute, function, "load(split) or load()", *given)
-    examples = read_examples(call("data", absolute, function, *given), reference)
+    returned = call("data", absolute, function, *given)
+    try:
+        examples = read_examples(returned, reference)
+    except InputError as problem:
+        raise InputError("data", problem.got, problem.expected) from None
     names, ids = examples.class_names, np.asarray(examples.ids)
     return _of_examples(examples.x, examples.labels, names, reference, limit, ids)
 

@@ -123,7 +123,7 @@ def quantize(
         got = "a quantization-aware model" if aware else f"kind {kind!r}"
         expected = "quantization_aware(model, keep_float=...)" if aware else "kind 'int8'"
         raise InputError("keep_float" if kept else "percentile", got, expected)
-    _check_recurrent(forward, kind)
+    _check_layers(forward, kind)
     images = _noise(forward) if representative is None else _checked(representative, forward, calibration_examples)
     if representative is not None:
         _check_rescaling(forward.model, images[0])
@@ -149,7 +149,7 @@ def calibrated(
     """
     names = output_names(model)
     forward = KerasForward(model, output if output is not None or len(names) < 2 else names[0])
-    _check_recurrent(forward, "int8")
+    _check_layers(forward, "int8")
     conversion = _Conversion(forward, _checked(representative, forward, CALIBRATION_IMAGES), output)
     with tempfile.TemporaryDirectory() as exported, _float32_compute(model):
         try:
@@ -254,8 +254,12 @@ def _noise(forward: KerasForward) -> list[np.ndarray]:
     return [source.drawn(draws, count, levels=forward.levels()) for source in forward.inputs]
 
 
-def _check_recurrent(forward: KerasForward, kind: str) -> None:
-    """Raise an `InputError` for recurrent layers that crash the converter: loops in integers."""
+def _check_layers(forward: KerasForward, kind: str) -> None:
+    """Raise an `InputError` for layers that the converter cannot take: text, and recurrent ones in integers."""
+    text = (keras.layers.TextVectorization, keras.layers.StringLookup)
+    if found := [layer.name for layer in forward.model._flatten_layers() if isinstance(layer, text)]:
+        got = f"the text layers {listed(found)}, which TensorFlow Lite cannot convert"
+        raise InputError("model", got, "a model that starts behind them, with integers as inputs")
     loops = [
         layer.name
         for layer in forward.model._flatten_layers()
