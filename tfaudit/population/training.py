@@ -16,6 +16,7 @@ from tfaudit.datasets.pipeline import training_batches
 from tfaudit.datasets.validation import split_validation
 from tfaudit.errors import InputError, one_line
 from tfaudit.models.member_model import build_member, check_outputs, gives_probabilities, strip_compilation
+from tfaudit.population.fused_batch_norm import fuse_batch_norm
 from tfaudit.study.study import Study, Training
 from tfaudit.study.training import RATES
 
@@ -66,6 +67,8 @@ class Trainer:
     def _compile_model(self, study: Study, training: Training, data: Dataset, model: keras.Model) -> None:
         self.model = model
         check_outputs(self.model, data, repr(study.model))
+        if training.strategy is None and not _jit_compile(training):
+            fuse_batch_norm(self.model)
         self._own_compilation = bool(self.model.compiled)
         if self._own_compilation:
             _check_settings(study, training)
