@@ -1,7 +1,7 @@
 """BatchNormalization as one operation while a model trains on a CPU, where Keras uses a dozen.
 
-A training step of `cifar_convnet` or a ResNet-20 takes about a fifth less (`benchmarks/training_rate.py`). XLA, which is
-the default on a GPU, fuses the operations itself.
+A training step of `cifar_convnet` or a ResNet-20 takes about a fifth less (`benchmarks/training_rate.py`). XLA, the
+default on a GPU, fuses the operations itself.
 """
 
 import functools
