@@ -14,6 +14,8 @@ def test_a_method_scores_every_weight_with_a_number_not_below_zero(method):
     gradients = np.random.default_rng(1).normal(size=(3, 4)).astype(np.float32)
     supply = {"weights": weights, "gradients": gradients, "draws": draws_for(0, weights.shape, 0)}
     supply["decay"] = np.float32(5e-4)
+    supply["class_gradients"] = np.stack([gradients, gradients[::-1] / 9])
+    supply["class_totals"] = abs(weights * supply["class_gradients"]).sum(axis=(1, 2))
     scores = GRANULARITIES["weight"][method](**{name: supply[name] for name in score_inputs(method)})
     assert scores.shape == weights.shape
     assert scores.dtype == np.float32

@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from tfaudit.compress.pruning.kernels import Kernels
 from tfaudit.compress.pruning.score_data import GradientData, batches, mean_over
+from tfaudit.compress.remedies.class_scores import class_ids
 from tfaudit.errors import InputError, require
 
 LOSSES = ("loss", "data")
@@ -52,13 +53,9 @@ def batch_gradients(
     `values`, in their dtypes, replace the kernels' own. `of` is as in `loss_gradients`. No variable changes, so the
     function may run inside a compiled training step.
     """
-    chosen = {id(kernel) for kernel in kernels.values()}
-    mapping = list(zip(kernels.values(), values, strict=True))
-    # Keras looks up every variable that has a regularizer in the scope, also those that are not pruned.
-    mapping += [(variable, variable.value) for variable in model.trainable_variables if id(variable) not in chosen]
     with tf.GradientTape(watch_accessed_variables=False) as tape:
         tape.watch(values)
-        with keras.StatelessScope(mapping, collect_losses=True):
+        with keras.StatelessScope(_replaced(model, kernels, values), collect_losses=True):
             outputs = model(inputs, training=False)
             loss = model.compute_loss(x=inputs, y=targets, y_pred=outputs, training=False)
             penalties = model.losses if of == "data" else []
@@ -66,6 +63,38 @@ def batch_gradients(
         loss = loss * tf.distribute.get_strategy().num_replicas_in_sync - sum(map(tf.reduce_sum, penalties))
     gradients = tape.gradient(loss, values, unconnected_gradients=tf.UnconnectedGradients.ZERO)
     return [tf.cast(tf.convert_to_tensor(gradient), tf.float32) for gradient in gradients]
+
+
+def batch_class_gradients(
+    model: keras.Model, kernels: Kernels, values: Sequence[tf.Tensor], inputs: Any, targets: Any
+) -> list[tf.Tensor]:
+    """Compute the gradients of the losses of the classes' examples: per kernel a float32 tensor `(classes, *shape)`.
+
+    The loss of a class is the sum over its examples divided by the size of the batch, without penalties. Otherwise as
+    `batch_gradients`.
+    """
+    with tf.GradientTape(watch_accessed_variables=False, persistent=True) as tape:
+        tape.watch(values)
+        with keras.StatelessScope(_replaced(model, kernels, values), collect_losses=True):
+            outputs = model(inputs, training=False)
+            width = int(outputs.shape[1])
+            classes, penalties = class_ids(targets, width), sum(map(tf.reduce_sum, model.losses))
+            losses = []
+            for c in range(max(width, 2)):
+                own = tf.cast(classes == c, tf.float32)
+                loss = model.compute_loss(x=inputs, y=targets, y_pred=outputs, sample_weight=own, training=False)
+                losses.append(loss * tf.distribute.get_strategy().num_replicas_in_sync - penalties)
+    zero = tf.UnconnectedGradients.ZERO
+    by_class = [tape.gradient(loss, values, unconnected_gradients=zero) for loss in losses]
+    return [tf.stack([tf.cast(gradients[i], tf.float32) for gradients in by_class]) for i in range(len(values))]
+
+
+def _replaced(model: keras.Model, kernels: Kernels, values: Sequence[tf.Tensor]) -> list[tuple[keras.Variable, Any]]:
+    """Return the variables of a stateless scope in which kernels have other values."""
+    chosen = {id(kernel) for kernel in kernels.values()}
+    mapping = list(zip(kernels.values(), values, strict=True))
+    # Keras looks up every variable that has a regularizer in the scope, also those that are not pruned.
+    return mapping + [(other, other.value) for other in model.trainable_variables if id(other) not in chosen]
 
 
 def check_loss(model: keras.Model) -> None:

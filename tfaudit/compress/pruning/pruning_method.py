@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from tfaudit.compress.pruning.channels import AXES, channel_count, expand_channel_mask, norm
 from tfaudit.compress.pruning.chip import batch_independence
-from tfaudit.compress.pruning.gradients import LOSSES, batch_gradients
+from tfaudit.compress.pruning.gradients import LOSSES, batch_class_gradients, batch_gradients
 from tfaudit.compress.pruning.kernels import Kernels
 from tfaudit.compress.pruning.masks import SCOPES
 from tfaudit.compress.pruning.scores import GRANULARITIES, draws_for, score_inputs
@@ -68,7 +68,7 @@ class PruningMethod:
     @property
     def needs_data(self) -> bool:
         """Whether scores are averaged over examples."""
-        return bool(self.inputs & {"gradients", "independence"})
+        return bool(self.inputs & {"gradients", "class_gradients", "independence"})
 
     def check_data(self, data: object) -> None:
         """Raise an `InputError` if the method averages its scores over examples and `data` is None."""
@@ -86,9 +86,11 @@ class PruningMethod:
     def measure(
         self, model: keras.Model, kernels: Kernels, values: Sequence[Any], inputs: Any, targets: Any
     ) -> list[tf.Tensor]:
-        """Compute what the scores need of one batch: `batch_gradients` or `batch_independence`."""
+        """Compute what the scores need of one batch: gradients or `batch_independence`."""
         if "independence" in self.inputs:
             return batch_independence(model, kernels, values, inputs, axis=self.axis)
+        if "class_gradients" in self.inputs:
+            return batch_class_gradients(model, kernels, values, inputs, targets)
         return batch_gradients(model, kernels, values, inputs, targets, of=self.gradient)
 
     def masks(
@@ -107,10 +109,13 @@ class PruningMethod:
         """
         score = GRANULARITIES[self.granularity][self.method]
         scores = {}
+        totals = _class_totals(values, measured) if "class_totals" in self.inputs else None
         for name, weights in values.items():
             supply = {
                 "weights": weights,
                 "gradients": measured.get(name),
+                "class_gradients": measured.get(name),
+                "class_totals": totals,
                 "independence": measured.get(name),
                 "draws": draws.get(name),
                 "decay": np.float32(self.decay),
@@ -121,3 +126,13 @@ class PruningMethod:
         if self.granularity == "weight":
             return dict(masks)
         return {name: expand_channel_mask(mask, values[name].shape, axes[name]) for name, mask in masks.items()}
+
+
+def _class_totals(values: ByKernel, measured: ByKernel) -> Any:
+    """Return for each class the sum of `|w dL_c/dw|` over all kernels, at least the smallest float above 0."""
+    totals = 0.0
+    for name, weights in values.items():
+        importance = abs(weights * measured[name])
+        reduce = tf.reduce_sum if tf.is_tensor(importance) else np.sum
+        totals = totals + reduce(importance, axis=tuple(range(1, len(importance.shape))))
+    return totals + np.finfo(np.float32).tiny

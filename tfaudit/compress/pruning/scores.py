@@ -5,6 +5,8 @@ it in `GRANULARITIES`. The parameters of the function name its inputs, and the c
 
 - `weights`: values of the kernel, in its shape.
 - `gradients`: derivatives of the loss with respect to them, in the same shape.
+- `class_gradients`: derivatives of the loss of each class's examples, `(classes, *shape)`.
+- `class_totals`: for each class the sum of `|w dL_c/dw|` over the weights of all kernels, `(classes,)`.
 - `draws`: one number in [0, 1) per score, drawn once from the seed.
 - `decay`: coefficient of weight decay, a number.
 - `norm`: function of an order, which returns the norm of each channel's weights, `(channels,)`.
@@ -67,6 +69,25 @@ def undecayed(weights: Any, gradients: Any, decay: Any) -> Any:
     [2.2, 0.125]
     """
     return abs(decay * weights * weights - weights * gradients)
+
+
+@_scores("weight")
+def class_gradient(weights: Any, class_gradients: Any, class_totals: Any) -> Any:
+    """Return the largest share, over the classes c, that a weight has in the sum of `|w dL_c/dw|` of all weights.
+
+    L_c is the loss of the examples of class c. A class of few examples, or of small gradients, has as much say as any
+    other: what one class needs stays, even if the loss of all examples hardly changes with it. Lin, Kim and Joo (2022)
+    keep the shares of groups balanced in this way, weight after weight; here all weights are ranked at once.
+
+    >>> gradients = np.array([[8.0, 1.0, 1.0], [0.0, 0.1, 0.3]])
+    >>> class_gradient(np.ones(3), gradients, gradients.sum(axis=1))
+    array([0.8 , 0.25, 0.75])
+    """
+    largest = abs(weights * class_gradients[0]) / class_totals[0]
+    for c in range(1, class_totals.shape[0]):
+        share = abs(weights * class_gradients[c]) / class_totals[c]
+        largest = share + (abs(largest - share) + (largest - share)) / 2  # the larger one, of arrays and tensors alike
+    return largest
 
 
 @_scores("weight", "channel")
