@@ -46,8 +46,8 @@ def test_ci_runs_the_readmes_test_command():
     script = (ROOT / ".ci/run").read_text()
     assert '".[test]"' in commands[1]
     assert 'pip install -q -e ".[test]"' in script
-    assert commands[1].endswith("pytest -n 2")
-    assert script.rstrip().endswith("\npytest -n 2")
+    assert commands[1].endswith("pytest -n 3")
+    assert script.rstrip().endswith("\npytest -n 3")
 
 
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=lambda page: page.name)
