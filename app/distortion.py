@@ -18,7 +18,8 @@ from tfaudit.app.markdown import escape, escape_name, unique_labels
 from tfaudit.audit.distortion.recall_distortion import Distortion
 from tfaudit.audit.distortion.slope_tables import level_table
 from tfaudit.audit.distortion.slopes import pooled_frame, slope_frame, slope_intervals
-from tfaudit.charts.distortion import MOST_POINTS, balance_chart
+from tfaudit.charts.distortion import balance_chart
+from tfaudit.charts.sampling import MOST_POINTS
 from tfaudit.charts.slopes import interval_chart, slope_chart, tradeoff_chart
 from tfaudit.report.sections.distortion import (
     BY,
@@ -186,11 +187,11 @@ def _questions(study_audit: StudyAudit, results: Results) -> None:
     questions = slope_questions(study_audit, slopes)
     if not questions:
         st.info("The questions of [R] 7 are about pruned variants, and this study has none.")
-    for i, (question, answers, form) in enumerate(questions):
+    for i, (question, answers, entry) in enumerate(questions):
         st.markdown(f"**{escape(question)}**")
         flat = answers.reset_index().rename(columns=str)
         settings = {
-            name: st.column_config.NumberColumn(format="%" + form)
+            name: st.column_config.NumberColumn(format=entry.grid_format)
             if pd.api.types.is_float_dtype(flat[name])
             else st.column_config.TextColumn(pinned=True)
             for name in flat

@@ -1,9 +1,11 @@
 """The section on costs: counted always, timed where `tfaudit cost` was run."""
 
 import pandas as pd
+import pytest
 
 from tests.builders.sections import cells, sections_of
 from tests.builders.studies import make_study
+from tfaudit.errors import InputError
 
 
 def costs(**columns):
@@ -38,3 +40,36 @@ def test_counted_and_not_timed_has_no_chart(tmp_path):
     section = sections_of(store)["costs"]
     assert not section.figures
     assert section.notes[0].startswith("Latency was not measured")
+
+
+def test_a_file_without_some_columns_shows_the_others_and_says_what_it_lacks(tmp_path):
+    """Such as one that an earlier version wrote."""
+    store = make_study(tmp_path)
+    store.save_table("costs", costs(parameters=[100, 100, 98], flops=[2e6, 2e6, 2e6], latency_1_ms=[2.0, 1.5, 1.0]))
+    section = sections_of(store)["costs"]
+    shown = cells(section.tables[0])
+    assert shown["Mflops"] == ("2", "2", "2")
+    assert shown["zeros"] == shown["effective Mflops"] == ("–", "–", "–")
+    assert shown["latency, ms"] == ("2", "1.5", "1")
+    assert "latency of 32, ms" not in shown
+    assert section.notes == (
+        f"The file of costs has no zeros, effective Mflops; “tfaudit cost {store.directory.name}” writes it again.",
+    )
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        pd.DataFrame({"zeros": [0, 90, 2]}),
+        pd.DataFrame({"variant": ["dense", "dense", "int8"], "zeros": [0, 90, 2]}),
+        pd.DataFrame({"variant": ["dense", "magnitude-0.9", "int8"], "zeros": ["none", "many", "few"]}),
+    ],
+    ids=["no variants", "a variant twice", "text for numbers"],
+)
+def test_a_file_that_is_no_table_of_costs_is_one_line(tmp_path, table):
+    store = make_study(tmp_path)
+    store.save_table("costs", table)
+    with pytest.raises(
+        InputError, match=r"^costs: got a file that is no table of costs, \S+costs\.parquet, expected what "
+    ):
+        sections_of(store)

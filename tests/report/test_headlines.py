@@ -44,14 +44,14 @@ def test_one_image():
 def test_images_beyond_chance():
     before = population(1)
     assert said(before, population(2, hurt=[0, 1, 2, 3], noise=2)).images.endswith(
-        " expected by chance (p\u00a0= 0.0022)."  # 2 of 924 assignments
+        " expected by chance (p\u00a0=\u00a00.0022)."  # 2 of 924 assignments
     )
     null = chance(before, population(3)).pies
     assert said(before, population(3)).images == (
         f"{null.observed} images change their majority prediction ({null.observed / 2:.1f}\u00a0%); "
         f"{null.mean:.3g} by chance. "
-        f"Cannot tell the two apart (p\u00a0= {null.p:.2g}): up to {null.observed - null.low:.0f} more than by chance "
-        "cannot be ruled out."
+        f"Cannot tell the two apart (p\u00a0=\u00a0{null.p:.2g}): up to {null.observed - null.low:.0f} more than by "
+        "chance cannot be ruled out."
     )
     few = [population(i, members=2, hurt=[3] * i) for i in range(2)]
     assert said(*few).images.endswith(

@@ -62,4 +62,4 @@ def test_accuracy_has_its_interval_and_p(hurt):
     found = compare(population(1, members=1, examples=500), population(2, members=1, examples=500, hurt=hurt))
     summary, text = found.summary(), accuracy_sentence(found)
     assert f"{100 * summary['accuracy_after']:.2f}\u00a0%: {summary['change_pp']:+.1f}".replace("-", "−") in text
-    assert f"p =\u00a0{summary['change_p']:.2g}" in text
+    assert f"p\u00a0=\u00a0{summary['change_p']:.2g}" in text

@@ -50,6 +50,8 @@ def test_a_population_without_more(store):
     assert rows["variant"] == ("magnitude 90 %", "fixed-point int8")
     assert rows["slope"][1] == f"{expected:.3f}"
     assert "Members of magnitude 90 % were trained independently" in found["distortion"].notes[0]
+    words = f"{'drift apart' if expected >= 1 else 'move closer together'}: {expected:.2f} times"
+    assert found["distortion"].findings[1].startswith(f"fixed-point int8: the recalls of the classes {words}")
     assert cells(found["operating-points"].tables[0])["variant"] == ("dense", "magnitude 90 %", "fixed-point int8")
 
 

@@ -3,9 +3,8 @@
 import altair as alt
 import pandas as pd
 
+from tfaudit.charts.sampling import MOST_POINTS
 from tfaudit.charts.style import AMBER, BLUE, GREY, WIDTH, Drawing, numbers
-
-MOST_POINTS = 4500  # points at most; Altair accepts 5,000 rows, and the lines of the panels are rows as well
 
 
 def balance_chart(points: pd.DataFrame, panels: pd.DataFrame, *, columns: int = 2) -> Drawing:

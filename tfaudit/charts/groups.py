@@ -3,6 +3,7 @@
 import altair as alt
 import pandas as pd
 
+from tfaudit.charts.sampling import sampled
 from tfaudit.charts.style import (
     GAIN,
     GREY,
@@ -19,7 +20,6 @@ from tfaudit.charts.style import (
 
 ALL_NAMED = 30  # groups at most of which each has a line and a name
 EXTREMES = 10  # named groups at each end if there are more
-DRAWN = 4500  # individuals at most; Altair accepts 5,000 rows
 SIDE = WIDTH - 80  # pixels of the square of individuals
 CHANGE = ("change_pp", "change_low_pp", "change_high_pp", "change_p_holm")
 LINKS = {"lost accuracy": LOSS, "gained accuracy": GAIN, "no change": GREY, "cannot tell": GREY}
@@ -93,8 +93,8 @@ def individuals_chart(individuals: pd.DataFrame, fits: pd.DataFrame, name: str) 
     x, y, diagonal = square_axes(shown)
     # Smaller groups are drawn last, so that larger ones do not hide them.
     crowd = shown.groupby("group")["individual"].transform("size")
-    drawn = shown.sample(min(len(shown), DRAWN), random_state=0).index
-    order = crowd.loc[drawn].sort_index().sort_values(ascending=False, kind="stable").index
+    drawn, some = sampled(shown, "")
+    order = crowd.loc[drawn.index].sort_index().sort_values(ascending=False, kind="stable").index
     square = alt.Chart(shown.loc[order], width=SIDE, height=SIDE)
     tooltip = ["individual", "group", "examples", *numbers(before=".1f", after=".1f")]
     points = square.mark_circle(size=35, opacity=0.6).encode(x=x, y=y, color=colour, tooltip=tooltip)
@@ -105,6 +105,5 @@ def individuals_chart(individuals: pd.DataFrame, fits: pd.DataFrame, name: str) 
     )
     lines = pd.concat([low_end, high_end]).dropna()
     fitted = alt.Chart(lines).mark_line(strokeWidth=2.5, clip=True).encode(x=x, y=y, color=colour)
-    some = f"{DRAWN:,} of {len(shown):,} " if len(shown) > DRAWN else ""
     title = f"{some}individuals by {name}; below the dashes: worse after"
     return alt.layer(diagonal, points, fitted).properties(title=title)

@@ -6,10 +6,10 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
+from tfaudit.charts.sampling import sampled
 from tfaudit.charts.style import GREY, HUES, WIDTH, Drawing, before_after, categories, numbers, square_axes
 
 SIDE = 280  # pixels of the square of individuals
-DRAWN = 4500  # individuals at most; Altair accepts 5,000 rows
 BARS = 30  # of a histogram
 PANELS = 6  # groups at most, those of the most points
 
@@ -60,7 +60,7 @@ def change_chart(units: pd.DataFrame, name: str, column: str) -> Drawing:
         name: of the property.
         column: of the groups.
     """
-    drawn = units if len(units) <= DRAWN else units.sample(DRAWN, random_state=0)
+    drawn, some = sampled(units)
     names = list(dict.fromkeys(units["group"].astype(str)))
     shown = drawn.assign(change_pp=100 * drawn["change"], group=drawn["group"].astype(str))
     curves = []
@@ -78,11 +78,11 @@ def change_chart(units: pd.DataFrame, name: str, column: str) -> Drawing:
     zero = base.mark_rule(color=GREY, strokeDash=[3, 3]).encode(y=alt.datum(0))
     tooltip = ["unit", "group", *numbers(value=".3g", change_pp="+.2f")]
     points = base.mark_circle(size=30, opacity=0.45).encode(x=x, y=y, color=colour, tooltip=tooltip)
-    if not curves:
-        return alt.layer(zero, points)
-    lines = alt.Chart(pd.concat(curves)).mark_line(strokeWidth=2.5, clip=True).encode(x=x, y=y, color=colour)
-    chart, some = alt.layer(zero, points, lines), f"{column}; {len(drawn):,} of {len(units):,} points are drawn"
-    return chart.properties(title=some) if len(drawn) < len(units) else chart
+    chart = alt.layer(zero, points)
+    if curves:
+        lines = alt.Chart(pd.concat(curves)).mark_line(strokeWidth=2.5, clip=True).encode(x=x, y=y, color=colour)
+        chart = alt.layer(zero, points, lines)
+    return chart.properties(title=f"{column}; {some}") if some else chart
 
 
 def histogram_chart(units: pd.DataFrame, name: str, column: str) -> Drawing:
@@ -127,7 +127,7 @@ def scatter_chart(units: pd.DataFrame, name: str, column: str) -> Drawing:
         name: of the property.
         column: of the groups.
     """
-    drawn = units if len(units) <= DRAWN else units.sample(DRAWN, random_state=0)
+    drawn, some = sampled(units)
     shown = drawn.assign(before=100 * drawn["before"], after=100 * drawn["after"], group=drawn["group"].astype(str))
     x, y, diagonal = square_axes(shown)
     scale, legend = alt.Scale(scheme="plasma", zero=False), alt.Legend(orient="top", gradientLength=110)
@@ -137,5 +137,5 @@ def scatter_chart(units: pd.DataFrame, name: str, column: str) -> Drawing:
     points = points.encode(x=x, y=y, color=colour, tooltip=tooltip)
     if shown["group"].nunique() > 1:
         points = points.encode(shape=alt.Shape("group:N", title=column, legend=alt.Legend(orient="top")))
-    chart, some = alt.layer(diagonal, points), f"{len(drawn):,} of {len(units):,} points are drawn"
-    return chart.properties(title=some) if len(drawn) < len(units) else chart
+    chart = alt.layer(diagonal, points)
+    return chart.properties(title=some) if some else chart

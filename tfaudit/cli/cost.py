@@ -79,4 +79,4 @@ def _table(costs: pd.DataFrame) -> Table:
 
 
 def _number(value: float) -> str:
-    return "–" if math.isnan(value) else f"{value:,.3g}" if value < 1000 else f"{value:,.0f}"
+    return "–" if math.isnan(value) else f"{value:,.3g}" if value < 999.5 else f"{value:,.0f}"

@@ -34,7 +34,7 @@ class Column:
     @property
     def is_p(self) -> bool:
         """Whether the column holds p-values."""
-        return re.search(r"\bp\b", self.heading) is not None and not self.unit
+        return re.search(r"\bp\b", self.heading) is not None and not self.unit and self.form == ".2g"
 
     @property
     def title(self) -> str:
@@ -74,16 +74,40 @@ class Column:
             return "–"
         if isinstance(value, (bool, np.bool_)):
             return "yes" if value else "no"
-        if isinstance(value, (int, np.integer)) and self.scale == 1:
+        if isinstance(value, (int, np.integer)) and self.scale == 1 and not self.is_p:
             return f"{value:,}".replace("-", "−")
         if isinstance(value, str) or not self.form:
             return str(value)
         number: float = self.scale * value  # type: ignore[operator]
         if self.is_p and 0 <= number < LEAST_P:
             return "< .0001"
-        if self.form.endswith("g") and abs(number) >= 1000:
-            return format(number, ",.0f").replace("-", "−")  # not 1.1e+03
-        return format(number, self.form).replace("-", "−")
+        text = format(number, self.form)
+        if "e" in text:  # 1,100 rather than 1.1e+03, and 0.000012 rather than 1.2e-05
+            sign, digits = "+" * self.form.startswith("+"), ",.0f" if abs(number) >= 1 else f".{_decimals(text)}f"
+            text = format(number, sign + digits)
+        return text.replace("-", "−")
+
+
+def _decimals(text: str) -> int:
+    """Return the number of decimals that show the digits of a number below 1 with an exponent.
+
+    Example:
+        >>> _decimals("1.2e-05")
+        6
+    """
+    digits, exponent = text.lstrip("+-").split("e-")
+    return int(exponent) + len(digits.replace(".", "")) - 1
+
+
+def p_text(p: float) -> str:
+    """Return a p-value as a sentence has it after "p"; it is never 0.
+
+    Example:
+        >>> p_text(0.0571).replace("\u00a0", " "), p_text(0).replace("\u00a0", " ")
+        ('= 0.057', '< .0001')
+    """
+    text = P.text(p)
+    return text.replace(" ", "\u00a0") if text.startswith("<") else f"=\u00a0{text}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -182,12 +206,15 @@ def _pair(before: str, after: str, entry: Column) -> dict[str, Column]:
 
 _count = functools.partial(_number, form=",.0f")
 _p = functools.partial(_number, form=".2g")
+P = _p("p")
+"""A p-value."""
+
 _HOLM, _BH = "Holm's correction", "Benjamini and Hochberg's correction"
 
 
 def _change(name: str, heading: str, help: str) -> dict[str, Column]:
     """Return the columns of a change, its interval and its p-values, all of one prefix."""
-    interval = "confidence interval of the normalised change" if heading == "normalised" else "confidence interval"
+    interval = f"confidence interval of the {heading}" if heading == "centred change" else "confidence interval"
     return {
         f"{name}_pp": _points(heading, help),
         **_interval(f"{name}_low_pp", f"{name}_high_pp", f"{interval} over images and members"),
@@ -279,7 +306,7 @@ COLUMNS: Mapping[str, Column] = {
     "changed_predictions": _number("changed", ",.0f", "Predictions that differ between two models, mean over members"),
     "pies": _count("PIEs", help="Images whose prediction changes, of populations the majority prediction"),
     "pies_by_chance": _count("PIEs by chance", help="Mean number when members are reassigned at random"),
-    "pies_p": _number("p of PIEs", ".3f", "Probability of as many PIEs by chance; permutation test over members"),
+    "pies_p": _p("p of PIEs", help="Probability of as many PIEs by chance; permutation test over members"),
     # Classes under compression: what they lost, and whether that is more than the average.
     "lowest_recall": _share("lowest", "Recall of the compressed member that knows the class least"),
     "collapsed": _text("collapsed", "Recall is halved in the mean, or near 0 in a member"),
@@ -287,7 +314,9 @@ COLUMNS: Mapping[str, Column] = {
     "verdict": _text("verdict", "Whether recall or accuracy was lost or gained, corrected for the number of rows"),
     **_change("relative", "against average", "Change of recall minus the change of accuracy, percentage points"),
     "relative_verdict": _text("against average", "Whether the class or group loses more than all images do"),
-    **_change("published", "normalised", "Change of the centred recall as published, [F] 2.2, percentage points"),
+    **_change(
+        "published", "centred change", "Change of recall minus accuracy as published, [F] 2.2, percentage points"
+    ),
     **_interval("published_low_pp", "published_high_pp", "published interval, which takes the images as fixed"),
     **{f"published_{name}": _number(name, ".3g", "Welch's test as published, [F] 2.2") for name in ("t", "df")},
     "published_direction": _text("direction", "Worse or better than average by the published test, [F] 2.2"),

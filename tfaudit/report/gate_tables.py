@@ -9,15 +9,13 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tfaudit.audit.gate.checks import CANNOT_JUDGE, FAIL, OUTCOMES, PASS
+from tfaudit.audit.gate.checks import FAIL, OUTCOMES, PASS
 from tfaudit.audit.gate.gate import Verdict
 from tfaudit.audit.study_verdict import StudyVerdict
 from tfaudit.errors import printable
+from tfaudit.report.outcomes import MARKS
 
 SHOWN = 10  # classes printed per variant
-
-_STYLES = {FAIL: "bold red", CANNOT_JUDGE: "bold yellow", PASS: "green"}
-_MARKS = {FAIL: "FAIL", CANNOT_JUDGE: "CANNOT JUDGE", PASS: "pass"}
 
 
 def outcome_mark(outcome: str) -> Text:
@@ -26,7 +24,7 @@ def outcome_mark(outcome: str) -> Text:
     >>> outcome_mark("fail").plain
     'FAIL'
     """
-    return Text(_MARKS[outcome], style=_STYLES[outcome])
+    return MARKS[outcome].in_terminal()
 
 
 def verdict_table(name: str, verdict: Verdict) -> RenderableType:
@@ -40,7 +38,7 @@ def verdict_table(name: str, verdict: Verdict) -> RenderableType:
     """
     before, after = verdict.members
     data = f", {verdict.examples:,} images" + f", {before} and {after} members" * (max(before, after) > 1)
-    head = Text.assemble((printable(name), "bold"), ": ", (_MARKS[verdict.outcome], _STYLES[verdict.outcome]), data)
+    head = Text.assemble((printable(name), "bold"), ": ", outcome_mark(verdict.outcome), data)
     parts: list[RenderableType] = [head, _checks(verdict)]
     failing = [row for row in verdict.frame().to_dict("records") if row["outcome"] != PASS]
     if failing:
@@ -110,7 +108,7 @@ def _classes(verdict: Verdict) -> Table:
     for row in order.head(SHOWN).to_dict("records"):
         unknown = math.isnan(row["drop_pp"])
         table.add_row(
-            Text("FAIL" if row["outcome"] == FAIL else "?", style=_STYLES[row["outcome"]]),
+            MARKS[row["outcome"]].in_terminal("" if row["outcome"] == FAIL else "?"),
             Text(printable(row["class"])),
             f"{row['examples']:,}",
             "unknown" if unknown else f"{row['drop_pp']:.2f}",

@@ -12,6 +12,7 @@ from tfaudit.audit.classes import GAINED, LOST, NO_CHANGE, worst_class
 from tfaudit.audit.exemplars import Exemplars
 from tfaudit.audit.model_pair import PairComparison
 from tfaudit.audit.summary import Summary
+from tfaudit.report.columns import p_text
 from tfaudit.report.pair_headlines import (
     accuracy_sentence,
     classes_sentence,
@@ -126,7 +127,7 @@ def against_chance(null: CountNull, alpha: float) -> str:
         '; 75 by chance. Cannot tell the two apart (p = 0.057): up to 50 more than by chance cannot be ruled out.'
     """
     expected = f"{null.mean:,.3g}" if null.mean < 100 else f"{null.mean:,.0f}"
-    p = f"p\u00a0= {null.p:.2g}" if null.p >= 0.001 else "p\u00a0< .001"
+    p = f"p\u00a0{p_text(null.p)}"
     verdict = count_verdict(null, alpha)
     if verdict == MORE:
         return f", more than the {expected} expected by chance ({p})."

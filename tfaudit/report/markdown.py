@@ -11,8 +11,7 @@ from tfaudit.audit.gate.checks import OUTCOMES, PASS
 from tfaudit.audit.gate.gate import Verdict
 from tfaudit.audit.gate.limits import Limits
 from tfaudit.errors import printable
-
-MARKS = {"pass": "✅ pass", "fail": "❌ FAIL", "cannot judge": "⚠️ CANNOT JUDGE"}
+from tfaudit.report.outcomes import MARKS
 
 SHOWN = 5  # classes of a variant that are listed
 
@@ -31,7 +30,7 @@ def gate_markdown(verdicts: Mapping[str, Verdict]) -> str:
     for name, verdict in sorted(verdicts.items(), key=lambda item: OUTCOMES.index(item[1].outcome)):
         before, after = verdict.members
         data = f"{verdict.examples:,} images" + f", {before} and {after} members" * (max(before, after) > 1)
-        parts += [f"### {_text(name)}: {MARKS[verdict.outcome]}", "", f"{data}.", "", *_checks(verdict), ""]
+        parts += [f"### {_text(name)}: {MARKS[verdict.outcome].markdown}", "", f"{data}.", "", *_checks(verdict), ""]
         parts += [f"- {_text(check.sentence)}" for check in verdict.checks if check.outcome != PASS]
         parts += [""] * (verdict.outcome != PASS)
         parts += _worst_classes(verdict)
@@ -57,7 +56,7 @@ def study_markdown(study_audit: StudyAudit, limits: Limits) -> str:
         rows.append(
             (
                 f"**{_text(row['title'])}**" if row["best"] else _text(row["title"]),
-                MARKS[row["outcome"]],
+                MARKS[row["outcome"]].markdown,
                 _number(100 * row["top1"]),
                 _with_interval(row["change_pp"], row["change_low_pp"], row["change_high_pp"]),
                 _text(row["worst_class"] or ""),
@@ -109,7 +108,7 @@ def _checks(verdict: Verdict) -> list[str]:
     for row in verdict.labelled_frame().to_dict("records"):
         interval = "" if math.isnan(row["low"]) else f"{row['low']:.2f} to {row['high']:.2f}"
         cells = (row["title"], row["measured"], interval, row["allowed"])
-        rows.append((MARKS[row["outcome"]], *map(_text, cells)))
+        rows.append((MARKS[row["outcome"]].markdown, *map(_text, cells)))
     return _table(headings, rows)
 
 

@@ -6,6 +6,7 @@ import pandas as pd
 
 from tfaudit.audit.classes import GAINED, LOST
 from tfaudit.audit.model_pair import PairComparison
+from tfaudit.report.columns import p_text
 
 NAMED = 5  # classes named in a sentence
 
@@ -14,7 +15,7 @@ def accuracy_sentence(pair: PairComparison) -> str:
     """Return how far top-1 accuracy moves, with its interval and McNemar's exact test."""
     summary = pair.summary()
     before, after = 100 * summary["accuracy_before"], 100 * summary["accuracy_after"]
-    change = f"{points(summary['change_pp'])} points ({interval(summary)}; p {_p(summary['change_p'])})"
+    change = f"{points(summary['change_pp'])} points ({interval(summary)}; p\u00a0{p_text(summary['change_p'])})"
     return f"Top-1 accuracy {before:.2f}\u00a0% → {after:.2f}\u00a0%: {change}."
 
 
@@ -83,7 +84,3 @@ def points(value: float) -> str:
 def interval(row: Any) -> str:
     """Return the interval of the change of a row or summary, `change_low_pp` to `change_high_pp`."""
     return f"{points(row['change_low_pp'])} to {points(row['change_high_pp'])}"
-
-
-def _p(p: float) -> str:
-    return f"=\u00a0{p:.2g}" if p >= 0.001 else "<\u00a0.001"

@@ -11,12 +11,14 @@ from rich.table import Table
 from rich.text import Text
 
 from tfaudit.audit.model_pair import PairComparison
-from tfaudit.report.columns import column
+from tfaudit.report.columns import Column, P, column
 from tfaudit.report.pair_headlines import accuracy_sentence, classes_sentence, predictions_sentence
 
 SHOWN = 8  # classes printed per model
 
 FLIPS = ("negative_flips", "positive_flips", "wrong_to_other_wrong", "btc", "agreement")
+
+MEGABYTES = Column("", ".3g", "MB", 1e-6)
 
 LEGEND = """
 BTC: % of right predictions that stay right; same: % of images with the same prediction;
@@ -103,7 +105,7 @@ def _class_table(rows: pd.DataFrame) -> Table:
     table = _table("class", "images", "recall", "change, pp", *flips, "p", "Holm")
     for row in rows.to_dict("records"):
         examples, recall, *flips = (_text(name, row) for name in ("examples", "recall_before", "lost", "won"))
-        p = (_p(row[name]) for name in ("change_p", "change_p_holm"))
+        p = (P.text(row[name]) for name in ("change_p", "change_p_holm"))
         table.add_row(Text(row["class"]), examples, recall, _change(row, 1), *flips, *p)
     return table
 
@@ -127,9 +129,5 @@ def _change(row: Mapping[Any, Any], digits: int) -> str:
     return f"{change} ({low}, {high})"
 
 
-def _p(p: float) -> str:
-    return f"{p:.2g}" if p >= 1e-4 else "<.0001"
-
-
 def _megabytes(sizes: Mapping[str, int] | None, name: str) -> list[str]:
-    return [f"{sizes[name] / 1e6:.3g}" if name in sizes else ""] if sizes else []
+    return [MEGABYTES.text(sizes[name]) if name in sizes else ""] if sizes else []

@@ -8,8 +8,10 @@ from markupsafe import Markup
 
 from tfaudit.analysis.across_studies import AcrossStudies
 from tfaudit.errors import InputError
+from tfaudit.report.columns import Column, P
 from tfaudit.report.html import COLOURS, PAGES
 from tfaudit.report.references import cited
+from tfaudit.report.sections.distortion import VARIANCE
 from tfaudit.report.sections.section import ReportTable, crosstab
 
 _HYPOTHESES = {
@@ -27,15 +29,15 @@ def study_tables(result: AcrossStudies) -> tuple[ReportTable, ...]:
         ReportTable.of("Slopes, means over the members", result.means(), MEANS, "studies"),
     ]
     title = f"{_HYPOTHESES[result.alternative]}, Bonferroni by column ([R] tables 5-7)"
-    tables += _tested(title, result.between_studies(), ".2g")
+    tables += _tested(title, result.between_studies(), P)
     kind = "paired" if result.paired else "independent"
     if result.slopes["method"].nunique() > 1:
         title = f"Do methods differ? p, {kind}, two-sided, Bonferroni over all tests ([R] tables 8 and 9)"
-        tables += _tested(title, result.between_methods(), ".2g")
+        tables += _tested(title, result.between_methods(), P)
     if result.slopes["level"].nunique() > 1:
         title = f"Does the slope grow with the level? p, {kind}, one-sided, Bonferroni by column ([R] tables 1-4)"
-        tables += _tested(title, result.between_levels(), ".2g")
-    tables += _tested("Variance of recall over the classes ([R] table 11)", result.variances(), ".4f")
+        tables += _tested(title, result.between_levels(), P)
+    tables += _tested("Variance of recall over the classes ([R] table 11)", result.variances(), VARIANCE)
     return tuple(tables)
 
 
@@ -58,6 +60,6 @@ def write_studies(result: AcrossStudies, out: Path) -> Path:
     return out.absolute()
 
 
-def _tested(title: str, table: pd.DataFrame, form: str) -> list[ReportTable]:
+def _tested(title: str, table: pd.DataFrame, entry: Column) -> list[ReportTable]:
     """Return a table of numbers, or none where it holds none."""
-    return [crosstab(title, table, form)] if table.notna().any(axis=None) else []
+    return [crosstab(title, table, entry)] if table.notna().any(axis=None) else []

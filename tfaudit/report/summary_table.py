@@ -1,7 +1,5 @@
 """The table of a study, [F] table 2, for the terminal and for a page."""
 
-import dataclasses
-
 from markupsafe import Markup, escape
 from rich import box
 from rich.table import Table
@@ -18,12 +16,7 @@ NAMES = (
 
 def summary_columns(audit: Summary) -> dict[str, TextColumn]:
     """Return the columns of [F] table 2, and sizes, counts expected by chance and corrected counts, by name."""
-    frame = audit.frame()
-    columns = dict(zip(NAMES, text_columns(frame, NAMES, "summary"), strict=True))
-    p = columns["pies_p"]
-    tiny = frame["pies_p"].lt(0.001).fillna(False)
-    cells = tuple("<.001" if below else cell for below, cell in zip(tiny, p.cells, strict=True))
-    return columns | {"pies_p": dataclasses.replace(p, cells=cells)}
+    return dict(zip(NAMES, text_columns(audit.frame(), NAMES, "summary"), strict=True))
 
 
 def terminal_table(audit: Summary) -> Table:

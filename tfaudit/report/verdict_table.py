@@ -10,9 +10,7 @@ from markupsafe import Markup
 
 from tfaudit.audit.study_verdict import StudyVerdict
 from tfaudit.report.columns import column
-
-MARKS = {"pass": "✓", "fail": "✗", "cannot judge": "?"}
-"""Beside the word of an outcome: nothing is told by colour alone."""
+from tfaudit.report.outcomes import MARKS
 
 COLUMNS = ("title", "outcome", "reason", "top1", "change_pp", "worst_class", "changed_share", "size_ratio")
 """Columns of a `StudyVerdict` that have a column of the table; the others stand in them."""
@@ -76,7 +74,7 @@ def verdict_rows(verdict: StudyVerdict, links: Mapping[str, str]) -> list[Verdic
             title=row["title"].replace(" %", "\u00a0%"),
             link=links[row["variant"]],
             outcome=row["outcome"],
-            mark=MARKS[row["outcome"]],
+            mark=MARKS[row["outcome"]].sign,
             best=row["variant"] == verdict.best,
             reason=_with_minus_signs(row["reason"]),
             top1=_percent(row["top1"]),

@@ -91,7 +91,7 @@ class Limits:
     size_bytes: float | None = _limit(
         "Bytes of the compressed model's file.",
         "size",
-        number_format="{:.3g} MB",
+        number_format="{:,.6g} MB",
         scale=1e-6,
         minimum=1.0,
         allowed="a number of bytes, 1 or more",

@@ -12,6 +12,7 @@ from tfaudit.audit.distortion.slope_tests import slope_tests
 from tfaudit.audit.distortion.slopes import balance_frame, pooled_frame, slope_frame, slope_intervals
 from tfaudit.charts.distortion import balance_chart
 from tfaudit.charts.slopes import interval_chart, slope_chart, tradeoff_chart
+from tfaudit.report.columns import Column, P
 from tfaudit.report.sections.section import Figure, ReportTable, Section, crosstab, notes_of
 from tfaudit.study.variants import Pruned
 
@@ -21,6 +22,7 @@ MethodLevel: TypeAlias = tuple[str, float | str]
 
 CORRECTED = ("corrected", "corrected_low", "corrected_high", "corrected_mark", "corrected_between_dense")
 SLOPE = ("title", "members", "alpha", "low", "high", "slope_between_dense", *CORRECTED)
+VARIANCE = Column("variance", ".4f")
 RECALL = ("accuracy_before", "accuracy_after", "variance_before", "variance_after")
 
 
@@ -39,6 +41,7 @@ def distortion_section(study_audit: StudyAudit) -> Section | None:
         _figures(by_level, slopes, intervals),
         (_slope_table(by_level, intervals, titles), *questions, _spread_table(by_level, titles)),
         distortion_notes(study_audit, by_key),
+        findings=(drift_sentence(titles[row["method"], row["level"]], row) for row in intervals.to_dict("records")),
     )
 
 
@@ -133,7 +136,7 @@ def _spread_table(by_level: Mapping[MethodLevel, Distortion], titles: Mapping[Me
     return ReportTable.of(title, rows, names, "spread", folded=True)
 
 
-def slope_questions(study_audit: StudyAudit, slopes: pd.DataFrame) -> tuple[tuple[str, pd.DataFrame, str], ...]:
+def slope_questions(study_audit: StudyAudit, slopes: pd.DataFrame) -> tuple[tuple[str, pd.DataFrame, Column], ...]:
     """Answer the questions of [R] 7 for pruned variants: does the slope grow with the level, do methods differ?
 
     Args:
@@ -141,7 +144,7 @@ def slope_questions(study_audit: StudyAudit, slopes: pd.DataFrame) -> tuple[tupl
         slopes: of all its variants, by method and level.
 
     Returns:
-        For each question its words, a table of the answers, and the format of their numbers.
+        For each question its words, a table of the answers, and how their numbers are shown.
     """
     pruned = slopes[slopes["level"].map(lambda level: not isinstance(level, str))]
     if pruned.empty:
@@ -154,11 +157,11 @@ def slope_questions(study_audit: StudyAudit, slopes: pd.DataFrame) -> tuple[tupl
         rising = slope_tests(pruned, "level", paired=paired, alternative="less")
         if rising["p"].notna().any():
             title = f"Does the slope grow from one level to the next? p, {kind}, one-sided"
-            questions.append((f"{title}, Bonferroni by column ([R] 1-4)", p_table(rising, columns="method"), ".2g"))
+            questions.append((f"{title}, Bonferroni by column ([R] 1-4)", p_table(rising, columns="method"), P))
     if pruned["method"].nunique() > 1:
         between = slope_tests(pruned, "method", paired=paired, pairs="all")
         if between["p"].notna().any():
             title = f"Do methods differ at a level? p, {kind}, two-sided"
-            questions.append((f"{title}, Bonferroni by column ([R] table 8)", p_table(between, columns="level"), ".2g"))
-    questions.append(("Variance of recall over the classes ([R] table 11)", variance_table(pruned), ".4f"))
+            questions.append((f"{title}, Bonferroni by column ([R] table 8)", p_table(between, columns="level"), P))
+    questions.append(("Variance of recall over the classes ([R] table 11)", variance_table(pruned), VARIANCE))
     return tuple(questions)

@@ -4,6 +4,7 @@ import pandas as pd
 
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audit.factors.regression import Factors
+from tfaudit.report.columns import column, p_text
 from tfaudit.report.sections.section import Figure, ReportTable, Section
 
 TERM = (
@@ -61,8 +62,9 @@ def _diagnostics_table(fits: tuple[Factors, ...]) -> ReportTable:
 
 def _goodness_of_fit(fit: Factors) -> str:
     facts = fit.summary()
+    condition = column("condition_number").text(facts["condition_number"])
     return (
         f"R² {facts['r_squared']:.3f}, adjusted {facts['r_squared_adjusted']:.3f}, of {facts['rows']:,} rows; "
-        f"condition number {facts['condition_number']:.3g}, Durbin-Watson {facts['durbin_watson']:.2f}, "
-        f"Breusch-Pagan p {facts['breusch_pagan_p']:.2g}. All members see the same images, so rows are not independent."
+        f"condition number {condition}, Durbin-Watson {facts['durbin_watson']:.2f}, Breusch-Pagan p "
+        f"{p_text(facts['breusch_pagan_p'])}. All members see the same images, so rows are not independent."
     )

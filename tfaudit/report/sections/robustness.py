@@ -10,10 +10,12 @@ from tfaudit.audit.corruption.robustness import Robustness, robustness_table
 from tfaudit.charts.class_corruptions import class_corruption_chart, largest_change
 from tfaudit.charts.corruptions import relative_change_chart, severity_chart
 from tfaudit.errors import listed
+from tfaudit.report.columns import Column
 from tfaudit.report.sections.section import Figure, ReportTable, Section, crosstab, notes_of
 
 CELLS = 40  # rows of the table of classes by corruption: those of smallest p
 
+ACCURACY = Column("accuracy", ".2f")
 CHANGE = ("accuracy_before", "accuracy_after", "change_pp", "change_low_pp", "change_high_pp")
 EXCESS = ("excess_pp", "excess_low_pp", "excess_high_pp")
 MEAN = (
@@ -116,7 +118,7 @@ def _tables(study_audit: StudyAudit, titled: Mapping[str, Robustness]) -> Iterat
         yield ReportTable.of(title, means, MEAN, "robustness")
     relative = robustness_table(titled).dropna(how="all")
     relative.columns = pd.Index([", ".join(names) for names in relative.columns])
-    yield crosstab("Relative change of accuracy, % of the baseline's ([F] table 3)", relative, "+.2f")
+    yield crosstab("Relative change of accuracy, % of the baseline's ([F] table 3)", relative, Column("change", "+.2f"))
 
     rows = _stacked({title: result.frame() for title, result in titled.items()})
     rows["rank"] = rows["k"].map(lambda k: f"top-{k}")
@@ -136,7 +138,7 @@ def _tables(study_audit: StudyAudit, titled: Mapping[str, Robustness]) -> Iterat
         yield ReportTable.of(title, rows, (*FLIP, "p", "p_holm"), "flips", folded=True)
     absolute = robustness_table(titled, relative=False, baseline=study_audit.data.titles[BASELINE]).dropna(how="all")
     absolute.columns = pd.Index([", ".join(names) for names in absolute.columns])
-    yield crosstab("Accuracy over levels, % ([F] tables 3 and 8)", absolute, ".2f", folded=True)
+    yield crosstab("Accuracy over levels, % ([F] tables 3 and 8)", absolute, ACCURACY, folded=True)
 
 
 def _severity_table(titled: Mapping[str, Robustness], baseline: str) -> ReportTable:
@@ -146,7 +148,7 @@ def _severity_table(titled: Mapping[str, Robustness], baseline: str) -> ReportTa
     columns = {baseline: first["accuracy_before"], **{title: rows["accuracy_after"] for title, rows in top1.items()}}
     conditions = first["corruption"] + first["severity"].map(lambda severity: f" {severity}" if severity else "")
     percent = 100 * pd.DataFrame({title: column.to_numpy() for title, column in columns.items()}, index=conditions)
-    return crosstab("Top-1 accuracy by severity, %", percent.rename_axis(index="condition"), ".2f", folded=True)
+    return crosstab("Top-1 accuracy by severity, %", percent.rename_axis(index="condition"), ACCURACY, folded=True)
 
 
 def _cell_table(rows: pd.DataFrame) -> Iterator[ReportTable]:

@@ -73,6 +73,7 @@ class Section:
         tables: tables.
         notes: one sentence each.
         strip: one image under corruption, or None.
+        findings: the answers to the question, one sentence each.
     """
 
     key: str
@@ -83,17 +84,21 @@ class Section:
     tables: tuple[ReportTable, ...] = ()
     notes: tuple[str, ...] = ()
     strip: ImageStrip | None = None
+    findings: tuple[str, ...] = ()
 
     @classmethod
-    def of_audit(cls, name: str, *contents: Any) -> Section:
+    def of_audit(cls, name: str, *contents: Any, findings: Iterable[str] = ()) -> Section:
         """Return a section with the title, the question and the source of a row of `AUDITS`.
 
         Args:
             name: of the audit.
             *contents: figures, tables, notes and strip.
+            findings: the answers to the question.
         """
         audit = AUDITS[name]
-        return cls(name.replace("_", "-"), audit.title, audit.question, audit.source, *contents)
+        key = name.replace("_", "-")
+        section = cls(key, audit.title, audit.question, audit.source, *contents)
+        return dataclasses.replace(section, findings=tuple(findings))
 
 
 def chart_per_variant(
@@ -115,15 +120,16 @@ def notes_of(results: Iterable[Any]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(note for result in results for note in getattr(result, "notes", ())))
 
 
-def crosstab(title: str, frame: pd.DataFrame, form: str, *, folded: bool = False) -> ReportTable:
+def crosstab(title: str, frame: pd.DataFrame, entry: Column, *, folded: bool = False) -> ReportTable:
     """Return a frame of numbers of one kind as a table, its index as the first column.
 
     Example:
-        >>> table = crosstab("p", pd.DataFrame({10: [0.5]}, index=pd.Index(["2 vs 4"], name="pair")), ".2f")
+        >>> frame = pd.DataFrame({10: [0.5]}, index=pd.Index(["2 vs 4"], name="pair"))
+        >>> table = crosstab("Balances", frame, Column("balance", ".2f"))
         >>> [(column.heading, column.cells) for column in table.columns]
         [('pair', ('2 vs 4',)), ('10', ('0.50',))]
     """
     index = frame.index.to_frame(index=False)
     rows = TextColumn(", ".join(map(str, index)), "", tuple(index.astype(str).agg(", ".join, axis=1)), numeric=False)
-    numbers = [TextColumn(str(name), "", tuple(map(Column("", form).text, frame[name]))) for name in frame]
+    numbers = [TextColumn(str(name), "", tuple(map(entry.text, frame[name]))) for name in frame]
     return ReportTable(title, (rows, *numbers), folded)
