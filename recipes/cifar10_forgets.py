@@ -24,8 +24,8 @@ Published, [F] table 5, wide ResNet on CIFAR-10; of the significant classes, .5 
     magnitude 70 %  94.30              0             137
     magnitude 90 %  94.14              2             216
 
-Not measured here in full: after 80 minutes on a machine that others kept busy, one of 240 members exists, a dense one
-with top-1 79.92. It took about 165 s of a core.
+Not measured here in full: one member has been made so far, a dense one with top-1 79.92, in about 165 s of a core on a
+busy machine.
 
 Where [F] is silent or cannot be followed: its wide ResNet (36 million parameters) needs GPUs, and is the recipe
 cifar10_wide_resnet. Here the network has a small surplus of weights, so pruning costs more.
