@@ -32,7 +32,10 @@ const seen = new IntersectionObserver(
   (entries) => {
     for (const entry of entries.filter((each) => each.isIntersecting)) {
       for (const link of links.values()) link.removeAttribute("aria-current");
-      links.get(entry.target.id)?.setAttribute("aria-current", "true");
+      const link = links.get(entry.target.id);
+      link?.setAttribute("aria-current", "true");
+      // A row of contents that is wider than the page follows.
+      if (link) link.parentElement.scrollLeft = link.offsetLeft - link.parentElement.clientWidth / 3;
     }
   },
   { rootMargin: "-10% 0px -80% 0px" }
