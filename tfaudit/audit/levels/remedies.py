@@ -115,8 +115,8 @@ def _rows(title: str, dense: Predictions, control: Predictions, remedied: Predic
     require_same_examples(dense, remedied)
     common = [m for m in dense.members if m in set(control.members) & set(remedied.members)]
     require(bool(common), "members", f"none in common for {title!r}", "members of the same dense models")
-    rights = [_chosen(population, common) for population in (dense, control, remedied)]
-    before, sides = rights[0], rights[1:]
+    dense, control, remedied = (_chosen(population, common) for population in (dense, control, remedied))
+    before, *sides = (population.correct() for population in (dense, control, remedied))
     lost = [before & ~right for right in sides]
     modal = dense.modal()
     moved = [(population.modal() != modal)[None] for population in (control, remedied)]
@@ -145,9 +145,10 @@ def _rows(title: str, dense: Predictions, control: Predictions, remedied: Predic
     return pd.DataFrame(rows, columns=names)
 
 
-def _chosen(population: Predictions, members: list[Any]) -> np.ndarray:
+def _chosen(population: Predictions, members: list[Any]) -> Predictions:
+    """Return the predictions of some members, the best class of each image."""
     positions = [population.members.index(member) for member in members]
-    return population.correct()[positions]
+    return Predictions.from_top1(population.labels, population.top1[positions], class_names=population.class_names)
 
 
 def _recalls(right: np.ndarray, labels: np.ndarray) -> np.ndarray:
