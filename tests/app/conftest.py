@@ -47,6 +47,9 @@ def digits(made_once):
     return made_once("digits-for-pages", make_page_study)
 
 
+PATIENCE = 180  # seconds until a viewer must have started; on a busy machine 30 were too few
+
+
 class Server:
     """`tfaudit view DIR` on a free port; `url` is where, `start` and `stop` may be called again and again."""
 
@@ -64,7 +67,8 @@ class Server:
         self.process = subprocess.Popen(
             command, env=quiet, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True
         )
-        for _ in range(300):
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
             with (
                 contextlib.suppress(OSError),
                 urllib.request.urlopen(f"{self.url}/_stcore/health", timeout=1) as answer,
@@ -74,6 +78,7 @@ class Server:
             if self.process.poll() is not None:
                 break
             time.sleep(0.1)
+        self.process.kill()  # what it writes to stderr ends only with it
         pytest.fail(f"the viewer did not start: {self.process.stderr.read().decode()}")
 
     def stop(self):
