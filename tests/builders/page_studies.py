@@ -15,7 +15,8 @@ from tfaudit.store.store import Store
 
 MEMBERS, EACH = 3, 30  # members of a variant, images of a class
 NOISE = {"magnitude-0.5": 0.6, "magnitude-0.9": 0.8}  # of the others .5
-BYTES = {"dense": 100_000, "magnitude-0.5": 62_000, "magnitude-0.9": 21_000, "float16": 52_000, "int8": 25_000}  # dynamic range 27,000
+BYTES = {"dense": 100_000, "magnitude-0.5": 62_000, "magnitude-0.9": 21_000, "float16": 52_000}
+BYTES |= {"dynamic_range": 27_000, "int8": 25_000}
 
 
 def make_page_study(directory):
@@ -41,7 +42,7 @@ def make_page_study(directory):
         noise = NOISE.get(variant.key, 0.5)
         predictions = population(number, noise=noise, **settings)
         for member in range(MEMBERS):
-            size = BYTES.get(variant.key, 27_000)
+            size = BYTES[variant.key]
             sparsity = 0.0 if variant.family == "dense" else getattr(variant, "sparsity", None)
             record = {"seed": member, "seconds": 1.0, "bytes": size, "gzipped_bytes": size, "sparsity": sparsity}
             content = prediction_bytes(predictions.member(member))
