@@ -4,10 +4,12 @@ import pytest
 
 from tests.builders.compressible import CLASSES, blobs, classifier
 from tfaudit.audit.gate.limits import Limits
+from tfaudit.compress.litert.quantize import quantize
 from tfaudit.datasets.examples import Examples
 from tfaudit.report.html import write_report
-from tfaudit.shipping import candidates, search_report
+from tfaudit.shipping import candidate_models, candidates, search_report
 from tfaudit.shipping import search as search_module
+from tfaudit.shipping.candidate_models import weights_seal
 from tfaudit.shipping.search import FINE_TUNING, compress_to_limits
 from tfaudit.study.quantization import KINDS
 
@@ -29,6 +31,17 @@ def data():
     return Examples(x, y, class_names=CLASSES, ids=[f"e{i:03d}" for i in range(800)]), Examples(*blobs(800, 1))
 
 
+CONVERTED = {}
+
+
+def converted_once(net, kind, *, representative, **settings):
+    """Equal models give equal bytes, as `quantize` promises: each is converted once for all searches of the tests."""
+    key = (weights_seal(net), kind, representative.tobytes(), *settings.items())
+    if key not in CONVERTED:
+        CONVERTED[key] = quantize(net, kind, representative=representative, **settings)
+    return CONVERTED[key]
+
+
 @pytest.fixture
 def few_candidates(monkeypatch):
     """Two kinds, and a pruned model of either granularity: a search of seconds."""
@@ -42,6 +55,7 @@ def few_candidates(monkeypatch):
 def search(model, data, few_candidates, monkeypatch):
     """Runs a search with the training data: `search(out, **changes)`; the report is written if it is asked for."""
     monkeypatch.setattr(search_module, "ROUNDS", 2)
+    monkeypatch.setattr(candidate_models, "quantize", converted_once)
 
     def run(out, *, report=False, **changes):
         monkeypatch.setattr(search_report, "write_report", write_report if report else lambda *_, **__: None)

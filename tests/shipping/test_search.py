@@ -114,13 +114,13 @@ def test_a_search_killed_at_any_write_resumes_to_the_same_files(whole, search, t
     monkeypatch.setattr(search_folder, "write_whole", write)
     out, kills = tmp_path / "out", 0
     while True:
-        left[0] = 1 + 3 * kills  # every life lasts longer
+        left[0] = 1 + 4 * kills  # every life lasts longer
         try:
             search(out)
             break
         except Killed:
             kills += 1
-    assert kills >= 4
+    assert kills >= 3
     assert same_files(out, directory)
 
 
