@@ -17,7 +17,7 @@ def draw_shapes():
 
 
 def test_text_and_legends_of_shapes_take_the_ink_of_the_theme(app_test):
-    app = app_test.from_function(draw_shapes).run()
+    app = app_test.from_function(draw_shapes, default_timeout=60).run()
     assert not app.exception
     config = json.loads(app.get("vega_lite_chart")[0].proto.spec)["config"]
     ink = config["text"]["color"]
@@ -43,7 +43,7 @@ def draw_tooltips():
 
 
 def test_tooltips_have_headings_and_no_p_of_nothing(app_test):
-    app = app_test.from_function(draw_tooltips).run()
+    app = app_test.from_function(draw_tooltips, default_timeout=60).run()
     assert not app.exception
     for layer in json.loads(app.get("vega_lite_chart")[0].proto.spec)["layer"]:
         tooltips = layer["encoding"]["tooltip"]
@@ -57,7 +57,7 @@ def test_tooltips_have_headings_and_no_p_of_nothing(app_test):
 def test_a_downloaded_chart_says_what_it_is_of(monkeypatch, app_test):
     files = []
     monkeypatch.setattr("tfaudit.app.display._download", lambda name, form, content, meaning: files.append(content()))
-    assert not app_test.from_function(draw_tooltips).run().exception
+    assert not app_test.from_function(draw_tooltips, default_timeout=60).run().exception
     svg = files[1].decode()
     for words in ("Two points", "shirts, test split", "fixed-point int8"):
         assert words in svg
@@ -74,7 +74,7 @@ def draw_grid():
 
 def test_a_grid_writes_numbers_as_the_catalogue_does(app_test):
     """A p is never 0 and sorts as a number does, bytes are kB as in charts, and 1,100 is not 1.1e+03."""
-    (grid,) = app_test.from_function(draw_grid).run().dataframe
+    (grid,) = app_test.from_function(draw_grid, default_timeout=60).run().dataframe
     assert grid.value["p_holm"].tolist()[:2] == [" < .0001", "0.0300"]
     assert pd.isna(grid.value["p_holm"][2])
     assert sorted(grid.value["p_holm"][:2]) == grid.value["p_holm"].tolist()[:2]
