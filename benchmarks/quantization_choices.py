@@ -11,6 +11,7 @@ images.
 import copy
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import keras
@@ -19,8 +20,10 @@ from resnet50_photographs import photographs
 
 import tfaudit
 from tfaudit.compress.litert.quantize import calibrated
+from tfaudit.compress.litert.selective import Calibrated
 from tfaudit.compress.pruning.kernels import kernel_layers
 from tfaudit.compress.sensitivity import DEBUGGED, rounding_errors
+from tfaudit.quiet import captured_output
 
 
 def main(model_path: str, folder: str, layers: int = 0) -> None:
@@ -35,22 +38,24 @@ def main(model_path: str, folder: str, layers: int = 0) -> None:
     print(f"float: top-1 {(before == labels).mean():.3f}", flush=True)
     print(f"{'choice':44} {'top-1':>6} {'flips':>6} {'lost':>5} {'won':>5} {'MB':>6}", flush=True)
 
-    def line(name: str, content: bytes) -> None:
+    def line(name: str, source: Calibrated, spared: Iterable[str] = ()) -> None:
+        with captured_output():
+            content = source.quantized(spared)
         after = tfaudit.predict(content, images, batch_size=25).classes[:, 0]
         was, now = before == labels, after == labels
         flips, lost, won = (after != before).sum(), (was & ~now).sum(), (~was & now).sum()
         print(f"{name:44} {now.mean():6.3f} {flips:6d} {lost:5d} {won:5d} {len(content) / 1e6:6.1f}", flush=True)
 
-    line("int8", source.quantized())
+    line("int8", source)
     ends = [*operators[names[0]], *operators[names[-1]]]
-    line(f"keep_float={names[-1]}", source.quantized(operators[names[-1]]))
-    line(f"keep_float={names[0]},{names[-1]}", source.quantized(ends))
+    line(f"keep_float={names[-1]}", source, operators[names[-1]])
+    line(f"keep_float={names[0]},{names[-1]}", source, ends)
     histograms = source.histograms(feeds)
     for percentile in (99.999, 99.99, 99.9):
         clipped = copy.deepcopy(source)
         clipped.clip_at(percentile, histograms)
-        line(f"percentile={percentile}", clipped.quantized())
-        line(f"percentile={percentile}, keep_float={names[-1]}", clipped.quantized(operators[names[-1]]))
+        line(f"percentile={percentile}", clipped)
+        line(f"percentile={percentile}, keep_float={names[-1]}", clipped, operators[names[-1]])
     begin = time.perf_counter()
     wide = tfaudit.quantize(dense, "int16x8", representative=images[::10])
     print(f"int16x8: {len(wide) / 1e6:.1f} MB, converted in {time.perf_counter() - begin:.0f} s", flush=True)
@@ -62,7 +67,7 @@ def main(model_path: str, folder: str, layers: int = 0) -> None:
         errors = rounding_errors(source, feeds[:DEBUGGED])
         largest = {name: max(errors.get(own, 0.0) for own in operators[name]) for name in names}
         for name in sorted(largest, key=largest.get, reverse=True)[:layers]:
-            line(f"keep_float={name} (RMSE {largest[name]:.2f} steps)", source.quantized(operators[name]))
+            line(f"keep_float={name} (RMSE {largest[name]:.2f} steps)", source, operators[name])
 
 
 if __name__ == "__main__":

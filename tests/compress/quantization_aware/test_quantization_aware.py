@@ -221,6 +221,7 @@ def small(last="softmax", dtype=None):
     return keras.Sequential([keras.Input((4,)), hidden, layers.Dense(3, activation=last, name="scores")], name="small")
 
 
+@pytest.mark.slow
 def test_a_layer_can_stay_float():
     aware = compiled(quantization_aware(small(), keep_float="hidden"))
     x = RNG.normal(size=(50, 4)).astype(np.float32)
@@ -238,12 +239,36 @@ def test_a_layer_can_stay_float():
     assert (Flatbuffer(content)(x).argmax(1) == aware.predict(x, verbose=0).argmax(1)).all()
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [layers.Dense, layers.EinsumDense], ids=["dense", "einsum"])
+def test_products_of_sequences_are_integers_with_what_follows_them(kind):
+    product = layers.Dense(6) if kind is layers.Dense else layers.EinsumDense("abc,cd->abd", (5, 6), bias_axes="d")
+    inputs = keras.Input((5, 4))
+    outputs = layers.ReLU()(layers.BatchNormalization()(product(inputs)))
+    aware = keras.Model(inputs, outputs)
+    aware = quantization_aware(aware)
+    aware.compile("sgd", "mse", jit_compile=False)
+    x = RNG.random((40, 5, 4), np.float32)
+    aware.fit(x, np.zeros((40, 5, 6)), verbose=0)
+    content = quantize(aware, "int8")
+    assert [kind for kind, dtype, _ in operators(content) if dtype == np.float32] == ["DEQUANTIZE"]
+    scores = aware.predict(x, verbose=0)
+    np.testing.assert_allclose(Flatbuffer(content)(x), scores, atol=2.1 * scores.max() / 255)
+
+
 class Subclassed(keras.Model):
     """A model without a graph of layers."""
 
     def call(self, x):
         """Return the input."""
         return x
+
+
+def dense_connection():
+    """A model whose Concatenate takes a tensor that another layer takes too."""
+    inputs = keras.Input((4,))
+    first = layers.Dense(3, name="first")(inputs)
+    return keras.Model(inputs, layers.Concatenate(name="both")([first, layers.Dense(2, name="second")(first)]))
 
 
 def with_layer(layer, shape):
@@ -260,13 +285,14 @@ def with_layer(layer, shape):
             r"model: got .*'loop' \(LSTM\), expected .*keep_",
         ),
         (lambda: with_layer(layers.Dense(3, "elu", name="odd"), (4,)), {}, r"model: got .*'odd' \(Dense\)"),
+        (dense_connection, {}, r"model: got .*'both' \(Concatenate\), expected others, or their names in keep_float"),
         (lambda: small(dtype="mixed_float16"), {}, "layer 'hidden', which computes in float16, expected a model in fl"),
         (lambda: quantization_aware(small()), {}, "model: got 'small', which is quantization-aware already"),
         (small, {"keep_float": ["none"]}, "keep_float: got none, expected names of layers of the model"),
         (small, {"momentum": 1.0}, r"momentum: got 1.0, expected a share in \[0, 1\)"),
         (lambda: b"TFL3", {}, "model: got bytes"),
     ],
-    ids=["recurrent", "activation", "mixed", "twice", "unknown", "momentum", "file"],
+    ids=["recurrent", "activation", "concatenation", "mixed", "twice", "unknown", "momentum", "file"],
 )
 def test_what_cannot_be_rounded_is_refused_in_one_line(make, options, message):
     with pytest.raises(InputError, match=message) as caught:

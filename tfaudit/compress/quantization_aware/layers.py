@@ -7,7 +7,11 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from tfaudit.compress.quantization_aware.fake_quantization import fake_quantized_weights, is_exporting
+from tfaudit.compress.quantization_aware.fake_quantization import (
+    FakeQuantization,
+    fake_quantized_weights,
+    is_exporting,
+)
 
 
 def _last(layer: keras.layers.Layer) -> tuple[int, ...]:
@@ -58,8 +62,8 @@ class FakeQuantizedWeights(keras.layers.Wrapper):
     def call(self, inputs: Any) -> Any:
         """Call the layer; for the converter with the kernel as it is, since it takes the same scales."""
         if is_exporting():
-            einsum = isinstance(self.layer, keras.layers.EinsumDense)
-            return _as_dense(self.layer, inputs) if einsum else self.layer(inputs)
+            product = isinstance(self.layer, keras.layers.EinsumDense | keras.layers.Dense)
+            return _as_dense(self.layer, inputs) if product and inputs.shape.rank > 2 else self.layer(inputs)
         kernel = self.layer.kernel
         rounded = fake_quantized_weights(kernel, WEIGHTED[type(self.layer)](self.layer))
         with keras.StatelessScope(state_mapping=[(kernel, rounded)]):
@@ -71,8 +75,8 @@ class FakeQuantizedWeights(keras.layers.Wrapper):
 
 
 def _as_dense(layer: Any, inputs: Any) -> Any:
-    """Compute an EinsumDense as one product of matrices, whose sum with the bias needs no range in between."""
-    count = contracted_axes(layer)
+    """Compute a Dense or EinsumDense as one product of matrices, whose sum with the bias needs no range in between."""
+    count = 1 if isinstance(layer, keras.layers.Dense) else contracted_axes(layer)
     sides, units = tf.shape(inputs), layer.kernel.shape[count:]
     kernel = tf.reshape(layer.kernel, (-1, math.prod(units)))
     made = tf.matmul(tf.reshape(inputs, (-1, kernel.shape[0])), kernel)
@@ -104,6 +108,35 @@ class UnfoldedNormalization(keras.layers.Wrapper):
             tf.nn.depthwise_conv2d(image, tf.reshape(scale, (1, 1, channels, 1)), [1, 1, 1, 1], "VALID") + shift
         )
         return normalised if inputs.shape.rank == 4 else tf.reshape(normalised, sides)
+
+
+@keras.saving.register_keras_serializable("tfaudit")
+class RangedConcatenation(keras.layers.Wrapper):
+    """Concatenation in one range, as TensorFlow Lite requires of its inputs and its output."""
+
+    def __init__(self, layer: keras.layers.Layer, momentum: float = 0.99, **options: Any) -> None:
+        super().__init__(layer, **options)
+        self.momentum = momentum
+        self.common = FakeQuantization(momentum, name="common_range")
+
+    def build(self, input_shape: Any) -> None:
+        """Build the concatenation and its range."""
+        super().build(input_shape)
+        self.common.build(self.layer.compute_output_shape(input_shape))
+
+    def call(self, inputs: Any, training: bool = False) -> Any:
+        """Concatenate; for the converter round every input to the common range before."""
+        if is_exporting():
+            return self.layer([self.common(part) for part in inputs])
+        return self.common(self.layer(inputs), training=training)
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """Return the shape of the concatenation."""
+        return self.layer.compute_output_shape(input_shape)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the settings, as every Keras layer does."""
+        return {**super().get_config(), "momentum": self.momentum}
 
 
 def separable_parts(config: dict[str, Any], kind: type, weights: list[Any]) -> list[tuple[Any, list[Any]]]:

@@ -12,6 +12,7 @@ from tfaudit.compress.quantization_aware.fake_quantization import FakeQuantizati
 from tfaudit.compress.quantization_aware.layers import (
     WEIGHTED,
     FakeQuantizedWeights,
+    RangedConcatenation,
     UnfoldedNormalization,
     contracted_axes,
     separable_parts,
@@ -34,7 +35,7 @@ SAME_RANGE = (
 PREPROCESSING = (L.Rescaling, L.Normalization)
 """Layers that stay in float at the start of a model."""
 
-OWN_RANGE = (L.GlobalAveragePooling1D, L.GlobalAveragePooling2D, L.Concatenate, *PREPROCESSING)
+OWN_RANGE = (L.GlobalAveragePooling1D, L.GlobalAveragePooling2D, *PREPROCESSING)
 """Layers without weights to round whose output has another range."""
 
 SUMS = (L.Add, L.Subtract, L.Multiply)
@@ -63,8 +64,8 @@ def quantization_aware(
     `HoldMasks.from_zeros(copy)` work as on the model itself, and pruned weights are zeros of the int8 file.
 
     Convolutions (one and two dimensions, depthwise and separable), Dense, EinsumDense, BatchNormalization, sums,
-    products, concatenations, pooling, common activations and layers that only move values are rounded. Nested models
-    are rewritten too.
+    products, pooling, common activations and layers that only move values are rounded, and a Concatenate of tensors
+    that no other layer takes. Nested models are rewritten too.
 
     Args:
         model: a built functional or sequential Keras 3 model in float32, which does not change.
@@ -130,6 +131,10 @@ def _kind(operation: Any) -> str | None:
         return "normalisation" if operation.axis in (-1, operation.input_spec.ndim - 1) else None
     if kind is L.InputLayer:
         return "input"
+    if kind is L.Concatenate:  # The converter cannot give a tensor one range for it and another for others.
+        sources = [tensor for node in operation._inbound_nodes for tensor in node.input_tensors]
+        alone = all(len(tensor._keras_history.operation._outbound_nodes) == 1 for tensor in sources)
+        return "concatenation" if alone else None
     for kinds, name in ((SAME_RANGE, "same range"), (OWN_RANGE, "own range"), (SUMS, "sum")):
         if kind in kinds:
             return name
@@ -195,12 +200,12 @@ class _Rewriting:
 
     def call(self, operation: Any, *args: Any, **options: Any) -> Any:
         """Call the copy of an operation on tensors of the new model."""
-        if isinstance(operation, keras.Model):  # rounds its own inputs and outputs
+        if isinstance(operation, keras.Model) and operation.name not in self._spared:  # rounds its own ends
             made = self._copy(operation)(*args, **options)
             return keras.tree.map_structure(self._has_range, made)
         made = self._called(operation, args, options)
         is_end = any(id(t) in self._ends for node in operation._inbound_nodes for t in node.output_tensors)
-        return self._with_range(made) if is_end and not self._is_float(made) else made
+        return self._with_range(made) if is_end and id(made) not in self._float else made
 
     def _called(self, operation: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
         x, kind = args[0], _kind(operation)
@@ -208,7 +213,9 @@ class _Rewriting:
         if self._stays_float(operation, kind, x):
             ranged = keras.tree.map_structure(lambda t: t if self._is_float(t) else self._with_range(t), args)
             made = self._copy(operation)(*ranged, **options)
-            self._float.add(id(made))
+            tensors = keras.tree.flatten(made)
+            self._alive.extend(tensors)
+            self._float.update(map(id, tensors))
             return self._fusable_after(operation, made, "float")
         if kind == "weights":
             for part in self._copy(operation):
@@ -221,6 +228,8 @@ class _Rewriting:
             return self._fusable_after(operation, made, "normalised")
         if kind == "fused" and before:
             return twin(*args, **options)
+        if kind == "concatenation":  # has one range for all, which each gets at first hand
+            return self._has_range(twin(*args))
         made = twin(*keras.tree.map_structure(self._with_range, args), **options)
         if kind in ("same range", "fixed range"):
             return self._has_range(made)
@@ -232,7 +241,9 @@ class _Rewriting:
         if ACTIVATIONS[name] == "fused":
             return made
         if name == "linear":
-            return self._fusable_after(operation, made, "weights")
+            # A product of matrices is followed by a reshape, into which nothing is fused.
+            reshaped = isinstance(operation, L.Dense | L.EinsumDense) and len(made.shape) > 2
+            return made if reshaped else self._fusable_after(operation, made, "weights")
         made = L.Activation(operation.activation, name=self._named(f"{operation.name}_activation"))(
             self._with_range(made)
         )
@@ -245,11 +256,13 @@ class _Rewriting:
         return self._copies[id(operation)]
 
     def _new_copy(self, operation: Any) -> Any:
-        if isinstance(operation, keras.Model):
-            return _rewritten(operation, self._spared, self._momentum)
         if not isinstance(operation, L.Layer):
             return operation
+        if isinstance(operation, keras.Model) and operation.name not in self._spared:
+            return _rewritten(operation, self._spared, self._momentum)
         kind = _kind(operation)
+        if kind == "concatenation" and operation.name not in self._spared:
+            return RangedConcatenation(L.Concatenate.from_config(operation.get_config()), self._momentum)
         if operation.name in self._spared or kind not in ("weights", "normalisation"):
             twin = type(operation).from_config(operation.get_config())
             self._weights.append((twin, operation.get_weights()))
