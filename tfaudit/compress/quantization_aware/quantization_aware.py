@@ -262,7 +262,8 @@ class _Rewriting:
             return _rewritten(operation, self._spared, self._momentum)
         kind = _kind(operation)
         if kind == "concatenation" and operation.name not in self._spared:
-            return RangedConcatenation(L.Concatenate.from_config(operation.get_config()), self._momentum)
+            copy = L.Concatenate.from_config(operation.get_config())
+            return RangedConcatenation(copy, self._momentum, name=operation.name)
         if operation.name in self._spared or kind not in ("weights", "normalisation"):
             twin = type(operation).from_config(operation.get_config())
             self._weights.append((twin, operation.get_weights()))
