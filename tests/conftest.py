@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import hypothesis
 import numpy as np
 import pytest
 from filelock import FileLock
@@ -15,6 +16,8 @@ from tests.builders.studies import make_study
 from tfaudit.store.store import Store
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+hypothesis.settings.register_profile("any machine", deadline=None)  # a busy one is no defect
+hypothesis.settings.load_profile("any machine")
 
 CHROMIUM = shutil.which("chromium")
 SWITCHES = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
