@@ -11,7 +11,7 @@ class is what it loses beyond the loss of all images.
 
 Cost: 50 members, 101,280 steps in all (10 trainings of 8 epochs, 40 of 4).
 
-Measured by `tfaudit run fashion_mnist_repair` on the real 60,000 + 10,000 images (the dense members by an earlier run of
+Measured by `tfaudit run fashion_mnist_repair` on the real 60,000 + 10,000 images (dense members by an earlier run of
 the same settings and seeds); dense accuracy .8935; means over members, as in the table *Remedies* of report.html;
 differences from the control with p of paired tests, before Holm's correction over all 15:
 

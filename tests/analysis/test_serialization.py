@@ -211,7 +211,7 @@ samples = st.builds(
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(samples)
 def test_whatever_fields_hold_comes_back(sample):
     require_equal(sample, unpack(pack(sample), Sample))

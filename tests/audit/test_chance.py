@@ -289,7 +289,7 @@ def test_p_is_uniform_under_the_null(members):
         assert stats.kstest(found, "uniform").statistic < 0.1
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(TIES), st.integers(1, 4), st.integers(1, 4))
 def test_the_observed_count_is_that_of_exemplars_under_every_tie_rule(seed, ties, first, second):
     """Probabilities of one decimal: their sums tie often, and in floats are off by a bit."""

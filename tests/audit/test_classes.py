@@ -97,14 +97,14 @@ def test_a_population_does_not_differ_from_itself():
     assert impact.summary()["significant"] == 0
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.permutations(range(200)))
 def test_order_of_examples_plays_no_part(order):
     permuted = [Predictions(p.labels[order], p.ranked[:, order], p.probabilities[:, order]) for p in (BEFORE, AFTER)]
     pd.testing.assert_frame_equal(class_impact(*permuted).frame(), class_impact(BEFORE, AFTER).frame(), rtol=1e-9)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.permutations(range(5)))
 def test_names_of_classes_play_no_part(renamed):
     renamed = np.array(renamed)

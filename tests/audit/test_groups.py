@@ -180,7 +180,7 @@ def test_one_group_is_the_whole():
     assert frame["accuracy_after"].item() == pytest.approx(AFTER.accuracy().mean())
 
 
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=4)
 @given(st.permutations(range(200)))
 def test_order_of_examples_plays_no_part(order):
     permuted = [Predictions(p.labels[order], p.ranked[:, order]) for p in (BEFORE, AFTER)]

@@ -15,7 +15,7 @@ CROWD = population(1, hurt=[3], empty=[2], noise=2.0)
 COUNTED = count_predictions(CROWD)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(members=st.integers(1, 7), classes=st.integers(2, 6), seed=st.integers(0, 999))
 def test_modes_are_those_of_the_population(members, classes, seed):
     rng = np.random.default_rng(seed)

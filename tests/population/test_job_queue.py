@@ -9,7 +9,7 @@ from tfaudit.population.plan import MemberJob as Job
 KEYS = "abcdef"
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.none() | st.integers(0, 4), min_size=6, max_size=6), st.data(), st.integers(0, 2))
 def test_every_job_is_done_or_given_up_exactly_once(parents, data, retries):
     """Each variant's parent is one before it, or none; failures and the order of answers are drawn."""

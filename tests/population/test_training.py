@@ -168,7 +168,7 @@ def test_learning_rates_in_pieces_warmed_up_and_along_a_cosine():
     np.testing.assert_allclose(rates(cosine, 8, 2), [float(reference(step)) for step in range(8)], rtol=1e-5)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.floats(0.05, 0.99),
     st.tuples(st.floats(0, 1), st.floats(0, 1)).filter(lambda pair: pair[0] < pair[1]),

@@ -181,7 +181,7 @@ NOTED = some.tuples(
 
 
 @pytest.mark.slow
-@hypothesis.settings(max_examples=25, deadline=None)
+@hypothesis.settings(max_examples=25)
 @hypothesis.given(some.lists(NOTED, max_size=25))
 def test_as_dictionaries_would_keep_it(tmp_path_factory, records):
     answers = open_answers(tmp_path_factory.mktemp("kept"))

@@ -25,7 +25,7 @@ def test_equals_statsmodels():
     assert fit.n == 30
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.permutations(range(30)))
 def test_order_plays_no_part(order):
     order = np.array(order)
@@ -87,7 +87,7 @@ def test_slope_and_r2_equal_statsmodels_and_numpy(rng):
     )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(arrays.arrays(float, (2, 5), elements=st.floats(-100, 100)))
 def test_r2_stays_in_bounds(points):
     r2 = uncentred_r2(*points)

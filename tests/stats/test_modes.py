@@ -15,7 +15,7 @@ from tfaudit.stats.modes import TIES, count_changed_modes, modal_labels
 from tfaudit.stats.permutation import assign
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(arrays(np.uint8, st.tuples(st.integers(3, 7), st.integers(1, 6)), elements=st.integers(0, 4)), st.integers(1, 2))
 def test_changed_modes_equal_scipy_mode(answers, first):
     assignments = assign(first, len(answers) - first).first
@@ -48,7 +48,7 @@ def exact_mode(ranked, tenths):
     return min((choice for choice in votes if votes[choice] == most), key=lambda choice: (-mass[choice], choice))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(decimal_votes(), st.sampled_from([np.float32, np.float64]))
 def test_probabilities_settle_ties_as_exact_fractions_do(votes, kind):
     ranked, tenths = votes
@@ -57,7 +57,7 @@ def test_probabilities_settle_ties_as_exact_fractions_do(votes, kind):
     np.testing.assert_array_equal(modal_labels(ranked, likely, ties="confidence"), expected)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(decimal_votes(), st.sampled_from(TIES), st.integers(1, 5))
 def test_changed_modes_are_those_whose_modal_labels_differ(votes, ties, size):
     ranked, tenths = votes

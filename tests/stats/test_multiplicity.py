@@ -12,14 +12,14 @@ from tfaudit.stats.multiplicity import adjust
 P = st.lists(st.floats(0, 1), min_size=1, max_size=30).map(np.array)
 
 
-@settings(max_examples=8, deadline=None)  # statsmodels collects garbage at every call
+@settings(max_examples=8)  # statsmodels collects garbage at every call
 @given(P)
 def test_equal_statsmodels(p):
     for ours, theirs in (("holm", "holm"), ("bh", "fdr_bh")):
         np.testing.assert_allclose(adjust(p, ours), multipletests(p, method=theirs)[1], rtol=1e-12, atol=1e-300)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(P, st.sampled_from(["holm", "bh"]))
 def test_tests_not_made_do_not_count(p, method):
     spread = np.full(2 * len(p), np.nan)

@@ -52,7 +52,7 @@ def test_the_spread_of_one_design_foretells_the_intervals_of_others(members, ima
     assert spread.half_width(images, members) == pytest.approx((high - low) / 2, rel=0.15)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.floats(0, 0.2), st.floats(0, 0.001), st.floats(0, 0.3), st.integers(10, 500), st.integers(1, 12), st.booleans()
 )

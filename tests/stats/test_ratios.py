@@ -57,7 +57,7 @@ def test_the_papers_outliers(recall, accuracy, after, ratio):
     assert after / normalised_balance([recall], accuracy)[0] == pytest.approx(ratio, abs=0.5)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(arrays.arrays(int, (4, 7), elements=st.integers(0, 20)))
 def test_balances_of_a_balanced_test_set_sum_to_zero(hits):
     """[R] proposition 4.1 and corollary 4.1.1: 7 classes of 20 examples."""

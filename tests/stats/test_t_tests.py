@@ -29,7 +29,7 @@ def test_equals_scipy(members, others, confidence):
     np.testing.assert_allclose(ours.high, interval.high, rtol=1e-9)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(SAMPLES, SAMPLES)
 def test_swapping_the_samples_turns_the_signs(first, second):
     one, other = welch(first, second), welch(second, first)
@@ -39,7 +39,7 @@ def test_swapping_the_samples_turns_the_signs(first, second):
     assert ((one.p >= 0) & (one.p <= 1)).all()
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(SAMPLES)
 def test_a_sample_does_not_differ_from_itself(sample):
     np.testing.assert_array_equal(welch(sample, sample).p, 1)

@@ -123,7 +123,7 @@ def test_no_group_is_surer_than_if_an_image_had_been_lost_and_another_won(rng):
     assert one[[1, 2, 3]] == pytest.approx(np.sqrt(2) / 42)  # Bonett and Price (2012): b = c = 1 of n + 2
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 2**31), st.booleans(), st.integers(2, 5), st.integers(1, 4))
 def test_invariants(seed, paired, members, groups_count):
     rng = np.random.default_rng(seed)

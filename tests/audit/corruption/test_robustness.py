@@ -438,7 +438,7 @@ def test_flips_without_exemplars_have_no_ratio():
     assert found["pie_flip_share"].isna().all()
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.integers(0, 2**32 - 1))
 def test_neither_the_order_of_examples_nor_of_conditions_matters(seed):
     rng = np.random.default_rng(seed)

@@ -71,14 +71,14 @@ def test_members_are_paired_by_name():
         distortion(DENSE, Predictions(PRUNED.labels, PRUNED.ranked, members="abcdef"))
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.permutations(range(200)))
 def test_order_of_examples_plays_no_part(order):
     permuted = [Predictions(p.labels[order], p.ranked[:, order]) for p in (DENSE, PRUNED)]
     assert distortion(*permuted).frame().equals(distortion(DENSE, PRUNED).frame())
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.permutations(range(5)))
 def test_names_of_classes_play_no_part(renamed):
     renamed = np.array(renamed)

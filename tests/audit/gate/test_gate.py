@@ -265,7 +265,7 @@ def shifted(images, members, paired):
     return [Predictions.from_top1(np.zeros(images, int), rows) for rows in wrong]
 
 
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=4)
 @given(st.permutations(range(200)))
 def test_order_of_examples_plays_no_part(order):
     before, after = population(1, members=1), population(2, members=1, hurt=[3])

@@ -24,7 +24,7 @@ def channel(kernel, axes, number):
     return kernel[tuple(index)]
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(KERNELS, AXES)
 def test_slices_and_norms_are_those_of_plain_indexing(kernel, axes):
     rows = np.asarray(slices(kernel, axes))
@@ -36,7 +36,7 @@ def test_slices_and_norms_are_those_of_plain_indexing(kernel, axes):
         np.testing.assert_allclose(norm(kernel, axes, order), wanted, rtol=1e-6, atol=1e-30)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(KERNELS, AXES, st.data())
 def test_a_mask_of_channels_covers_whole_channels(kernel, axes, data):
     count = channel_count(kernel.shape, axes)

@@ -23,7 +23,7 @@ def by_svd(maps):
     return found / len(maps)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.integers(1, 3), st.integers(1, 9), st.integers(1, 9), st.integers(1, 9), st.integers(0, 999))
 def test_independence_equals_the_loop_of_decompositions(images, channels, pixels, rank, seed):
     rng = np.random.default_rng(seed)

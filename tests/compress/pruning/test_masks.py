@@ -46,7 +46,7 @@ def test_global_masks_are_those_of_a_sort_of_all(scores, sparsity):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scope", SCOPES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(SCORES, SPARSITY)
 def test_tensors_are_masked_as_arrays_are(scope, scores, sparsity):
     found = rank_masks([tf.constant(each) for each in scores], tf.constant(sparsity, tf.float32), scope=scope)
@@ -83,7 +83,7 @@ def test_a_nan_stays_in_both():
 
 
 @given(st.integers(1, 2**25), SPARSITY)
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 def test_keep_count_is_that_of_tfmot(size, sparsity):
     # pruning_impl.Pruning._update_mask of TF-MOT 0.8.1, and never more than there are
     theirs = tf.cast(

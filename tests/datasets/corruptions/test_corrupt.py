@@ -112,7 +112,7 @@ def test_black_and_white_images_are_no_trouble(name):
 
 
 @given(st.integers(8, 60), st.integers(8, 60), st.sampled_from(NAMES), st.sampled_from(SEVERITIES))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_turning_the_batch_round_turns_the_result_of_a_deterministic_one(height, width, name, severity):
     images = noise_images(np.random.default_rng(height), 3, height, width, 3)
     if name in DETERMINISTIC:
