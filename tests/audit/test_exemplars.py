@@ -125,3 +125,17 @@ def test_bad_input():
         exemplars(BEFORE, population(2, examples=100))
     with pytest.raises(InputError, match="ties: got 'first'"):
         exemplars(BEFORE, AFTER, ties="first")
+
+
+def test_beside_each_stands_an_unchanged_example_of_its_class():
+    found = exemplars(BEFORE, AFTER)
+    beside = found.unchanged_beside(found.index)
+    assert (found.labels[beside] == found.labels[found.index]).all()
+    assert not np.isin(beside, found.index).any()
+    sizes = np.bincount(found.labels) - np.bincount(found.labels[found.index], minlength=len(found.class_names))
+    wanted = np.bincount(found.labels[found.index], minlength=len(found.class_names))
+    shown = np.bincount(found.labels[np.unique(beside)], minlength=len(found.class_names))
+    np.testing.assert_array_equal(shown, np.minimum(sizes, wanted))  # none twice while there are enough
+    np.testing.assert_array_equal(beside, found.unchanged_beside(found.index))
+    everything = exemplars(*(Predictions.from_top1([0, 0, 1], [top1]) for top1 in ([0, 0, 1], [1, 1, 1])))
+    assert everything.unchanged_beside(np.array([0, 1])).tolist() == [-1, -1]

@@ -62,6 +62,20 @@ class Exemplars:
         columns = {"class": self.class_names, "examples": examples, "pies": pies, "share": ratio(pies, examples)}
         return pd.DataFrame(columns)
 
+    def unchanged_beside(self, positions: np.ndarray) -> np.ndarray:
+        """Return for each position another example of its class whose modal label stays, to show beside it.
+
+        [F] figure 1. Drawn at random with a fixed seed, none twice while the class has enough; -1 where it has none.
+        """
+        rng, stays = np.random.default_rng(0), np.ones(len(self.labels), bool)
+        stays[self.index] = stays[positions] = False
+        beside, labels = np.full(len(positions), -1), self.labels[positions]
+        for label in np.unique(labels):
+            if len(unchanged := np.flatnonzero(stays & (self.labels == label))):
+                rows = np.flatnonzero(labels == label)
+                beside[rows] = np.resize(rng.permutation(unchanged), len(rows))
+        return beside
+
     def summary(self) -> dict[str, Any]:
         """Return the count and share of PIEs, how many have the right mode, how many depend on ties."""
         truth = self.labels[self.index]

@@ -20,6 +20,7 @@ class Card:
         before_share: share of the baseline members that make that prediction.
         after_share: share of the compressed members that make that prediction.
         preview: the image or text of the example.
+        beside: the image of an example of the same class whose majority prediction stays, where one is shown.
     """
 
     example: str
@@ -29,6 +30,7 @@ class Card:
     before_share: float
     after_share: float
     preview: Preview
+    beside: Preview | None = None
 
 
 def by_decisiveness(pies: pd.DataFrame) -> pd.DataFrame:
@@ -40,12 +42,13 @@ def by_decisiveness(pies: pd.DataFrame) -> pd.DataFrame:
     return pies.sort_values("decisiveness", ascending=False, kind="stable")
 
 
-def cards(pies: pd.DataFrame, images: Iterable[bytes]) -> list[Card]:
+def cards(pies: pd.DataFrame, images: Iterable[bytes], beside: Iterable[bytes | None] | None = None) -> list[Card]:
     """Return a card for each exemplar.
 
     Args:
         pies: rows of an `Exemplars`' frame.
         images: what `Store.images` returns, one per row.
+        beside: as images, of an example to show beside each exemplar, None for none.
     """
     return [
         Card(
@@ -56,6 +59,7 @@ def cards(pies: pd.DataFrame, images: Iterable[bytes]) -> list[Card]:
             before_share=row["baseline_share"],
             after_share=row["compressed_share"],
             preview=preview_of(image),
+            beside=beside_it if (beside_it := preview_of(other or b"")).source else None,
         )
-        for row, image in zip(pies.to_dict("records"), images, strict=True)
+        for row, image, other in zip(pies.to_dict("records"), images, beside or [None] * len(pies), strict=True)
     ]

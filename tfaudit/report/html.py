@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import itertools
 import json
 from importlib.resources import files
 from pathlib import Path
@@ -131,13 +132,17 @@ def _drawn(chart: Drawing, description: str, width: int) -> Markup:
 
 
 def _galleries(study_audit: StudyAudit) -> dict[str, list[Card]]:
-    """Return the most decisive exemplars of every variant; reads each image once."""
+    """Return the most decisive exemplars of every variant, an unchanged image beside each; reads each image once."""
     data = study_audit.data
     exemplars = study_audit.summary.exemplars
     shown = {key: by_decisiveness(result.frame()).head(GALLERY) for key, result in exemplars.items()}
-    positions = sorted({position for rows in shown.values() for position in rows["index"]})
+    beside = {key: exemplars[key].unchanged_beside(rows["index"].to_numpy()) for key, rows in shown.items()}
+    positions = sorted({*itertools.chain(*(rows["index"] for rows in shown.values()), *beside.values())} - {-1})
     images = dict(zip(positions, data.store.images(data.split, positions), strict=True))
-    return {key: cards(rows, [images[position] for position in rows["index"]]) for key, rows in shown.items()}
+    return {
+        key: cards(rows, map(images.__getitem__, rows["index"]), map(images.get, beside[key]))
+        for key, rows in shown.items()
+    }
 
 
 def _class_tables(audit: Summary, key: str) -> list[ReportTable]:
