@@ -47,6 +47,16 @@ def image_properties(pngs: Iterable[bytes], labels: np.ndarray) -> tuple[pd.Seri
     return tuple(values for values in measured if values.nunique() > 1)
 
 
+def tilt_example(pngs: Iterable[bytes]) -> tuple[np.ndarray, float] | None:
+    """Return an image `(H, W)` more tilted than nine in ten, and its tilt; None where none can be measured."""
+    images = [pixels_of(png)[..., 0] for png in pngs if can_be_measured(png)]
+    tilts = np.array([tilt(image[None])[0] for image in images])
+    if not np.isfinite(tilts).any():
+        return None
+    chosen = np.nanargmin(np.abs(np.abs(tilts) - np.nanquantile(np.abs(tilts), 0.9)))
+    return images[chosen], float(tilts[chosen])
+
+
 def has_images(store: Store, split: str) -> bool:
     """Return whether a split of a study stores any image; looks no further than the first one."""
     total = len(store.examples(split, images=False, groups=False))

@@ -52,6 +52,40 @@ def trends_chart(table: pd.DataFrame, binned: pd.DataFrame, name: str, column: s
     return chart.facet(facet=alt.Facet("group:N", sort=groups, title=None, header=header), columns=1, spacing=16)
 
 
+def tilt_chart(levels: np.ndarray, slope: float, threshold: float = 0.5) -> Drawing:
+    """Draw [P] figure 10: an image, and the pixels of it that are on with the line whose slope is the tilt.
+
+    Args:
+        levels: `(H, W)` uint8, a grey image.
+        slope: columns per row, as `tfaudit.stats.tilt` returns it.
+        threshold: as there.
+    """
+    rows, columns = np.indices(levels.shape)
+    on = levels > 255 * threshold
+    pixels = pd.DataFrame({"row": rows.ravel(), "column": columns.ravel(), "level": levels.ravel() / 255})
+    rows_on, columns_on = np.nonzero(on)
+    ends = np.array([rows_on.min(), rows_on.max()])
+    line = pd.DataFrame({"row": ends + 0.5, "column": columns_on.mean() + slope * (ends - rows_on.mean()) + 0.5})
+    scales = [alt.Scale(domain=(0, size), nice=False) for size in levels.shape]
+    place = {
+        "x": alt.X("column:Q", scale=scales[1], axis=None),
+        "y": alt.Y("row:Q", scale=scales[0].copy(deep=True), axis=None, sort="descending"),
+    }
+    shade = alt.Color("level:Q", scale=alt.Scale(domain=(0, 1), range=["#ffffff", "#000000"]), legend=None)
+    square = {"width": SIDE / 2, "height": SIDE / 2 * levels.shape[0] / levels.shape[1]}
+    beyond = {"x2": "right:Q", "y2": "below:Q"}
+    cells = (
+        alt.Chart(pixels, **square)
+        .transform_calculate(right="datum.column + 1", below="datum.row + 1")
+        .mark_rect()
+        .encode(**place, **beyond)
+    )
+    binary = alt.Color("on:Q", scale=alt.Scale(domain=(0, 1), range=["#ffffff", "#9a9fa8"]), legend=None)
+    marked = cells.transform_calculate(on=f"datum.level > {threshold} ? 1 : 0").encode(color=binary)
+    fitted = alt.Chart(line, **square).mark_line(color=HUES[0], strokeWidth=3, clip=True).encode(**place, order="row:Q")
+    return alt.hconcat(cells.encode(color=shade), alt.layer(marked, fitted), spacing=20)
+
+
 def change_chart(units: pd.DataFrame, name: str, column: str) -> Drawing:
     """Draw [P] figure 2: the change of accuracy of every unit against the property, with a parabola through them.
 

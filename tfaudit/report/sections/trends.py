@@ -1,8 +1,15 @@
 """Accuracy against properties of the images."""
 
+from collections.abc import Iterable
+
+from tfaudit.analysis.stored_images import tilt_example
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audit.trends import Trends
+from tfaudit.charts.trends import tilt_chart
 from tfaudit.report.sections.section import Figure, ReportTable, Section, notes_of
+
+FIRST = 200
+"""Number of images of which one shows how the tilt is measured."""
 
 
 def trends_section(study_audit: StudyAudit) -> Section | None:
@@ -13,13 +20,26 @@ def trends_section(study_audit: StudyAudit) -> Section | None:
     results = {(key, i): result for key in data.compressed_keys for i, result in enumerate(study_audit.trends(key))}
     if not results:
         return None
-    figures = [
+    figures = _tilt_example(study_audit, results.values()) + [
         figure
         for (key, i), result in results.items()
         for figure in _figures(result, f"property-{i}-{key}", data.titles[key], data.individuals is not None)
     ]
     tables = tuple(_table(result, data.titles[key]) for (key, _), result in results.items())
     return Section.of_audit("trends", tuple(figures), tables, notes_of(results.values()))
+
+
+def _tilt_example(study_audit: StudyAudit, results: Iterable[Trends]) -> list[Figure]:
+    """Return how the tilt of an image is measured, on one of the first."""
+    if not any(result.property == "absolute tilt" for result in results):
+        return []
+    data = study_audit.data
+    count = len(data.store.examples(data.split, images=False, groups=False))
+    example = tilt_example(data.store.images(data.split, range(min(FIRST, count))))
+    if example is None:
+        return []
+    description = "A grey image, and its brighter pixels with the least-squares line through them."
+    return [Figure("tilt", tilt_chart(*example), description, "How the tilt is measured")]
 
 
 def _figures(result: Trends, name: str, title: str, individuals: bool) -> list[Figure]:
