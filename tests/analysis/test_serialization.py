@@ -42,6 +42,7 @@ from tfaudit.audit.levels.claims import claims
 from tfaudit.audit.levels.class_counts import class_counts
 from tfaudit.audit.levels.class_recalls import class_recalls
 from tfaudit.audit.levels.difficulty import difficulty_levels
+from tfaudit.audit.levels.remedies import remedies
 from tfaudit.audit.model_pair import compare
 from tfaudit.audit.negative_flips import flip_rates
 from tfaudit.audit.operating_points import operating_points, trade_offs
@@ -115,6 +116,7 @@ RESULTS = {
     ),
     "all counts": lambda: class_counts(pd.Series({"a": 3, "b": 1}), pd.Series({"a": 0.5, "b": 0.7})),
     "all exemplars": lambda: difficulty_levels({"int8": exemplars(BEFORE, AFTER), "same": exemplars(BEFORE, BEFORE)}),
+    "all remedies": lambda: remedies({"distillation": (BEFORE, AFTER, population(2, hurt=[3]))}),
     "pairs": lambda: compare(ONE, OTHER),
     "twins": lambda: retrained_twins(BEFORE),
     "survey": lambda: survey(answers()),

@@ -20,6 +20,7 @@ from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.app import viewer
 from tfaudit.app.markdown import escape, escape_name, unique_labels
 from tfaudit.app.viewer import PAGES
+from tfaudit.app.wording import worded
 from tfaudit.audit.distortion.recall_distortion import distortion
 from tfaudit.store.store import Store, open_store
 from tfaudit.study.study import Study, Training
@@ -279,6 +280,7 @@ def test_all_variants_have_a_tab_per_audit(open_page, tmp_path):
         app = open_page(directory, "levels", across=audit.title)
         assert not app.exception
         assert not app.error
-        assert any(audit.question.split("?")[0] in text.value for text in app.markdown)
+        asked = escape(worded(audit.question))
+        assert any(asked in text.value for text in app.markdown)
         # Training images are unknown, and no variant has a remedy.
         assert bool(app.get("vega_lite_chart")) is (audit.name not in ("class_counts", "remedies"))

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from unittest import mock
 
 import keras
 import numpy as np
@@ -38,9 +39,6 @@ def place(tmp_path_factory):
 @pytest.fixture
 def run(place, monkeypatch, capsys):
     """Runs a command in the place with two kinds; gives exit code, stdout, stderr."""
-    for kind in [*KINDS]:
-        if kind not in ("dynamic_range", "float32"):
-            monkeypatch.delitem(KINDS, kind)
     monkeypatch.chdir(place)
     monkeypatch.setattr(out, "width", 120)
 
@@ -51,7 +49,8 @@ def run(place, monkeypatch, capsys):
         captured = capsys.readouterr()
         return left.value.code or 0, captured.out, captured.err
 
-    return run
+    with mock.patch.dict(KINDS, {kind: KINDS[kind] for kind in ("float32", "dynamic_range")}, clear=True):
+        yield run
 
 
 @pytest.mark.slow

@@ -1,5 +1,7 @@
 """A search that is run once, and what it needs."""
 
+from unittest import mock
+
 import pytest
 
 from tests.builders.compressible import CLASSES, blobs, classifier
@@ -46,9 +48,8 @@ def converted_once(net, kind, *, representative, **settings):
 def few_candidates(monkeypatch):
     """Two kinds, and a pruned model of either granularity: a search of seconds."""
     monkeypatch.setattr(candidates, "LEVELS", {"channel": (0.75,), "weight": (0.9,)})
-    for kind in [*KINDS]:
-        if kind not in ("dynamic_range", "float32"):
-            monkeypatch.delitem(KINDS, kind)
+    with mock.patch.dict(KINDS, {kind: KINDS[kind] for kind in ("float32", "dynamic_range")}, clear=True):
+        yield
 
 
 @pytest.fixture

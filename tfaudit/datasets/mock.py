@@ -63,6 +63,11 @@ class MockBuilder:
         ]
         return SimpleNamespace(features=self.features, splits=tfds.core.splits.SplitDict(splits))
 
+    @property
+    def data_path(self) -> Path:
+        """A folder that does not exist: nothing of a mock is on the disk."""
+        return Path("mock of", self.name)
+
     def is_prepared(self) -> bool:
         """Return True."""
         return True

@@ -52,7 +52,7 @@ def model_names() -> tuple[str, ...]:
     """Return the names that `build_model` takes.
 
     >>> model_names()[:3]
-    ('digits_convnet', 'lenet_r', 'lenet_p')
+    ('digits_convnet', 'cifar_convnet', 'lenet_r')
     """
     return tuple(ARCHITECTURES)
 

@@ -483,14 +483,14 @@ class Store:
     def save_table(self, name: str, table: pd.DataFrame) -> None:
         """Write a table of text and numbers: "classes" (`class`, `train_examples`), "costs" or "candidates".
 
-        `study.json` names the table from then on, so that a lost one is noticed.
+        `study.json` names the costs from then on, so that lost ones are noticed; `run` makes lost classes again.
 
         Raises:
             InputError: a column holds other values.
         """
         self.write(_TABLES[name], parquet.table_bytes(table))
         content = read_sealed_json(self.read("study.json"))
-        if name not in (tables := content.setdefault("tables", [])):
+        if name == "costs" and name not in (tables := content.setdefault("tables", [])):
             tables.append(name)
             self.write("study.json", sealed_json(content))
 

@@ -20,7 +20,7 @@ def generator():
 @pytest.mark.filterwarnings("ignore:Your input ran out of data")
 def test_data_of_unknown_length():
     model = small_model()
-    with pytest.raises(InputError, match="expected steps_per_epoch in fit, or a TF-MOT schedule for Pruning"):
+    with pytest.raises(InputError, match=r"expected steps_per_epoch in fit, .* or a TF-MOT schedule"):
         model.fit(generator(), shuffle=False, verbose=0, callbacks=[Pruning(0.5)])
     model.fit(generator(), shuffle=False, verbose=0, callbacks=[Pruning(schedules.constant(0.5, 3))])
     assert zeros(model) == zeros_at(0.5)
@@ -77,7 +77,7 @@ def test_what_would_silently_prune_nothing_is_an_error(model, pruning, message):
         ({"schedule": True}, "got True"),
         (
             {"schedule": 0.5, "method": "size"},
-            "method: got 'size', expected 'magnitude' or 'gradient' or 'undecayed' or 'random' with",
+            "method: got 'size', expected 'magnitude' or 'gradient' or 'undecayed' or 'class_gradient' or 'random'",
         ),
         ({"schedule": 0.5, "scope": "model"}, "scope: got 'model', expected 'layer' or 'global'"),
         ({"schedule": 0.5, "seed": -1}, "seed: got -1, expected an integer >= 0"),
