@@ -155,5 +155,5 @@ def _flips(study_audit: StudyAudit, pair: PairComparison, name: str) -> None:
 
 
 def _card(row: dict[Hashable, Any], image: bytes) -> Card:
-    texts = {name: str(row[name]) for name in ("example", "label", "before", "after")}
+    texts: dict[str, Any] = {name: str(row[name]) for name in ("example", "label", "before", "after")}
     return Card(**texts, before_share=1, after_share=1, preview=preview_of(image))
