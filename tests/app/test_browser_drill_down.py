@@ -67,6 +67,7 @@ def test_one_entry_per_action_and_back_undoes_one(viewer, visit):
 def test_the_panel_leads_from_image_to_image_by_keys(viewer, visit):
     page = visit(f"{viewer.url}/exemplars?variant=magnitude+90+%25&show=all+images")
     panel = page.get_by_role("dialog")
+    settled(page)
     page.locator(".st-key-cards button").nth(1).click()
     expect(panel).to_contain_text("2 of")
     settled(page)
