@@ -95,7 +95,7 @@ def compare_accuracy(seed, train, test):
 
 
 def step_times(train):
-    """Return the median milliseconds of a step of each of four trainings, in turns."""
+    """Return the median step time of each of four trainings in milliseconds, measured interleaved."""
     x, y = train[0][: BATCH * BLOCK], train[1][: BATCH * BLOCK]
     models = {
         "Keras": compiled(keras, network(keras), 0.01),

@@ -24,7 +24,7 @@ def make_page_study(directory):
     store = Store.create(directory, dataclasses.replace(recipe, population=MEMBERS), {})
     data = digits("test")
     ranks = pd.Series(data.labels).groupby(data.labels).cumcount()
-    chosen = np.lexsort((data.labels, ranks))[: EACH * data.num_classes]  # in turn one of each class
+    chosen = np.lexsort((data.labels, ranks))[: EACH * data.num_classes]  # one of each class, then the next one of each
     images = [_png(pixels) for pixels in data.images[chosen][..., 0]]
     writers = np.arange(len(chosen)) // 3
     series, hands = np.where(writers % 3, "clerk", "pupil"), np.where(writers % 4, "right", "left")

@@ -63,9 +63,9 @@ class Exemplars:
         return pd.DataFrame(columns)
 
     def unchanged_beside(self, positions: np.ndarray) -> np.ndarray:
-        """Return for each position another example of its class whose modal label stays, to show beside it.
+        """Return, for each position, another example of the same class whose modal label does not change.
 
-        [F] figure 1. Drawn at random with a fixed seed, none twice while the class has enough; -1 where it has none.
+        Drawn at random with a fixed seed, none twice while the class has enough; -1 where it has none: [F] figure 1.
         """
         rng, stays = np.random.default_rng(0), np.ones(len(self.labels), bool)
         stays[self.index] = stays[positions] = False

@@ -184,8 +184,8 @@ def named_classes(ranked: pd.DataFrame, *, columns: int = 3, question: str = "ch
 def all_classes(ranked: pd.DataFrame, order: str = "", *, columns: int = 3, question: str = "change") -> Layers:
     """Draw all classes side by side, without names.
 
-    The data hold only what the chart shows, and no mark describes itself to those who cannot see it, whom the chart as
-    a whole is described to: with a thousand classes each column and each description costs the browser time.
+    The data hold only what the chart shows, and the marks have no descriptions for screen readers; the chart as a whole
+    has one. With a thousand classes each column and each description costs the browser time.
 
     Args:
         ranked: of `ranked_classes`.

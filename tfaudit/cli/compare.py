@@ -7,7 +7,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tfaudit.cli.console import Alpha, ScoresAre, StudyOut, app, err, option, out
+from tfaudit.cli.console import (
+    Alpha,
+    ClassNames,
+    Crop,
+    ImageSize,
+    Limit,
+    Output,
+    Preprocess,
+    Recursive,
+    ScoresAre,
+    SkipUnreadable,
+    Split,
+    StudyOut,
+    app,
+    err,
+    option,
+    out,
+)
 from tfaudit.errors import InputError, require
 
 if TYPE_CHECKING:
@@ -26,25 +43,19 @@ def compare(
         list[Path] | None,
         option("The baseline trained again with another seed, for what training alone changes; can be repeated."),
     ] = None,
-    split: Annotated[str, option("Split of a data set, or of a folder that has splits.")] = "test",
-    image_size: Annotated[
-        int | None, option("Scale the shorter side to this many pixels and crop the central square.")
-    ] = None,
-    crop: Annotated[int | None, option("Crop the central square of this many pixels, after any scaling.")] = None,
-    preprocess: Annotated[
-        str, option("none (the model rescales pixels), unit (pixels in [0, 1]), or tf, caffe, torch as in Keras.")
-    ] = "none",
-    classes: Annotated[
-        Path | None, option("Class names in the order of the outputs: one per line, or a JSON list.")
-    ] = None,
+    split: Split = "test",
+    image_size: ImageSize = None,
+    crop: Crop = None,
+    preprocess: Preprocess = "none",
+    classes: ClassNames = None,
     batch_size: Annotated[int, option("Images per batch.")] = 32,
     baseline_preprocess: Annotated[str | None, option("As --preprocess, for the baseline alone.")] = None,
-    recursive: Annotated[bool, option("Look for images in folders within the folders of the classes.")] = False,
-    skip_unreadable: Annotated[int, option("Leave out up to this many unreadable images, which are listed.")] = 0,
-    output: Annotated[str | None, option("Name of the output of models with several.", "--output")] = None,
+    recursive: Recursive = False,
+    skip_unreadable: SkipUnreadable = 0,
+    output: Output = None,
     scores_are: ScoresAre = "auto",
     alpha: Alpha = 0.05,
-    limit: Annotated[int | None, option("At most this many images.")] = None,
+    limit: Limit = None,
     directory: StudyOut = None,
     csv: Annotated[Path | None, option("Write the table of all classes here.")] = None,
 ) -> None:

@@ -12,7 +12,23 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from tfaudit.cli.console import Alpha, ScoresAre, app, err, option, out
+from tfaudit.cli.console import (
+    Alpha,
+    ClassNames,
+    Crop,
+    ImageSize,
+    Limit,
+    Output,
+    Preprocess,
+    Recursive,
+    ScoresAre,
+    SkipUnreadable,
+    Split,
+    app,
+    err,
+    option,
+    out,
+)
 from tfaudit.cli.gate_limits import GateFile, read_limits
 from tfaudit.errors import InputError, printable, require
 
@@ -51,24 +67,18 @@ def compress(
     augmentation: Annotated[str, option("Of the images in fine-tuning, as in recipes.", panel=TRAINING)] = "none",
     held_out: Annotated[float, option("Share of the data that judges and has no part in the choice.")] = 0.5,
     seed: Annotated[int, option("Of the split, of calibration and of fine-tuning.")] = 0,
-    split: Annotated[str, option("Split of a data set, or of a folder that has splits.")] = "test",
-    image_size: Annotated[
-        int | None, option("Scale the shorter side to this many pixels and crop the central square.")
-    ] = None,
-    crop: Annotated[int | None, option("Crop the central square of this many pixels, after any scaling.")] = None,
-    preprocess: Annotated[
-        str, option("none (the model rescales pixels), unit (pixels in [0, 1]), or tf, caffe, torch as in Keras.")
-    ] = "none",
-    classes: Annotated[
-        Path | None, option("Class names in the order of the outputs: one per line, or a JSON list.")
-    ] = None,
+    split: Split = "test",
+    image_size: ImageSize = None,
+    crop: Crop = None,
+    preprocess: Preprocess = "none",
+    classes: ClassNames = None,
     batch_size: Annotated[int, option("Images per batch of predictions.")] = 32,
-    recursive: Annotated[bool, option("Look for images in folders within the folders of the classes.")] = False,
-    skip_unreadable: Annotated[int, option("Leave out up to this many unreadable images, which are listed.")] = 0,
-    output: Annotated[str | None, option("Name of the output of models with several.", "--output")] = None,
+    recursive: Recursive = False,
+    skip_unreadable: SkipUnreadable = 0,
+    output: Output = None,
     scores_are: ScoresAre = "auto",
     alpha: Alpha = 0.05,
-    limit: Annotated[int | None, option("At most this many images.")] = None,
+    limit: Limit = None,
 ) -> None:
     """Find the smallest file that passes a gate: exit code 0 it passes, 1 it fails, 2 cannot judge.
 

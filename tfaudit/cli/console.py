@@ -84,3 +84,16 @@ ScoresAre = Annotated[
     str, option("What scores are, where they do not show it: probabilities or logits; by default auto.", "--scores-are")
 ]
 StudyOut = Annotated[Path | None, option("Write a study with its report.html here.", "--out")]
+
+# Of commands that predict the examples in --data.
+Split = Annotated[str, option("Split of a data set, or of a folder that has splits.")]
+ImageSize = Annotated[int | None, option("Scale the shorter side to this many pixels and crop the central square.")]
+Crop = Annotated[int | None, option("Crop the central square of this many pixels, after any scaling.")]
+Preprocess = Annotated[
+    str, option("none (the model rescales pixels), unit (pixels in [0, 1]), or tf, caffe, torch as in Keras.")
+]
+ClassNames = Annotated[Path | None, option("Class names in the order of the outputs: one per line, or a JSON list.")]
+Recursive = Annotated[bool, option("Look for images in folders within the folders of the classes.")]
+SkipUnreadable = Annotated[int, option("Leave out up to this many unreadable images, which are listed.")]
+Output = Annotated[str | None, option("Name of the output of models with several.", "--output")]
+Limit = Annotated[int | None, option("At most this many images.")]

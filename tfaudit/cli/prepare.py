@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tfaudit.cli.console import app, option, out
+from tfaudit.cli.console import SkipUnreadable, app, option, out
 
 
 @app.command()
@@ -14,7 +14,7 @@ def prepare(
     source: Annotated[Path, option("Folder of IDX files, CIFAR's .bin files, or class folders.", "--from")],
     data_dir: Annotated[Path | None, option("Directory of prepared data sets; by default that of TFDS.")] = None,
     recursive: Annotated[bool, option("Look into folders within the class folders.", "--recursive")] = False,
-    skip_unreadable: Annotated[int, option("Leave out up to this many unreadable images, which are listed.")] = 0,
+    skip_unreadable: SkipUnreadable = 0,
 ) -> None:
     """Prepare a TensorFlow Datasets data set from local files. It then loads without a network."""
     from rich.progress import Progress

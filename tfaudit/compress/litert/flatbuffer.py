@@ -16,7 +16,7 @@ CLIPPED_SHARE = 0.5
 """Share of input values outside the calibrated range above which they are in another range than the model's."""
 
 SEVERAL, LEAST_SPREAD = 8, 0.025
-"""So many images that span less than this share of the calibrated range are in another range than the model's."""
+"""From this number of images on, values that span less than this share of the calibrated range are in another range."""
 
 
 class Flatbuffer:

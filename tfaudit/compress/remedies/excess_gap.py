@@ -28,7 +28,7 @@ class ExcessGap(Remedy):
     `(1 - sum of lambda) / B + lambda_g / n_g` in place of `1 / B`; the sum is over the groups in the batch, so the
     weights add up to 1. The multipliers lambda start at 0. Every `every` steps each grows by `rate` times the amount by
     which its group exceeds the bound, or shrinks, but not below 0. Accuracies are those of the latest predictions of
-    the held-out examples, of which `examples` are predicted anew each time, in turn. Accuracies on training examples
+    the held-out examples, of which the next `examples` are predicted again each time. Accuracies on training examples
     would not do: they saturate, and the multipliers with them.
 
     The weights multiply class and sample weights, and those of a `Distillation` in the same fit. To the logs of an
