@@ -8,7 +8,8 @@ RUN pip wheel --no-cache-dir --no-deps --wheel-dir /wheels /src
 FROM python:3.11-slim
 COPY --from=build /wheels /wheels
 # The libraries' own tests are 60 MB.
-RUN pip install --no-cache-dir /wheels/*.whl \
+# hadolint ignore=DL3013
+RUN for wheel in /wheels/*.whl; do pip install --no-cache-dir "${wheel}[charts]"; done \
     && find "$(python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" -type d -name tests -prune -exec rm -rf {} +
 ENV HOME=/tmp
 USER 10001

@@ -162,9 +162,10 @@ def test_the_steps_of_the_full_container_find_all_that_they_install(tmp_path, wh
 @pytest.mark.slow
 def test_the_core_alone_audits_judges_and_reports_without_tensorflow(tmp_path, wheel):
     uv = [sys.executable, "-m", "uv", "--quiet"]
-    run_steps(ROOT / "containers/slim.Dockerfile", tmp_path, wheel)
-    python = tmp_path / "venv/bin/python"
-    files = [file for file in (tmp_path / "venv").rglob("*") if file.is_file() and not file.is_symlink()]
+    python = tmp_path / "core/bin/python"
+    subprocess.run([*uv, "venv", "--python", sys.executable, "core"], cwd=tmp_path, check=True)
+    subprocess.run([*uv, "pip", "install", "--python", python, wheel], check=True)
+    files = [file for file in (tmp_path / "core").rglob("*") if file.is_file() and not file.is_symlink()]
     assert sum(file.stat().st_size for file in files) < 500 * 2**20
     listed = subprocess.run([*uv, "pip", "list", "--python", python], capture_output=True, text=True, check=True)
     packages = {line.split()[0] for line in listed.stdout.splitlines()[2:]}
@@ -189,6 +190,16 @@ def test_the_core_alone_audits_judges_and_reports_without_tensorflow(tmp_path, w
     assert audit.returncode == 0, audit.stderr
     report = tfaudit("report", "study")
     assert report.returncode == 0, report.stderr
+    page = (tmp_path / "study/report.html").read_text()
+    assert "class 3" in page
+    assert "<svg" not in page
+    assert "pip install 'tfaudit[charts]'" in page
+    charts = tfaudit("report", "study", "--charts", "charts")
+    assert charts.returncode == 2
+    assert re.fullmatch(r"tfaudit: tfaudit report: got no .*pip install 'tfaudit\[charts\]'\n", charts.stderr)
+
+    run_steps(ROOT / "containers/slim.Dockerfile", tmp_path, wheel)
+    subprocess.run([tmp_path / "venv/bin/python", "-m", "tfaudit", "report", "study"], cwd=tmp_path, check=True)
     assert "<svg" in (tmp_path / "study/report.html").read_text()
     for arguments, extra in ((("run", "digits"), "keras"), (("view", "study"), "viewer")):
         refused = tfaudit(*arguments)

@@ -37,7 +37,7 @@ EXTRAS: Mapping[str, str] = MappingProxyType(
     {
         **dict.fromkeys(("tensorflow", "keras", "tf_keras", "tensorflow_model_optimization"), "keras"),
         **dict.fromkeys(("tensorflow_datasets", "ai_edge_litert", "sklearn"), "keras"),
-        **{"streamlit": "viewer", "cv2": "corruptions", "ray": "ray"},
+        **{"vl_convert": "charts", "streamlit": "viewer", "cv2": "corruptions", "ray": "ray"},
     }
 )
 """The extra of this package that brings a library, by the library's module."""

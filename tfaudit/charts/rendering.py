@@ -1,5 +1,9 @@
-"""Charts as files and as inline SVG, without a browser and without a network."""
+"""Charts as files and as inline SVG, without a browser and without a network.
 
+They are drawn by vl-convert, which the extra `charts` brings.
+"""
+
+import importlib.util
 import itertools
 import re
 from collections.abc import Callable
@@ -7,7 +11,6 @@ from html import escape
 from typing import Any
 
 import altair as alt
-import vl_convert
 
 from tfaudit.charts.style import Drawing
 
@@ -24,12 +27,20 @@ _FONT = "Arial, 'Liberation Sans', Helvetica, sans-serif"  # of equal widths: me
 _NUMBERS = itertools.count()
 
 
+def can_draw() -> bool:
+    """Return whether vl-convert is installed."""
+    return importlib.util.find_spec("vl_convert") is not None
+
+
 def chart_bytes(chart: Drawing, form: str) -> bytes:
     """Return a chart as the content of a file, dark on white.
 
     Args:
         chart: to draw.
         form: one of `FORMS`.
+
+    Raises:
+        ImportError: vl-convert is not installed.
     """
     return _WRITERS[form](_specification(chart, "#1d1f24", "white"))
 
@@ -59,7 +70,12 @@ def inline_svg(chart: Drawing, description: str, *, width: int | None = None) ->
         chart: to draw.
         description: alternative text.
         width: in pixels, at which text has its usual size; by default the chart's own.
+
+    Raises:
+        ImportError: vl-convert is not installed.
     """
+    import vl_convert
+
     shown = chart if width is None else widened(chart, width)
     svg = vl_convert.vegalite_to_svg(_specification(shown, "currentColor", "transparent"))
     prefix = f"c{next(_NUMBERS)}-"  # ids of several charts share one page
@@ -95,8 +111,22 @@ def _specification(chart: Drawing, ink: str, background: str) -> dict[str, Any]:
         return chart.to_dict() | {"config": config}
 
 
-_WRITERS: dict[str, Callable[[dict[str, Any]], bytes]] = {
-    "png": lambda specification: vl_convert.vegalite_to_png(specification, scale=2),
-    "svg": lambda specification: vl_convert.vegalite_to_svg(specification).encode(),
-    "pdf": vl_convert.vegalite_to_pdf,
-}
+def _png(specification: dict[str, Any]) -> bytes:
+    import vl_convert
+
+    return vl_convert.vegalite_to_png(specification, scale=2)
+
+
+def _svg(specification: dict[str, Any]) -> bytes:
+    import vl_convert
+
+    return vl_convert.vegalite_to_svg(specification).encode()
+
+
+def _pdf(specification: dict[str, Any]) -> bytes:
+    import vl_convert
+
+    return vl_convert.vegalite_to_pdf(specification)
+
+
+_WRITERS: dict[str, Callable[[dict[str, Any]], bytes]] = {"png": _png, "svg": _svg, "pdf": _pdf}

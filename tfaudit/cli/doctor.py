@@ -17,7 +17,7 @@ from tfaudit.cli.console import app, out
 from tfaudit.errors import EXTRAS
 from tfaudit.quiet import start_tensorflow
 
-CORE = ("numpy", "scipy", "pandas", "pyarrow", "statsmodels", "PIL", "altair", "vl_convert", "jinja2", "rich", "typer")
+CORE = ("numpy", "scipy", "pandas", "pyarrow", "statsmodels", "PIL", "altair", "jinja2", "rich", "typer")
 """Modules that every installation has."""
 
 FOLDER = "TFDS_DATA_DIR"  # environment variable that names the folder of the prepared data sets

@@ -57,6 +57,8 @@ def report(
     from tfaudit.report.chart_files import save_charts
     from tfaudit.store.store import open_store
 
+    if charts:
+        import vl_convert  # noqa: F401  # where it is missing, nothing is written
     limits, store = read_limits(gate), open_store(directory)
     added = None
     if groups:

@@ -1,6 +1,7 @@
 """`report.html`: one self-contained file that loads nothing from a network."""
 
 import base64
+import dataclasses
 import hashlib
 import itertools
 import json
@@ -14,7 +15,7 @@ from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audit.classes import GAINED, LOST
 from tfaudit.audit.gate.limits import DEFAULT_LIMITS, Limits
 from tfaudit.audit.summary import Summary
-from tfaudit.charts.rendering import inline_svg
+from tfaudit.charts.rendering import can_draw, inline_svg
 from tfaudit.charts.style import Drawing, css_variables
 from tfaudit.errors import InputError
 from tfaudit.report.chart_files import study_charts
@@ -88,6 +89,9 @@ def _page(study_audit: StudyAudit, limits: Limits) -> str:
     store, split, audit = study_audit.data.store, study_audit.data.split, study_audit.summary
     examples = store.examples(split, images=False, groups=False)
     sections, charts = study_sections(study_audit), study_charts(audit)
+    drawable = can_draw()
+    if not drawable:
+        sections = tuple(dataclasses.replace(section, figures=()) for section in sections)
     verdict = study_audit.verdict(limits) if audit.exemplars else None
     several = bool(audit.table["members"].max() > 1)
     links = {key: f"#classes-{key}" if key in audit.impacts else f"#{key}" for key in audit.exemplars}
@@ -102,6 +106,7 @@ def _page(study_audit: StudyAudit, limits: Limits) -> str:
         versions=json.loads((store.directory / "study.json").read_text()).get("versions", {}),
         audit=audit,
         several=several,
+        drawable=drawable,
         verdict=verdict,
         verdicts=verdict and verdict_html(verdict, links, several=several),
         limits=limits.in_words(),
@@ -109,7 +114,10 @@ def _page(study_audit: StudyAudit, limits: Limits) -> str:
         headlines=headlines(audit, study_audit.model_pairs),
         script=Markup(_SCRIPT),
         script_hash=_SCRIPT_HASH,
-        charts={name: _drawn(chart, _DESCRIPTIONS[name.split("-")[0]], _width(name)) for name, chart in charts.items()},
+        charts={
+            name: _drawn(chart, _DESCRIPTIONS[name.split("-")[0]], _width(name)) if drawable else ""
+            for name, chart in charts.items()
+        },
         sections=sections,
         sources=cited([_ALWAYS_CITED, *(f"{section.question} {section.source}" for section in sections)]),
         drawings={
