@@ -1,17 +1,22 @@
-"""What the choices of int8 quantization give on a real ResNet-50 and real photographs.
+"""Which choices of int8 lose fewest predictions of a real model: chosen on one half, judged on the other.
 
-    python benchmarks/quantization_choices.py MODEL.keras FOLDER [LAYERS]
+    python benchmarks/quantization_choices.py MODEL.keras DATA FOLDER [BYTES]
 
-MODEL and FOLDER are those of `resnet50_photographs.py`. The model is converted and calibrated once, on every tenth
-photograph; then ranges are clipped at percentiles and layers are left in float; last the LAYERS (0) of the largest
-rounding error of TensorFlow's debugger are spared one by one. Flips are against the float model. int16x8 is timed on 8
-images.
+DATA is a folder of photographs, as in `resnet50_photographs.py`, or the name of a data set, whose test split is taken.
+Halves are random (seed 0). All calibration examples are of the first half: 100 of them unless a choice says otherwise.
+Flips are against the float model. Tried are numbers of calibration examples, percentiles at which ranges end, and
+layers left in float, with the ranges that were best so far: each alone on the first half, as in
+`tfaudit.quantization_sensitivity`, then those that cost most together; last int16x8, which LiteRT runs slowly.
+
+Of the choices whose file has at most BYTES, the one with the fewest negative flips on the first half is the one to
+judge on the second. FOLDER keeps the predictions of every choice as soon as they are made: the same command goes on
+where it was interrupted. It prints the table of what is there after every choice.
 """
 
 import copy
+import functools
 import sys
-import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import keras
@@ -19,56 +24,148 @@ import numpy as np
 from resnet50_photographs import photographs
 
 import tfaudit
+from tfaudit.audit.model_pair import PairComparison
 from tfaudit.compress.litert.quantize import calibrated
 from tfaudit.compress.litert.selective import Calibrated
 from tfaudit.compress.pruning.kernels import kernel_layers
-from tfaudit.compress.sensitivity import DEBUGGED, rounding_errors
 from tfaudit.quiet import captured_output
 
+PERCENTILES = (99.9, 99.99, 99.999)
+CALIBRATIONS = (20, 500)  # beside 100
+TOGETHER = (1, 2, 4, 8)  # layers that are left in float together
+STEP = 25  # images
 
-def main(model_path: str, folder: str, layers: int = 0) -> None:
-    """Print one line per choice."""
-    images = photographs(Path(folder))
-    labels = np.arange(len(images))
-    dense = keras.saving.load_model(model_path, compile=False)
-    names = kernel_layers(dense)
-    source, feeds = calibrated(dense, images[::10], [dense.get_layer(name) for name in names])
-    operators = {name: source.operators_of(number) for number, name in enumerate(names)}
-    before = tfaudit.predict(dense, images, batch_size=25).classes[:, 0]
-    print(f"float: top-1 {(before == labels).mean():.3f}", flush=True)
-    print(f"{'choice':44} {'top-1':>6} {'flips':>6} {'lost':>5} {'won':>5} {'MB':>6}", flush=True)
 
-    def line(name: str, source: Calibrated, spared: Iterable[str] = ()) -> None:
+class Choices:
+    """Choices that were tried: bytes and predictions, kept in a folder.
+
+    Args:
+        folder: made if it is missing.
+        images: all examples.
+        labels: of these.
+    """
+
+    def __init__(self, folder: Path, images: np.ndarray, labels: np.ndarray) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._folder, self._images, self._labels = folder, images, labels
+        order = np.random.default_rng(0).permutation(len(labels))
+        self.first, self.second = np.sort(order[: len(labels) // 2]), np.sort(order[len(labels) // 2 :])
+        self.names: list[str] = []
+
+    def tried(self, name: str, content: Callable[[], keras.Model | bytes], *, judged: bool = True) -> None:
+        """Predict all examples with a choice, or those of the first half, unless that was done before."""
+        path = self._folder / f"{name}.npz"
+        if not path.exists():
+            model = content()
+            answers = np.full(len(self._labels), -1)
+            for part in (self.first, self.second)[: 1 + judged]:
+                answers[part] = tfaudit.predict(model, self._images[part], batch_size=STEP, k=1).classes[:, 0]
+            partial = path.with_suffix(".partial.npz")
+            np.savez(partial, answers=answers, size=len(model) if isinstance(model, bytes) else 0)
+            partial.rename(path)
+        self.names += [name] * judged
+
+    def answers(self, name: str) -> np.ndarray:
+        """Return the predicted classes of all examples."""
+        return np.load(self._folder / f"{name}.npz")["answers"]
+
+    def size(self, name: str) -> int:
+        """Return the bytes of the file."""
+        return int(np.load(self._folder / f"{name}.npz")["size"])
+
+    def lost(self, name: str, part: np.ndarray) -> int:
+        """Return the negative flips on a part."""
+        was = self.answers("float")[part] == self._labels[part]
+        return int((was & (self.answers(name)[part] != self._labels[part])).sum())
+
+    def pair(self, before: str, after: str, part: np.ndarray) -> PairComparison:
+        """Return the comparison of two choices on a part."""
+        made = (tfaudit.Predictions.from_top1(self._labels[part], self.answers(name)[part]) for name in (before, after))
+        return tfaudit.compare(*made)
+
+    def line(self, name: str) -> str:
+        """Return a row of the table: changed, lost and won predictions and accuracy on either half."""
+        cells = [f"{name:36} {self.size(name) / 1e6:6.2f}"]
+        for part in (self.first, self.second):
+            if self.answers(name)[part[0]] < 0:
+                continue
+            overall = self.pair("float", name, part).overall
+            changed = (self.answers("float")[part] != self.answers(name)[part]).sum()
+            top1 = (self.answers(name)[part] == self._labels[part]).mean()
+            cells.append(f"{changed:5d} {overall.lost:4d} {overall.won:4d} {100 * top1:6.2f}")
+        return " |".join(cells)
+
+
+def examples(data: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return images as the model takes them, and labels."""
+    if Path(data).is_dir():
+        images = photographs(Path(data))
+        return images, np.arange(len(images))
+    read = tfaudit.load_dataset(data, "test")
+    return read.images.astype("float32"), read.labels
+
+
+def main(model_path: str, data: str, folder: str, most: float = np.inf) -> None:
+    """Print one line per choice, then the one that was chosen and its judgement."""
+    images, labels = examples(data)
+    model = keras.saving.load_model(model_path, compile=False)
+    choices, layers = Choices(Path(folder), images, labels), kernel_layers(model)
+
+    @functools.cache
+    def source(count: int = 100) -> tuple[Calibrated, list]:
+        marked = [model.get_layer(name) for name in layers]
+        return calibrated(model, images[choices.first[:count]], marked, examples=count)
+
+    @functools.cache
+    def clipped(percentile: float, count: int = 100) -> Calibrated:
+        made = copy.deepcopy(source(count)[0])
+        if percentile < 100:
+            made.clip_at(percentile, histograms(count))
+        return made
+
+    @functools.cache
+    def histograms(count: int) -> dict:
+        calibration, feeds = source(count)
+        return calibration.histograms(feeds)
+
+    def int8(percentile: float = 100.0, count: int = 100, spared: Iterable[str] = ()) -> bytes:
+        calibration = clipped(percentile, count)
+        operators = [own for name in spared for own in calibration.operators_of(layers.index(name))]
         with captured_output():
-            content = source.quantized(spared)
-        after = tfaudit.predict(content, images, batch_size=25).classes[:, 0]
-        was, now = before == labels, after == labels
-        flips, lost, won = (after != before).sum(), (was & ~now).sum(), (~was & now).sum()
-        print(f"{name:44} {now.mean():6.3f} {flips:6d} {lost:5d} {won:5d} {len(content) / 1e6:6.1f}", flush=True)
+            return calibration.quantized(operators)
 
-    line("int8", source)
-    ends = [*operators[names[0]], *operators[names[-1]]]
-    line(f"keep_float={names[-1]}", source, operators[names[-1]])
-    line(f"keep_float={names[0]},{names[-1]}", source, ends)
-    histograms = source.histograms(feeds)
-    for percentile in (99.999, 99.99, 99.9):
-        clipped = copy.deepcopy(source)
-        clipped.clip_at(percentile, histograms)
-        line(f"percentile={percentile}", clipped)
-        line(f"percentile={percentile}, keep_float={names[-1]}", clipped, operators[names[-1]])
-    begin = time.perf_counter()
-    wide = tfaudit.quantize(dense, "int16x8", representative=images[::10])
-    print(f"int16x8: {len(wide) / 1e6:.1f} MB, converted in {time.perf_counter() - begin:.0f} s", flush=True)
-    begin = time.perf_counter()
-    after = tfaudit.predict(wide, images[:8], batch_size=8).classes[:, 0]
-    seconds = time.perf_counter() - begin
-    print(f"int16x8: {seconds / 8:.2f} s an image, {(after != before[:8]).sum()} flips of 8", flush=True)
-    if layers:
-        errors = rounding_errors(source, feeds[:DEBUGGED])
-        largest = {name: max(errors.get(own, 0.0) for own in operators[name]) for name in names}
-        for name in sorted(largest, key=largest.get, reverse=True)[:layers]:
-            line(f"keep_float={name} (RMSE {largest[name]:.2f} steps)", source, operators[name])
+    def tried(name: str, *, judged: bool = True, **settings: object) -> None:
+        choices.tried(name, functools.partial(int8, **settings), judged=judged)
+        print(choices.line(name), flush=True)
+
+    heading = "changed lost won top-1"
+    print(f"{'choice':36} {'MB':>6} | first half: {heading} | second half: {heading}")
+    choices.tried("float", lambda: model)
+    print(choices.line("float"), flush=True)
+    tried("int8")
+    for percentile in PERCENTILES:
+        tried(f"percentile {percentile:g}", percentile=percentile)
+    for count in CALIBRATIONS:
+        tried(f"{count} calibration examples", count=count)
+    ranges = {"int8": 100.0} | {f"percentile {percentile:g}": percentile for percentile in PERCENTILES}
+    best = min(ranges, key=lambda name: choices.lost(name, choices.first))
+    alone = {f"{best}, {layer} in float": layer for layer in layers}
+    for name, layer in alone.items():
+        tried(name, judged=False, percentile=ranges[best], spared=[layer])
+    # ties go to the smaller file
+    order = sorted(alone, key=lambda name: (choices.lost(name, choices.first), choices.size(name)))
+    ranked = [alone[name] for name in order if choices.size(name) <= most]
+    for count in TOGETHER:
+        tried(f"{best}, {count} of the layers in float", percentile=ranges[best], spared=ranked[:count])
+    calibration = images[choices.first[:100]]
+    choices.tried("int16x8", lambda: tfaudit.quantize(model, "int16x8", representative=calibration))
+    print(choices.line("int16x8"), flush=True)
+    fitting = [name for name in choices.names if 0 < choices.size(name) <= most]
+    chosen = min(fitting, key=lambda name: (choices.lost(name, choices.first), choices.size(name)))
+    against = choices.pair("int8", chosen, choices.second).overall
+    print(f"chosen on the first half: {chosen}")
+    print(f"second half, against plain int8: {against.lost} lost, {against.won} won, McNemar's p {against.p:.2g}")
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:3], *map(int, sys.argv[3:]))
+    main(*sys.argv[1:4], *map(float, sys.argv[4:]))

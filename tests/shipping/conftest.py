@@ -36,8 +36,9 @@ def data():
 CONVERTED = {}
 
 
-def converted_once(net, kind, *, representative, **settings):
+def converted_once(net, kind, *, representative, check, **settings):
     """Equal models give equal bytes, as `quantize` promises: each is converted once for all searches of the tests."""
+    check()
     key = (weights_seal(net), kind, representative.tobytes(), *settings.items())
     if key not in CONVERTED:
         CONVERTED[key] = quantize(net, kind, representative=representative, **settings)

@@ -8,7 +8,16 @@ from tests.builders.compressible import classifier
 from tfaudit.compress.pruning.one_shot import prune
 from tfaudit.compress.shrinking.shrink import shrink
 from tfaudit.shipping import candidates as module
-from tfaudit.shipping.candidates import LEVELS, bytes_per_weight, candidates, channel_pruning, removable_layers
+from tfaudit.shipping.candidates import (
+    LEVELS,
+    PERCENTILES,
+    SPARED,
+    Preparation,
+    bytes_per_weight,
+    candidates,
+    channel_pruning,
+    removable_layers,
+)
 from tfaudit.study.quantization import KINDS, QuantizationKind
 
 
@@ -36,17 +45,24 @@ def residual():
 def test_without_training_data_every_kind_of_the_table_is_a_candidate(net, monkeypatch):
     monkeypatch.setitem(KINDS, "new", QuantizationKind("new", types=("float16",)))
     plan = candidates(lambda: copy_of(net), training=False)
-    assert {candidate.key for candidate in plan} == set(KINDS)
+    assert {candidate.key for candidate in plan if not candidate.is_choice} == set(KINDS)
+    assert {(one.kind, one.percentile, one.spared) for one in plan if one.is_choice} == {
+        *(("int8", percentile, 0) for percentile in PERCENTILES),
+        *(("int8", 100, count) for count in SPARED if count < 2),  # of two layers
+    }
     assert [candidate.estimate for candidate in plan] == sorted(candidate.estimate for candidate in plan)
     assert all(candidate.pruned is None for candidate in plan)
 
 
 def test_candidates_that_need_training_come_after_the_others_from_small_to_large(net):
     plan = candidates(lambda: copy_of(net), training=True)
-    pruned = [candidate for candidate in plan if candidate.pruned is not None]
-    assert [*plan[: len(KINDS)]] == [candidate for candidate in plan if candidate.pruned is None]
+    pruned = [candidate for candidate in plan if candidate.preparation != Preparation()]
+    untrained = [candidate for candidate in plan if candidate.preparation == Preparation()]
+    assert [*plan[: len(untrained)]] == untrained
+    positions = {candidate.key: position for position, candidate in enumerate(plan)}
+    assert all(positions[one.control.key] < positions[one.key] for one in plan if one.control)
     assert [candidate.estimate for candidate in pruned] == sorted(candidate.estimate for candidate in pruned)
-    assert {c.pruned.level for c in pruned if c.pruned.granularity == "channel"} == set(LEVELS["channel"])
+    assert {c.pruned.level for c in pruned if c.pruned and c.pruned.granularity == "channel"} == set(LEVELS["channel"])
     assert len({candidate.key for candidate in plan}) == len(plan) == len({candidate.title for candidate in plan})
     assert all(candidate.key.isascii() and "/" not in candidate.key for candidate in plan)
     # LiteRT runs no integer kernels without their zeros

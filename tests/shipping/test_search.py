@@ -20,10 +20,11 @@ from tfaudit.datasets.examples import Examples
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
 from tfaudit.shipping import candidate_models, search_folder
-from tfaudit.shipping.candidates import Candidate, candidates, channel_pruning
+from tfaudit.shipping.candidates import Candidate, Preparation, candidates, channel_pruning
 from tfaudit.shipping.search import _Search
 from tfaudit.shipping.search_data import in_memory
 from tfaudit.shipping.smallest_file import NO_FILE, NOT_TRIED
+from tfaudit.store.files import lock
 from tfaudit.study.remedies import REMEDIES
 from tfaudit.study.training import Training
 
@@ -278,6 +279,13 @@ def test_bad_input_is_told_in_one_line_before_any_work(search, tmp_path, monkeyp
     assert not (tmp_path / "out/candidates.csv").exists()
 
 
+def test_a_directory_in_use_is_named_with_the_command_that_uses_it(search, tmp_path):
+    message = r"directory: got .*out.candidates, in use by another `tfaudit compress`, expected a directory that is not"
+    with lock(tmp_path / "out/candidates"), pytest.raises(InputError, match=message):
+        search(tmp_path / "out")
+    assert not (tmp_path / "out/search.json").exists()
+
+
 def test_a_directory_with_a_study_is_not_touched(search, tmp_path):
     make_study(tmp_path / "study")
     before = sorted(tmp_path.rglob("*"))
@@ -314,10 +322,12 @@ def test_remedies_are_tried_where_the_control_fails_by_little(quantized, pruned,
     control = channel_pruning(0.5, ["hidden"])
     search = object.__new__(_Search)
     search._verdicts = {} if quantized is None else {"channel-0.5-int8": verdict_of(quantized)}
+    search._attempts = {}
     search._floats = {} if pruned is None else {"channel-0.5": verdict_of(pruned)}
-    assert search._needs_no_remedy(Candidate("int8", control)) == ""
+    assert Candidate("int8", control).control is None
     for name in REMEDIES:
-        assert search._needs_no_remedy(Candidate("int8", dataclasses.replace(control, remedy=name))) == reason
+        candidate = Candidate("int8", dataclasses.replace(control, remedy=name))
+        assert search._needs_no_remedy(candidate, candidate.control) == reason
 
 
 @pytest.mark.slow
@@ -327,15 +337,16 @@ def test_a_remedied_model_is_pruned_and_shrunk_as_its_control(tmp_path, model, d
     maker = candidate_models.CandidateMaker(
         model,
         search_folder.SearchFolder(tmp_path),
+        selection=training,
         calibration=training,
         train=training,
         training=Training(epochs=1, batch_size=128, optimizer="adam"),
         seed=0,
-        output=None,
+        options={"output": None, "scores_are": "auto", "batch_size": 32},
         is_over=lambda: False,
         predict=lambda net: predict(net, training.held, k=2),
     )
-    pruned = dataclasses.replace(channel_pruning(0.75, ["hidden"]), remedy=name)
+    pruned = Preparation(dataclasses.replace(channel_pruning(0.75, ["hidden"]), remedy=name))
     predicted = maker.predictions(pruned)
     assert (predicted.classes[:, 0] == training.labels).mean() > 0.9
     assert maker.is_trained(pruned)

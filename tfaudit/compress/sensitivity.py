@@ -6,7 +6,7 @@ import dataclasses
 import io
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -130,7 +130,6 @@ def quantization_sensitivity(
     >>> result.frame()[["layer", "negative_flips", "avoided"]].values.tolist()
     [['only', 0, 0]]
     """
-    from tfaudit.compress.litert.quantize import calibrated
     from tfaudit.compress.pruning.kernels import kernel_layers
 
     begin = time.perf_counter()
@@ -141,40 +140,98 @@ def quantization_sensitivity(
     if unknown := [name for name in names if name not in known]:
         raise InputError("layers", listed(unknown), f"names of layers, such as {listed(kernel_layers(model))}")
     require(bool(names), "layers", names, "one layer or more")
-    source, feeds = calibrated(model, representative, [known[name] for name in names], output=output)
-    operators = {name: source.operators_of(number) for number, name in enumerate(names)}
-    if empty := [name for name, own in operators.items() if not own]:
-        raise InputError("layers", listed(empty), "layers with operators of their own")
-
-    def predicted(one: Any) -> Predictions:
-        return predictions_of({"model": one}, data, output=output, batch_size=batch_size)["model"]
-
-    def converted(spared: Iterable[str]) -> bytes:
-        with captured_output():
-            return source.quantized(spared)
-
-    plain = converted(())
-    before, with_int8 = predicted(model), predicted(plain)
-    errors = rounding_errors(source, feeds[:DEBUGGED]) if rmse else {}
-    everything, rows = set(source.operators), []
+    layered = LayeredInt8(
+        model, data, [known[name] for name in names], representative, batch_size=batch_size, output=output
+    )
+    errors = layered.rounding_errors() if rmse else {}
     show = sys.stderr.isatty() if progress is None else progress
-    for name in rich.progress.track(names, "layers", disable=not show):
-        spared = set(operators[name]) if mode == "spared" else everything - set(operators[name])
-        content = converted(sorted(spared))
-        after = predicted(content)
-        rows.append(
-            {"layer": name, "operators": len(operators[name]), "bytes": len(content)}
-            | _figures(compare(before, after))
-            | _avoided(with_int8, after, before, mode)
-            | {"rmse": max((errors.get(own, np.nan) for own in operators[name]), default=np.nan)}
-        )
+    rows = [
+        layered.row(name, mode) | {"rmse": errors.get(name, np.nan)}
+        for name in rich.progress.track(names, "layers", disable=not show)
+    ]
     table = pd.DataFrame(rows)
     table.insert(list(table).index("avoided_p") + 1, "avoided_p_holm", adjust(table["avoided_p"].to_numpy(), "holm"))
-    order = ["negative_flips", "change_pp", "changed"]
-    table = table.sort_values(order, ascending=[mode == "spared", mode == "alone", mode == "spared"], kind="stable")
     return QuantizationSensitivity(
-        table.reset_index(drop=True), compare(before, with_int8), mode, len(plain), time.perf_counter() - begin
+        sensitive_first(table, mode), layered.plain, mode, layered.size, time.perf_counter() - begin
     )
+
+
+def sensitive_first(table: pd.DataFrame, mode: str = "spared") -> pd.DataFrame:
+    """Sort rows of `LayeredInt8.row`: the layer that matters most first."""
+    order = ["negative_flips", "change_pp", "changed"]
+    ascending = [mode == "spared", mode == "alone", mode == "spared"]
+    return table.sort_values(order, ascending=ascending, kind="stable").reset_index(drop=True)
+
+
+class LayeredInt8:
+    """A model that is calibrated once, and its int8 files with single layers in float, or in int8.
+
+    Args:
+        model: a built Keras 3 model.
+        data: labelled examples, as in `compare_models`.
+        layers: that are looked at.
+        representative: training images that calibrate.
+        batch_size: examples per step.
+        output: name of the output of a model with several.
+        scores_are: as in `predict`.
+        check: as in `quantize`.
+
+    Attributes:
+        plain: the comparison of the float model with its int8 file in which no layer is spared.
+        size: bytes of this file.
+
+    Raises:
+        InputError: as `compare_models` and `quantize`, or a layer without operators of its own.
+        ConversionError: TensorFlow Lite cannot convert the model.
+    """
+
+    def __init__(
+        self,
+        model: keras.Model,
+        data: Any,
+        layers: Sequence[keras.layers.Layer],
+        representative: Any,
+        *,
+        batch_size: int = 256,
+        output: str | None = None,
+        scores_are: str = "auto",
+        check: Callable[[], None] | None = None,
+    ) -> None:
+        from tfaudit.compress.litert.quantize import calibrated
+
+        self._data = data
+        self._options: dict[str, Any] = {"output": output, "batch_size": batch_size, "scores_are": scores_are}
+        self._source, self._feeds = calibrated(model, representative, layers, output=output, check=check)
+        self._operators = {layer.name: self._source.operators_of(number) for number, layer in enumerate(layers)}
+        if empty := [name for name, own in self._operators.items() if not own]:
+            raise InputError("layers", listed(empty), "layers with operators of their own")
+        plain = self._converted(())
+        self._before, self._with_int8 = self._predicted(model), self._predicted(plain)
+        self.plain, self.size = compare(self._before, self._with_int8), len(plain)
+
+    def row(self, name: str, mode: str = "spared") -> dict[str, Any]:
+        """Return what `QuantizationSensitivity.frame` says of a layer, but its `rmse` and what Holm's method adds."""
+        operators = set(self._operators[name])
+        content = self._converted(operators if mode == "spared" else set(self._source.operators) - operators)
+        after = self._predicted(content)
+        return (
+            {"layer": name, "operators": len(operators), "bytes": len(content)}
+            | _figures(compare(self._before, after))
+            | _avoided(self._with_int8, after, self._before, mode)
+        )
+
+    def rounding_errors(self) -> dict[str, float]:
+        """Return the largest rounding error of each layer's operators on the first representative examples."""
+        errors = rounding_errors(self._source, self._feeds[:DEBUGGED])
+        largest = {name: [errors.get(one, np.nan) for one in own] for name, own in self._operators.items()}
+        return {name: max(values) for name, values in largest.items()}
+
+    def _predicted(self, model: Any) -> Predictions:
+        return predictions_of({"model": model}, self._data, **self._options)["model"]
+
+    def _converted(self, spared: Iterable[str]) -> bytes:
+        with captured_output():
+            return self._source.quantized(sorted(spared))
 
 
 def _figures(pair: PairComparison) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Making of candidates: prune, fine-tune, shrink, convert."""
+"""Making of candidates: prune, fine-tune, shrink, train for int8, convert."""
 
 from __future__ import annotations
 
@@ -6,48 +6,61 @@ import dataclasses
 import functools
 import warnings
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import keras
 import numpy as np
+import pandas as pd
 
 from tfaudit.compress.litert.quantize import CALIBRATION_IMAGES, quantize
 from tfaudit.compress.model_files import load_keras
 from tfaudit.compress.pruning.hold_masks import HoldMasks
+from tfaudit.compress.pruning.kernels import kernel_layers
 from tfaudit.compress.pruning.one_shot import prune
+from tfaudit.compress.quantization_aware.quantization_aware import quantization_aware
+from tfaudit.compress.sensitivity import LayeredInt8, sensitive_first
 from tfaudit.compress.shrinking.shrink import shrink
 from tfaudit.datasets.dataset import Dataset
+from tfaudit.errors import InputError
 from tfaudit.population.member import model_bytes
 from tfaudit.population.remedies import MemberRemedies
 from tfaudit.population.training import Trainer, copy_variables
-from tfaudit.shipping.candidates import Candidate, model_key
+from tfaudit.shipping.candidates import Candidate, Preparation
 from tfaudit.shipping.search_data import some_of_every_class
 from tfaudit.shipping.search_folder import SearchFolder
 from tfaudit.stats.ranking import RankedClasses
 from tfaudit.study.study import Study
 from tfaudit.study.training import Training
-from tfaudit.study.variants import Pruned
 
 REMEDY_SHARE = 0.1
 """Share of the training data on which a remedy measures what classes lose, where the training holds out none."""
 
 
-class OutOfTimeError(Exception):
-    """The budget ended during a training."""
+SENSITIVITY_EXAMPLES = 1000
+"""Examples of the selection part on which layers are measured that may stay in float."""
+
+MOST_ADDED = 0.5
+"""Share of the int8 file's bytes that a layer in float may add."""
+
+
+class OutOfTimeError(BaseException):
+    """The budget ended, while what its text says; no handler of ordinary errors stops it, like a KeyboardInterrupt."""
 
 
 class CandidateMaker:
-    """Makes the flatbuffers of candidates; pruned models are trained once and kept in the directory of the search.
+    """Makes the flatbuffers of candidates; models are trained once and kept in the directory of the search.
 
     Args:
         path: the `.keras` file of the model.
         folder: of the search.
+        selection: the selection part, on which layers are measured.
         calibration: examples from which representative ones are drawn.
         train: training data; None without.
-        training: how pruned models are fine-tuned.
+        training: how models are fine-tuned.
         seed: of representative examples and of trainings.
-        output: name of the output, as in `quantize`.
+        options: `output`, `scores_are` and `batch_size`, as in `predict`.
         is_over: returns whether the budget has ended.
         predict: returns the predictions of a Keras model on the selection part.
     """
@@ -57,17 +70,18 @@ class CandidateMaker:
         path: Path,
         folder: SearchFolder,
         *,
+        selection: Dataset,
         calibration: Dataset,
         train: Dataset | None,
         training: Training,
         seed: int,
-        output: str | None,
+        options: Mapping[str, Any],
         is_over: Callable[[], bool],
         predict: Callable[[keras.Model], RankedClasses],
     ) -> None:
         self._predict = predict
         self._path, self._folder, self._train, self._training = path, folder, train, training
-        self._seed, self._output, self._is_over = seed, output, is_over
+        self._seed, self._options, self._is_over, self._selection = seed, options, is_over, selection
         self._representative = some_of_every_class(calibration, CALIBRATION_IMAGES, seed).held
         self._opened = functools.lru_cache(maxsize=1)(self._open)
 
@@ -76,58 +90,135 @@ class CandidateMaker:
 
         Raises:
             ConversionError: TensorFlow Lite cannot make it, or does not run it.
-            OutOfTimeError: the budget ended before its model was trained.
+            InputError: the model cannot be trained for int8.
+            OutOfTimeError: the budget ended before it was made.
         """
-        model = self._opened(candidate.pruned)
-        settings = {"representative": self._representative, "sparse": candidate.sparse, "output": self._output}
-        return quantize(model, candidate.kind, **settings)
+        model = self._opened(candidate.preparation)
+        settings: dict[str, Any] = {"representative": self._representative, "output": self._options["output"]}
+        settings |= {"sparse": candidate.sparse, "percentile": candidate.percentile}
+        settings["keep_float"] = self.layers_in_float(candidate)
+        return quantize(model, candidate.kind, **settings, check=self._check("it was quantized"))
 
-    def is_trained(self, pruned: Pruned | None) -> bool:
-        """Return whether a candidate's model needs no training any more."""
-        return pruned is None or self._folder.model(model_key(pruned)) is not None
-
-    def predictions(self, pruned: Pruned) -> RankedClasses:
-        """Return the predictions of a pruned model on the selection part, before it is quantized; train it if needed.
+    def layers_in_float(self, candidate: Candidate) -> tuple[str, ...]:
+        """Return the names of the layers that a candidate keeps in float; measure what layers cost if needed.
 
         Raises:
+            InputError: too few layers are small enough.
+            ConversionError: TensorFlow Lite cannot convert the model.
+            OutOfTimeError: the budget ended before all layers were measured; what was measured is kept.
+        """
+        if not candidate.spared:
+            return ()
+        rows, size = self._sensitivity()
+        table = sensitive_first(pd.DataFrame(rows))
+        small = table.loc[table["bytes"] <= (1 + MOST_ADDED) * size, "layer"]
+        if len(small) < candidate.spared:
+            got = f"{len(small)} layers that add at most {100 * MOST_ADDED:.0f} % to the int8 file in float"
+            raise InputError("model", got, f"{candidate.spared} or more")
+        return tuple(small[: candidate.spared])
+
+    def is_measured(self) -> bool:
+        """Return whether it is known what layers cost."""
+        return self._folder.sensitivity().get("complete", False)
+
+    def is_trained(self, preparation: Preparation) -> bool:
+        """Return whether a candidate's model needs no training any more."""
+        return not preparation.key or self._folder.model(preparation.key) is not None
+
+    def predictions(self, preparation: Preparation) -> RankedClasses:
+        """Return the predictions of a trained model on the selection part, before it is quantized; train it if needed.
+
+        Raises:
+            InputError: the model cannot be trained for int8.
             OutOfTimeError: the budget ended before it was trained.
         """
-        return self._stored(pruned)[1]
+        return self._stored(preparation)[1]
 
-    def _open(self, pruned: Pruned | None) -> keras.Model:
+    def _sensitivity(self) -> tuple[list[dict[str, Any]], int]:
+        """Return what layers of the model cost, row by row, and the bytes of the int8 file; those measured are kept."""
+        measured = self._folder.sensitivity()
+        if not measured.get("complete"):
+            model, check = load_keras(self._path), self._check("its layers were measured")
+            data = some_of_every_class(self._selection, SENSITIVITY_EXAMPLES, self._seed)
+            layers = [model.get_layer(name) for name in kernel_layers(model)]
+            settings = {name: self._options[name] for name in ("output", "scores_are", "batch_size")}
+            layered = LayeredInt8(model, data, layers, self._representative, check=check, **settings)
+            measured = {"bytes": layered.size, "rows": measured.get("rows", [])}
+            done = {row["layer"] for row in measured["rows"]}
+            for layer in layers:
+                if layer.name not in done:
+                    check()
+                    row = layered.row(layer.name)
+                    figures = {name: float(row[name]) for name in ("bytes", "negative_flips", "change_pp", "changed")}
+                    measured["rows"].append({"layer": layer.name} | figures)
+                    self._folder.save_sensitivity(measured)
+            measured["complete"] = True
+            self._folder.save_sensitivity(measured)
+        return measured["rows"], measured["bytes"]
+
+    def _check(self, doing: str) -> Callable[[], None]:
+        def check() -> None:
+            if self._is_over():
+                raise OutOfTimeError(doing)
+
+        return check
+
+    def _open(self, preparation: Preparation) -> keras.Model:
         """Return a model as its file holds it, so that a search that resumes converts the same."""
-        return load_keras(self._path if pruned is None else self._stored(pruned)[0])
+        return load_keras(self._stored(preparation)[0] if preparation.key else self._path)
 
-    def _stored(self, pruned: Pruned) -> tuple[Path, RankedClasses]:
-        stored = self._folder.model(model_key(pruned))
+    def _stored(self, preparation: Preparation) -> tuple[Path, RankedClasses]:
+        key = preparation.key
+        stored = self._folder.model(key)
         if stored is None:
-            model = self._trained(pruned)
-            self._folder.save_model(model_key(pruned), model_bytes(model), self._predict(model))
-            stored = self._folder.model(model_key(pruned))
+            model = self._aware(preparation) if preparation.aware else self._pruned(preparation)
+            self._folder.save_model(key, model_bytes(model), self._predict(model))
+            stored = self._folder.model(key)
             assert stored is not None  # it was written just now
         return stored
 
-    def _trained(self, pruned: Pruned) -> keras.Model:
+    def _aware(self, preparation: Preparation) -> keras.Model:
+        """Return a model that was trained for int8, from the model as it is or from a pruned one."""
         assert self._train is not None  # there are no such candidates without
-        model, seed = load_keras(self._path), zlib.crc32(f"{self._seed}/{model_key(pruned)}".encode()) >> 1
+        before = self._opened(dataclasses.replace(preparation, aware=False))
+        model, study = quantization_aware(before), self._study(self._training)
+        trainer = Trainer(study, self._training, self._train, model=before, rewrite=quantization_aware)
+        self._train_in(trainer, model, self._seed_of(preparation))
+        return model
+
+    def _pruned(self, preparation: Preparation) -> keras.Model:
+        pruned = preparation.pruned
+        assert self._train is not None  # there are no such candidates without
+        assert pruned is not None
+        model, seed = load_keras(self._path), self._seed_of(preparation)
         training = self._training
         if any(remedy.holds_out for remedy in pruned.remedies) and not training.validation:
             training = dataclasses.replace(training, validation=REMEDY_SHARE)
-        study = Study(name="compress", dataset=self._train.name, model="the model", training=training)
-        trainer = Trainer(study, training, self._train, model=load_keras(self._path))
+        trainer = Trainer(self._study(training), training, self._train, model=load_keras(self._path))
         copy_variables(model, trainer.model)
         settings = {"method": pruned.method, "granularity": pruned.granularity, "axis": pruned.axis}
         masks = prune(trainer.model, float(pruned.level), layers=pruned.layers, **settings)  # type: ignore[arg-type]
         copy_variables(trainer.model, model)
-        end = EndOfBudget(self._is_over)
         remedies = MemberRemedies(pruned.remedies).callbacks(load_keras(self._path), lambda: trainer.held_out(seed))
-        trainer.callbacks += [HoldMasks(masks), *remedies, end]
+        trainer.callbacks += [HoldMasks(masks), *remedies]
+        self._train_in(trainer, model, seed)
+        return shrink(model).model if pruned.granularity == "channel" else model
+
+    def _train_in(self, trainer: Trainer, model: keras.Model, seed: int) -> None:
+        end = EndOfBudget(self._is_over)
+        trainer.callbacks.append(end)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of what the search tells in its own words
             trainer.train(model, seed)
         if end.reached:
-            raise OutOfTimeError
-        return shrink(model).model if pruned.granularity == "channel" else model
+            raise OutOfTimeError("it was trained")
+
+    def _study(self, training: Training) -> Study:
+        assert self._train is not None
+        return Study(name="compress", dataset=self._train.name, model="the model", training=training)
+
+    def _seed_of(self, preparation: Preparation) -> int:
+        return zlib.crc32(f"{self._seed}/{preparation.key}".encode()) >> 1
 
 
 class EndOfBudget(keras.callbacks.Callback):

@@ -32,6 +32,41 @@ TRIAL = 0.5
 INDEX_BYTES = 1.0
 """About what the position of a weight takes in a kernel that is stored without its zeros."""
 
+INT8 = "int8"
+"""Kind that has choices: ranges, layers in float, training for it."""
+
+PERCENTILES = (99.999, 99.99)
+"""Percentiles at which ranges of int8 end where those of all values lose too much."""
+
+SPARED = (1, 3)
+"""Numbers of layers in float, those that cost int8 most."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Preparation:
+    """What is done to a model before it is converted.
+
+    Attributes:
+        pruned: how it is pruned and fine-tuned; None if it is not.
+        aware: whether it is trained for int8 then.
+    """
+
+    pruned: Pruned | None = None
+    aware: bool = False
+
+    @property
+    def key(self) -> str:
+        """Name of the files of such a model; empty for the model as it is.
+
+        Example:
+            >>> Preparation(Pruned(0.9, treatment="finetune"), aware=True).key
+            'weight-0.9-aware'
+        """
+        if self.pruned is None:
+            return "aware" * self.aware
+        parts = (self.pruned.granularity, f"{self.pruned.level:g}", *(remedy.key for remedy in self.pruned.remedies))
+        return re.sub(r"[^A-Za-z0-9._=+-]+", "-", "-".join((*parts, *["aware"] * self.aware)))
+
 
 @dataclasses.dataclass(frozen=True)
 class Candidate:
@@ -41,12 +76,18 @@ class Candidate:
         kind: name of `tfaudit.study.quantization.KINDS`.
         pruned: how the model is pruned and fine-tuned first; None for the model as it is.
         sparse: whether pruned kernels are stored without their zeros.
+        percentile: at which ranges end, as in `quantize`.
+        spared: number of layers in float, those that cost int8 most.
+        aware: whether the model is trained for int8 first.
         estimate: bytes that the file is expected to have; decides the order of the search, and nothing else.
     """
 
     kind: str
     pruned: Pruned | None = None
     sparse: bool = False
+    percentile: float = 100.0
+    spared: int = 0
+    aware: bool = False
     estimate: float = dataclasses.field(default=np.nan, compare=False)
 
     @property
@@ -56,8 +97,13 @@ class Candidate:
         Example:
             >>> Candidate("int8").key, Candidate("float16", Pruned(0.9, treatment="finetune"), sparse=True).key
             ('int8', 'weight-0.9-float16-sparse')
+            >>> Candidate("int8", percentile=99.99).key, Candidate("int8", spared=2).key
+            ('int8-percentile=99.99', 'int8-float=2')
         """
-        return "-".join(filter(None, (model_key(self.pruned), self.kind, "sparse" * self.sparse)))
+        percentile = f"percentile={self.percentile:g}" if self.percentile < 100 else ""
+        spared = f"float={self.spared}" if self.spared else ""
+        parts = (self.preparation.key, self.kind, "sparse" * self.sparse, percentile, spared)
+        return "-".join(filter(None, parts))
 
     @property
     def title(self) -> str:
@@ -66,28 +112,35 @@ class Candidate:
         Example:
             >>> Candidate("int8", Pruned(0.5, "l1", granularity="channel", axis=-1, treatment="finetune")).title
             'int8, 50 % fewer channels'
+            >>> Candidate("int8", percentile=99.99).title, Candidate("int8", spared=2).title
+            ('int8, percentile 99.99', 'int8, 2 layers in float')
         """
         parts = [f"{self.kind} without zeros" if self.sparse else self.kind]
+        parts += [f"percentile {self.percentile:g}"] * (self.percentile < 100)
+        parts += [f"{self.spared} layer{'s' * (self.spared > 1)} in float"] * bool(self.spared)
+        parts += ["quantization-aware"] * self.aware
         if self.pruned is not None:
             share = f"{100 * self.pruned.level:.3g} %"
             parts.append(f"{share} fewer channels" if self.pruned.granularity == "channel" else f"{share} sparse")
-            parts += [f"with {remedy.title}" for remedy in self.pruned.remedies]
+            parts += [remedy.title for remedy in self.pruned.remedies]
         return ", ".join(parts)
 
     @property
+    def preparation(self) -> Preparation:
+        """What is done to the model before it is converted."""
+        return Preparation(self.pruned, self.aware)
+
+    @property
+    def is_choice(self) -> bool:
+        """Whether it is another int8 file of a model whose plain int8 file is a candidate too."""
+        return self.percentile < 100 or self.spared > 0 or self.aware
+
+    @property
     def control(self) -> Candidate | None:
-        """The same candidate without remedies, which is tried first; None if it has none."""
-        if self.pruned is None or not self.pruned.remedies:
-            return None
-        return dataclasses.replace(self, pruned=self.pruned.control)
-
-
-def model_key(pruned: Pruned | None) -> str:
-    """Return the name of the files of a pruned model; empty for the model as it is."""
-    if pruned is None:
-        return ""
-    parts = (pruned.granularity, f"{pruned.level:g}", *(remedy.key for remedy in pruned.remedies))
-    return re.sub(r"[^A-Za-z0-9._=+-]+", "-", "-".join(parts))
+        """The same candidate without remedies and choices, which is tried first; None if it has none."""
+        pruned = None if self.pruned is None else self.pruned.control
+        plain = dataclasses.replace(self, pruned=pruned, percentile=100.0, spared=0, aware=False)
+        return None if plain == self else plain
 
 
 def bytes_per_weight(kind: str) -> float:
@@ -106,7 +159,9 @@ def bytes_per_weight(kind: str) -> float:
 def candidates(load: Callable[[], keras.Model], *, training: bool) -> tuple[Candidate, ...]:
     """Return the candidates from small to large: first those that need no training, then those that do.
 
-    What is pruned is fine-tuned plainly, and with every remedy of `tfaudit.study.remedies.REMEDIES`.
+    What is pruned is fine-tuned plainly, and with every remedy of `tfaudit.study.remedies.REMEDIES`. The model as it
+    is, and what has lost channels, also has int8 files whose ranges end at percentiles, and one after training for
+    int8; the model as it is also some with layers in float.
 
     Channels are removed from the layers that can lose them one by one, as `removable_layers` finds by trial. Sparse
     kernels make a file smaller only if they are stored without their zeros, which LiteRT runs for kernels of floats.
@@ -115,18 +170,35 @@ def candidates(load: Callable[[], keras.Model], *, training: bool) -> tuple[Cand
         load: returns the model, a new copy at every call.
         training: whether there are training data.
     """
-    size = float(load().count_params())
+    model = load()
+    size, layers = float(model.count_params()), len(kernel_layers(model))
     plain = [Candidate(kind, estimate=size * bytes_per_weight(kind)) for kind in KINDS]
+    plain += [choice for one in plain for choice in _choices(one, layers)]
     return (*_by_size(plain), *(_by_size(_trained(load(), size)) if training else ()))
+
+
+def _choices(control: Candidate, layers: int = 0) -> list[Candidate]:
+    """Return the other int8 files of a model of so many layers that need no training; none of other kinds."""
+    if control.kind != INT8:
+        return []
+    made = [dataclasses.replace(control, percentile=percentile) for percentile in PERCENTILES]
+    spared = [count for count in SPARED if count < layers]
+    return made + [
+        dataclasses.replace(control, spared=count, estimate=(1 + count / 100) * control.estimate) for count in spared
+    ]
 
 
 def _trained(model: keras.Model, size: float) -> list[Candidate]:
     layers = removable_layers(model)
-    made = []
+    plain = Candidate(INT8, estimate=size * bytes_per_weight(INT8)) if INT8 in KINDS else None
+    made = [dataclasses.replace(plain, aware=True)] if plain else []
     for level in LEVELS["channel"] if layers.names else ():
-        left = layers.left(level)
-        for pruned in _with_remedies(channel_pruning(level, layers.names)):
+        left, control = layers.left(level), channel_pruning(level, layers.names)
+        for pruned in _with_remedies(control):
             made += [Candidate(kind, pruned, estimate=left * bytes_per_weight(kind)) for kind in KINDS]
+        if plain:
+            int8 = dataclasses.replace(plain, pruned=control, estimate=left * bytes_per_weight(INT8))
+            made += [*_choices(int8), dataclasses.replace(int8, aware=True)]
     for level in LEVELS["weight"]:
         weights = _with_remedies(Pruned(level, METHODS["weight"], treatment="finetune"))
         for pruned, kind in itertools.product(weights, KINDS):

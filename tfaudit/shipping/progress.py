@@ -14,7 +14,11 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from tfaudit.shipping.candidates import Candidate
-    from tfaudit.study.variants import Pruned
+
+Task = tuple[str, str]
+"""What takes most of the time to make a candidate, and a name: only the first candidate of a name takes that time."""
+
+CONVERTING, MEASURING, TRAINING = "converting", "measuring the layers for", "fine-tuning"
 
 
 class SearchProgress:
@@ -26,14 +30,16 @@ class SearchProgress:
     def __exit__(self, *_: object) -> None:
         pass
 
-    def begin(self, plan: Sequence[Candidate], is_trained: Callable[[Pruned | None], bool]) -> None:
-        """Take the plan of the search, and which pruned models exist already."""
+    def begin(self, plan: Sequence[Candidate], task: Callable[[Candidate], Task], ends: float | None = None) -> None:
+        """Take the plan of the search, what a candidate takes, and when the budget ends, by `time.monotonic`."""
 
-    def start(self, candidate: Candidate, *, training: bool) -> None:
-        """Take note that a candidate is being made, and whether a model is trained for it."""
+    def start(self, candidate: Candidate) -> None:
+        """Take note that a candidate is being made."""
 
-    def end(self, candidate: Candidate, outcome: str, size: int, reason: str = "") -> None:
-        """Take note of the outcome of a candidate, of its bytes, and why it was left out."""
+    def end(
+        self, candidate: Candidate, outcome: str, size: int, reason: str = "", rest: Sequence[Candidate] = ()
+    ) -> None:
+        """Take note of the outcome of a candidate, of its bytes, why it was left out, and what may still be tried."""
 
 
 class PrintedProgress(SearchProgress):
@@ -56,9 +62,10 @@ class PrintedProgress(SearchProgress):
         self._task = self._bar.add_task("candidates", total=None, left="")
         self._ended = 0
         self._plan: Sequence[Candidate] = ()
-        self._untrained: set[Pruned] = set()
-        self._seconds: dict[bool, list[float]] = {False: [], True: []}  # by whether a model was trained
-        self._started: tuple[float, bool] | None = None
+        self._task_of: Callable[[Candidate], Task] = lambda candidate: (CONVERTING, candidate.key)
+        self._ends: float | None = None
+        self._seconds: dict[str, list[float]] = {CONVERTING: [], MEASURING: [], TRAINING: []}
+        self._started: tuple[float, str] | None = None
 
     def __enter__(self) -> Self:
         self._bar.start()
@@ -67,31 +74,33 @@ class PrintedProgress(SearchProgress):
     def __exit__(self, *_: object) -> None:
         self._bar.stop()
 
-    def begin(self, plan: Sequence[Candidate], is_trained: Callable[[Pruned | None], bool]) -> None:
+    def begin(self, plan: Sequence[Candidate], task: Callable[[Candidate], Task], ends: float | None = None) -> None:
         """Print how many candidates there are."""
-        models = {candidate.pruned for candidate in plan if candidate.pruned is not None}
-        self._plan, self._untrained = plan, {pruned for pruned in models if not is_trained(pruned)}
-        trained = f", {len(models)} models to prune and fine-tune" if models else ""
+        self._plan, self._task_of, self._ends = plan, task, ends
+        models = {candidate.preparation.key for candidate in plan} - {""}
+        trained = f", {len(models)} models to fine-tune" if models else ""
         self._console.print(
-            f"{len(plan)} candidates{trained}; those larger than one that passes are left out.", soft_wrap=True
+            f"At most {len(plan)} candidates{trained}; those that cannot be smaller than one that passes are left out.",
+            soft_wrap=True,
         )
         self._bar.update(self._task, total=len(plan))
 
-    def start(self, candidate: Candidate, *, training: bool) -> None:
+    def start(self, candidate: Candidate) -> None:
         """Show what is being made."""
-        self._started = time.monotonic(), training
-        verb = "fine-tuning" if training else "converting"
+        verb, _ = self._task_of(candidate)
+        self._started = time.monotonic(), verb
         self._bar.update(self._task, description=f"{verb} {candidate.title}", refresh=True)
 
-    def end(self, candidate: Candidate, outcome: str, size: int, reason: str = "") -> None:
+    def end(
+        self, candidate: Candidate, outcome: str, size: int, reason: str = "", rest: Sequence[Candidate] = ()
+    ) -> None:
         """Print the outcome of a candidate that was tried."""
         self._ended += 1
-        made = self._started
+        made, now = self._started, time.monotonic()
         if made is not None:
-            self._seconds[made[1]].append(time.monotonic() - made[0])
-            self._untrained.discard(candidate.pruned)  # type: ignore[arg-type]
+            self._seconds[made[1]].append(now - made[0])
             self._started = None
-        left = self._left()
+        left = self._left(rest, now)
         self._bar.update(self._task, completed=self._ended, left=left, refresh=True)
         if outcome == NOT_TRIED and made is None:
             return
@@ -101,15 +110,17 @@ class PrintedProgress(SearchProgress):
         parts += [left] * (bool(left) and made is not None and not self._console.is_terminal)
         self._console.print(", ".join(parts), soft_wrap=True)
 
-    def _left(self) -> str:
-        """Return how long the rest takes if nothing is left out; empty where that is unknown."""
-        rest = len(self._plan) - self._ended
-        quick, trained = (sum(times) / len(times) if times else None for times in self._seconds.values())
-        if not rest or quick is None or (self._untrained and trained is None):
-            return ""
-        # a model that is trained gives several candidates, the first of which includes its training
-        seconds = rest * quick + len(self._untrained) * max((trained or 0) - quick, 0)
-        return f"at most about {duration(seconds)} left"
+    def _left(self, rest: Sequence[Candidate], now: float) -> str:
+        """Return how long the rest takes if nothing of it is left out, or the budget; empty where both are unknown."""
+        means = {verb: sum(times) / len(times) for verb, times in self._seconds.items() if times}
+        tasks = [self._task_of(candidate) for candidate in rest]
+        # of one model that is trained there are several candidates, the first of which includes its training
+        first = {task for task in tasks if task[0] != CONVERTING}
+        bounds = [] if self._ends is None else [max(self._ends - now, 0.0)]
+        if CONVERTING in means and all(verb in means for verb, _ in first):
+            quick = means[CONVERTING]
+            bounds.append(len(tasks) * quick + sum(max(means[verb] - quick, 0) for verb, _ in first))
+        return f"at most about {duration(min(bounds))} left" if bounds and rest else ""
 
 
 def chosen_progress(progress: SearchProgress | str | None) -> SearchProgress:

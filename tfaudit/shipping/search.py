@@ -31,8 +31,8 @@ from tfaudit.errors import InputError, one_line, require
 from tfaudit.population.member import model_bytes
 from tfaudit.predictions import Predictions
 from tfaudit.shipping.candidate_models import CandidateMaker, OutOfTimeError, weights_seal
-from tfaudit.shipping.candidates import Candidate, candidates, model_key
-from tfaudit.shipping.progress import SearchProgress, chosen_progress
+from tfaudit.shipping.candidates import Candidate, Preparation, candidates
+from tfaudit.shipping.progress import CONVERTING, MEASURING, TRAINING, SearchProgress, chosen_progress
 from tfaudit.shipping.search_data import Parts, fingerprint, in_memory
 from tfaudit.shipping.search_folder import Attempt, SearchFolder
 from tfaudit.shipping.search_report import write_search
@@ -40,7 +40,6 @@ from tfaudit.shipping.shortfall import SIZES, shortfall
 from tfaudit.shipping.smallest_file import COLUMNS, NO_FILE, NOT_TRIED, SmallestFile
 from tfaudit.store.files import lock
 from tfaudit.study.training import Training
-from tfaudit.study.variants import Pruned
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -79,8 +78,10 @@ def compress_to_limits(
     """Search for the smallest TensorFlow Lite file that keeps to limits, and judge it once on examples held out.
 
     Candidates are all kinds of quantization, of the model as it is and, with training data, of the model after channels
-    or weights are pruned and it is fine-tuned. They are tried from small to large: first those that need no training;
-    then those that do, as far as they may be smaller than what passes already.
+    or weights are pruned and it is fine-tuned. Where int8 does not pass by little, its ranges also end at percentiles,
+    the layers that cost it most stay in float, and with training data the model is trained for it. Candidates are tried
+    from small to large: first those that need no training; then those that do, as far as they may be smaller than what
+    passes already.
 
     The data are split at random, stratified by class. The smallest candidate that passes on the one part is chosen.
     Whatever is chosen for passing tends to look better than it is, so the verdict is that of the gate on the other
@@ -97,8 +98,8 @@ def compress_to_limits(
         training: how pruned models are fine-tuned.
         out: directory for the file, the report and all candidates; an interrupted search resumes there. None keeps no
             files.
-        budget: seconds after which the search ends with the best so far; None for no end. What is being trained then
-            is given up.
+        budget: seconds after which the search ends with the best so far; None for no end. What is being trained,
+            measured or converted then is given up, what is finished is kept. Judging takes its time all the same.
         held_out: share of the examples that is held out.
         seed: of the split, of the calibration images and of the training.
         alpha: level of the gate's tests.
@@ -174,11 +175,12 @@ class _Search:
         self._maker = CandidateMaker(
             path,
             folder,
+            selection=parts.selection,
             calibration=parts.selection if train is None else train,
             train=train,
             training=training,
             seed=seed,
-            output=options["output"],
+            options=options,
             is_over=self._is_over,
             predict=lambda model: predict(model, parts.selection, k=RANKS, **options),
         )
@@ -188,20 +190,24 @@ class _Search:
         self._measured: dict[str, Measurements] = {}
         self._verdicts: dict[str, Verdict] = {}
         self._left_out: dict[str, str] = {}
-        self._floats: dict[str, Verdict] = {}  # on pruned models, before they are quantized
+        self._floats: dict[str, Verdict] = {}  # on models before they are quantized
+        self._interrupted = ""  # what the budget interrupted
 
     def run(self, budget: float | None, progress: SearchProgress) -> SmallestFile:
         """Try the candidates, choose one, and judge it."""
         self._ends = None if budget is None else time.monotonic() + budget
         before = self._predictions(BASELINE, self._path, self._parts.selection)
-        broken = judge(measure(before, before, alpha=self._alpha), self._limits, (1, 1)).checks[0]
+        unchanged = measure(before, before, alpha=self._alpha)
+        broken = judge(unchanged, self._limits, (1, 1)).checks[0]
         if broken.name == "baseline_accuracy":
             raise InputError("model", broken.reason.rstrip(". "), "a model that knows the classes of the data")
+        if self._but_size is not None:
+            self._floats[Preparation().key] = judge(unchanged, self._but_size)
         plan = candidates(lambda: load_keras(self._path), training=self._train is not None)
         with progress:
-            progress.begin(plan, self._maker.is_trained)
-            for candidate in plan:
-                self._try(candidate, before, progress)
+            progress.begin(plan, self._task, self._ends)
+            for number, candidate in enumerate(plan, start=1):
+                self._try(candidate, before, plan[number:], progress)
         return self._judged(plan)
 
     def judged_pair(self, key: str) -> tuple[Predictions, Predictions]:
@@ -212,13 +218,12 @@ class _Search:
             self._predictions(key, self._attempts[key].content, held_out),
         )
 
-    def _try(self, candidate: Candidate, before: Predictions, progress: SearchProgress) -> None:
+    def _try(
+        self, candidate: Candidate, before: Predictions, rest: Sequence[Candidate], progress: SearchProgress
+    ) -> None:
         key, attempt = candidate.key, self._folder.attempt(candidate.key)
         if attempt is None:
-            smallest = self._smallest()
-            if smallest and candidate.estimate >= len(self._attempts[smallest].content):
-                self._left_out[key] = f"Not smaller than {smallest}, which passes."
-            elif reason := self._needs_no_remedy(candidate):
+            if reason := self._is_needless(candidate):
                 self._left_out[key] = reason
             elif self._is_over():
                 self._left_out[key] = "The budget ended before."
@@ -233,49 +238,86 @@ class _Search:
         verdict = self._verdicts.get(key)
         outcome = verdict.outcome if verdict else NOT_TRIED if attempt is None else NO_FILE
         size, reason = len(attempt.content) if attempt else 0, self._left_out.get(key, "")
-        progress.end(candidate, outcome, size, reason)
+        progress.end(candidate, outcome, size, reason, [one for one in rest if self._is_open(one)])
 
     def _made(self, candidate: Candidate, before: Predictions, progress: SearchProgress) -> Attempt | None:
         """Make a candidate, predict with it and store both; None if it is left out, as `_left_out` tells."""
-        failure, pruned = self._float_failure(candidate.pruned), candidate.pruned
+        preparation = candidate.preparation
+        failure = self._float_failure(preparation)
         if not failure:
-            progress.start(candidate, training=not self._maker.is_trained(pruned))
+            progress.start(candidate)
         try:
-            if failure or (pruned is not None and (failure := self._failure_before_quantization(pruned, before))):
+            if failure or (preparation.key and (failure := self._failure_before_quantization(preparation, before))):
                 self._left_out[candidate.key] = failure
                 return None
             content = self._maker.flatbuffer(candidate)
-            ranked = predict(content, self._parts.selection, k=RANKS, **self._options)
-            attempt = Attempt(content, ranked)
+            attempt = Attempt(content, predict(content, self._batches(), k=RANKS, **self._options))
         except (ConversionError, InputError) as problem:  # also layers that this kind cannot have
             attempt = Attempt(failure=one_line(problem))
-        except OutOfTimeError:
-            self._left_out[candidate.key] = "The budget ended while it was trained."
+        except OutOfTimeError as doing:
+            self._interrupted = f" while {candidate.title!r}: {doing}"
+            self._left_out[candidate.key] = f"The budget ended while {doing}."
             return None
         self._folder.save_attempt(candidate.key, attempt)
         return attempt
 
-    def _needs_no_remedy(self, candidate: Candidate) -> str:
-        """Return why a candidate with a remedy is left out: its control passes, or is too far from passing."""
-        control = candidate.control
-        if control is None:
-            return ""
-        verdict = self._verdicts.get(control.key) or self._floats.get(model_key(control.pruned))
+    def _batches(self) -> Iterator[Any]:
+        """Yield the examples of the selection part in batches, until the budget ends."""
+        for inputs, _ in self._parts.selection.batches(self._options["batch_size"]):
+            if self._is_over():
+                raise OutOfTimeError("it was tested")
+            yield inputs
+
+    def _task(self, candidate: Candidate) -> tuple[str, str]:
+        """Return what takes most of the time to make a candidate, and which one of that sort it is."""
+        if not self._maker.is_trained(candidate.preparation):
+            return TRAINING, candidate.preparation.key
+        if candidate.spared and not self._maker.is_measured():
+            return MEASURING, ""
+        return CONVERTING, candidate.key
+
+    def _is_needless(self, candidate: Candidate) -> str:
+        """Return why a candidate is left out by what is known of others; empty if it is not."""
+        smallest, control = self._smallest(), candidate.control
+        least = candidate.estimate
+        if candidate.is_choice and control and control.key in self._attempts:
+            least = max(least, len(self._attempts[control.key].content))
+        if smallest and least >= len(self._attempts[smallest].content):
+            return f"Not smaller than {smallest}, which passes."
+        return self._needs_no_remedy(candidate, control) if control else ""
+
+    def _needs_no_remedy(self, candidate: Candidate, control: Candidate) -> str:
+        """Return why a candidate with a remedy or a choice is left out: because of its control, or of its model."""
+        verdict, unquantized = self._verdicts.get(control.key), self._floats.get(control.preparation.key)
+        if candidate.is_choice and unquantized is not None and unquantized.outcome != PASS:
+            return "Its model does not pass before it is quantized."
+        if not candidate.is_choice:
+            verdict = verdict or unquantized
         if verdict is None:
-            return f"{control.key} was not tried."
+            return (
+                f"{control.key} was not tried." if control.key not in self._attempts else f"{control.key} has no file."
+            )
         if verdict.outcome == PASS:
             return f"{control.key} passes without a remedy."
-        return f"{control.key} is too far from passing." if _room(verdict) < -REACH else ""
+        too_far = not candidate.is_choice and _room(verdict) < -REACH  # int8 alone may ruin a model that passes
+        return f"{control.key} is too far from passing." if too_far else ""
 
-    def _failure_before_quantization(self, pruned: Pruned, before: Predictions) -> str:
-        """Return why a pruned model fails by itself, in which case it is not quantized; empty if it does not."""
-        if self._but_size is not None and model_key(pruned) not in self._floats:
-            after = self._as_predictions(self._maker.predictions(pruned), self._parts.selection)
-            self._floats[model_key(pruned)] = judge(measure(before, after, alpha=self._alpha), self._but_size)
-        return self._float_failure(pruned)
+    def _is_open(self, candidate: Candidate) -> bool:
+        """Return whether a later candidate may still have to be made, by what is known now."""
+        if self._float_failure(candidate.preparation):
+            return False
+        reason = self._is_needless(candidate)
+        return not reason or reason.endswith("was not tried.")
 
-    def _float_failure(self, pruned: Pruned | None) -> str:
-        verdict = self._floats.get(model_key(pruned))
+    def _failure_before_quantization(self, preparation: Preparation, before: Predictions) -> str:
+        """Return why a trained model fails by itself, in which case it is not quantized; empty if it does not."""
+        if self._but_size is not None and preparation.key not in self._floats:
+            after = self._as_predictions(self._maker.predictions(preparation), self._parts.selection)
+            self._floats[preparation.key] = judge(measure(before, after, alpha=self._alpha), self._but_size)
+        return self._float_failure(preparation)
+
+    def _float_failure(self, preparation: Preparation) -> str:
+        verdict = self._floats.get(preparation.key)
         failing = [check.reason for check in verdict.checks if check.outcome == FAIL] if verdict else []
         return f"Fails before it is quantized: {failing[0]}" if failing else ""
 
@@ -304,10 +346,16 @@ class _Search:
             needed,
             tuple(key for key in self._folder.judged() if key != BASELINE),
             (parts.selection.num_examples, parts.held_out.num_examples),
-            f"The budget ended with {len(unfinished)} candidates left." if unfinished else "",
-            verdict.notes,
+            f"The budget ended{self._interrupted}; {len(unfinished)} candidates are left." if unfinished else "",
+            (*self._in_float(plan, chosen), *verdict.notes),
             None,
         )
+
+    def _in_float(self, plan: Sequence[Candidate], chosen: str) -> list[str]:
+        """Say which layers of the chosen candidate are in float, where they were chosen by what they cost."""
+        candidate = next(one for one in plan if one.key == chosen)
+        names = self._maker.layers_in_float(candidate) if self._maker.is_measured() else ()
+        return [f"In float: {', '.join(names)}."] if names else []
 
     def _table(self, plan: Sequence[Candidate], chosen: str) -> pd.DataFrame:
         titles = {candidate.key: candidate.title for candidate in plan}
@@ -436,7 +484,7 @@ def _directory(out: str | Path | None) -> Iterator[Path]:
 @contextlib.contextmanager
 def _locked(directory: Path) -> Iterator[None]:
     try:
-        with lock(directory / "candidates"):
+        with lock(directory / "candidates", "tfaudit compress"):
             yield
     except OSError as problem:
         got = f"{directory}, which cannot be written ({problem.strerror})"

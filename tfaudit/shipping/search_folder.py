@@ -3,7 +3,8 @@
 ```
 DIR/search.json                           what is searched: fingerprints of the model and the data, limits, settings
 DIR/candidates/NAME.{tflite,parquet,json} a candidate's file, its predictions on the selection part, its record
-DIR/candidates/models/NAME.{keras,...}    a pruned and fine-tuned model, from which candidates are made, and the same
+DIR/candidates/models/NAME.{keras,...}    a trained model, from which candidates are made, and the same
+DIR/candidates/sensitivity.json           what int8 costs the model layer by layer, as far as it was measured
 DIR/candidates/held_out/NAME.parquet      predictions on the held-out part, of those that were judged
 DIR/candidates.csv                        the table of all candidates
 DIR/verdict.json DIR/model.tflite         the verdict on the held-out part, and the file if it passes
@@ -113,18 +114,29 @@ class SearchFolder:
         return Attempt(files.get(f"candidates/{key}.tflite", b""), ranked, str(record["failure"]))
 
     def save_model(self, key: str, content: bytes, ranked: RankedClasses) -> None:
-        """Write a pruned and fine-tuned model, the bytes of a `.keras` file, and its predictions."""
+        """Write a trained model, the bytes of a `.keras` file, and its predictions."""
         files = {f"candidates/models/{key}.keras": content}
         files[f"candidates/models/{key}.parquet"] = prediction_bytes(ranked, {})
         self._save(f"candidates/models/{key}.json", files, {})
 
     def model(self, key: str) -> tuple[Path, RankedClasses] | None:
-        """Return the path of a pruned model and its predictions on the selection part; None if missing or damaged."""
+        """Return the path of a trained model and its predictions on the selection part; None if missing or damaged."""
         found = self._read(f"candidates/models/{key}.json")
         if found is None:
             return None
         ranked = read_sealed_predictions(found[0][f"candidates/models/{key}.parquet"])[0]
         return self.directory / f"candidates/models/{key}.keras", ranked
+
+    def save_sensitivity(self, measured: Mapping[str, Any]) -> None:
+        """Write what int8 costs layer by layer: JSON values."""
+        self.write("candidates/sensitivity.json", sealed_json(dict(measured)))
+
+    def sensitivity(self) -> dict[str, Any]:
+        """Return what int8 costs layer by layer; an empty dictionary if it is missing or damaged."""
+        try:
+            return read_sealed_json((self.directory / "candidates/sensitivity.json").read_bytes())
+        except (OSError, ValueError):
+            return {}
 
     def save_held_out(self, key: str, ranked: RankedClasses) -> None:
         """Write predictions on the held-out part."""

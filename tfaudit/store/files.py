@@ -65,8 +65,8 @@ def remove_unfinished(directory: Path) -> None:
 
 
 @contextlib.contextmanager
-def lock(directory: str | Path) -> Iterator[None]:
-    """Hold a directory for one run, and create it if it is missing.
+def lock(directory: str | Path, command: str = "tfaudit run") -> Iterator[None]:
+    """Hold a directory for one run of a command, and create it if it is missing.
 
     The operating system releases the lock when the process ends, however it ends. On a file system that machines share
     a lock may hold on one machine alone, without saying so; there the run also leaves a note, which it renews.
@@ -80,7 +80,7 @@ def lock(directory: str | Path) -> Iterator[None]:
     try:
         file_lock.acquire(timeout=0)
     except filelock.Timeout:
-        got = f"{directory}, in use by another `tfaudit run`"
+        got = f"{directory}, in use by another `{command}`"
         raise InputError("directory", got, "a directory that is not in use; wait until that run ends") from None
     except NotImplementedError:
         raise _no_locks(directory) from None
@@ -89,14 +89,14 @@ def lock(directory: str | Path) -> Iterator[None]:
             raise _no_locks(directory) from None
         raise
     try:
-        with _noted(Path(directory) / NOTE) if is_shared(directory) else contextlib.nullcontext():
+        with _noted(Path(directory) / NOTE, command) if is_shared(directory) else contextlib.nullcontext():
             yield
     finally:
         file_lock.release()
 
 
 @contextlib.contextmanager
-def _noted(note: Path) -> Iterator[None]:
+def _noted(note: Path, command: str) -> Iterator[None]:
     """Leave a note that names this machine, and renew it; raise `InputError` if another machine's is still fresh."""
     mine = json.dumps({"machine": platform.node(), "process": os.getpid()})
     try:
@@ -108,7 +108,7 @@ def _noted(note: Path) -> Iterator[None]:
     try:
         descriptor = os.open(note, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)  # one machine alone succeeds
     except FileExistsError:
-        got = f"{note.parent}, in use by another `tfaudit run` on {machine}"
+        got = f"{note.parent}, in use by another `{command}` on {machine}"
         expected = f"a directory that is not in use; {STALE:g} s after that run has ended it is free"
         raise InputError("directory", got, expected) from None
     with os.fdopen(descriptor, "w") as file:

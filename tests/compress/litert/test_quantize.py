@@ -151,6 +151,23 @@ def test_a_wrong_conversion_is_loud(model, monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("call", [1, 2, 7], ids=["first conversion", "second conversion", "calibration"])
+def test_a_check_ends_conversion_and_calibration(model, call):
+    calls = []
+
+    class Ended(BaseException):
+        pass
+
+    def check():
+        calls.append(None)
+        if len(calls) == call:
+            raise Ended
+
+    with pytest.raises(Ended):
+        quantize(model, "int8", representative=IMAGES, check=check)
+    assert len(calls) == call
+
+
 def test_the_chatter_stays_out_of_the_terminal(model, capfd):
     quantize(model, "int8", representative=IMAGES)
     assert capfd.readouterr() == ("", "")

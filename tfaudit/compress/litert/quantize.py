@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 import re
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +56,7 @@ def quantize(
     percentile: float = 100.0,
     sparse: bool = False,
     output: str | None = None,
+    check: Callable[[], None] | None = None,
 ) -> bytes:
     """Convert a Keras model to the bytes of a flatbuffer with float input and output, without training, [F] appendix A.
 
@@ -90,6 +91,7 @@ def quantize(
             the lowest and the highest one. Values beyond are clipped.
         sparse: whether to store kernels with many zeros (from about a third) without them. Other kernels do not change.
         output: name of the only output to convert, as for `predict`; None for all.
+        check: called before every conversion and every step of calibration; a `BaseException` that it raises ends them.
 
     Raises:
         InputError: an unknown kind, no representative images for "int8", or a model, layers or images that do not fit,
@@ -127,7 +129,7 @@ def quantize(
     images = _noise(forward) if representative is None else _checked(representative, forward, calibration_examples)
     if representative is not None:
         _check_rescaling(forward.model, images[0])
-    conversion = _Conversion(forward, images, output, aware)
+    conversion = _Conversion(forward, images, output, aware, check)
     try:
         with _float32_compute(forward.model):
             return _converted(conversion, kind, sparse, kept, percentile, forward.batch)
@@ -139,7 +141,13 @@ def quantize(
 
 
 def calibrated(
-    model: keras.Model, representative: Inputs, layers: Sequence[keras.layers.Layer], *, output: str | None = None
+    model: keras.Model,
+    representative: Inputs,
+    layers: Sequence[keras.layers.Layer],
+    *,
+    output: str | None = None,
+    examples: int = CALIBRATION_IMAGES,
+    check: Callable[[], None] | None = None,
 ) -> tuple[Calibrated, list[Any]]:
     """Return the calibrated flatbuffer of a model, in which layers are marked, and the inputs that calibrated it.
 
@@ -150,7 +158,7 @@ def calibrated(
     names = output_names(model)
     forward = KerasForward(model, output if output is not None or len(names) < 2 else names[0])
     _check_layers(forward, "int8")
-    conversion = _Conversion(forward, _checked(representative, forward, CALIBRATION_IMAGES), output)
+    conversion = _Conversion(forward, _checked(representative, forward, examples), output, check=check)
     with tempfile.TemporaryDirectory() as exported, _float32_compute(model):
         try:
             with captured_output():
@@ -180,6 +188,7 @@ class _Conversion:
     images: list[np.ndarray]
     output: str | None
     aware: bool = False
+    check: Callable[[], None] | None = None
 
 
 def _converted(
@@ -333,6 +342,8 @@ def _convert(
     calibrate_only: bool = False,
 ) -> bytes:
     kind = KINDS[name]
+    if conversion.check:
+        conversion.check()
     converter = tf.lite.TFLiteConverter.from_saved_model(exported)
     optimizations = {tf.lite.Optimize.DEFAULT: kind.optimized, tf.lite.Optimize.EXPERIMENTAL_SPARSITY: sparse}
     converter.optimizations = [optimization for optimization, on in optimizations.items() if on]
@@ -341,9 +352,16 @@ def _convert(
     # The graph of a quantization-aware model holds its ranges.
     if kind.calibrated and not conversion.aware:
         converter.target_spec.supported_ops = [getattr(tf.lite.OpsSet, operators) for operators in kind.operators]
-        converter.representative_dataset = lambda: iter(_feeds(conversion, batch, named=True))
+        converter.representative_dataset = lambda: _checked_feeds(conversion, batch)
         converter._experimental_calibrate_only = calibrate_only  # `QuantizationDebugger` does so, too
     return bytes(converter.convert())
+
+
+def _checked_feeds(conversion: _Conversion, batch: int | None) -> Iterator[Any]:
+    for feed in _feeds(conversion, batch, named=True):
+        if conversion.check:
+            conversion.check()
+        yield feed
 
 
 def _feeds(conversion: _Conversion, batch: int | None, *, named: bool = False) -> list[Any]:

@@ -1,0 +1,216 @@
+"""Where int8 does not pass, its other files are tried: ranges at percentiles, layers in float, training for int8."""
+
+import dataclasses
+import json
+from unittest import mock
+
+import numpy as np
+import pytest
+
+from tests.builders.compressible import CLASSES, with_outlier
+from tfaudit.audit.gate.gate import gate
+from tfaudit.audit.gate.limits import Limits
+from tfaudit.compress.litert.inference import predict
+from tfaudit.compress.litert.quantize import quantize
+from tfaudit.compress.model_files import load_keras
+from tfaudit.compress.pruning.kernels import kernel_layers
+from tfaudit.compress.sensitivity import LayeredInt8, quantization_sensitivity
+from tfaudit.predictions import Predictions
+from tfaudit.shipping import candidate_models, candidates, search_folder
+from tfaudit.shipping import search as search_module
+from tfaudit.shipping.candidate_models import SENSITIVITY_EXAMPLES, CandidateMaker
+from tfaudit.shipping.candidates import Candidate, Preparation, channel_pruning
+from tfaudit.shipping.search import _Search
+from tfaudit.shipping.search_data import Parts, in_memory, some_of_every_class
+from tfaudit.shipping.smallest_file import NOT_TRIED
+from tfaudit.study.quantization import KINDS
+from tfaudit.study.training import Training
+
+TWO_KINDS = {kind: KINDS[kind] for kind in ("float32", "int8")}
+
+
+@pytest.fixture
+def int8_kinds(monkeypatch):
+    """int8, float32, and one choice of each sort."""
+    monkeypatch.setattr(candidates, "PERCENTILES", (98,))
+    monkeypatch.setattr(candidates, "SPARED", (1,))
+    monkeypatch.setattr(candidate_models, "MOST_ADDED", 9.0)  # the layers of so small a model are most of it
+    with mock.patch.dict(KINDS, TWO_KINDS, clear=True):
+        yield
+
+
+@pytest.fixture(scope="module")
+def outlier(tmp_path_factory, model):
+    """The path of a model that int8 ruins."""
+    path = tmp_path_factory.mktemp("outlier") / "outlier.keras"
+    with_outlier(load_keras(model)).save(path)
+    return path
+
+
+@pytest.mark.slow
+def test_where_int8_fails_a_percentile_is_tried_and_chosen(search, int8_kinds, outlier, tmp_path):
+    found = search(tmp_path / "out", train=None, model=outlier)
+    table = found.frame().set_index("candidate")
+    assert (found.outcome, found.title) == ("pass", "int8, percentile 98")
+    assert table.loc["int8", "outcome"] == "fail"
+    assert table.loc["int8-float=1", "reason"] == "Not smaller than int8-percentile=98, which passes."
+    assert found.summary()["tried"] == 2
+
+
+@pytest.mark.slow
+def test_where_int8_passes_nothing_else_is_tried(search, int8_kinds, tmp_path):
+    found = search(tmp_path / "out", train=None)
+    table = found.frame().set_index("candidate")
+    assert found.chosen == "int8"
+    assert set(table.index[table["outcome"] == NOT_TRIED]) == {"int8-percentile=98", "int8-float=1", "float32"}
+
+
+class Killed(BaseException):
+    pass
+
+
+@pytest.mark.slow
+def test_the_layers_that_int8_costs_most_stay_in_float_and_are_measured_once(
+    search, int8_kinds, outlier, data, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(candidates, "PERCENTILES", ())
+    measure, measured = LayeredInt8.row, []
+
+    def row(self, name):
+        if len(measured) == 1:
+            measured.append("killed")
+            raise Killed
+        measured.append(name)
+        return measure(self, name)
+
+    monkeypatch.setattr(LayeredInt8, "row", row)
+    with pytest.raises(Killed):
+        search(tmp_path / "out", train=None, model=outlier)
+    found = search(tmp_path / "out", train=None, model=outlier)
+    net = load_keras(outlier)
+    assert measured == [kernel_layers(net)[0], "killed", *kernel_layers(net)[1:]]
+    table = found.frame().set_index("candidate")
+    assert table.loc["int8-float=1", "outcome"] != NOT_TRIED
+    monkeypatch.undo()
+    selection = Parts.of(in_memory(data[0], "data", CLASSES, "test"), 0.5, 0).selection
+    sample, images = (some_of_every_class(selection, most, 0) for most in (SENSITIVITY_EXAMPLES, 100))
+    ranked = quantization_sensitivity(net, (sample.held, sample.labels), representative=images.held, rmse=False)
+    first = ranked.frame()["layer"][0]
+    expected = quantize(net, "int8", representative=images.held, keep_float=[first])
+    assert (tmp_path / "out/candidates/int8-float=1.tflite").read_bytes() == expected
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("doing", ["it was quantized", "its layers were measured", "it was tested"])
+def test_a_budget_ends_a_conversion_a_measurement_and_a_test(search, int8_kinds, outlier, tmp_path, monkeypatch, doing):
+    over, tried = [False], []
+    monkeypatch.setattr(_Search, "_is_over", lambda self: over[0])
+    real = {"quantize": candidate_models.quantize, "row": LayeredInt8.row, "predict": search_module.predict}
+
+    def end_at(name, call, calls):
+        def called(*arguments, **options):
+            tried.append(name)
+            over[0] = over[0] or tried.count(name) == calls
+            return call(*arguments, **options)
+
+        return called
+
+    if doing == "it was quantized":
+        monkeypatch.setattr(candidate_models, "quantize", end_at("quantize", real["quantize"], 2))
+    elif doing == "its layers were measured":
+        monkeypatch.setattr(candidates, "PERCENTILES", ())
+        monkeypatch.setattr(LayeredInt8, "row", lambda self, name: over.__setitem__(0, True) or real["row"](self, name))
+    else:
+        # the first call looks at the numbers of classes
+        monkeypatch.setattr(search_module, "predict", end_at("predict", real["predict"], 3))
+    out = tmp_path / "out"
+    found = search(out, train=None, model=outlier)
+    reasons = found.frame().set_index("candidate")["reason"]
+    interrupted = reasons[reasons == f"The budget ended while {doing}."].index.tolist()
+    expected = {"its layers were measured": "int8-float=1"}
+    assert interrupted == [expected.get(doing, "int8-percentile=98")]
+    assert not (out / f"candidates/{interrupted[0]}.json").exists()
+    assert doing in found.stopped
+    if doing == "its layers were measured":
+        rows = json.loads((out / "candidates/sensitivity.json").read_text())["rows"]
+        assert len(rows) == 1  # what was measured is kept
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pruned", [None, channel_pruning(0.5, ["hidden"])], ids=["as it is", "fewer channels"])
+def test_a_model_is_trained_for_int8_as_it_is_and_with_fewer_channels(tmp_path, model, data, pruned):
+    training = in_memory(data[1], "train", CLASSES, "train")
+    folder = search_folder.SearchFolder(tmp_path)
+    maker = CandidateMaker(
+        model,
+        folder,
+        selection=training,
+        calibration=training,
+        train=training,
+        training=Training(epochs=1, batch_size=128, optimizer="adam"),
+        seed=0,
+        options={"output": None, "scores_are": "auto", "batch_size": 32},
+        is_over=lambda: False,
+        predict=lambda net: predict(net, training.held, k=2),
+    )
+    candidate = Candidate("int8", pruned, aware=True)
+    assert not maker.is_trained(candidate.preparation)
+    in_float = maker.predictions(candidate.preparation)
+    assert maker.is_trained(candidate.preparation)
+    in_int8 = predict(maker.flatbuffer(candidate), training.held, k=2)
+    assert (in_int8.classes[:, 0] == training.labels).mean() > 0.9
+    assert (in_int8.classes[:, 0] == in_float.classes[:, 0]).mean() >= 0.995
+    trained = load_keras(folder.model(candidate.preparation.key)[0])
+    assert {8 * 512 if pruned is None else 8 * 256} <= {int(np.prod(weights.shape)) for weights in trained.weights}
+
+
+def verdict_of(lost):
+    labels = np.repeat([0, 1], 500)
+    found = labels.copy()
+    found[:lost] = 1
+    before, after = (Predictions.from_top1(labels, answers) for answers in (labels, found))
+    return gate(before, after, Limits(worst_class_drop_pp=5))
+
+
+CHOICES = ({"percentile": 99.99}, {"spared": 1}, {"aware": True})
+
+
+@pytest.mark.parametrize("choice", CHOICES, ids=str)
+@pytest.mark.parametrize(
+    ("quantized", "unquantized", "reason"),
+    [
+        (0, 0, "passes without a remedy."),
+        (30, 0, ""),
+        (300, 0, ""),  # int8 alone may ruin a model that passes
+        (300, 40, "Its model does not pass before it is quantized."),
+        (None, 0, "was not tried."),
+        ("no file", 0, "has no file."),
+    ],
+)
+@pytest.mark.parametrize("pruned", [None, channel_pruning(0.5, ["hidden"])], ids=["as it is", "fewer channels"])
+def test_choices_of_int8_are_tried_where_int8_is_what_fails(choice, quantized, unquantized, reason, pruned):
+    control = Candidate("int8", pruned)
+    search = object.__new__(_Search)
+    known = isinstance(quantized, int)
+    search._verdicts = {control.key: verdict_of(quantized)} if known else {}
+    search._attempts = {control.key: search_folder.Attempt(b"file" * known)} if quantized is not None else {}
+    search._floats = {Preparation(pruned).key: verdict_of(unquantized)}
+    candidate = dataclasses.replace(control, **choice)
+    assert candidate.control == control
+    assert search._needs_no_remedy(candidate, control).endswith(reason)
+    assert bool(reason) == bool(search._needs_no_remedy(candidate, control))
+
+
+def test_a_choice_is_no_smaller_than_plain_int8():
+    search = object.__new__(_Search)
+    search._verdicts = {"int8": verdict_of(30), "dynamic_range": verdict_of(0)}
+    search._attempts = {"int8": search_folder.Attempt(b"12345"), "dynamic_range": search_folder.Attempt(b"1234")}
+    search._floats = {}
+    choice = Candidate("int8", percentile=99.99, estimate=3.0)
+    assert search._is_needless(choice) == "Not smaller than dynamic_range, which passes."
+    search._attempts["int8"] = search_folder.Attempt(b"123")
+    assert search._is_needless(choice) == ""
+
+
+def test_a_model_without_int8_among_its_kinds_has_no_choices(few_candidates, model):
+    assert not any(one.is_choice for one in candidates.candidates(lambda: load_keras(model), training=True))
