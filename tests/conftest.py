@@ -16,7 +16,7 @@ from tests.builders.studies import make_study
 from tfaudit.store.store import Store
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-hypothesis.settings.register_profile("any machine")  # a busy one is no defect
+hypothesis.settings.register_profile("any machine", deadline=None)  # a busy one is no defect
 hypothesis.settings.load_profile("any machine")
 
 CHROMIUM = shutil.which("chromium")

@@ -78,3 +78,14 @@ package = tf.keras.layers.Dense.__module__.partition(".")[0]
 assert package == ("tf_keras" if before == "1" else "keras"), package
 """
     subprocess.run([sys.executable, "-c", script], check=True, timeout=120)
+
+
+def test_a_missing_library_is_one_line(monkeypatch):
+    monkeypatch.setitem(sys.modules, "tensorflow_model_optimization.sparsity.keras", None)
+    schedules._tfmot.cache_clear()
+    expected = r"schedule: got no installed tensorflow_model_optimization, expected one: pip install 'tfaudit\[keras\]'"
+    try:
+        with pytest.raises(InputError, match=expected):
+            schedules.constant(0.5, 1)
+    finally:
+        schedules._tfmot.cache_clear()

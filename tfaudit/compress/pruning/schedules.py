@@ -14,7 +14,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfaudit.errors import InputError, one_line
+from tfaudit.errors import InputError, missing_extra, one_line
 
 Schedule = Callable[[Any], tuple[Any, Any]]
 """Function of a step that returns (whether to prune now, sparsity), such as TF-MOT's `PruningSchedule` objects."""
@@ -28,6 +28,8 @@ def _tfmot() -> ModuleType:
     _ = tf.keras.layers  # loads it: from here on it stays Keras 3
     try:
         import tensorflow_model_optimization.sparsity.keras as tfmot
+    except ModuleNotFoundError as error:
+        raise missing_extra(error, "schedule") or error from None
     finally:
         os.environ.pop(_VARIABLE, None)
         if before is not None:
