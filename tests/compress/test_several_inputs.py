@@ -289,3 +289,24 @@ def test_text_layers_are_named_before_the_converter_fails_on_them():
     model = keras.Sequential([keras.Input((), dtype="string"), *layers])
     with pytest.raises(InputError, match=r"model: got the text layers words, .* which TensorFlow Lite cannot convert"):
         quantize(model, "float16")
+
+
+def test_the_size_of_an_open_side_comes_from_images():
+    class Positions(keras.layers.Layer):
+        """Knows ten positions, as the tables of transformers do."""
+
+        def build(self, shape):
+            self.table = self.add_weight(shape=(10, shape[-1]), name="table")
+
+        def call(self, x):
+            return x + keras.ops.slice(self.table, (0, 0), (keras.ops.shape(x)[1], self.table.shape[1]))
+
+    tokens = keras.Input((None,), dtype="int32", name="tokens")
+    x = keras.layers.GlobalAveragePooling1D()(Positions()(keras.layers.Embedding(WORDS, 4)(tokens)))
+    model = keras.Model(tokens, keras.layers.Dense(3)(x))
+    told = "got None, and '.*' takes no inputs of 64 along an open side, expected inputs of a size that the model takes"
+    with pytest.raises(InputError, match=f"^images: {told}"):
+        cost(model, repeats=0)
+    with pytest.raises(InputError, match=f"^representative: {told}"):
+        quantize(model, "float16")
+    assert cost(model, repeats=0, images=TEXT["token_ids"]).frame()["bytes"].item() > 500

@@ -91,6 +91,8 @@ def _overall_table(
         flips = [_text(column_name, summary) for column_name in FLIPS]
         accuracy = _text("accuracy_after", summary)
         table.add_row(Text(name), accuracy, _change(summary, 2), *flips, *_megabytes(sizes, name))
+    for figures in table.columns[1:]:  # on a narrow terminal names are shortened, not figures
+        figures.min_width = max(len(str(cell)) for cell in figures.cells)
     return table
 
 

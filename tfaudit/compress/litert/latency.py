@@ -94,7 +94,12 @@ def as_flatbuffer(model: Any, images: Inputs | None = None) -> bytes:
         return opened
     from tfaudit.compress.litert.quantize import quantize
 
-    return quantize(opened, "float32", representative=images)
+    try:
+        return quantize(opened, "float32", representative=images)
+    except InputError as error:
+        if error.argument == "representative":
+            raise InputError("images", error.got, error.expected) from None
+        raise
 
 
 def _ready(

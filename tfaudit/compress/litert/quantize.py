@@ -16,7 +16,7 @@ from tfaudit.compress.keras_model import KerasForward, chosen_output, output_nam
 from tfaudit.compress.litert.flatbuffer import Flatbuffer
 from tfaudit.compress.litert.selective import Calibrated, marked
 from tfaudit.compress.model_files import load_keras
-from tfaudit.compress.model_inputs import Inputs, arrays_of, as_inputs, length_of
+from tfaudit.compress.model_inputs import OPEN_SIDE, Inputs, arrays_of, as_inputs, length_of
 from tfaudit.compress.quantization_aware.fake_quantization import exporting
 from tfaudit.compress.quantization_aware.ranges import is_quantization_aware, require_ranges
 from tfaudit.datasets.structure import mapped
@@ -136,6 +136,11 @@ def quantize(
     except ConversionError as error:
         if "TensorListReserve" not in str(error) or forward.batch is not None:
             raise
+    except tf.errors.InvalidArgumentError:
+        if representative is not None or all(None not in source.shape for source in forward.inputs):
+            raise
+        got = f"None, and {forward.model.name!r} takes no inputs of {OPEN_SIDE} along an open side"
+        raise InputError("representative", got, "inputs of a size that the model takes") from None
     with _float32_compute(forward.model):  # the lists of a recurrent layer need a batch size that is known
         return _converted(conversion, kind, sparse, kept, percentile, 1)
 
