@@ -91,8 +91,6 @@ def _overall_table(
         flips = [_text(column_name, summary) for column_name in FLIPS]
         accuracy = _text("accuracy_after", summary)
         table.add_row(Text(name), accuracy, _change(summary, 2), *flips, *_megabytes(sizes, name))
-    for figures in table.columns[1:]:  # on a narrow terminal names are shortened, not figures
-        figures.min_width = max(len(str(cell)) for cell in figures.cells)
     return table
 
 
@@ -114,7 +112,8 @@ def _class_table(rows: pd.DataFrame) -> Table:
 
 def _table(name: str, *headings: str) -> Table:
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=0)
-    table.add_column(name, overflow="ellipsis", no_wrap=True, min_width=8, max_width=24)
+    # Only names may wrap: on a narrow terminal they are shortened, and no figure is.
+    table.add_column(name, overflow="ellipsis", min_width=8, max_width=24)
     for heading in headings:
         lines = heading.replace(" wrong", "\nwrong").replace(" correct", "\ncorrect")
         table.add_column(lines, justify="right", no_wrap=True)
