@@ -17,7 +17,7 @@ import site
 import sys
 import sysconfig
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -216,12 +216,27 @@ def _being_imported(argument: str, source: str) -> Iterator[None]:
 def _failed(argument: str, what: str, problem: BaseException) -> InputError:
     """Return the error of the user's code that raised an exception, with the last line of it that was reached."""
     frames = traceback.extract_tb(problem.__traceback__)
-    libraries = (*_installed(), str(Path(__file__).parent), "<")
-    own = [frame for frame in frames if not frame.filename.startswith(libraries)]
-    place = f", line {own[-1].lineno} of {Path(own[-1].filename).name}" if own else ""
+    place = _own_line([(frame.filename, str(frame.lineno)) for frame in frames])
     missing = isinstance(problem, ModuleNotFoundError)
     expected = "modules that are installed or stand beside the file" if missing else "code that runs"
     return InputError(argument, f"{what} ({type(problem).__name__}: {one_line(problem)}{place})", expected)
+
+
+def failure_line(text: str) -> str:
+    r"""Return the last line of a printed traceback, and the last line of the user's own code that it names.
+
+    Example:
+        >>> failure_line('  File "/home/me/study.py", line 7, in fit\n    1 / 0\nZeroDivisionError: division by zero')
+        'ZeroDivisionError: division by zero, line 7 of study.py'
+    """
+    return text.strip().splitlines()[-1] + _own_line(re.findall(r'File "([^"]+)", line (\d+)', text))
+
+
+def _own_line(lines: Sequence[tuple[str, str]]) -> str:
+    """Return in words the last of some lines of files that is neither a library's nor this package's."""
+    libraries = (*_installed(), str(Path(__file__).parent), "<")
+    own = [(file, number) for file, number in lines if not file.startswith(libraries)]
+    return f", line {own[-1][1]} of {Path(own[-1][0]).name}" if own else ""
 
 
 def _import_module(argument: str, name: str) -> ModuleType:

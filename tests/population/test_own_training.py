@@ -11,6 +11,7 @@ from tfaudit import InputError, Pruned, Study, Training, load_dataset
 from tfaudit.compress.pruning.kernels import find_kernels
 from tfaudit.population.member import gradual_trainer, prune_and_retrain, trainer_of
 from tfaudit.population.own_training import OwnTraining, fit_function
+from tfaudit.population.run import run
 from tfaudit.population.training import Trainer
 
 pytestmark = pytest.mark.slow
@@ -315,3 +316,11 @@ def test_settings_that_cannot_be_used(tmp_path, settings, message):
 
     with pytest.raises(InputError, match=message):
         train()
+
+
+@pytest.mark.parametrize("name", ["training", "retraining"])
+def test_an_unknown_optimizer_is_refused_before_anything_is_written(tmp_path, name):
+    training = {"training": Training(epochs=1), name: Training(epochs=1, optimizer="adamm")}
+    with pytest.raises(InputError, match="optimizer: got 'adamm', expected a name that Keras knows"):
+        run(Study(name="s", dataset="digits", model="digits_convnet", **training), tmp_path / "s")
+    assert not (tmp_path / "s").exists()

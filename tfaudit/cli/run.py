@@ -44,6 +44,7 @@ def run(
     from tfaudit.datasets.loading import is_available
     from tfaudit.population.progress import progress_for
     from tfaudit.population.run import run as run_study
+    from tfaudit.user_code import failure_line
 
     study = recipe_study(recipe)
     if model is not None and model.endswith(".keras"):
@@ -82,7 +83,7 @@ def run(
     if "dense" in store.variants:
         show(StudyAudit.read(store))
     for job, traceback in failures.items():
-        err.print(f"{job} failed: {traceback.strip().splitlines()[-1]}", style="red", soft_wrap=True)
+        err.print(f"{job} failed: {failure_line(traceback)}", style="red", soft_wrap=True)
     if failures:
         kinds = Counter(job.partition(" ")[0] for job in failures)
         counted = " and ".join(f"{count} {kind}{'s' * (count > 1)}" for kind, count in kinds.items())

@@ -27,6 +27,9 @@ from tfaudit.user_code import is_importing
 
 ENGINES = ("local", "ray")
 
+USUAL = ("sgd", "adam")
+"""Optimizers that need no check, and so no TensorFlow, before a run."""
+
 _LIBRARIES = ("tfaudit", "tensorflow", "keras", "tensorflow-model-optimization", "ai-edge-litert", "numpy")
 
 
@@ -133,16 +136,21 @@ def _start(
 
 
 def check_own_parts(study: Study, train: Dataset) -> None:
-    """Build a study's own model once, and look at its own training, before anything is written; raise `InputError`."""
-    own = [training for training in (study.training, study.retraining) if isinstance(training, str)]
+    """Build a study's own model once, and look at its own trainings and optimizers; raise `InputError`."""
+    trainings = [training for training in (study.training, study.retraining) if training is not None]
+    own = [training for training in trainings if isinstance(training, str) or training.optimizer not in USUAL]
     if not own and not study.sources:
         return
     start_tensorflow()
     from tfaudit.models.member_model import build_member, check_outputs, check_seeds
     from tfaudit.population.own_training import fit_function
+    from tfaudit.population.training import make_optimizer
 
-    for reference in own:
-        fit_function(reference)
+    for training in own:
+        if isinstance(training, str):
+            fit_function(training)
+        else:
+            make_optimizer(training, steps=1, steps_per_epoch=1)
     if study.model in study.sources:
         model = build_member(study, train, 0)
         check_outputs(model, train, repr(study.model))

@@ -74,7 +74,7 @@ class Trainer:
             _check_settings(study, training)
         else:
             self.model.compile(
-                optimizer=_optimizer(training, self.steps, self._steps_per_epoch),
+                optimizer=make_optimizer(training, self.steps, self._steps_per_epoch),
                 **self._loss_and_metrics(),
                 jit_compile=_jit_compile(training),
                 steps_per_execution=training.steps_per_execution,
@@ -254,7 +254,8 @@ def _jit_compile(training: Training) -> bool:
     return training.jit_compile
 
 
-def _optimizer(training: Training, steps: int, steps_per_epoch: int) -> keras.optimizers.Optimizer:
+def make_optimizer(training: Training, steps: int, steps_per_epoch: int) -> keras.optimizers.Optimizer:
+    """Return the optimizer of a training, with its schedule of the learning rate; raise `InputError` for another."""
     if isinstance(training.optimizer, dict):
         try:
             return keras.optimizers.deserialize(copy.deepcopy(training.optimizer))
