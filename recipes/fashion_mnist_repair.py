@@ -15,7 +15,7 @@ Measured by `tfaudit run fashion_mnist_repair` on the real 60,000 + 10,000 image
 the same settings and seeds); dense accuracy .8935; means over members, as in the table *Remedies* of report.html;
 differences from the control with p of paired tests, before Holm's correction over all 15:
 
-                                control        distillation          excess gap                both
+                                control           distilled         gap bounded                both
     accuracy, %                   88.45               88.23               88.35               88.19
                                                -.22 p .0005         -.10 p .077         -.26 p .004
     worst-class recall, %         64.87               65.50               68.73               67.29

@@ -1,8 +1,14 @@
 """Members that are retrained with remedies: made, stored, the same again, and refused where nothing is held out."""
 
+import dataclasses
+
+import numpy as np
+import pandas as pd
 import pytest
+import tensorflow as tf
 
 from tfaudit import InputError, Pruned, Quantized, Study, Training
+from tfaudit.compress.remedies.excess_gap import ExcessGap
 from tfaudit.datasets.loading import load_dataset
 from tfaudit.population.member import MemberMaker
 from tfaudit.population.remedies import check_remedies
@@ -56,9 +62,9 @@ def test_members_are_made_with_remedies_and_each_depends_on_its_seed_alone(tmp_p
 )
 def test_an_excess_gap_needs_held_out_examples(settings, got):
     with pytest.raises(InputError, match=f"retraining: got {got} with the remedy 'excess_gap', expected") as caught:
-        check_remedies(study("excess_gap", **settings), (ExcessGapRemedy(),))
+        check_remedies(study("excess_gap", **settings), (ExcessGapRemedy(),), grouped("train"))
     assert "\n" not in str(caught.value)
-    check_remedies(study("distillation", **settings), (DistillationRemedy(),))
+    check_remedies(study("distillation", **settings), (DistillationRemedy(),), grouped("train"))
 
 
 @pytest.mark.slow
@@ -74,3 +80,55 @@ def test_a_member_is_trained_for_int8_before_it_is_quantized(tmp_path):
     assert files[0] != files[1]
     alone = made(tmp_path / "alone", one, (1,), ("dense", aware))
     assert outcome(alone, aware, 1) == outcome(store, aware, 1)
+
+
+def grouped(split):
+    """Digits with two columns that are no inputs."""
+    draws = np.random.default_rng(len(split))
+    columns = {"subject": draws.choice(["anna", "bert", "cleo"], 160), "old": draws.random(160) < 0.5}
+    return dataclasses.replace(load_dataset("digits", split).take(160), known_groups=columns)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("groups", [("subject", "old"), ("old", "class")], ids=str)
+def test_groups_of_a_study_weigh_as_numpy_says(tmp_path, groups, monkeypatch):
+    """The weights of a batch are those of the paper's formula for its groups, which the model never sees."""
+    steps, real = [], ExcessGap.example_weights
+
+    def example_weights(self, batch):
+        weights = real(self, batch)
+        columns = [batch.columns[name] for name in sorted(self.columns)]
+        values = [weights, tf.convert_to_tensor(self._multipliers), tf.reshape(batch.targets, [-1]), *columns]
+        noted = tf.py_function(lambda *parts: steps.append([part.numpy() for part in parts]), values, [])
+        with tf.control_dependencies([noted]):
+            return tf.identity(weights)
+
+    monkeypatch.setattr(ExcessGap, "example_weights", example_weights)
+    one = study(ExcessGapRemedy(groups=groups, every=2, rate=2.0, epsilon=0.0, examples=40))
+    key, splits = one.variants[1].key, (grouped("train"), grouped("test"))
+    store = Store.create(tmp_path / "s", one, {})
+    store_examples(store, *splits)
+    maker = MemberMaker(store, splits=splits)
+    for made_key in ("dense", key):
+        maker.prepare(made_key)
+        maker.make(made_key, 0)
+    frame = maker._remedies(one.variants[1].remedies)._gap.frame()
+    assert frame["examples"].sum() == 40
+    names = [groups] if isinstance(groups, str) else [*groups]
+    weights, multipliers, labels, *columns = steps[-1]
+    table = pd.DataFrame({"class": labels} | dict(zip(sorted({*names} - {"class"}), columns, strict=True)))
+    text = table[names].map(lambda value: value.decode() if isinstance(value, bytes) else str(value))
+    group = text.agg(", ".join, axis=1)
+    own = pd.Series(multipliers, frame["group"]).reindex(group.unique()).fillna(0)  # held out or not
+    assert own.max() > 0
+    counted = group.isin(frame["group"]).to_numpy()
+    counts = group.value_counts()
+    expected = 1 - own.sum() + len(group) * (own[group].to_numpy() / counts[group].to_numpy()) * counted
+    np.testing.assert_allclose(weights, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_groups_that_the_data_do_not_have_are_refused_before_training():
+    data = grouped("train")
+    check_remedies(study("excess_gap"), (ExcessGapRemedy(groups=("old", "class")),), data)
+    with pytest.raises(InputError, match="groups: got 'writer', expected columns of 'digits': old, subject, class"):
+        check_remedies(study("excess_gap"), (ExcessGapRemedy(groups="writer"),), data)

@@ -23,6 +23,8 @@ def study(*variants, **settings):
         ("distillation", "excess_gap"),
         DistillationRemedy(temperature=2.0, focus=[0.5, 2]),
         (ExcessGapRemedy(epsilon=0.02, every=10), DistillationRemedy(weight=0.25)),
+        ExcessGapRemedy(groups="subject"),
+        ExcessGapRemedy(groups=["sex", "class"]),
     ],
     ids=str,
 )
@@ -49,8 +51,26 @@ def test_a_study_without_remedies_is_recorded_as_before():
 def test_keys_and_titles_name_what_is_off_its_default():
     variant = Pruned(**FINETUNED, remedy=(DistillationRemedy(weight=2.0, focus=(0.5, 2)), "excess_gap"))
     assert variant.key.endswith("-remedy=distillation.weight=2.focus=0.5_2+excess_gap")
-    assert variant.title.endswith("with distillation (weight 2, focus 0.5_2) + excess gap")
+    assert variant.title == "magnitude 90 % finetune, both"
     assert isinstance(variant, Variant)
+
+
+def test_a_study_names_settings_of_remedies_only_where_words_do_not_tell_them_apart():
+    one = ((), "distillation", "excess_gap", (DistillationRemedy(temperature=2.0), ExcessGapRemedy(epsilon=0.02)))
+    titles = study(*[Pruned(**FINETUNED, remedy=remedy) for remedy in one]).titles
+    words = ("", ", distilled", ", gap bounded", ", both")
+    assert [*titles.values()] == ["dense", *[f"magnitude 90 %{word}" for word in words]]
+    alike = ("distillation", DistillationRemedy(temperature=2.0))
+    made = study(*[Pruned(**FINETUNED, remedy=remedy) for remedy in alike])
+    distilled = ("distilled", "distilled (temperature 2)")
+    assert [*made.titles.values()] == ["dense", *[f"magnitude 90 %, {word}" for word in distilled]]
+    methods = {variant.pruning_method(*made.varied_settings) for variant in made.variants}
+    assert methods == {f"magnitude, {word}" for word in distilled}  # series of charts
+    assert len(made.smoke().variants) == 2
+    shared = study(
+        Pruned(0.5, **{"treatment": "finetune"}, remedy="distillation"), Pruned(**FINETUNED, remedy="distillation")
+    )
+    assert shared.shared_settings == "finetune, distilled"
 
 
 @pytest.mark.parametrize(
@@ -79,6 +99,8 @@ def test_what_is_refused(settings, message):
         (ExcessGapRemedy, {"rate": 0}),
         (ExcessGapRemedy, {"every": 0}),
         (ExcessGapRemedy, {"examples": 0}),
+        (ExcessGapRemedy, {"groups": ()}),
+        (ExcessGapRemedy, {"groups": ("sex", 3)}),
     ],
     ids=str,
 )
@@ -109,7 +131,7 @@ def test_int8_may_be_trained_for_first():
     assert again == one
     assert again.variants[1].control == one.variants[0]
     assert [variant.key for variant in one.variants] == ["int8", "int8-remedy=quantization_aware.momentum=0.9"]
-    assert one.variants[1].title == "fixed-point int8 with quantization-aware training (momentum 0.9)"
+    assert one.variants[1].title == "fixed-point int8, quantization-aware (momentum 0.9)"
     assert one.variants[0].to_json() == {"family": "quantization", "kind": "int8"}
     with pytest.raises(InputError, match="remedy: got 'quantization_aware', expected none unless 'int8'"):
         Quantized("float16", remedy="quantization_aware")

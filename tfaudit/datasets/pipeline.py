@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tfaudit.datasets.augmentation import CROPPED_ENCODED, find_augmentation
 from tfaudit.datasets.cropping import random_crop_encoded
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.structure import mapped
-from tfaudit.errors import require
+from tfaudit.errors import listed, require
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -18,9 +19,18 @@ SHUFFLE_BYTES = 256 * 2**20
 
 ORDER, AUGMENT = 0, 1
 
+MODEL_INPUTS = "inputs of the model"
+"""Name of what the model takes in batches that hold columns of the examples, too."""
+
 
 def training_batches(
-    dataset: Dataset, *, batch_size: int, seed: int, augmentation: str = "none", targets: bool = False
+    dataset: Dataset,
+    *,
+    batch_size: int,
+    seed: int,
+    augmentation: str = "none",
+    targets: bool = False,
+    columns: Sequence[str] = (),
 ) -> tf.data.Dataset:
     """Return an infinite dataset of shuffled batches; seed and step determine every batch bit for bit.
 
@@ -36,10 +46,12 @@ def training_batches(
         seed: 0 to 2**31 - 1.
         augmentation: one of `tfaudit.datasets.augmentation.AUGMENTATIONS`.
         targets: whether to give the labels as the user's function returned them, such as one-hot.
+        columns: names of groups `(B,)` to give, of a data set in memory; the batches do not depend on them.
 
     Returns:
         An infinite `tf.data.Dataset` of float32 pixels 0..255 `(B, H, W, C)` and int64 labels `(B,)`; examples that
-        are no images keep the structure and types of their inputs.
+        are no images keep the structure and types of their inputs. With columns, inputs are a dictionary of these by
+        name and of what the model takes, `MODEL_INPUTS`.
 
     Raises:
         InputError: an argument is not as described.
@@ -58,9 +70,12 @@ def training_batches(
     if augmentation != "none":
         dataset.fixed_shape()  # images only
     root = tf.constant([seed, 0])
+    unknown = [name for name in columns if name not in dataset.groups]
+    require(not columns or dataset.in_memory, "groups", f"{dataset.name!r}, a stream", "a data set in memory")
+    require(not unknown, "groups", listed(unknown), f"columns of {dataset.name!r}: {listed(list(dataset.groups))}")
     order, seeds = tf.random.fold_in(root, ORDER), tf.random.fold_in(root, AUGMENT)
     if dataset.in_memory:
-        batches = _epochs_in_memory(dataset, batch_size, order, targets)
+        batches = _epochs_in_memory(dataset, batch_size, order, targets, columns)
     else:
         crops = dataset.encoded is not None and augmentation in CROPPED_ENCODED
         augment = CROPPED_ENCODED[augmentation] if crops else augment
@@ -68,9 +83,11 @@ def training_batches(
 
     def finish(step: tf.Tensor, batch: tuple[Any, tf.Tensor]) -> tuple[Any, tf.Tensor]:
         inputs, labels = batch
+        own = inputs[MODEL_INPUTS] if columns else inputs
         if dataset.has_images:
-            inputs = augment(inputs, tf.random.fold_in(seeds, step))
-        return dataset.as_floats(inputs), labels
+            own = augment(own, tf.random.fold_in(seeds, step))
+        own = dataset.as_floats(own)
+        return ({**inputs, MODEL_INPUTS: own} if columns else own), labels
 
     endless = tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY)
     options = tf.data.Options()
@@ -78,10 +95,16 @@ def training_batches(
     return batches.enumerate().map(finish).apply(endless).with_options(options).prefetch(2)
 
 
-def _epochs_in_memory(dataset: Dataset, batch_size: int, seed: tf.Tensor, targets: bool) -> tf.data.Dataset:
+def _epochs_in_memory(
+    dataset: Dataset, batch_size: int, seed: tf.Tensor, targets: bool, columns: Sequence[str]
+) -> tf.data.Dataset:
     import tensorflow as tf
 
     held = dataset.tensors(targets=targets)
+    if columns:
+        with tf.device("CPU:0"):
+            groups = {name: tf.constant(dataset.groups[name].to_numpy()) for name in columns}
+        held = {**groups, MODEL_INPUTS: held[0]}, held[1]
     count = dataset.num_examples
 
     def epoch(number: tf.Tensor) -> tf.data.Dataset:

@@ -67,7 +67,7 @@ class MemberMaker:
         if isinstance(variant, Pruned) and variant.parent:
             check_pruning(self._retrainer().model, variant)
             check_own_training(self._store.study, variant)
-            check_remedies(self._store.study, variant.remedies)
+            check_remedies(self._store.study, variant.remedies, self._train)
         elif not isinstance(variant, Quantized):
             self._trainer(key)
         elif variant.remedies:
@@ -130,7 +130,7 @@ class MemberMaker:
         decay = _weight_decay(study.planned_training)
         remedies: list[keras.callbacks.Callback] = []
         if variant.remedies:
-            check_remedies(study, variant.remedies)
+            check_remedies(study, variant.remedies, self._train)
             dense = self._parent("dense", member)
             held_out = functools.partial(self._retrainer().held_out, root_seed)
             remedies = self._remedies(variant.remedies).callbacks(dense, held_out)

@@ -1,13 +1,14 @@
 """The remedies of a member: callbacks that its retraining receives."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import keras
 
 from tfaudit.compress.remedies.distillation import Distillation
 from tfaudit.compress.remedies.excess_gap import ExcessGap
+from tfaudit.compress.remedies.held_out import CLASS
 from tfaudit.datasets.dataset import Dataset
-from tfaudit.errors import InputError
+from tfaudit.errors import InputError, listed, require
 from tfaudit.study.remedies import DistillationRemedy, RemedySettings
 from tfaudit.study.study import Study
 from tfaudit.study.training import Training
@@ -40,8 +41,12 @@ class MemberRemedies:
         return self._gap
 
 
-def check_remedies(study: Study, remedies: Sequence[RemedySettings]) -> None:
-    """Raise an `InputError` if the study's retraining holds out no examples for a remedy that needs some."""
+def check_remedies(study: Study, remedies: Sequence[RemedySettings], data: Dataset) -> None:
+    """Raise an `InputError` if a remedy lacks held-out examples, or the training data its groups."""
+    if names := [name for remedy in remedies for name in getattr(remedy, "names", ())]:
+        columns = [*data.groups, *(data.inputs if isinstance(data.inputs, Mapping) else ()), CLASS]
+        unknown = [name for name in names if name not in columns]
+        require(not unknown, "groups", listed(unknown), f"columns of {data.name!r}: {listed(columns)}")
     training = study.retraining or study.planned_training
     for remedy in remedies:
         if not remedy.holds_out or (isinstance(training, Training) and training.validation):

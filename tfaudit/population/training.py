@@ -3,7 +3,7 @@
 import contextlib
 import copy
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import keras
@@ -31,7 +31,8 @@ class Trainer:
         study: sets the model and its options.
         training: the training.
         data: the training set.
-        callbacks: callbacks of every training; also an attribute.
+        callbacks: callbacks of every training; also an attribute. What they name in an attribute `columns`, groups of
+            the data that are no inputs of the model, stands in the batches.
         best_from: share of the epochs before which none can be the best one.
         model: to train in, of any origin, which the trainer compiles; by default one as the study describes it.
         rewrite: what is made of that model before it is compiled.
@@ -173,6 +174,8 @@ class Trainer:
     def _batches_of(self, data: Dataset, seed: int) -> tf.data.Dataset:
         training = self._training
         settings: dict[str, Any] = {"batch_size": training.batch_size, "augmentation": training.augmentation}
+        wanted = {name for callback in self.callbacks for name in getattr(callback, "columns", ())}
+        settings["columns"] = sorted(wanted - set(data.inputs if isinstance(data.inputs, Mapping) else ()))
         pairs = training_batches(data, seed=seed, targets=self._own_compilation, **settings)
         return pairs.map(lambda x, y: (x, self._targets(y)), num_parallel_calls=1)
 

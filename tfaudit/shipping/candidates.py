@@ -17,7 +17,7 @@ from tfaudit.compress.pruning.one_shot import prune
 from tfaudit.compress.shrinking.shrink import shrink
 from tfaudit.errors import InputError
 from tfaudit.study.quantization import KINDS
-from tfaudit.study.remedies import REMEDIES
+from tfaudit.study.remedies import REMEDIES, in_words
 from tfaudit.study.variants import Pruned
 
 LEVELS = {"channel": (0.9, 0.8, 0.65, 0.5, 0.35, 0.2), "weight": (0.95, 0.9, 0.8, 0.65, 0.5)}
@@ -122,7 +122,7 @@ class Candidate:
         if self.pruned is not None:
             share = f"{100 * self.pruned.level:.3g} %"
             parts.append(f"{share} fewer channels" if self.pruned.granularity == "channel" else f"{share} sparse")
-            parts += [remedy.title for remedy in self.pruned.remedies]
+            parts += [in_words(self.pruned.remedies)] * bool(self.pruned.remedies)
         return ", ".join(parts)
 
     @property

@@ -2,7 +2,7 @@
 
 import dataclasses
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, TypeAlias
 
 from tfaudit.errors import InputError, require
@@ -13,6 +13,7 @@ class _Remedy:
     """Settings of a remedy."""
 
     name: ClassVar[str]
+    word: ClassVar[str]  # what tables call a model that was trained with it
     holds_out: ClassVar[bool] = False  # whether it measures on the validation part of the retraining
 
     @property
@@ -22,9 +23,9 @@ class _Remedy:
 
     @property
     def title(self) -> str:
-        """Readable name and settings off their defaults, such as `distillation (temperature 2)`."""
+        """Word and settings off their defaults, such as `distilled (temperature 2)`."""
         changed = [f"{name} {_text(value)}" for name, value in self._changed().items()]
-        return self.name.replace("_", " ") + (f" ({', '.join(changed)})" if changed else "")
+        return self.word + (f" ({', '.join(changed)})" if changed else "")
 
     def to_json(self) -> dict[str, Any]:
         """Return name and settings as JSON values."""
@@ -51,6 +52,7 @@ class DistillationRemedy(_Remedy):
     weight: float = 1.0
     focus: tuple[float, float] | None = None
     name: ClassVar[str] = "distillation"
+    word: ClassVar[str] = "distilled"
 
     def __post_init__(self) -> None:
         if self.focus is not None:
@@ -62,26 +64,44 @@ class DistillationRemedy(_Remedy):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ExcessGapRemedy(_Remedy):
-    """Bound on what classes lose beyond the average; settings as in `tfaudit.ExcessGap`.
+    """Bound on what classes or groups lose beyond the average; settings as in `tfaudit.ExcessGap`.
 
     The baseline is the dense member of the same number, the held-out examples are the validation part of `retraining`.
+    `groups` are a column of the data, such as "subject", or several for their intersections; "class" names the classes.
 
     >>> ExcessGapRemedy(epsilon=0.02).title
-    'excess gap (epsilon 0.02)'
+    'gap bounded (epsilon 0.02)'
+    >>> ExcessGapRemedy(groups=["sex", "class"]).key
+    'excess_gap.groups=sex_class'
     """
 
+    groups: str | tuple[str, ...] | None = None
     epsilon: float = 0.01
     rate: float = 0.05
     every: int = 50
     examples: int = 1000
     name: ClassVar[str] = "excess_gap"
+    word: ClassVar[str] = "gap bounded"
     holds_out: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        if self.groups is not None and not isinstance(self.groups, str):
+            object.__setattr__(self, "groups", tuple(self.groups))
+        words = all(isinstance(name, str) and name for name in self.names)
+        require(words and self.groups != (), "groups", self.groups, "None, the name of a column, or several names")
         require(self.epsilon >= 0, "epsilon", self.epsilon, "a share, 0 or more")
         require(self.rate > 0, "rate", self.rate, "above 0")
         require(self.every >= 1, "every", self.every, "1 or more")
         require(self.examples >= 1, "examples", self.examples, "1 or more")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns; none for the classes."""
+        return (self.groups,) if isinstance(self.groups, str) else self.groups or ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return name and settings as JSON values, without groups of none, unknown to earlier versions."""
+        return {name: value for name, value in super().to_json().items() if name != "groups" or self.groups}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -89,19 +109,15 @@ class QuantizationAwareRemedy(_Remedy):
     """Training for int8 before it is quantized, of a copy of the dense member; as `tfaudit.quantization_aware`.
 
     >>> QuantizationAwareRemedy().title
-    'quantization-aware training'
+    'quantization-aware'
     """
 
     momentum: float = 0.99
     name: ClassVar[str] = "quantization_aware"
+    word: ClassVar[str] = "quantization-aware"
 
     def __post_init__(self) -> None:
         require(0 <= self.momentum < 1, "momentum", self.momentum, "a share in [0, 1)")
-
-    @property
-    def title(self) -> str:
-        """Readable name, and the momentum off its default."""
-        return super().title.replace("quantization aware", "quantization-aware training")
 
 
 RemedySettings: TypeAlias = DistillationRemedy | ExcessGapRemedy
@@ -113,6 +129,19 @@ REMEDIES: dict[str, type[DistillationRemedy | ExcessGapRemedy]] = {
 
 QUANTIZATION_REMEDIES: dict[str, type[QuantizationAwareRemedy]] = {"quantization_aware": QuantizationAwareRemedy}
 """Remedies of int8 by name."""
+
+
+def in_words(remedies: Sequence[RemedySettings | QuantizationAwareRemedy], *, settings: bool = False) -> str:
+    """Return what tables call a model that was trained with remedies, with or without their settings.
+
+    >>> in_words([DistillationRemedy()]), in_words([DistillationRemedy(), ExcessGapRemedy()])
+    ('distilled', 'both')
+    >>> in_words([DistillationRemedy(weight=2.0), ExcessGapRemedy()], settings=True)
+    'distilled (weight 2) + gap bounded'
+    """
+    if not settings and {remedy.name for remedy in remedies} == set(REMEDIES):
+        return "both"
+    return " + ".join(remedy.title if settings else remedy.word for remedy in remedies)
 
 
 def remedies_of(value: Any, kinds: Mapping[str, type[Any]] = REMEDIES) -> tuple[Any, ...]:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 from tfaudit.errors import require
 from tfaudit.study.quantization import KINDS
-from tfaudit.study.remedies import QUANTIZATION_REMEDIES, remedies_of
+from tfaudit.study.remedies import QUANTIZATION_REMEDIES, in_words, remedies_of
 
 TREATMENTS = ("gradual", "one_shot", "finetune", "rewind")
 
@@ -16,6 +16,9 @@ TITLE_SETTINGS = (
     *("layers", "spare", "gradient", "decay", "remedy"),
 )
 """Settings of pruning that a title names, in this order; a study omits those that all its variants share."""
+
+REMEDY_SETTINGS = "remedy settings"
+"""Beside "remedy" among the settings that a title names: with the settings of the remedies."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -189,21 +192,25 @@ class Pruned(Remedied):
     def title_with(self, *settings: str) -> str:
         """Return the method, the level and those of the named settings that differ from their defaults."""
         level = f"{100 * self.sparsity:.3g} %" if self.sparsity is not None else f"ratio {self.ratio:g}"
-        return " ".join((self.method, level, *self._words(settings)))
+        return " ".join((self.method, level, *self._words(settings))) + self._remedied(settings)
 
     def pruning_method(self, *settings: str) -> str:
         """Return the title without the level: the method and the named settings."""
-        return " ".join((self.method, *self._words(settings)))
+        return " ".join((self.method, *self._words(settings))) + self._remedied(settings)
 
     def _words(self, settings: tuple[str, ...]) -> list[str]:
         def words(name: str, value: object) -> str:
-            if name == "remedy":
-                return "with " + " + ".join(remedy.title for remedy in self.remedies)
             return _text(value).replace("_", "-") if name in ("treatment", "granularity") else f"{name}={_text(value)}"
 
-        return [words(name, value) for name, value in self._changed(settings).items()]
+        named = [name for name in settings if name not in ("remedy", REMEDY_SETTINGS)]
+        return [words(name, value) for name, value in self._changed(named).items()]
 
-    def _changed(self, settings: tuple[str, ...] | list[str]) -> dict[str, object]:
+    def _remedied(self, settings: tuple[str, ...]) -> str:
+        if "remedy" not in settings or not self.remedies:
+            return ""
+        return f", {in_words(self.remedies, settings=REMEDY_SETTINGS in settings)}"
+
+    def _changed(self, settings: list[str]) -> dict[str, object]:
         """Return those of the settings that differ from their defaults."""
         defaults = {field.name: field.default for field in dataclasses.fields(self)}
         return {name: getattr(self, name) for name in settings if getattr(self, name) != defaults[name]}
@@ -241,7 +248,7 @@ class Quantized(Remedied):
     @property
     def title(self) -> str:
         """The kind as [F] table 2 names it, and the remedy."""
-        return " with ".join((KINDS[self.kind].title, *(remedy.title for remedy in self.remedies)))
+        return ", ".join((KINDS[self.kind].title, *(remedy.title for remedy in self.remedies)))
 
 
 @dataclasses.dataclass(frozen=True)

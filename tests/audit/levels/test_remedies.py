@@ -95,5 +95,5 @@ def test_a_study_with_a_remedy_has_a_section(tmp_path):
     section = sections_of(make_study(tmp_path, variants=tuple(variants)))["remedies"]
     table = cells(section.tables[0])
     assert table["measure"] == MEASURES
-    assert set(table["remedy"]) == {"magnitude 90 % with distillation"}
+    assert set(table["remedy"]) == {"magnitude 90 %, distilled"}
     assert "remedies" not in sections_of(make_study(tmp_path / "none", variants=tuple(variants[1:])))

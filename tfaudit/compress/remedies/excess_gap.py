@@ -43,8 +43,9 @@ class ExcessGap(Remedy):
         validation: held-out examples: `(inputs, labels)`, a `tf.data.Dataset` of batches of them, or a `tfaudit` data
             set. They are kept in memory, and must not be trained on.
         groups: None for the classes; the name of a column, or several names for their intersections. A column is an
-            entry of a dictionary of inputs, in `validation` and in `fit`, whether the model takes it or not; "class"
-            names the classes. A value that no held-out example has belongs to no group.
+            entry of a dictionary of inputs, in `validation` and in `fit`, whether the model takes it or not; in a study
+            also a group of the data set; "class" names the classes. A value that no held-out example has belongs to no
+            group.
         epsilon: tolerated excess, a share, at least 0.
         rate: step size of the multipliers, above 0.
         every: optimizer steps between two updates; at most one update per execution of `steps_per_execution`.

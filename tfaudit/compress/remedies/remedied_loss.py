@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import keras
 import tensorflow as tf
 
+from tfaudit.datasets.pipeline import MODEL_INPUTS
 from tfaudit.errors import InputError, listed
 
 
@@ -122,6 +123,10 @@ class RemediedLoss:
         if not wanted:
             return data, {}
         inputs, targets, weights = keras.utils.unpack_x_y_sample_weight(data)
+        if isinstance(inputs, Mapping) and MODEL_INPUTS in inputs:  # of a `tfaudit` data set
+            own = inputs[MODEL_INPUTS]
+            known = {**(own if isinstance(own, Mapping) else {}), **inputs}
+            return (own, targets, weights), {name: known[name] for name in wanted}
         if not isinstance(inputs, Mapping) or not wanted <= set(inputs):
             got = f"inputs {listed(list(inputs))}" if isinstance(inputs, Mapping) else "inputs without names"
             expected = f"a dictionary of inputs with {listed(sorted(wanted))} among them, in fit too"
