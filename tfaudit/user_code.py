@@ -30,6 +30,9 @@ _REFERENCE = re.compile(r"(?!mock:)(?P<source>.+\.py|[^\W\d]\w*(\.[^\W\d]\w*)*):
 PATH_VARIABLE = "TFAUDIT_IMPORT_PATH"
 """Environment variable that tells worker processes where else to look for modules."""
 
+_CALL = re.compile(r'^ +File "([^"]+)", line (\d+)', re.MULTILINE)
+"""A call that a printed traceback names."""
+
 _FUNCTIONS: dict[tuple[str, str], Callable[..., Any]] = {}
 """Functions by reference and checksum of the source: those that this process defined or imported."""
 
@@ -223,13 +226,18 @@ def _failed(argument: str, what: str, problem: BaseException) -> InputError:
 
 
 def failure_line(text: str) -> str:
-    r"""Return the last line of a printed traceback, and the last line of the user's own code that it names.
+    r"""Return the exception of a printed traceback in one line, and the last line of the user's own code that it names.
+
+    A text that is no traceback returns its last line.
 
     Example:
-        >>> failure_line('  File "/home/me/study.py", line 7, in fit\n    1 / 0\nZeroDivisionError: division by zero')
-        'ZeroDivisionError: division by zero, line 7 of study.py'
+        >>> failure_line('  File "/home/me/study.py", line 7, in fit\n    1 / 0\nZeroDivisionError: by zero\nmore')
+        'ZeroDivisionError: by zero, line 7 of study.py'
     """
-    return text.strip().splitlines()[-1] + _own_line(re.findall(r'File "([^"]+)", line (\d+)', text))
+    lines = text.strip().splitlines()
+    calls = [number for number, line in enumerate(lines) if _CALL.match(line)]
+    ends = [line for line in lines[calls[-1] :] if not line.startswith(" ")] if calls else []
+    return (ends or lines[-1:])[0] + _own_line(_CALL.findall(text))
 
 
 def _own_line(lines: Sequence[tuple[str, str]]) -> str:

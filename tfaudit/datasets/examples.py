@@ -45,6 +45,10 @@ class Examples:
     preview: Callable[[Any], Any] | Sequence[Any] | None = None
     labels: np.ndarray = field(init=False, repr=False, default_factory=lambda: np.empty(0, np.int64))
 
+    def __repr__(self) -> str:
+        """Tell what there is rather than show it: messages of other libraries repeat it."""
+        return f"Examples({len(self.y):,} examples: .x, .y, .groups)"
+
     def checked(self, name: str) -> Examples:
         """Return the examples as arrays, with `labels`, int64 `(N,)`; `name` says whose they are in an `InputError`."""
         x = mapped(lambda value: _array(name, value), _structure(self.x))

@@ -10,6 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColu
 
 from tfaudit.errors import require
 from tfaudit.population.plan import Event, Order
+from tfaudit.user_code import failure_line
 
 
 class Progress:
@@ -57,7 +58,7 @@ class _CountingProgress(Progress):
         if event.kind == "failed":
             self.given_up += job.size - self.made.get(job.order, 0)
         if event.kind != "done":
-            reason = event.error.strip().splitlines()[-1]
+            reason = failure_line(event.error)
             verb = "failed, trying again" if event.kind == "retried" else "failed"
             kind = job.order[0]
             self.console.print(f"{kind} {job.name} {verb}: {reason}", style="yellow", markup=False, highlight=False)
