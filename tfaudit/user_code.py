@@ -234,7 +234,7 @@ def failure_line(text: str) -> str:
         >>> failure_line('  File "/home/me/study.py", line 7, in fit\n    1 / 0\nZeroDivisionError: by zero\nmore')
         'ZeroDivisionError: by zero, line 7 of study.py'
     """
-    lines = text.strip().splitlines()
+    lines = text.rstrip().splitlines()
     calls = [number for number, line in enumerate(lines) if _CALL.match(line)]
     ends = [line for line in lines[calls[-1] :] if not line.startswith(" ")] if calls else []
     return (ends or lines[-1:])[0] + _own_line(_CALL.findall(text))
