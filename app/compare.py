@@ -23,7 +23,7 @@ from tfaudit.charts.style import distinct_names
 from tfaudit.report.exemplar_cards import Card
 from tfaudit.report.pair_headlines import accuracy_sentence, classes_sentence, predictions_sentence
 
-PAGE_SIZE = 24  # images on one page of the gallery
+PAGE_SIZE = 12  # images on one page of the gallery
 METRIC_WIDTH = 172  # pixels of a figure: two fit in a row of a narrow window
 
 KIND_LABELS = {"all": "all", "lost": NEWLY_WRONG, "won": NEWLY_CORRECT, "other wrong": OTHER_WRONG}
@@ -47,8 +47,8 @@ def page(study_audit: StudyAudit) -> None:
     single = study_audit.data.is_single(key)
     pair = study_audit.model_pair(key) if single else study_audit.member_pair(key, before, after)
     name = f"pair-{key}-{before}-{after}"
-    for sentence in (accuracy_sentence, predictions_sentence, classes_sentence):
-        st.markdown(escape(sentence(pair)))
+    sentences = (accuracy_sentence, predictions_sentence, classes_sentence)
+    st.markdown("\n\n".join(escape(sentence(pair)) for sentence in sentences))
     _metrics(pair)
     _retrained_twin(study_audit)
     st.subheader("Classes")
@@ -150,8 +150,10 @@ def _flips(study_audit: StudyAudit, pair: PairComparison, name: str) -> None:
     images = study_audit.data.store.images(study_audit.data.split, shown["index"].to_list())
     drawn = [_card(row, image) for row, image in zip(shown.to_dict("records"), images, strict=True)]
     show_cards(drawn, (1, 1), shown["index"].to_list())
-    flips = flips.assign(kind=flips["kind"].map(KIND_LABELS))
-    show_table(flips, f"{name}-flips", FLIPS, clicks=on_selection(f"flips {name} {kind} {chosen}", None, choose_row))
+    with st.expander("As a table"):
+        flips = flips.assign(kind=flips["kind"].map(KIND_LABELS))
+        clicks = on_selection(f"flips {name} {kind} {chosen}", None, choose_row)
+        show_table(flips, f"{name}-flips", FLIPS, clicks=clicks)
 
 
 def _card(row: dict[Hashable, Any], image: bytes) -> Card:

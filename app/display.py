@@ -2,7 +2,7 @@
 
 import functools
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import altair as alt
@@ -22,6 +22,7 @@ POINT = "point"  # name of the parameter that holds what was clicked in a chart
 LETTERS = 90  # of a line of the title of a downloaded chart
 WIDE = 640  # pixels of a downloaded chart; on the page its column decides
 NARROW = 240  # pixels of one of several panels in a chart: panels neither stretch nor shrink, and a telephone has 370
+MANY_ROWS = 500  # of a chart beyond which the browser paints its marks rather than make an element of each
 # For panels side by side, which together are wider than a telephone.
 SCROLL = "<style>[data-testid=stVegaLiteChart] { overflow-x: auto; max-width: 100%; }</style>"
 # Streamlit's own CSV file of a table would hold text that a spreadsheet runs.
@@ -65,14 +66,9 @@ def show_chart(
                 panel = panel.copy(deep=["spec"])
                 panel.spec.width = NARROW
         name_tooltips(panel)
-        shown = panel.properties(**properties, config=_theme(bool(clicks)))  # once: Altair copies all layers for each
-        selecting: dict[str, Any] = {}
-        if clicks:
-            selecting = {**clicks(i), "selection_mode": selection}
-            if fields:
-                shown = shown.add_params(
-                    alt.selection_point(name=selection, fields=list(fields), on="click", clear=False)
-                )
+        selecting: dict[str, Any] = {**clicks(i), "selection_mode": selection} if clicks else {}
+        clicked = {selection: list(fields)} if clicks and fields else {}
+        shown: Any = Specified(panel, properties, _theme(bool(clicks)), clicked)
         st.altair_chart(shown, width="stretch", alt=description, **selecting)
         file = name if len(panels) == 1 else f"{name}-{i + 1}"
         with st.container(horizontal=True, gap="small", vertical_alignment="center"):
@@ -80,6 +76,57 @@ def show_chart(
                 content = functools.partial(_picture, panel, properties, form, [title, *variant])
                 _download(file, form, content, f"This chart as {form.upper()}")
             st.caption("Click for more." if clicks else "", help=escape(description), width="content")
+
+
+class Specified:
+    """A chart of which Streamlit takes the specification: Altair itself copies and checks all layers for each change.
+
+    Args:
+        chart: to draw; the tests of the charts check it.
+        properties: of the chart on the page.
+        config: of the theme.
+        clicked: the columns of the data that a click selects, by name of the parameter.
+    """
+
+    def __init__(
+        self, chart: Any, properties: Mapping[str, Any], config: alt.Config, clicked: Mapping[str, list[str]]
+    ) -> None:
+        self._chart, self._properties, self._config, self._clicked = chart, properties, config, clicked
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the specification in Vega-Lite."""
+        shared = {name: value for name, value in self._properties.items() if name == "data"}
+        chart = self._chart.properties(**shared) if shared else self._chart
+        specification = chart.to_dict(validate=False) | {"config": self._config.to_dict(validate=False)}
+        for name, value in self._properties.items():
+            if name != "data":
+                specification[name] = value.to_dict(validate=False) if isinstance(value, alt.SchemaBase) else value
+        for name, fields in self._clicked.items():
+            select = {"type": "point", "fields": fields, "on": "click", "clear": False}
+            for part in _units(specification):
+                part.setdefault("params", []).append({"name": name, "select": select})
+        if _count_rows(self._chart) > MANY_ROWS:
+            specification["usermeta"] = {"embedOptions": {"renderer": "canvas"}}
+        return specification
+
+
+def _units(specification: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the parts of a specification that hold its parameters: of layers the first."""
+    if "layer" in specification:
+        yield from _units(specification["layer"][0])
+    elif "spec" in specification:
+        yield from _units(specification["spec"])
+    elif "hconcat" in specification:
+        for part in specification["hconcat"]:
+            yield from _units(part)
+    else:
+        yield specification
+
+
+def _count_rows(chart: Any) -> int:
+    """Return how many rows the layers of a chart have together."""
+    own = len(chart.data) if isinstance(getattr(chart, "data", None), pd.DataFrame) else 0
+    return own + sum(_count_rows(layer) for layer in getattr(chart, "layer", None) or [])
 
 
 def page_colours() -> str:

@@ -51,7 +51,13 @@ def page(study_audit: StudyAudit) -> None:
         )
         return
     show_question(AUDITS["distortion"])
-    views = {"Slopes": _slopes, "Scatter matrix": _matrix, "Classes": _classes, "Questions": _questions}
+    views = {
+        "Slopes": _slopes,
+        "Accuracy and slope": _accuracy,
+        "Scatter matrix": _matrix,
+        "Classes": _classes,
+        "Questions": _questions,
+    }
     draw_tabs({name: functools.partial(draw, study_audit, results) for name, draw in views.items()}, "distortion")
     show_notes(distortion_notes(study_audit, results))
 
@@ -63,20 +69,13 @@ def _slopes(study_audit: StudyAudit, results: Results) -> None:
         return
     levels = method_levels(study_audit)
     known = intervals.set_index(list(BY))
-    for key in keys[:SENTENCES]:
-        st.markdown(escape(drift_sentence(study_audit.data.titles[key], known.loc[[levels[key]]].iloc[0].to_dict())))
-    chosen = [levels[key] for key in keys]
-    titled = {level: study_audit.data.titles[key] for key, level in levels.items()}
-    slopes, intervals = (
-        rows[pd.MultiIndex.from_frame(rows[list(BY)]).isin(chosen)].reset_index(drop=True)
-        for rows in (slopes, intervals)
+    sentences = (
+        drift_sentence(study_audit.data.titles[key], known.loc[[levels[key]]].iloc[0].to_dict())
+        for key in keys[:SENTENCES]
     )
-    means = _titled(level_table(slopes), titled)
-    slopes, intervals = (_titled(rows, titled) for rows in (slopes, intervals))
-
-    def opened(row: Mapping[str, Any]) -> None:
-        open_variant(study_audit, row.get("title"))
-
+    st.markdown("\n\n".join(map(escape, sentences)))
+    slopes, intervals = (_titled(study_audit, _of(study_audit, rows, keys)) for rows in (slopes, intervals))
+    opened = _open_variant(study_audit)
     if slopes.groupby(list(BY)).size().max() > 1:
         left, right = st.columns(2)
         with left:
@@ -87,6 +86,7 @@ def _slopes(study_audit: StudyAudit, results: Results) -> None:
             )
             clicks: dict[str, Any] = {"clicks": on_points("slopes", opened), "fields": ["title"]}
             show_chart(slope_chart(slopes, intervals), "slopes", text, **clicks)
+        with right:
             st.subheader("Mean slopes")
             text = (
                 "The mean slope of every variant with its confidence interval. Right of 1 the recalls drift apart. A "
@@ -96,15 +96,6 @@ def _slopes(study_audit: StudyAudit, results: Results) -> None:
             show_chart(interval_chart(intervals), "slope-intervals", text, **clicks)
     else:
         st.caption("No chosen variant has two members with slopes, which boxes and intervals need.")
-        right = st.container()
-    with right:
-        st.subheader("Accuracy against intensification")
-        text = (
-            "Blue, left axis: mean accuracy of every variant; amber, right axis: its mean slope; with standard errors. "
-            "A click opens the variant."
-        )
-        clicks = {"clicks": on_points("accuracy and slope", opened), "fields": ["title"]}
-        show_chart(tradeoff_chart(means), "accuracy-slope", text, **clicks)
     titles = study_audit.data.titles
     rows = pd.DataFrame(
         [{"title": titles[key], **dict(zip(BY, levels[key], strict=True)), **results[key].summary()} for key in keys]
@@ -113,9 +104,36 @@ def _slopes(study_audit: StudyAudit, results: Results) -> None:
     show_table(rows, "slopes", SLOPES, table="slopes", clicks=on_rows("slopes table", rows, opened))
 
 
-def _titled(rows: pd.DataFrame, titles: Mapping[Any, str]) -> pd.DataFrame:
+def _accuracy(study_audit: StudyAudit, results: Results) -> None:
+    """Draw [R] figure 13."""
+    slopes, _ = _tables(study_audit, results)
+    keys = choose_variants(study_audit, list(results))
+    if not keys:
+        return
+    text = (
+        "Blue, left axis: mean accuracy of every variant; amber, right axis: its mean slope; with standard errors. "
+        "A click opens the variant."
+    )
+    means = _titled(study_audit, level_table(_of(study_audit, slopes, keys)))
+    clicks: dict[str, Any] = {"clicks": on_points("accuracy and slope", _open_variant(study_audit))}
+    show_chart(tradeoff_chart(means), "accuracy-slope", text, **clicks, fields=["title"])
+
+
+def _of(study_audit: StudyAudit, rows: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    """Return the rows of the levels of some variants."""
+    levels = method_levels(study_audit)
+    mine = pd.MultiIndex.from_frame(rows[list(BY)]).isin([levels[key] for key in keys])
+    return rows[mine].reset_index(drop=True)
+
+
+def _titled(study_audit: StudyAudit, rows: pd.DataFrame) -> pd.DataFrame:
     """Return rows per level with the titles of their variants, those of a click."""
+    titles = {level: study_audit.data.titles[key] for key, level in method_levels(study_audit).items()}
     return rows.assign(title=[titles.get(level, "") for level in rows[list(BY)].itertuples(index=False, name=None)])
+
+
+def _open_variant(study_audit: StudyAudit) -> Callable[[Mapping[str, Any]], None]:
+    return lambda row: open_variant(study_audit, row.get("title"))
 
 
 def _matrix(study_audit: StudyAudit, results: Results) -> None:

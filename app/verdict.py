@@ -11,7 +11,7 @@ from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import BASELINE
 from tfaudit.app.choices import choose, links, number_reader
 from tfaudit.app.controls import variant_labels
-from tfaudit.app.display import go_to, page_colours, show_notes
+from tfaudit.app.display import go_to_later, page_colours, show_notes
 from tfaudit.app.markdown import escape
 from tfaudit.audit.gate.limits import DEFAULT_LIMITS, FLAGS, QUANTITIES, Limits
 from tfaudit.errors import InputError
@@ -48,15 +48,19 @@ def show_verdict(study_audit: StudyAudit) -> None:
     hrefs = {key: f"{pages[key]}?{urlencode(links(variant=label), doseq=True)}" for key, label in labels.items()}
     several = bool(study_audit.summary.table["members"].max() > 1)
     content = verdict_html(verdict, {key: hrefs[key] for key in study_audit.data.compressed_keys}, several=several)
+
+    def opened() -> None:  # before the page is drawn again
+        key = st.session_state["verdict"].variant
+        if key in labels:
+            go_to_later(pages[key], variant=labels[key])
+
     with answer:
         data = {"content": str(content), "colours": page_colours()}
-        clicked = _TABLE(data=data, key="verdict", on_variant_change=lambda: None)
+        _TABLE(data=data, key="verdict", on_variant_change=opened)
     with settings:
         words = limits.in_words()
         st.caption(escape(f"{words[0].upper()}{words[1:]}."))
     show_notes(verdict.notes)
-    if clicked.variant in labels:
-        go_to(pages[clicked.variant], variant=labels[clicked.variant])
 
 
 def _choose_limits() -> Limits:

@@ -200,6 +200,8 @@ def main() -> None:
         with served(directory) as url:
             page = new_page()
             first_visit(url, page)
+            drawn(page)
+            page.locator("[data-testid=stVegaLiteChart] svg").first.wait_for()  # a visitor clicks when all is there
             for what, took in clicks(page, url):
                 print(f"{what}: {took:.2f} s, goal 1")
 

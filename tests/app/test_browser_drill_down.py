@@ -100,7 +100,7 @@ def test_the_panel_leads_from_image_to_image_by_keys(viewer, visit):
         ("classes?variant=magnitude+90+%25&about=Under+corruption", "corruptions", 0, "corruptions"),
         ("distortion", "slopes", -1, "classes"),
         ("distortion", "mean-slopes", -1, "classes"),
-        ("distortion", "accuracy-and-slope", -1, "classes"),
+        ("distortion?distortion=Accuracy+and+slope", "accuracy-and-slope", -1, "classes"),
         ("groups?groups=Individuals", "individuals", 5, "exemplars"),
         ("groups?groups=Exemplars", "attributes", 1, "exemplars"),
         ("exemplars?exemplars=Difficulty", "difficulty", 1, "exemplars"),

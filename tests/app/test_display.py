@@ -5,6 +5,10 @@ import json
 import pandas as pd
 import pytest
 
+alt = pytest.importorskip("altair")
+pytest.importorskip("streamlit")
+from tfaudit.app.display import Specified  # noqa: E402
+
 
 def draw_shapes():
     import altair as alt
@@ -83,3 +87,27 @@ def test_a_grid_writes_numbers_as_the_catalogue_does(app_test):
     assert shown["bytes"]["label"] == "size, kB"
     assert shown["chi"]["type_config"]["format"] == "%,.0f"
     assert shown["t"]["type_config"]["format"] == "%+.2f"
+
+
+@pytest.mark.parametrize(("rows", "canvas"), [(600, True), (9, False)])
+@pytest.mark.parametrize("form", ["unit", "layers", "nested layers", "facets"])
+def test_streamlit_takes_the_specification_that_altair_writes(form, rows, canvas):
+    unit = alt.Chart(pd.DataFrame({"x": range(rows), "y": 1})).mark_bar().encode(x="x:Q", y="y:Q")
+    layers = alt.layer(unit, unit.mark_rule())
+    chart = {
+        "unit": unit,
+        "layers": layers,
+        "nested layers": alt.layer(layers, unit.mark_tick()),
+        "facets": layers.facet("y:N"),
+    }[form]
+    config = alt.Config(text=alt.MarkConfig(color="red"))
+    with alt.theme.enable("none"):
+        written = Specified(chart, {"title": "t"}, config, {"point": ["x"]}).to_dict()
+        expected = chart.properties(title="t", config=config).to_dict()
+    assert written.pop("usermeta", {}) == ({"embedOptions": {"renderer": "canvas"}} if canvas else {})
+    first = written
+    while "mark" not in first:
+        first = first["layer"][0] if "layer" in first else first["spec"]
+    select = {"type": "point", "fields": ["x"], "on": "click", "clear": False}
+    assert first.pop("params") == [{"name": "point", "select": select}]
+    assert written == expected

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -168,6 +169,10 @@ class PairComparison:
         `significant` counts the classes with p <= alpha, uncorrected; `expected_by_chance` is what McNemar's exact test
         gives on average for as many changed images where nothing but chance changes them.
         """
+        return dict(self._summary)
+
+    @functools.cached_property
+    def _summary(self) -> dict[str, Any]:
         whole, frame = self.overall, self.frame()
         worst = worst_class(frame)
         return {

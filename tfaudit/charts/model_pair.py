@@ -67,7 +67,8 @@ def _all_classes(shown: pd.DataFrame) -> Layers:
     tooltip = tooltips_of(_tooltip(), pointed_at)
     x = alt.X("rank:Q", title="classes, by change of recall", scale=alt.Scale(nice=False), axis=alt.Axis(grid=False))
     y = alt.Y("share_pp:Q", title="% of the class's images")
-    bars = alt.Chart(_bars(shown)[["rank", "kind", "share_pp", "claimed"]], width=WIDTH + 100, height=150)
+    sides = _bars(shown).query("share_pp != 0")[["rank", "kind", "share_pp", "claimed"]]
+    bars = alt.Chart(sides, width=WIDTH + 100, height=150)
     bars = bars.mark_rule(strokeWidth=max(0.6, 0.7 * WIDTH / len(shown)))
     bars = bars.encode(x=x, y=y, y2=alt.datum(0), color=_colour(), opacity=STRENGTH)
     points = alt.Chart(shown[["rank", *pointed_at]]).mark_circle(size=6, opacity=0.9)
