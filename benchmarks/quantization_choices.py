@@ -6,7 +6,8 @@ DATA is a folder of photographs, as in `resnet50_photographs.py`, or the name of
 Halves are random (seed 0). All calibration examples are of the first half: 100 of them unless a choice says otherwise.
 Flips are against the float model. Tried are numbers of calibration examples, percentiles at which ranges end, and
 layers left in float, with the ranges that were best so far: each alone on the first half, as in
-`tfaudit.quantization_sensitivity`, then those that cost most together; last int16x8, which LiteRT runs slowly.
+`tfaudit.quantization_sensitivity`, but at most 2,000 of its images, then those that cost most together; last int16x8,
+which LiteRT runs so slowly that 25 images of each half have to do.
 
 Of the choices whose file has at most BYTES, the one with the fewest negative flips on the first half is the one to
 judge on the second. FOLDER keeps the predictions of every choice as soon as they are made: the same command goes on
@@ -30,10 +31,12 @@ from tfaudit.compress.litert.selective import Calibrated
 from tfaudit.compress.pruning.kernels import kernel_layers
 from tfaudit.quiet import captured_output
 
+ALL = (None, None)
 PERCENTILES = (99.9, 99.99, 99.999)
 CALIBRATIONS = (20, 500)  # beside 100
 TOGETHER = (1, 2, 4, 8)  # layers that are left in float together
 STEP = 25  # images
+MEASURED, SLOW = 2000, 25  # images of the first half for single layers, of each half for int16x8
 
 
 class Choices:
@@ -52,18 +55,19 @@ class Choices:
         self.first, self.second = np.sort(order[: len(labels) // 2]), np.sort(order[len(labels) // 2 :])
         self.names: list[str] = []
 
-    def tried(self, name: str, content: Callable[[], keras.Model | bytes], *, judged: bool = True) -> None:
-        """Predict all examples with a choice, or those of the first half, unless that was done before."""
+    def tried(self, name: str, content: Callable[[], keras.Model | bytes], *counts: int | None) -> None:
+        """Predict so many examples of the halves with a choice, None for all of them, unless that was done before."""
         path = self._folder / f"{name}.npz"
         if not path.exists():
             model = content()
             answers = np.full(len(self._labels), -1)
-            for part in (self.first, self.second)[: 1 + judged]:
+            for half, count in zip((self.first, self.second), counts, strict=False):
+                part = half[:count]
                 answers[part] = tfaudit.predict(model, self._images[part], batch_size=STEP, k=1).classes[:, 0]
             partial = path.with_suffix(".partial.npz")
             np.savez(partial, answers=answers, size=len(model) if isinstance(model, bytes) else 0)
             partial.rename(path)
-        self.names += [name] * judged
+        self.names += [name] * (counts == ALL)
 
     def answers(self, name: str) -> np.ndarray:
         """Return the predicted classes of all examples."""
@@ -74,20 +78,23 @@ class Choices:
         return int(np.load(self._folder / f"{name}.npz")["size"])
 
     def lost(self, name: str, part: np.ndarray) -> int:
-        """Return the negative flips on a part."""
+        """Return the negative flips on a part, as far as it was predicted."""
+        part = part[self.answers(name)[part] >= 0]
         was = self.answers("float")[part] == self._labels[part]
         return int((was & (self.answers(name)[part] != self._labels[part])).sum())
 
     def pair(self, before: str, after: str, part: np.ndarray) -> PairComparison:
-        """Return the comparison of two choices on a part."""
+        """Return the comparison of two choices on a part, as far as it was predicted."""
+        part = part[self.answers(after)[part] >= 0]
         made = (tfaudit.Predictions.from_top1(self._labels[part], self.answers(name)[part]) for name in (before, after))
         return tfaudit.compare(*made)
 
     def line(self, name: str) -> str:
         """Return a row of the table: changed, lost and won predictions and accuracy on either half."""
         cells = [f"{name:36} {self.size(name) / 1e6:6.2f}"]
-        for part in (self.first, self.second):
-            if self.answers(name)[part[0]] < 0:
+        for half in (self.first, self.second):
+            part = half[self.answers(name)[half] >= 0]
+            if not len(part):
                 continue
             overall = self.pair("float", name, part).overall
             changed = (self.answers("float")[part] != self.answers(name)[part]).sum()
@@ -134,13 +141,13 @@ def main(model_path: str, data: str, folder: str, most: float = np.inf) -> None:
         with captured_output():
             return calibration.quantized(operators)
 
-    def tried(name: str, *, judged: bool = True, **settings: object) -> None:
-        choices.tried(name, functools.partial(int8, **settings), judged=judged)
+    def tried(name: str, *, counts: tuple = ALL, **settings: object) -> None:
+        choices.tried(name, functools.partial(int8, **settings), *counts)
         print(choices.line(name), flush=True)
 
     heading = "changed lost won top-1"
     print(f"{'choice':36} {'MB':>6} | first half: {heading} | second half: {heading}")
-    choices.tried("float", lambda: model)
+    choices.tried("float", lambda: model, *ALL)
     print(choices.line("float"), flush=True)
     tried("int8")
     for percentile in PERCENTILES:
@@ -151,14 +158,14 @@ def main(model_path: str, data: str, folder: str, most: float = np.inf) -> None:
     best = min(ranges, key=lambda name: choices.lost(name, choices.first))
     alone = {f"{best}, {layer} in float": layer for layer in layers}
     for name, layer in alone.items():
-        tried(name, judged=False, percentile=ranges[best], spared=[layer])
+        tried(name, counts=(MEASURED,), percentile=ranges[best], spared=[layer])
     # ties go to the smaller file
     order = sorted(alone, key=lambda name: (choices.lost(name, choices.first), choices.size(name)))
     ranked = [alone[name] for name in order if choices.size(name) <= most]
     for count in TOGETHER:
         tried(f"{best}, {count} of the layers in float", percentile=ranges[best], spared=ranked[:count])
     calibration = images[choices.first[:100]]
-    choices.tried("int16x8", lambda: tfaudit.quantize(model, "int16x8", representative=calibration))
+    choices.tried("int16x8", lambda: tfaudit.quantize(model, "int16x8", representative=calibration), SLOW, SLOW)
     print(choices.line("int16x8"), flush=True)
     fitting = [name for name in choices.names if 0 < choices.size(name) <= most]
     chosen = min(fitting, key=lambda name: (choices.lost(name, choices.first), choices.size(name)))

@@ -67,6 +67,20 @@ def test_every_row_is_what_keep_float_gives(model, data, spared):
 
 
 @pytest.mark.slow
+def test_ranges_may_end_at_a_percentile_of_which_layers_are_spared(model, data):
+    settings = {"representative": X[:50], "percentile": 97}
+    found = quantization_sensitivity(model, data, layers=["scores"], rmse=False, progress=False, **settings)
+    spare = {"plain": (), "scores": "scores"}
+    files = {name: quantize(model, "int8", keep_float=kept, **settings) for name, kept in spare.items()}
+    pairs = compare_models(model, files, data)
+    names = ("negative_flips", "positive_flips", "flips")
+    plain = pairs["plain"].summary()
+    assert [found.plain.summary()[name] for name in names] == [plain[name] for name in names]
+    assert found.frame()["negative_flips"].tolist() == [pairs["scores"].overall.lost]
+    assert found.plain.overall.lost > 20  # the values beyond are clipped
+
+
+@pytest.mark.slow
 def test_alone_only_that_layer_is_rounded(model, data, spared):
     alone = quantization_sensitivity(
         model, data, representative=X[:50], layers=["odd", "scores"], mode="alone", rmse=False, progress=False
@@ -94,10 +108,11 @@ def test_the_rounding_errors_stand_beside(spared):
     [
         ({"layers": ["none"]}, "layers: got none, expected names of layers, such as conv, odd, scores"),
         ({"layers": []}, r"layers: got \[\], expected one layer or more"),
+        ({"percentile": 40}, "percentile: got 40, expected above 50 and at most 100"),
         ({"mode": "both"}, "mode: got 'both', expected 'spared' or 'alone'"),
         ({"representative": X[:, :3]}, r"representative: got shape \(100, 3, 6, 1\)"),
     ],
-    ids=["unknown", "none", "mode", "images"],
+    ids=["unknown", "none", "percentile", "mode", "images"],
 )
 def test_bad_settings_get_one_line(model, data, options, message):
     with pytest.raises(InputError, match=message) as caught:

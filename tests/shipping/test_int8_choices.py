@@ -53,7 +53,7 @@ def test_where_int8_fails_a_percentile_is_tried_and_chosen(search, int8_kinds, o
     table = found.frame().set_index("candidate")
     assert (found.outcome, found.title) == ("pass", "int8, percentile 98")
     assert table.loc["int8", "outcome"] == "fail"
-    assert table.loc["int8-float=1", "reason"] == "Not smaller than int8-percentile=98, which passes."
+    assert table.loc["int8-percentile=99.999-float=1", "reason"] == "Not smaller than int8-percentile=98, which passes."
     assert found.summary()["tried"] == 2
 
 
@@ -62,7 +62,11 @@ def test_where_int8_passes_nothing_else_is_tried(search, int8_kinds, tmp_path):
     found = search(tmp_path / "out", train=None)
     table = found.frame().set_index("candidate")
     assert found.chosen == "int8"
-    assert set(table.index[table["outcome"] == NOT_TRIED]) == {"int8-percentile=98", "int8-float=1", "float32"}
+    assert set(table.index[table["outcome"] == NOT_TRIED]) == {
+        "int8-percentile=98",
+        "int8-percentile=99.999-float=1",
+        "float32",
+    }
 
 
 class Killed(BaseException):
@@ -90,14 +94,15 @@ def test_the_layers_that_int8_costs_most_stay_in_float_and_are_measured_once(
     net = load_keras(outlier)
     assert measured == [kernel_layers(net)[0], "killed", *kernel_layers(net)[1:]]
     table = found.frame().set_index("candidate")
-    assert table.loc["int8-float=1", "outcome"] != NOT_TRIED
+    assert table.loc["int8-percentile=99.999-float=1", "outcome"] != NOT_TRIED
     monkeypatch.undo()
     selection = Parts.of(in_memory(data[0], "data", CLASSES, "test"), 0.5, 0).selection
     sample, images = (some_of_every_class(selection, most, 0) for most in (SENSITIVITY_EXAMPLES, 100))
-    ranked = quantization_sensitivity(net, (sample.held, sample.labels), representative=images.held, rmse=False)
+    options = {"percentile": 99.999, "rmse": False}
+    ranked = quantization_sensitivity(net, (sample.held, sample.labels), representative=images.held, **options)
     first = ranked.frame()["layer"][0]
-    expected = quantize(net, "int8", representative=images.held, keep_float=[first])
-    assert (tmp_path / "out/candidates/int8-float=1.tflite").read_bytes() == expected
+    expected = quantize(net, "int8", representative=images.held, keep_float=[first], percentile=99.999)
+    assert (tmp_path / "out/candidates/int8-percentile=99.999-float=1.tflite").read_bytes() == expected
 
 
 @pytest.mark.slow
@@ -127,7 +132,7 @@ def test_a_budget_ends_a_conversion_a_measurement_and_a_test(search, int8_kinds,
     found = search(out, train=None, model=outlier)
     reasons = found.frame().set_index("candidate")["reason"]
     interrupted = reasons[reasons == f"The budget ended while {doing}."].index.tolist()
-    expected = {"its layers were measured": "int8-float=1"}
+    expected = {"its layers were measured": "int8-percentile=99.999-float=1"}
     assert interrupted == [expected.get(doing, "int8-percentile=98")]
     assert not (out / f"candidates/{interrupted[0]}.json").exists()
     assert doing in found.stopped
@@ -172,7 +177,7 @@ def verdict_of(lost):
     return gate(before, after, Limits(worst_class_drop_pp=5))
 
 
-CHOICES = ({"percentile": 99.99}, {"spared": 1}, {"aware": True})
+CHOICES = ({"percentile": 99.99}, {"percentile": 99.999, "spared": 1}, {"aware": True})
 
 
 @pytest.mark.parametrize("choice", CHOICES, ids=str)

@@ -95,6 +95,7 @@ def quantization_sensitivity(
     representative: Any,
     layers: Iterable[str] | None = None,
     mode: str = "spared",
+    percentile: float = 100.0,
     rmse: bool = True,
     batch_size: int = 256,
     progress: bool | None = None,
@@ -114,6 +115,7 @@ def quantization_sensitivity(
         representative: training images that calibrate, as for `quantize`.
         layers: names of layers; all that have a kernel by default.
         mode: "spared" (all but one in int8: what keeping it float saves) or "alone" (only one in int8: what it costs).
+        percentile: at which the ranges of all files end, as for `quantize`.
         rmse: whether to measure the rounding errors too, on the first 10 representative examples.
         batch_size: examples per step.
         progress: whether to show a bar with the time left; by default in a terminal.
@@ -140,9 +142,9 @@ def quantization_sensitivity(
     if unknown := [name for name in names if name not in known]:
         raise InputError("layers", listed(unknown), f"names of layers, such as {listed(kernel_layers(model))}")
     require(bool(names), "layers", names, "one layer or more")
-    layered = LayeredInt8(
-        model, data, [known[name] for name in names], representative, batch_size=batch_size, output=output
-    )
+    require(50 < percentile <= 100, "percentile", percentile, "above 50 and at most 100")
+    options: dict[str, Any] = {"percentile": percentile, "batch_size": batch_size, "output": output}
+    layered = LayeredInt8(model, data, [known[name] for name in names], representative, **options)
     errors = layered.rounding_errors() if rmse else {}
     show = sys.stderr.isatty() if progress is None else progress
     rows = [
@@ -171,6 +173,7 @@ class LayeredInt8:
         data: labelled examples, as in `compare_models`.
         layers: that are looked at.
         representative: training images that calibrate.
+        percentile: at which ranges end.
         batch_size: examples per step.
         output: name of the output of a model with several.
         scores_are: as in `predict`.
@@ -192,6 +195,7 @@ class LayeredInt8:
         layers: Sequence[keras.layers.Layer],
         representative: Any,
         *,
+        percentile: float = 100.0,
         batch_size: int = 256,
         output: str | None = None,
         scores_are: str = "auto",
@@ -202,6 +206,8 @@ class LayeredInt8:
         self._data = data
         self._options: dict[str, Any] = {"output": output, "batch_size": batch_size, "scores_are": scores_are}
         self._source, self._feeds = calibrated(model, representative, layers, output=output, check=check)
+        if percentile < 100:
+            self._source.clip(percentile, self._feeds)
         self._operators = {layer.name: self._source.operators_of(number) for number, layer in enumerate(layers)}
         if empty := [name for name, own in self._operators.items() if not own]:
             raise InputError("layers", listed(empty), "layers with operators of their own")

@@ -27,7 +27,7 @@ from tfaudit.errors import InputError
 from tfaudit.population.member import model_bytes
 from tfaudit.population.remedies import MemberRemedies
 from tfaudit.population.training import Trainer, copy_variables
-from tfaudit.shipping.candidates import Candidate, Preparation
+from tfaudit.shipping.candidates import SPARED_PERCENTILE, Candidate, Preparation
 from tfaudit.shipping.search_data import some_of_every_class
 from tfaudit.shipping.search_folder import SearchFolder
 from tfaudit.stats.ranking import RankedClasses
@@ -141,7 +141,8 @@ class CandidateMaker:
             model, check = load_keras(self._path), self._check("its layers were measured")
             data = some_of_every_class(self._selection, SENSITIVITY_EXAMPLES, self._seed)
             layers = [model.get_layer(name) for name in kernel_layers(model)]
-            settings = {name: self._options[name] for name in ("output", "scores_are", "batch_size")}
+            settings: dict[str, Any] = {name: self._options[name] for name in ("output", "scores_are", "batch_size")}
+            settings["percentile"] = SPARED_PERCENTILE
             layered = LayeredInt8(model, data, layers, self._representative, check=check, **settings)
             measured = {"bytes": layered.size, "rows": measured.get("rows", [])}
             done = {row["layer"] for row in measured["rows"]}

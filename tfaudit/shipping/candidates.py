@@ -38,8 +38,8 @@ INT8 = "int8"
 PERCENTILES = (99.999, 99.99)
 """Percentiles at which ranges of int8 end where those of all values lose too much."""
 
-SPARED = (1, 3)
-"""Numbers of layers in float, those that cost int8 most."""
+SPARED, SPARED_PERCENTILE = (1, 3), 99.999
+"""Numbers of layers in float, those that cost int8 most, and the percentile at which ranges of the others end."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,8 +116,10 @@ class Candidate:
             ('int8, percentile 99.99', 'int8, 2 layers in float')
         """
         parts = [f"{self.kind} without zeros" if self.sparse else self.kind]
-        parts += [f"percentile {self.percentile:g}"] * (self.percentile < 100)
-        parts += [f"{self.spared} layer{'s' * (self.spared > 1)} in float"] * bool(self.spared)
+        if self.spared:
+            parts.append(f"{self.spared} layer{'s' * (self.spared > 1)} in float")
+        elif self.percentile < 100:
+            parts.append(f"percentile {self.percentile:g}")
         parts += ["quantization-aware"] * self.aware
         if self.pruned is not None:
             share = f"{100 * self.pruned.level:.3g} %"
@@ -184,7 +186,10 @@ def _choices(control: Candidate, layers: int = 0) -> list[Candidate]:
     made = [dataclasses.replace(control, percentile=percentile) for percentile in PERCENTILES]
     spared = [count for count in SPARED if count < layers]
     return made + [
-        dataclasses.replace(control, spared=count, estimate=(1 + count / 100) * control.estimate) for count in spared
+        dataclasses.replace(
+            control, percentile=SPARED_PERCENTILE, spared=count, estimate=(1 + count / 100) * control.estimate
+        )
+        for count in spared
     ]
 
 
