@@ -106,7 +106,7 @@ def test_the_layers_that_int8_costs_most_stay_in_float_and_are_measured_once(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("doing", ["it was quantized", "its layers were measured", "it was tested"])
+@pytest.mark.parametrize("doing", ["was quantized", "was measured layer by layer", "was tested"])
 def test_a_budget_ends_a_conversion_a_measurement_and_a_test(search, int8_kinds, outlier, tmp_path, monkeypatch, doing):
     over, tried = [False], []
     monkeypatch.setattr(_Search, "_is_over", lambda self: over[0])
@@ -120,9 +120,9 @@ def test_a_budget_ends_a_conversion_a_measurement_and_a_test(search, int8_kinds,
 
         return called
 
-    if doing == "it was quantized":
+    if doing == "was quantized":
         monkeypatch.setattr(candidate_models, "quantize", end_at("quantize", real["quantize"], 2))
-    elif doing == "its layers were measured":
+    elif doing == "was measured layer by layer":
         monkeypatch.setattr(candidates, "PERCENTILES", ())
         monkeypatch.setattr(LayeredInt8, "row", lambda self, name: over.__setitem__(0, True) or real["row"](self, name))
     else:
@@ -131,12 +131,13 @@ def test_a_budget_ends_a_conversion_a_measurement_and_a_test(search, int8_kinds,
     out = tmp_path / "out"
     found = search(out, train=None, model=outlier)
     reasons = found.frame().set_index("candidate")["reason"]
-    interrupted = reasons[reasons == f"The budget ended while {doing}."].index.tolist()
-    expected = {"its layers were measured": "int8-percentile=99.999-float=1"}
+    interrupted = reasons[reasons == f"The budget ended while it {doing}."].index.tolist()
+    expected = {"was measured layer by layer": "int8-percentile=99.999-float=1"}
     assert interrupted == [expected.get(doing, "int8-percentile=98")]
     assert not (out / f"candidates/{interrupted[0]}.json").exists()
-    assert doing in found.stopped
-    if doing == "its layers were measured":
+    title = found.frame().set_index("candidate").loc[interrupted[0], "title"]
+    assert found.stopped.startswith(f'The budget ended while "{title}" {doing}; ')
+    if doing == "was measured layer by layer":
         rows = json.loads((out / "candidates/sensitivity.json").read_text())["rows"]
         assert len(rows) == 1  # what was measured is kept
 

@@ -48,7 +48,7 @@ def task(candidate):
         (None, ""),
         (1000.0, "at most about 16 min 38 s left"),
         (20.0, "at most about 18 s left"),
-        (1.0, "at most about 0 s left"),
+        (1.0, ""),
     ],
 )
 def test_where_the_time_of_a_training_is_unknown_the_budget_bounds_what_is_left(monkeypatch, ends, left):

@@ -97,7 +97,7 @@ class CandidateMaker:
         settings: dict[str, Any] = {"representative": self._representative, "output": self._options["output"]}
         settings |= {"sparse": candidate.sparse, "percentile": candidate.percentile}
         settings["keep_float"] = self.layers_in_float(candidate)
-        return quantize(model, candidate.kind, **settings, check=self._check("it was quantized"))
+        return quantize(model, candidate.kind, **settings, check=self._check("was quantized"))
 
     def layers_in_float(self, candidate: Candidate) -> tuple[str, ...]:
         """Return the names of the layers that a candidate keeps in float; measure what layers cost if needed.
@@ -138,7 +138,7 @@ class CandidateMaker:
         """Return what layers of the model cost, row by row, and the bytes of the int8 file; those measured are kept."""
         measured = self._folder.sensitivity()
         if not measured.get("complete"):
-            model, check = load_keras(self._path), self._check("its layers were measured")
+            model, check = load_keras(self._path), self._check("was measured layer by layer")
             data = some_of_every_class(self._selection, SENSITIVITY_EXAMPLES, self._seed)
             layers = [model.get_layer(name) for name in kernel_layers(model)]
             settings: dict[str, Any] = {name: self._options[name] for name in ("output", "scores_are", "batch_size")}
@@ -212,7 +212,7 @@ class CandidateMaker:
             warnings.simplefilter("ignore")  # of what the search tells in its own words
             trainer.train(model, seed)
         if end.reached:
-            raise OutOfTimeError("it was trained")
+            raise OutOfTimeError("was trained")
 
     def _study(self, training: Training) -> Study:
         assert self._train is not None

@@ -120,7 +120,8 @@ class PrintedProgress(SearchProgress):
         if CONVERTING in means and all(verb in means for verb, _ in first):
             quick = means[CONVERTING]
             bounds.append(len(tasks) * quick + sum(max(means[verb] - quick, 0) for verb, _ in first))
-        return f"at most about {duration(min(bounds))} left" if bounds and rest else ""
+        left = min(bounds, default=0.0) if rest else 0.0
+        return f"at most about {duration(left)} left" if left >= 1 else ""
 
 
 def chosen_progress(progress: SearchProgress | str | None) -> SearchProgress:

@@ -255,8 +255,8 @@ class _Search:
         except (ConversionError, InputError) as problem:  # also layers that this kind cannot have
             attempt = Attempt(failure=one_line(problem))
         except OutOfTimeError as doing:
-            self._interrupted = f" while {candidate.title!r}: {doing}"
-            self._left_out[candidate.key] = f"The budget ended while {doing}."
+            self._interrupted = f' while "{candidate.title}" {doing}'
+            self._left_out[candidate.key] = f"The budget ended while it {doing}."
             return None
         self._folder.save_attempt(candidate.key, attempt)
         return attempt
@@ -265,7 +265,7 @@ class _Search:
         """Yield the examples of the selection part in batches, until the budget ends."""
         for inputs, _ in self._parts.selection.batches(self._options["batch_size"]):
             if self._is_over():
-                raise OutOfTimeError("it was tested")
+                raise OutOfTimeError("was tested")
             yield inputs
 
     def _task(self, candidate: Candidate) -> tuple[str, str]:
