@@ -1,5 +1,6 @@
 """`tfaudit list`: list the recipes; recipes by name."""
 
+import ast
 import importlib
 import pkgutil
 from pathlib import Path
@@ -19,13 +20,19 @@ def list_recipes() -> None:
     """List the recipes, one study each."""
     table = Table(box=None, show_header=False, pad_edge=False)
     for name in _recipes():
-        doc = importlib.import_module(f"tfaudit.recipes.{name}").__doc__ or name
-        table.add_row(Text(name, style="bold"), Text(doc.splitlines()[0]))
+        table.add_row(Text(name, style="bold"), Text(_first_line(name)))
     out.print(table)
 
 
 def _recipes() -> list[str]:
     return sorted(module.name for module in pkgutil.iter_modules(importlib.import_module("tfaudit.recipes").__path__))
+
+
+def _first_line(recipe: str) -> str:
+    """Return the first line of a recipe's docstring, without importing the recipe, which may import TensorFlow."""
+    (folder,) = importlib.import_module("tfaudit.recipes").__path__
+    doc = ast.get_docstring(ast.parse((Path(folder) / f"{recipe}.py").read_text(encoding="utf-8")))
+    return doc.splitlines()[0] if doc else recipe
 
 
 def recipe_study(recipe: str) -> Study:
