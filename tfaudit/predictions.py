@@ -75,7 +75,7 @@ class Predictions:
         self.example_ids = frozen(np.arange(count) if example_ids is None else np.asarray(example_ids))
         if self.example_ids.shape != (count,):
             raise InputError("example_ids", f"shape {self.example_ids.shape}", f"({count},)")
-        if len(np.unique(self.example_ids)) != count:
+        if example_ids is not None and len(np.unique(self.example_ids)) != count:
             raise InputError("example_ids", "an id twice", "unique ids")
         self.members = tuple(range(len(self.ranked)) if members is None else members)
         if len(self.members) != len(self.ranked):

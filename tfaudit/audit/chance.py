@@ -161,7 +161,8 @@ def chance(
     first, second = baseline.num_members, compressed.num_members
     assignments = assign(first, second, permutations=permutations, seed=seed, paired=pairs is not None)
     members = _all_members(populations, ties).take(order)
-    pies = assignments.null(count_changed_modes(assignments.first, *members, ties=ties))
+    changed = count_changed_modes(assignments.first, members.classes, members.probabilities, ties=ties)
+    pies = assignments.null(changed)
     classes = None
     if min(first, second) > 1:
         recall = np.concatenate([population.recall() for population in populations])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -178,7 +179,7 @@ class _Variant:
     def outcome(self) -> str:
         return CANNOT_JUDGE if self.verdict is None else self.verdict.outcome
 
-    @property
+    @cached_property
     def worst(self) -> int | None:
         """Position of the class to name first; None without any."""
         if self.measurements is None:

@@ -295,10 +295,8 @@ def _predictions(
                 yield prepare(batch)
                 bar.advance(task, length_of(batch))
 
-        classes, probabilities = model.predict(batches(), k=5)
-    assert probabilities is not None  # models give scores
-    names, ids = images.class_names, images.example_ids
-    return Predictions(images.labels, classes[None], probabilities[None], class_names=names, example_ids=ids)
+        ranked = model.predict(batches(), k=5)
+    return Predictions(images.labels, ranked, class_names=images.class_names, example_ids=images.example_ids)
 
 
 def _unique(stems: Sequence[str]) -> list[str]:

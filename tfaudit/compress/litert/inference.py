@@ -155,7 +155,7 @@ def _ranked(
             probabilities = bool(first.min() >= 0 and first.max() <= 1)
     blocks = (_two_classes(scores, probabilities) for scores in itertools.chain([first], blocks))
     ranked = rank_scores(blocks, k=k, probabilities=probabilities, classes=allowed)
-    return RankedClasses(ranked.classes.astype(np.int32), ranked.probabilities)
+    return ranked._replace(classes=ranked.classes.astype(np.int32))
 
 
 def _scores(forward: _Forward, images: Any, batch_size: int) -> Iterator[np.ndarray]:
