@@ -4,6 +4,7 @@ import gc
 import os
 import shutil
 import subprocess
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,6 +14,8 @@ import pytest
 from filelock import FileLock
 
 from tests.builders.studies import make_study
+from tests.builders.warm_python import warm_process
+from tfaudit.population import worker_process
 from tfaudit.store.store import Store
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -21,6 +24,13 @@ hypothesis.settings.load_profile("any machine")
 
 CHROMIUM = shutil.which("chromium")
 SWITCHES = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the modules of few slow tests: theirs take longest, and workers that are idle late find short ones."""
+    slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
+    items.sort(key=lambda item: slow.get(item.path, len(items)))
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -109,6 +119,20 @@ def made_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Callab
         return directory
 
     return get
+
+
+@pytest.fixture(scope="session")
+def warm_python(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, ...]]:
+    """The beginning of a command that runs Python with TensorFlow imported; see `tests.builders.warm_python`."""
+    base = tmp_path_factory.getbasetemp()
+    with warm_process((base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base) / "warm") as command:
+        yield command
+
+
+@pytest.fixture
+def warm_workers(warm_python: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs start their worker processes with TensorFlow imported."""
+    monkeypatch.setattr(worker_process, "COMMAND", (*warm_python, *worker_process.COMMAND[1:]))
 
 
 @pytest.fixture(scope="session")

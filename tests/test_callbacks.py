@@ -3,7 +3,6 @@
 import csv
 import os
 import subprocess
-import sys
 
 import keras
 import numpy as np
@@ -168,7 +167,7 @@ def test_every_form_of_validation_gives_the_same():
 
 
 @pytest.mark.slow
-def test_under_mirrored_strategy():
+def test_under_mirrored_strategy(warm_python):
     program = """
 import keras, numpy as np, tensorflow as tf
 cpu = tf.config.list_physical_devices("CPU")[0]
@@ -186,7 +185,7 @@ assert abs(history["val_worst_class_recall"][-1] - worst) < 1e-9, (history, wors
 print("done")
 """
     environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
-    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, env=environment)
+    run = subprocess.run([*warm_python, "-c", program], capture_output=True, text=True, check=False, env=environment)
     assert run.stdout.endswith("done\n"), run.stderr
 
 

@@ -8,39 +8,57 @@ import pytest
 
 from tfaudit import open_store
 
+START = """
+import sys
+from tfaudit.cli import main
+from tfaudit.population import worker_process
+worker_process.COMMAND = (*{python}, *worker_process.COMMAND[1:])
+sys.argv[0] = "tfaudit"
+main()
+"""
 
-def tfaudit(*arguments, cwd=None):
-    command = [sys.executable, "-m", "tfaudit.cli", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, check=False)
+
+@pytest.fixture
+def tfaudit(warm_python):
+    """`tfaudit(*arguments, cwd=None)` is the command; tests of what is installed run it from nothing."""
+
+    def run(*arguments, cwd=None):
+        command = [*warm_python, "-c", START.format(python=warm_python), *map(str, arguments)]
+        return subprocess.run(command, capture_output=True, text=True, cwd=cwd, check=False)
+
+    return run
 
 
-def test_list_names_the_recipes_and_their_questions():
-    done = tfaudit("list")
-    assert done.returncode == 0
+def test_list_names_the_recipes_and_their_questions_without_tensorflow():
+    code = (
+        "import sys; from tfaudit.cli import app; app(['list'], standalone_mode=False);"
+        "assert not {'tensorflow', 'keras'} & set(sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "digits" in done.stdout
     assert "fashion_mnist_lenet" in done.stdout
     assert "K = 30" in done.stdout
 
 
 @pytest.mark.slow
-def test_a_smoke_run_ends_with_the_table_and_the_report_and_can_be_repeated(tmp_path):
-    done = tfaudit("run", "digits", "--smoke", "--workers", "1", cwd=tmp_path)
+def test_a_smoke_run_ends_with_the_table_and_the_report_and_can_be_repeated(tfaudit, tmp_path):
+    done = tfaudit("run", "digits", "--smoke", "--population", "1", "--workers", "1", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
-    assert "[10/10]" in done.stdout
+    assert "[5/5]" in done.stdout
     assert "fixed-point int8" in done.stdout
     page = (tmp_path / "runs/digits-smoke/report.html").read_text()
     assert "fixed-point int8" in page
-    again = tfaudit("run", "digits", "--smoke", cwd=tmp_path)
+    again = tfaudit("run", "digits", "--smoke", "--population", "1", cwd=tmp_path)
     assert again.returncode == 0
-    assert "10 of 10 members exist already" in again.stdout
+    assert "5 of 5 members exist already" in again.stdout
     charts = tfaudit("report", tmp_path / "runs/digits-smoke", "--charts", tmp_path / "charts")
     assert charts.returncode == 0, charts.stderr
     assert {path.suffix for path in (tmp_path / "charts").iterdir()} == {".png", ".svg", ".pdf"}
 
 
 @pytest.mark.slow
-def test_members_that_fail_are_named_and_the_exit_code_is_1(tmp_path):
+def test_members_that_fail_are_named_and_the_exit_code_is_1(tfaudit, tmp_path):
     (tmp_path / "mine.py").write_text(
         "from tfaudit import Pruned, Study, Training\n"
         "study = Study(name='mine', dataset='digits', model='digits_convnet', training=Training(steps=2), limit=50,\n"
@@ -69,7 +87,7 @@ def test_members_that_fail_are_named_and_the_exit_code_is_1(tmp_path):
         (("prepare", "mnist", "--from", "nowhere"), "nowhere"),
     ],
 )
-def test_bad_input_is_one_line_and_exit_code_2(tmp_path, arguments, words):
+def test_bad_input_is_one_line_and_exit_code_2(tfaudit, tmp_path, arguments, words):
     (tmp_path / "taken").touch()
     done = tfaudit(*arguments, cwd=tmp_path)
     assert done.returncode == 2
@@ -88,7 +106,7 @@ def test_bad_input_is_one_line_and_exit_code_2(tmp_path, arguments, words):
         ("from tfaudit import Training\nTraining(steps=0)", "1 or more"),
     ],
 )
-def test_a_recipe_file_without_a_study_is_one_line(tmp_path, source, words):
+def test_a_recipe_file_without_a_study_is_one_line(tfaudit, tmp_path, source, words):
     (tmp_path / "mine.py").write_text(source)
     done = tfaudit("run", "mine.py", cwd=tmp_path)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
@@ -96,7 +114,7 @@ def test_a_recipe_file_without_a_study_is_one_line(tmp_path, source, words):
 
 
 @pytest.mark.slow
-def test_a_set_that_is_not_prepared_says_which_command_gets_it(tmp_path, monkeypatch):
+def test_a_set_that_is_not_prepared_says_which_command_gets_it(tfaudit, tmp_path, monkeypatch):
     monkeypatch.setenv("TFDS_DATA_DIR", str(tmp_path))
     done = tfaudit("run", "fashion_mnist_lenet", cwd=tmp_path)
     assert done.returncode == 2

@@ -4,7 +4,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -31,11 +30,11 @@ def example(title):
     return SETTING + shared + own
 
 
-def run(title, folder, **environment):
+def run(python, title, folder, **environment):
     """Run a section's example in a folder with a report."""
     (folder / "study").mkdir()
     (folder / "study/report.html").write_text("<p>the report</p>")
-    command = [sys.executable, "-c", example(title)]
+    command = [*python, "-c", example(title)]
     done = subprocess.run(
         command, cwd=folder, check=False, capture_output=True, text=True, env={**os.environ, **environment}
     )
@@ -50,9 +49,9 @@ def table():
 
 
 @pytest.mark.slow
-def test_mlflow_keeps_verdict_metrics_table_and_report(tmp_path):
+def test_mlflow_keeps_verdict_metrics_table_and_report(warm_python, tmp_path):
     pytest.importorskip("mlflow")
-    run("MLflow", tmp_path, MLFLOW_TRACKING_URI="file:mlruns", MLFLOW_ALLOW_FILE_STORE="true")
+    run(warm_python, "MLflow", tmp_path, MLFLOW_TRACKING_URI="file:mlruns", MLFLOW_ALLOW_FILE_STORE="true")
     (metric,) = tmp_path.glob("mlruns/0/*/metrics/overall_drop_pp")
     folder = metric.parents[1]
     assert float(metric.read_text().split()[1]) == pytest.approx(-LOST)
@@ -64,9 +63,9 @@ def test_mlflow_keeps_verdict_metrics_table_and_report(tmp_path):
 
 
 @pytest.mark.slow
-def test_weights_and_biases_keeps_them_offline(tmp_path):
+def test_weights_and_biases_keeps_them_offline(warm_python, tmp_path):
     pytest.importorskip("wandb")
-    run("Weights & Biases", tmp_path, WANDB_SILENT="true")
+    run(warm_python, "Weights & Biases", tmp_path, WANDB_SILENT="true")
     (folder,) = tmp_path.glob("wandb/offline-run-*/files")
     (logged,) = folder.glob("media/table/tfaudit/classes_*.table.json")
     assert json.loads(logged.read_text())["columns"] == list(table())
@@ -77,9 +76,9 @@ def test_weights_and_biases_keeps_them_offline(tmp_path):
 
 
 @pytest.mark.slow
-def test_tensorboard_shows_verdict_and_figures(tmp_path):
+def test_tensorboard_shows_verdict_and_figures(warm_python, tmp_path):
     tensorflow = pytest.importorskip("tensorflow")
-    run("TensorBoard", tmp_path)
+    run(warm_python, "TensorBoard", tmp_path)
     (file,) = tmp_path.glob("logs/events.*")
     events = [
         value for event in tensorflow.compat.v1.train.summary_iterator(str(file)) for value in event.summary.value

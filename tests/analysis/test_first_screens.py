@@ -58,6 +58,7 @@ def test_a_collapsed_class_is_named_and_alerted_with_any_number_of_members(membe
         assert set(outcomes) == {"fail"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("members", [2, 4, 30])
 @pytest.mark.parametrize("kind", ["", ", pairs"])
 def test_a_small_loss_everywhere_at_the_limit_is_undecided(kind, members):

@@ -69,6 +69,7 @@ def test_it_holds_what_the_audits_find(grouped):
     assert properties == ["mean activation", "distance from the class's mean image"]
 
 
+@pytest.mark.slow
 def test_once_prepared_no_population_is_read_again(grouped, read):
     told = []
     StudyAudit.read(grouped, **FEW).prepare(lambda share, words: told.append((share, words)))
@@ -84,6 +85,7 @@ def test_once_prepared_no_population_is_read_again(grouped, read):
     assert not read
 
 
+@pytest.mark.slow
 def test_corrupted_populations_are_not_read_again(tmp_path, read):
     store = corrupted_study(tmp_path)
     first = robustness_section(StudyAudit.read(store, **FEW))

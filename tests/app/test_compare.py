@@ -93,6 +93,7 @@ def test_no_image_stored(open_page, tmp_path):
     assert not app.error
 
 
+@pytest.mark.slow
 def test_no_page_of_single_models_speaks_of_majorities(open_page, singles):
     for name in PAGES:
         app = open_page(singles.directory, name)

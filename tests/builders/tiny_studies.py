@@ -15,5 +15,7 @@ STUDY = Study(
 SCRIPT = """
 import json, sys
 from tfaudit import Study, run
+from tfaudit.population import worker_process
+worker_process.COMMAND = tuple(sys.argv[3:]) or worker_process.COMMAND
 run(Study.from_json(json.loads(sys.argv[1])), sys.argv[2], workers=2)
 """

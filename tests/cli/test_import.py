@@ -24,12 +24,12 @@ model.save("mine.keras")
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory):
+def place(tmp_path_factory, warm_python):
     place = tmp_path_factory.mktemp("layers")
     (place / "my_layers.py").write_text(LAYERS)
     rng = np.random.default_rng(0)
     np.savez(place / "data.npz", x=rng.normal(size=(30, 4)), y=np.arange(30) % 3)
-    subprocess.run([sys.executable, "-c", SAVE], cwd=place, check=True, capture_output=True)
+    subprocess.run([*warm_python, "-c", SAVE], cwd=place, check=True, capture_output=True)
     return place
 
 

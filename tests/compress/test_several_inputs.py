@@ -210,6 +210,7 @@ def test_gradients_over_dictionaries(bert):
             assert mask.mean() == pytest.approx(0.5, abs=0.1), name
 
 
+@pytest.mark.slow
 def test_what_an_int8_model_was_not_calibrated_for():
     """Calibrated with pixels in [0, 1], it takes those in 0 to 255 for white: 0 % agreement, without a word."""
     keras.utils.set_random_seed(0)

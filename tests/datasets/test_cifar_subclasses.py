@@ -32,6 +32,7 @@ def folder(tmp_path):
     return place
 
 
+@pytest.mark.slow
 def test_kinds_are_groups_and_the_order_is_that_of_cifar10(tmp_path, folder, small_cifar):
     for name, source in (("cifar10_subclasses", folder), ("cifar10", small_cifar)):
         prepare(name, source, data_dir=tmp_path)

@@ -1,5 +1,4 @@
 import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -119,7 +118,7 @@ def test_the_environment_names_the_folder(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_missing_set_fails_fast_and_without_a_word(tmp_path):
+def test_a_missing_set_fails_fast_and_without_a_word(warm_python, tmp_path):
     script = f"""
 import tensorflow, tensorflow_datasets, time, sys
 from tfaudit.datasets.loading import load_dataset
@@ -130,6 +129,6 @@ for name in ("cifar10", "no_such_set", "imagenet2012_real"):
     except ValueError: pass
 print(time.monotonic() - start)
 """
-    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    done = subprocess.run([*warm_python, "-c", script], check=True, capture_output=True, text=True)
     assert done.stderr.partition("begin\n")[2] == ""
     assert float(done.stdout.partition("begin\n")[2]) < 5  # no attempt at the network

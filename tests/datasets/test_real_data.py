@@ -1,5 +1,7 @@
 """The published files: prepared once, read back as TFDS reads them."""
 
+import gzip
+
 import numpy as np
 import pytest
 
@@ -10,27 +12,29 @@ from tfaudit.datasets.prepare import prepare
 pytestmark = pytest.mark.data
 
 
-@pytest.fixture(scope="session")
-def prepared(real_data, tmp_path_factory):
-    """Prepares a data set in an empty folder."""
-    folder = tmp_path_factory.mktemp("tfds")
-
-    def prepared_folder(name):
-        prepare(name, real_data / name, data_dir=folder)
-        return folder
-
-    return prepared_folder
-
-
 @pytest.mark.slow
-def test_fashion_mnist(prepared, real_data):
-    folder = prepared("fashion_mnist")
-    for split, stem, count in (("train", "train", 60_000), ("test", "t10k", 10_000)):
-        dataset = load_dataset("fashion_mnist", split, data_dir=folder)
+def test_fashion_mnist(real_data, tmp_path):
+    """All published images are read, and the test set and the first 6,000 training images prepared."""
+    files, sources = tmp_path / "files", {}
+    files.mkdir()
+    for split, stem, whole, count in (("train", "train", 60_000, 6_000), ("test", "t10k", 10_000, 10_000)):
+        for kind, dimensions in (("images-idx3", 3), ("labels-idx1", 1)):
+            name = f"{stem}-{kind}-ubyte.gz"
+            values = read_idx(real_data / "fashion_mnist" / name, dimensions)
+            assert len(values) == whole
+            sizes = b"".join(size.to_bytes(4, "big") for size in (count, *values.shape[1:]))
+            header = bytes([0, 0, 8, dimensions]) + sizes
+            (files / name).write_bytes(gzip.compress(header + values[:count].tobytes(), compresslevel=1))
+            sources[split, dimensions] = values[:count]
+    prepare("fashion_mnist", files, data_dir=tmp_path / "tfds")
+    for split, count in (("train", 6_000), ("test", 10_000)):
+        dataset = load_dataset("fashion_mnist", split, data_dir=tmp_path / "tfds")
         assert (dataset.num_examples, dataset.image_shape, dataset.num_classes) == (count, (28, 28, 1), 10)
-        source = read_idx(real_data / "fashion_mnist" / f"{stem}-images-idx3-ubyte.gz", 3)
-        rows = [np.sort(images.reshape(count, -1).view("S784").ravel()) for images in (source, dataset.images)]
+        rows = [
+            np.sort(images.reshape(count, -1).view("S784").ravel()) for images in (sources[split, 3], dataset.images)
+        ]
         np.testing.assert_array_equal(*rows)
+        assert (np.bincount(dataset.labels) == np.bincount(sources[split, 1])).all()
         assert len(np.unique(dataset.example_ids)) == count
     assert dataset.class_names[:2] == ("T-shirt/top", "Trouser")
     assert np.bincount(dataset.labels).tolist() == [1000] * 10
@@ -43,8 +47,9 @@ def test_mnist_files(real_data):
 
 
 @pytest.mark.slow
-def test_cifar10(prepared):
-    train = load_dataset("cifar10", "train", data_dir=prepared("cifar10"))
+def test_cifar10(real_data, tmp_path):
+    prepare("cifar10", real_data / "cifar10", data_dir=tmp_path)
+    train = load_dataset("cifar10", "train", data_dir=tmp_path)
     assert np.bincount(train.labels).tolist() == [5000] * 10
     assert train.class_names[3] == "cat"
     mean, std = train.moments()  # against the figures everyone normalises with

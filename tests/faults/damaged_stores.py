@@ -58,8 +58,9 @@ class Studies:
         self.endings = {}
         self.titles = {kind: open_store(directory).study.titles for kind, directory in self.whole.items()}
         for kind, directory in self.whole.items():
-            for _ in range(2):  # the first caches the audits, the second reads them
-                self.endings[kind] = commands(directory, everything=True)
+            commands(directory, everything=False)  # caches the audits, which the next ones read
+            _first_screen(directory)
+            self.endings[kind] = commands(directory, everything=True)
 
     def import_into(self, directory):
         store = open_store(self.whole["run"])

@@ -1,7 +1,6 @@
 """One damaged file never changes a result without a word, whatever the damage, and another run mends it."""
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,8 +9,8 @@ from tests.builders.trials import trials
 
 
 @pytest.mark.slow
-def test_every_command_tells_of_a_damaged_file_or_ends_as_without():
-    command = [sys.executable, "-m", "tests.faults.damaged_stores", "0", str(trials(16))]
+def test_every_command_tells_of_a_damaged_file_or_ends_as_without(warm_python):
+    command = [*warm_python, "-m", "tests.faults.damaged_stores", "0", str(trials(16))]
     done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[2], check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     *problems, counts = done.stdout.splitlines()

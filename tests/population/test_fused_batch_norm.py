@@ -74,6 +74,7 @@ def test_frozen_layers_and_others_stay_as_they_are(images):
         assert "call" not in vars(layer)
 
 
+@pytest.mark.slow
 def test_members_train_as_without_it_and_their_files_are_ordinary(tmp_path, monkeypatch):
     plan = Training(steps=4, batch_size=16)
     study = Study(name="s", dataset="digits", model="cifar_convnet", training=plan, model_options={"filters": [4, 4]})

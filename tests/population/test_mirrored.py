@@ -1,7 +1,6 @@
 """Several devices inside a member: on two logical CPU devices the same training as on one."""
 
 import subprocess
-import sys
 
 import pytest
 
@@ -48,8 +47,8 @@ except InputError as problem:
 
 
 @pytest.mark.slow
-def test_two_devices_train_dense_and_pruned_members_as_one_does():
-    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=False)
+def test_two_devices_train_dense_and_pruned_members_as_one_does(warm_python):
+    done = subprocess.run([*warm_python, "-c", SCRIPT], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stdout.split("\n")[:3] == [
         "1",

@@ -33,9 +33,9 @@ study = tfaudit.Study(
 """
 
 
-def tfaudit_run(folder, *arguments):
+def tfaudit_run(folder, *arguments, python=(sys.executable,)):
     command = [
-        sys.executable,
+        *python,
         "-P",
         "-m",
         "tfaudit.cli",
@@ -51,7 +51,7 @@ def tfaudit_run(folder, *arguments):
 
 
 @pytest.mark.slow
-def test_a_study_of_a_file_outside_the_project_that_is_named_like_a_library(tmp_path):
+def test_a_study_of_a_file_outside_the_project_that_is_named_like_a_library(warm_python, tmp_path):
     path = write_own(tmp_path, name="rich.py", more=STUDY_CODE)
     done = tfaudit_run(tmp_path)
     assert done.returncode == 0, done.stderr
@@ -66,7 +66,7 @@ def test_a_study_of_a_file_outside_the_project_that_is_named_like_a_library(tmp_
     assert json.loads((tmp_path / "out/study.json").read_text())["study"]["fingerprints"] == sources
     assert "f4: " in (tmp_path / "out/report.html").read_text()
     path.write_text(path.read_text().replace("epochs=4", "epochs=5"))
-    refused = tfaudit_run(tmp_path, "--population", "2")
+    refused = tfaudit_run(tmp_path, "--population", "2", python=warm_python)
     assert refused.returncode == 2
     assert "rich.py:build, which has changed since the members in out were made" in refused.stderr
     assert len(refused.stderr.strip().splitlines()) == 1

@@ -44,7 +44,7 @@ def bits(store):
     return found
 
 
-def test_ray_gives_the_bits_of_the_local_engine_and_each_goes_on_with_the_other(cluster, local, tmp_path):
+def test_ray_gives_the_bits_of_the_local_engine_and_each_goes_on_with_the_other(cluster, local, warm_workers, tmp_path):
     directory = shutil.copytree(local.directory, tmp_path / "s")
     for path in directory.glob("members/*/001"):
         shutil.rmtree(path)

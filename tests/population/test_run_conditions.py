@@ -31,15 +31,17 @@ def trained(made_once):
 
 
 @pytest.fixture(scope="module")
-def evaluated(trained, made_once):
+def evaluated(trained, made_once, warm_python):
     def make(directory):
-        run(STUDY, shutil.copytree(trained.directory, directory), workers=2)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(worker_process, "COMMAND", (*warm_python, *worker_process.COMMAND[1:]))
+            run(STUDY, shutil.copytree(trained.directory, directory), workers=2)
 
     return open_store(made_once("tiny-under-conditions", make))
 
 
 @pytest.fixture
-def copied(evaluated, tmp_path):
+def copied(evaluated, warm_workers, tmp_path):
     return open_store(shutil.copytree(evaluated.directory, tmp_path / "copy"))
 
 
@@ -70,7 +72,7 @@ _KNOWN = {".parquet", ".json", ".keras", ".tflite", ".csv", ".log", ".lock", ""}
 
 
 @pytest.mark.slow
-def test_one_worker_gives_the_same_bits(trained, evaluated, tmp_path):
+def test_one_worker_gives_the_same_bits(trained, evaluated, warm_workers, tmp_path):
     directory = shutil.copytree(trained.directory, tmp_path / "one")
     alone = run(STUDY, directory, workers=1)
     assert contents(alone.directory) == contents(evaluated.directory)
@@ -106,7 +108,7 @@ def test_a_member_that_is_made_again_is_evaluated_again(copied):
     assert open_store(copied.directory).predictions("magnitude-0.5").members == (0, 1, 2)
 
 
-def wait_for(condition, seconds=90):
+def wait_for(condition, seconds=300):  # on a busy machine
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "waited too long"
@@ -114,9 +116,12 @@ def wait_for(condition, seconds=90):
 
 
 @pytest.mark.slow
-def test_killing_a_worker_and_then_the_whole_run_loses_only_what_was_in_flight(trained, evaluated, tmp_path):
+def test_killing_a_worker_and_then_the_whole_run_loses_only_what_was_in_flight(
+    trained, evaluated, warm_workers, tmp_path
+):
     directory = shutil.copytree(trained.directory, tmp_path / "s")
-    process = subprocess.Popen([sys.executable, "-c", SCRIPT, json.dumps(STUDY.to_json()), str(directory)])
+    command = [sys.executable, "-c", SCRIPT, json.dumps(STUDY.to_json()), str(directory), *worker_process.COMMAND]
+    process = subprocess.Popen(command)
     wait_for(lambda: len(contents(directory)) >= 2)
     workers = psutil.Process(process.pid).children()
     workers[0].send_signal(signal.SIGKILL)
@@ -172,7 +177,7 @@ def test_a_benchmark_set_is_written_down_by_its_configurations(copied):
 
 
 @pytest.mark.slow
-def test_the_command_line_tells_what_it_evaluates_and_what_failed(trained, tmp_path):
+def test_the_command_line_tells_what_it_evaluates_and_what_failed(trained, warm_workers, tmp_path):
     directory = shutil.copytree(trained.directory, tmp_path / "s")
     study = dataclasses.replace(STUDY, corruptions=("fog",), corrupted_variants=("int8",))
     text = (

@@ -232,6 +232,7 @@ ARCHIVES = {
 SIZES = {"tweets_transformer": (28_633, 7_158), "insurance_table": (17_818, 4_454)}
 
 
+@pytest.mark.slow
 @pytest.mark.data
 @pytest.mark.parametrize("name", SIZES)
 def test_recipes_of_text_and_tables_read_the_real_data(name, real_data):

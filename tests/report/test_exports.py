@@ -69,6 +69,7 @@ def test_tables_lead_to_the_pictures(store, study_audit, form):
         assert files[row["image"]] == store.images("test", [row["index"]])[0]
 
 
+@pytest.mark.slow
 def test_fiftyone_gets_a_sample_an_image_with_all_predictions(store, study_audit):
     files = fiftyone_files(study_audit)
     samples = json.loads(files["samples.json"])["samples"]

@@ -92,6 +92,7 @@ def test_names_are_escaped(text, page):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_drawings")
 def test_written_where_asked(store, tmp_path):
     place = write_report(StudyAudit.read(store), tmp_path / "deep" / "r.html")
     assert place == tmp_path / "deep" / "r.html"
@@ -100,6 +101,7 @@ def test_written_where_asked(store, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_drawings")
 def test_place_that_cannot_be_written(store, tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match=r"out: .* cannot be written"):
@@ -123,6 +125,7 @@ def test_baseline_alone(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("done", ["baseline", "some"])
+@pytest.mark.usefixtures("without_drawings")
 def test_a_study_that_is_being_run_says_first_what_is_missing(tmp_path, done):
     missing = {("int8", 2), ("int8", 3), ("magnitude-0.9", 1)}
     if done == "baseline":

@@ -25,6 +25,7 @@ def report_of(store, **changes):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_drawings")
 def test_texts_stand_in_the_gallery_and_are_no_markup(of_texts):
     page = report_of(of_texts)
     gallery = page[page.index('<ul class="gallery">') :]
@@ -43,6 +44,7 @@ def test_texts_stand_in_the_gallery_and_are_no_markup(of_texts):
         ({"training": "/some/code.py:fit", "model": "/some/code.py:build"}, "<td>/some/code.py:fit</td>"),
     ],
 )
+@pytest.mark.usefixtures("without_drawings")
 def test_the_report_says_from_what_members_were_trained(of_texts, changes, said):
     page = report_of(of_texts, **{"initialise": None} | changes)
     assert said in page

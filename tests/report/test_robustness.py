@@ -45,6 +45,7 @@ def pixels(source):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_drawings")
 def test_a_study_without_conditions_has_no_such_section_and_no_such_style(store, tmp_path):
     assert "robustness" not in sections_of(store)
     written = write_report(StudyAudit.read(store, permutations=0), tmp_path / "report.html").read_text()

@@ -87,6 +87,7 @@ def test_groups_that_were_brought_along_count_as_stored_ones_do(tmp_path, store)
     assert [table.columns for table in brought["groups"].tables] == [table.columns for table in stored["groups"].tables]
 
 
+@pytest.mark.slow
 def test_individuals_alone_are_one_group(store):
     found = sections_of(store, groups=WRITERS[["writer"]])
     assert cells(found["groups"].tables[0])["group"] == ("all",)
@@ -194,6 +195,7 @@ def test_cells_show_minus_signs_and_dashes():
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_drawings")
 def test_an_audit_with_a_question_alone_has_a_section(tmp_path, monkeypatch):
     store = make_study(tmp_path)
     audit = Audit(

@@ -66,7 +66,7 @@ def test_an_audit_gives_the_figures_of_the_version_that_ran_it(store):
 
 
 @pytest.mark.slow
-def test_a_run_continues_it_and_leaves_its_files_as_they_are(store):
+def test_a_run_continues_it_and_leaves_its_files_as_they_are(warm_workers, store):
     before = files(store)
     grown = run(dataclasses.replace(store.study, population=3), store.directory, workers=1)
     assert grown.failures() == grown.evaluations.failures() == {}

@@ -438,6 +438,7 @@ def test_flips_without_exemplars_have_no_ratio():
     assert found["pie_flip_share"].isna().all()
 
 
+@pytest.mark.slow
 @settings(max_examples=10)
 @given(st.integers(0, 2**32 - 1))
 def test_neither_the_order_of_examples_nor_of_conditions_matters(seed):

@@ -384,6 +384,7 @@ def test_a_test_set_of_one_class_has_no_chance_to_beat():
     assert gate(alike, alike, Limits(overall_drop_pp=5)).outcome == "pass"
 
 
+@pytest.mark.slow
 def test_chance_alone_seldom_passes_for_knowledge():
     rng = np.random.default_rng(0)
     labels = np.arange(300) % 10

@@ -90,6 +90,7 @@ def test_what_is_refused():
         remedies({"r": (DENSE, CONTROL, REMEDIED)}, alpha=2)
 
 
+@pytest.mark.slow
 def test_a_study_with_a_remedy_has_a_section(tmp_path):
     variants = [Pruned(0.9, treatment="finetune", remedy=remedy) for remedy in ((), "distillation")]
     section = sections_of(make_study(tmp_path, variants=tuple(variants)))["remedies"]

@@ -1,7 +1,6 @@
 """`Pruning` over several fits: one trace, interruptions, resumed runs, saved models; nothing stays behind."""
 
 import subprocess
-import sys
 
 import keras
 import numpy as np
@@ -158,7 +157,7 @@ def test_a_run_resumed_after_the_last_update_holds_its_masks(tmp_path):
 
 
 @pytest.mark.slow
-def test_saved_models_need_no_tfaudit(tmp_path):
+def test_saved_models_need_no_tfaudit(warm_python, tmp_path):
     model = small_model()
     fit(model, Pruning(0.8), keras.callbacks.ModelCheckpoint(tmp_path / "{epoch}.keras"))
     model.save(tmp_path / "end.keras")
@@ -170,7 +169,7 @@ for name in ("1", "2", "end"):
     model = keras.models.load_model(f"{tmp_path}/{{name}}.keras")
 print(sum(int((weight.numpy() == 0).sum()) for weight in model.weights if weight.name == "kernel"))
 """
-    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([*warm_python, "-c", script], check=True, capture_output=True, text=True, timeout=120)
     assert int(done.stdout) == sum(zeros_at(0.8).values())
 
 

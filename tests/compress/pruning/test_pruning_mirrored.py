@@ -5,7 +5,6 @@ Not with `steps_per_execution` above 1: there Keras 3.15 itself fails, also with
 
 import json
 import subprocess
-import sys
 
 import pytest
 
@@ -58,8 +57,8 @@ print(json.dumps(results))
 
 
 @pytest.fixture(scope="module")
-def results():
-    done = subprocess.run([sys.executable, "-c", SCRIPT], check=True, capture_output=True, text=True, timeout=300)
+def results(warm_python):
+    done = subprocess.run([*warm_python, "-c", SCRIPT], check=True, capture_output=True, text=True, timeout=300)
     return json.loads(done.stdout.splitlines()[-1])
 
 

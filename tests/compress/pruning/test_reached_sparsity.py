@@ -136,6 +136,7 @@ def test_a_best_epoch_before_the_last_mask_is_named(tmp_path, first):
     best(restored, "sparsity: EarlyStopping restores an epoch of 0.8")
 
 
+@pytest.mark.slow
 def test_epochs_after_the_last_mask_may_be_kept(tmp_path):
     stopping = keras.callbacks.EarlyStopping("loss", patience=9, restore_best_weights=True, start_from_epoch=3)
     fit(small_model(), Pruning(0.5), stopping, epochs=6)  # warnings are errors

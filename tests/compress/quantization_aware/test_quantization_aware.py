@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 
 import keras
 import numpy as np
@@ -348,8 +347,8 @@ print(json.dumps([two.distribute_strategy.num_replicas_in_sync, float(max(np.abs
 
 
 @pytest.mark.slow
-def test_two_replicas_train_as_one():
-    done = subprocess.run([sys.executable, "-c", MIRRORED], capture_output=True, text=True, check=False)
+def test_two_replicas_train_as_one(warm_python):
+    done = subprocess.run([*warm_python, "-c", MIRRORED], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     replicas, difference = json.loads(done.stdout.splitlines()[-1])
     assert replicas == 2

@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 
 import keras
 import numpy as np
@@ -48,6 +47,7 @@ def trained(remedies, *others, model=None, **settings):
     return model, fit(model, *remedies, *others, **settings)
 
 
+@pytest.mark.slow
 @every
 def test_it_changes_training_and_leaves_the_model_as_it_was(make):
     """A fit after it is a plain one: the same weights as of another model that begins with these."""
@@ -71,6 +71,7 @@ def assert_next_fit_is_plain(model):
     assert_same_weights(model, twin)
 
 
+@pytest.mark.slow
 def test_masks_stay_in_any_order_of_the_callbacks():
     def pruned():
         model = compiled(net())
@@ -94,6 +95,7 @@ def test_gradual_pruning_reaches_its_sparsity():
     assert tfaudit.sparsity(model)["sparsity"].iloc[-2] == pytest.approx(0.5, abs=0.02)
 
 
+@pytest.mark.slow
 def test_several_steps_per_execution_and_eager_steps():
     one, _ = trained(all_remedies())
     eager, _ = trained(all_remedies(), model=compiled(net(), run_eagerly=True))
@@ -246,8 +248,8 @@ print(json.dumps({
 
 
 @pytest.mark.slow
-def test_two_replicas_train_as_one():
-    done = subprocess.run([sys.executable, "-c", MIRRORED], capture_output=True, text=True, check=False)
+def test_two_replicas_train_as_one(warm_python):
+    done = subprocess.run([*warm_python, "-c", MIRRORED], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     result = json.loads(done.stdout.splitlines()[-1])
     assert result["replicas"] == 2

@@ -44,6 +44,7 @@ def test_the_loss_is_the_own_one_plus_the_definition(temperature, weight, focus)
     np.testing.assert_allclose(got, wanted, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_sample_and_class_weights_multiply_the_term_and_metrics_see_the_users_own():
     weights = np.random.default_rng(1).random(64)
     by_class = {0: 1.0, 1: 2.0, 2: 0.5, 3: 0.0}

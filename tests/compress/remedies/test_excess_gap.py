@@ -38,6 +38,7 @@ def test_gaps_by_loops():
         np.testing.assert_allclose(gap, np.mean(own) - overall if own else np.nan)
 
 
+@pytest.mark.slow
 def test_the_multipliers_find_the_solution_of_a_problem_with_a_known_one():
     """Two groups, one weight w: losses `(w - 0)^2` and `(w - 1)^2`, gap of group 1 over the mean `(1 - w)^2 - mean`.
 
