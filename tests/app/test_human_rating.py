@@ -295,6 +295,7 @@ def test_whoever_begins_a_study_reads_what_is_not_blind(open_page, directory):
     assert "not blind" not in pages_text(start(begin(open_page, directory)))
 
 
+@pytest.mark.slow
 def test_a_name_that_has_answered_is_asked_about(open_page, directory):
     answered(open_page, directory, 6)
     app = start(open_page(directory, "label"), " ANN ")
@@ -358,6 +359,7 @@ def replace_images(directory):
     store.save_examples("test", labels, list(examples["example"]), names, list(examples["image"])[::-1])
 
 
+@pytest.mark.slow
 def test_studies_of_images_that_were_replaced_are_not_shown(open_page, directory):
     app = start(begin(open_page, directory))
     app = press(app, "Yes")

@@ -52,6 +52,7 @@ def test_the_floor_shuts_out_and_the_url_remembers_it(open_page, store):
     pd.testing.assert_frame_equal(table_of(again), table_of(app))
 
 
+@pytest.mark.slow
 def test_worths_move_the_choice(open_page, store):
     app = open_page(store.directory, "operating_points")
     for only, best in (

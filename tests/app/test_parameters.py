@@ -76,6 +76,7 @@ def test_any_text_is_one(open_page, store, key):
         assert not open_page(store.directory, page, **{key: "<b>no such"}).exception
 
 
+@pytest.mark.slow
 def test_what_a_study_lacks_is_named_too(open_page, tmp_path):
     """It has no groups, no second measure of cost, and fewer classes than a range can be chosen of."""
     directory = corrupted_study(tmp_path, members=1).directory

@@ -188,6 +188,7 @@ def test_a_study_that_is_a_link_out_of_its_folder(open_page, small, tmp_path):
     assert "is a link out of" in only_error(open_page(tmp_path / "folder", "overview"))
 
 
+@pytest.mark.slow
 def test_a_study_that_grows_is_read_again_when_asked(open_page, tmp_path):
     store = make_study(tmp_path, missing={("int8", 3)})
     app = open_page(tmp_path, "overview")

@@ -135,6 +135,7 @@ def test_a_line_goes_on_over_a_level_without_a_slope():
     assert (line.count("M"), line.count("L")) == (1, 1)
 
 
+@pytest.mark.slow
 def test_single_members_and_undefined_slopes_still_draw():
     one = slope_frame({2: distortion(population(1, members=1), population(2, members=1))})
     nothing = distortion(DENSE, Predictions.from_top1(DENSE.labels, (DENSE.labels + 1) % 5, class_names=range(5)))
@@ -146,6 +147,7 @@ def test_single_members_and_undefined_slopes_still_draw():
     inline_svg(nothing.chart(), "")
 
 
+@pytest.mark.slow
 def test_numbers_and_names_of_levels_stand_in_one_chart_without_a_column_of_both():
     found = {**STUDY, ("quantization", "int8"): distortion(DENSE, population(40))}
     slopes = slope_frame(found, by=BY)

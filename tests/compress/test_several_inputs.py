@@ -237,6 +237,7 @@ def test_what_an_int8_model_was_not_calibrated_for():
     predict(wide, np.full((1, 6, 6, 1), 7.0) + np.eye(6)[None, ..., None])  # one image may be all but constant
 
 
+@pytest.mark.slow
 def test_a_path_is_quantized(tmp_path):
     model = two_towers()
     model.save(tmp_path / "model.keras")

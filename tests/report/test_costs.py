@@ -12,10 +12,12 @@ def costs(**columns):
     return pd.DataFrame({"variant": ["dense", "magnitude-0.9", "int8"], **columns})
 
 
+@pytest.mark.slow
 def test_nothing_known_is_no_section(store):
     assert "costs" not in sections_of(store)
 
 
+@pytest.mark.slow
 def test_measured_figures_stand_beside_the_accuracy(tmp_path):
     store = make_study(tmp_path)
     timed = {"latency_1_ms": [2.0, 1.5, 1.0], "latency_1_q25_ms": [1.9, 1.4, 0.9], "latency_1_q75_ms": [2.1, 1.7, 1.1]}
@@ -33,6 +35,7 @@ def test_measured_figures_stand_beside_the_accuracy(tmp_path):
     assert not section.notes
 
 
+@pytest.mark.slow
 def test_counted_and_not_timed_has_no_chart(tmp_path):
     store = make_study(tmp_path)
     counted = {"parameters": [100, 100, 98], "zeros": [0, 90, 2], "flops": [2e6, 2e6, 2e6]}
@@ -42,6 +45,7 @@ def test_counted_and_not_timed_has_no_chart(tmp_path):
     assert section.notes[0].startswith("Latency was not measured")
 
 
+@pytest.mark.slow
 def test_a_file_without_some_columns_shows_the_others_and_says_what_it_lacks(tmp_path):
     """Such as one that an earlier version wrote."""
     store = make_study(tmp_path)

@@ -63,6 +63,7 @@ def test_asks_no_network(page, text):
     assert "default-src 'none'" in text
 
 
+@pytest.mark.slow
 def test_is_whole(page, store):
     assert len(page.ids) == len(set(page.ids))
     assert {link[1:] for link in page.links if link.startswith("#")} <= set(page.ids)

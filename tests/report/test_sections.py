@@ -55,6 +55,7 @@ def test_a_population_without_more(store):
     assert cells(found["operating-points"].tables[0])["variant"] == ("dense", "magnitude 90 %", "fixed-point int8")
 
 
+@pytest.mark.slow
 def test_single_models_are_compared_pair_by_pair(tmp_path):
     store = make_study(tmp_path, members=1)
     found = sections_of(store)

@@ -150,6 +150,7 @@ def test_bad_arguments(call, message):
         call()
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_digits_lie_where_the_paper_puts_them(real_data):
     """[P] figure 8: writers' mean distances lie between 1,400 and 2,100; figure 11: writing leans to the right."""

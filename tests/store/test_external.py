@@ -87,6 +87,7 @@ def test_notes_mention_pairs_but_no_missing_members(tmp_path, baseline):
     assert "members are there" not in notes
 
 
+@pytest.mark.slow
 def test_remarks_on_the_examples_stand_among_the_notes_and_are_sealed(tmp_path, baseline):
     remark = "2 unreadable images are left out: cat/<b>.jpg, dog/1.png."
     store = import_predictions(tmp_path / "s", baseline, {"p": population(1, members=4)}, name="m", remarks=[remark])

@@ -90,6 +90,7 @@ def test_masks_stay_in_any_order_of_the_callbacks():
         assert_same_weights(ends[0], model)
 
 
+@pytest.mark.slow
 def test_gradual_pruning_reaches_its_sparsity():
     model, _ = trained(all_remedies(), Pruning(0.5), epochs=3)
     assert tfaudit.sparsity(model)["sparsity"].iloc[-2] == pytest.approx(0.5, abs=0.02)
@@ -202,6 +203,7 @@ class Interrupt(keras.callbacks.Callback):
         raise KeyboardInterrupt
 
 
+@pytest.mark.slow
 def test_an_interrupted_fit_leaves_no_remedy_in_the_next():
     model = compiled(net())
     with pytest.raises(KeyboardInterrupt):

@@ -61,6 +61,7 @@ def test_sample_and_class_weights_multiply_the_term_and_metrics_see_the_users_ow
         np.testing.assert_allclose(history["accuracy"][0], np.average(right, weights=own), rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_probabilities_and_one_hot_targets_give_the_same_loss():
     plain = first_loss(compiled(net()), Distillation(TEACHER, focus=(1, 2)))
     model, teacher = compiled(net(softmax=True), softmax=True), net(7, softmax=True)
