@@ -156,7 +156,7 @@ def _python(arguments: list[str], environment: dict[str, str], folder: str) -> N
     tempfile.tempdir = None  # a library may have asked for it
     safe = arguments[0] == "-P"
     what, *rest = arguments[safe:]
-    current = [] if safe else [{"-c": "", "-m": folder}.get(what, str(Path(what).parent))]
+    current = [] if safe else [{"-c": "", "-m": folder}.get(what, str(Path(what).resolve().parent))]
     sys.path[:0] = [*current, *filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))]
     if environment.get("PYTHONUNBUFFERED"):
         sys.stdout.reconfigure(write_through=True)
