@@ -64,6 +64,10 @@ def test_a_study_names_settings_of_remedies_only_where_words_do_not_tell_them_ap
     made = study(*[Pruned(**FINETUNED, remedy=remedy) for remedy in alike])
     distilled = ("distilled", "distilled (temperature 2)")
     assert [*made.titles.values()] == ["dense", *[f"magnitude 90 %, {word}" for word in distilled]]
+    groups = [ExcessGapRemedy(rate=0.2, groups=of) for of in (None, "subject", ("subject", "class"))]
+    named = [*study(*[Pruned(**FINETUNED, remedy=remedy) for remedy in groups]).titles.values()]
+    words = ("", " (groups subject)", " (groups subject and class)")
+    assert named == ["dense", *[f"magnitude 90 %, gap bounded{word}" for word in words]]
     methods = {variant.pruning_method(*made.varied_settings) for variant in made.variants}
     assert methods == {f"magnitude, {word}" for word in distilled}  # series of charts
     assert len(made.smoke().variants) == 2

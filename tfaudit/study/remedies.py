@@ -1,8 +1,9 @@
 """Remedies of a study: what is done against the losses of compression while members are fine-tuned."""
 
 import dataclasses
+import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar, TypeAlias
 
 from tfaudit.errors import InputError, require
@@ -24,7 +25,11 @@ class _Remedy:
     @property
     def title(self) -> str:
         """Word and settings off their defaults, such as `distilled (temperature 2)`."""
-        changed = [f"{name} {_text(value)}" for name, value in self._changed().items()]
+        return self.title_with(self._changed())
+
+    def title_with(self, settings: Collection[str]) -> str:
+        """Return the word and those of some settings that are off their defaults."""
+        changed = [f"{name} {_text(value, ' and ')}" for name, value in self._changed().items() if name in settings]
         return self.word + (f" ({', '.join(changed)})" if changed else "")
 
     def to_json(self) -> dict[str, Any]:
@@ -131,17 +136,34 @@ QUANTIZATION_REMEDIES: dict[str, type[QuantizationAwareRemedy]] = {"quantization
 """Remedies of int8 by name."""
 
 
-def in_words(remedies: Sequence[RemedySettings | QuantizationAwareRemedy], *, settings: bool = False) -> str:
-    """Return what tables call a model that was trained with remedies, with or without their settings.
+def in_words(remedies: Sequence[RemedySettings], settings: Collection[str] = ()) -> str:
+    """Return what tables call a model that was trained with remedies, with those of some settings that are changed.
 
     >>> in_words([DistillationRemedy()]), in_words([DistillationRemedy(), ExcessGapRemedy()])
     ('distilled', 'both')
-    >>> in_words([DistillationRemedy(weight=2.0), ExcessGapRemedy()], settings=True)
+    >>> in_words([DistillationRemedy(weight=2.0, temperature=1.0), ExcessGapRemedy()], ["weight"])
     'distilled (weight 2) + gap bounded'
     """
     if not settings and {remedy.name for remedy in remedies} == set(REMEDIES):
         return "both"
-    return " + ".join(remedy.title if settings else remedy.word for remedy in remedies)
+    return " + ".join(remedy.title_with(settings) for remedy in remedies)
+
+
+def told_apart_by(several: Collection[Sequence[RemedySettings]]) -> tuple[str, ...]:
+    """Return the settings without which `in_words` would call different remedies the same.
+
+    >>> told_apart_by([[DistillationRemedy(weight=2.0)], [DistillationRemedy(weight=2.0, temperature=1.0)]])
+    ('temperature',)
+    >>> told_apart_by([[], [DistillationRemedy(weight=2.0)]])
+    ()
+    """
+    if len({in_words(remedies) for remedies in several}) == len(several):
+        return ()
+    values: dict[tuple[str, str], set[Any]] = {}
+    for remedy in itertools.chain.from_iterable(several):
+        for name, value in remedy.settings().items():
+            values.setdefault((remedy.name, name), set()).add(value)
+    return tuple(dict.fromkeys(name for (_, name), found in values.items() if len(found) > 1))
 
 
 def remedies_of(value: Any, kinds: Mapping[str, type[Any]] = REMEDIES) -> tuple[Any, ...]:
@@ -168,7 +190,7 @@ def _one(value: Any, kinds: Mapping[str, type[Any]]) -> Any:
     return kinds[name](**settings)
 
 
-def _text(value: object) -> str:
+def _text(value: object, between: str = "_") -> str:
     if isinstance(value, tuple):
-        return "_".join(map(_text, value))
+        return between.join(map(_text, value))
     return re.sub(r"[^A-Za-z0-9._=+-]+", "-", f"{value:g}" if isinstance(value, float) else str(value))

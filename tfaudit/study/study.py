@@ -14,9 +14,9 @@ from typing import Any
 from tfaudit.datasets.corruptions.registry import SEVERITIES
 from tfaudit.errors import InputError, require
 from tfaudit.study.conditions import Condition, all_conditions
-from tfaudit.study.remedies import in_words
+from tfaudit.study.remedies import told_apart_by
 from tfaudit.study.training import Training
-from tfaudit.study.variants import REMEDY_SETTINGS, TITLE_SETTINGS, VARIANTS, Dense, ImportedBaseline, Pruned, Variant
+from tfaudit.study.variants import OF_REMEDY, TITLE_SETTINGS, VARIANTS, Dense, ImportedBaseline, Pruned, Variant
 from tfaudit.user_code import as_reference, is_reference, source_digest
 
 SMOKE_EDGE = 64  # edge in pixels to which `smoke` crops the images of studies that crop them
@@ -202,9 +202,8 @@ class Study:
     def varied_settings(self) -> tuple[str, ...]:
         """Settings of pruning in which the variants differ, and which their titles therefore name."""
         varied = [name for name in TITLE_SETTINGS if len({getattr(variant, name) for variant in self._pruned}) > 1]
-        remedies = {variant.remedies for variant in self._pruned}
-        alike = len({in_words(one) for one in remedies}) < len(remedies)
-        return (*varied, *[REMEDY_SETTINGS] * alike)
+        of_remedies = told_apart_by({variant.remedies for variant in self._pruned})
+        return (*varied, *(OF_REMEDY + name for name in of_remedies))
 
     @cached_property
     def titles(self) -> Mapping[str, str]:
@@ -291,11 +290,11 @@ class Study:
 
     def _one_of_each_kind(self) -> tuple[Variant, ...]:
         """Return the first variant of every pruning method and treatment, and every quantization, with parents."""
-        chosen: dict[str, Variant] = {}
+        chosen: dict[object, Variant] = {}
         for variant in self.variants:
-            kind = (
-                variant.pruning_method(*TITLE_SETTINGS, REMEDY_SETTINGS) if isinstance(variant, Pruned) else variant.key
-            )
+            kind: object = variant.key
+            if isinstance(variant, Pruned):
+                kind = variant.pruning_method(*TITLE_SETTINGS), variant.remedies
             if kind not in chosen and variant.parent in (None, "dense", *(other.key for other in chosen.values())):
                 chosen[kind] = variant
         return tuple(chosen.values())

@@ -17,8 +17,8 @@ TITLE_SETTINGS = (
 )
 """Settings of pruning that a title names, in this order; a study omits those that all its variants share."""
 
-REMEDY_SETTINGS = "remedy settings"
-"""Beside "remedy" among the settings that a title names: with the settings of the remedies."""
+OF_REMEDY = "remedy."
+"""Begins the settings of remedies among those that a title names, such as `remedy.temperature`."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -202,13 +202,13 @@ class Pruned(Remedied):
         def words(name: str, value: object) -> str:
             return _text(value).replace("_", "-") if name in ("treatment", "granularity") else f"{name}={_text(value)}"
 
-        named = [name for name in settings if name not in ("remedy", REMEDY_SETTINGS)]
+        named = [name for name in settings if name != "remedy" and not name.startswith(OF_REMEDY)]
         return [words(name, value) for name, value in self._changed(named).items()]
 
     def _remedied(self, settings: tuple[str, ...]) -> str:
         if "remedy" not in settings or not self.remedies:
             return ""
-        return f", {in_words(self.remedies, settings=REMEDY_SETTINGS in settings)}"
+        return f", {in_words(self.remedies, [name.removeprefix(OF_REMEDY) for name in settings if OF_REMEDY in name])}"
 
     def _changed(self, settings: list[str]) -> dict[str, object]:
         """Return those of the settings that differ from their defaults."""
