@@ -49,7 +49,7 @@ def show_result(study_audit: StudyAudit, audit: Audit | Across, result: Any, nam
     kind = {"show": KINDS[audit.name]} if audit.name in KINDS else {}
 
     def show(row: Mapping[str, Any]) -> None:
-        show_images(study_audit, row, **kind)
+        show_images(study_audit, row, **({} if "quantity" in row else kind))
 
     chart, frame = result.chart(), result.frame()
     fields = [field for field in FIELDS if field in fields_of(chart)]

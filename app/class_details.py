@@ -27,11 +27,17 @@ RELATIVE = ("relative_pp", "clean_relative_pp", "relative_verdict")
 CORRUPTIONS = ("corruption", "recall_before", "recall_after", *LOST, *RELATIVE)
 
 
-def show_class(study_audit: StudyAudit, variant: str, label: int) -> None:
-    """Draw all results about one class: its images first, and the rest in tabs, of which the browser draws one."""
+def show_images_of_class(study_audit: StudyAudit, variant: str, label: int) -> None:
+    """Draw the name of a class and images that change."""
     name = study_audit.counts(variant).class_names[label]
     st.markdown(f"#### {escape_name(name) or 'Class without a name'}")
     _images(study_audit, variant, label)
+
+
+def show_details_of_class(study_audit: StudyAudit, variant: str, label: int) -> None:
+    """Draw what else there is about a class in tabs, of which the browser draws one."""
+    name = escape_name(study_audit.counts(variant).class_names[label])
+    st.markdown(f"#### More on {name or 'the class without a name'}")
     views = {
         "Confused with": functools.partial(_confusion, study_audit, variant, label),
         "Recall of every member": functools.partial(_recall, study_audit, label),

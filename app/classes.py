@@ -8,7 +8,7 @@ import streamlit as st
 
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.app.choices import choose, choose_from, chosen, only, put
-from tfaudit.app.class_details import show_class
+from tfaudit.app.class_details import show_details_of_class, show_images_of_class
 from tfaudit.app.controls import (
     Clicks,
     choose_class,
@@ -60,7 +60,8 @@ def page(study_audit: StudyAudit) -> None:
         link_to("compare", "Compare two models", ":material/compare_arrows:")
         one = choose_class(study_audit.counts(variant).class_names)
         if one is not None:
-            show_class(study_audit, variant, one)
+            show_images_of_class(study_audit, variant, one)
+            show_details_of_class(study_audit, variant, one)
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
         question = choose_option("Question", list(QUESTION_LABELS), "question", QUESTION_LABELS.__getitem__)
@@ -90,7 +91,7 @@ def page(study_audit: StudyAudit) -> None:
     with right:
         one = choose_class(names, worst_class(frame))
         if one is not None:
-            show_class(study_audit, variant, one)
+            show_images_of_class(study_audit, variant, one)
     now = None if one is None else names[one]
     state = f"{study_audit.data.store.directory} {variant}"
 
@@ -104,6 +105,8 @@ def page(study_audit: StudyAudit) -> None:
 
     with left:
         _draw(shown, question, variant, one, on_selection(f"lines {state}", now, choose_line))
+    if one is not None:
+        show_details_of_class(study_audit, variant, one)
     if not shown.empty:
         rows = on_selection(f"table {state} {question} {correction} {order} {search} {len(shown)}", now, choose_row)
         show_table(shown, f"classes-{variant}", COLUMNS, table="classes", clicks=rows)

@@ -23,7 +23,7 @@ from tfaudit.charts.style import distinct_names
 from tfaudit.report.exemplar_cards import Card
 from tfaudit.report.pair_headlines import accuracy_sentence, classes_sentence, predictions_sentence
 
-PAGE_SIZE = 12  # images on one page of the gallery
+PAGE_SIZE = 10  # images on one page of the gallery
 METRIC_WIDTH = 172  # pixels of a figure: two fit in a row of a narrow window
 
 KIND_LABELS = {"all": "all", "lost": NEWLY_WRONG, "won": NEWLY_CORRECT, "other wrong": OTHER_WRONG}

@@ -11,10 +11,15 @@ from tfaudit.app.controls import Clicks, on_selection, put_variant, variant_labe
 from tfaudit.app.display import POINT, go_to_later
 from tfaudit.app.exemplars import ALL, CHANGED, UNCHANGED
 from tfaudit.app.markdown import unique_labels
+from tfaudit.app.quantities import range_text
 from tfaudit.audit.intersections import CLASS
 from tfaudit.charts.style import distinct_names
 
-FIELDS = ("title", "class", "group", "individual", "unit", "attribute", "value", "grouping", "worst_group")
+RANGE = ("range_low", "range_high")
+FIELDS = (
+    *("title", "class", "group", "individual", "unit", "attribute", "value", "grouping", "worst_group"),
+    *("quantity", *RANGE),
+)
 """Columns of charts that say what a mark stands for."""
 
 KINDS = {"PIE": CHANGED, "non-PIE": UNCHANGED, "all": ALL}
@@ -36,7 +41,8 @@ def show_images(study_audit: StudyAudit, row: Mapping[str, Any], **choices: str)
     Args:
         study_audit: of the study.
         row: its `title` is a variant, its `class` a class, and `group` a set of `KINDS`, or a group of the column, or
-            of the columns and classes, that `grouping` names; further see `FIELDS`.
+            of the columns and classes, that `grouping` names; `quantity` with `RANGE` one of `exemplars.quantities`;
+            further see `FIELDS`.
         **choices: of the gallery, where others than those of the row.
     """
     known = {name: str(value) for name, value in row.items() if isinstance(value, str) or pd.notna(value)}
@@ -50,6 +56,9 @@ def show_images(study_audit: StudyAudit, row: Mapping[str, Any], **choices: str)
     if groups:
         chosen |= {"attribute": [f"{column}: {value}" for column, value in groups.items()], "show": ALL}
         chosen["order"] = "most right votes lost"
+    if {"quantity", *RANGE} <= set(known):
+        within = range_text(known["quantity"], *(float(known[end]) for end in RANGE))
+        chosen |= {"attribute": [*(chosen["attribute"] or []), within], "show": ALL, "order": "most right votes lost"}
     if known.get("group") in KINDS:
         chosen["show"] = {**KINDS, "PIE": None}[known["group"]]
     put_variant(study_audit, known.get("title"))

@@ -18,6 +18,7 @@ from tfaudit.app.display import POINT, show_chart, show_notes, show_table
 from tfaudit.app.exemplar_cards import show_cards
 from tfaudit.app.image_panel import open_image, set_neighbours
 from tfaudit.app.markdown import escape, unique_labels
+from tfaudit.app.quantities import image_range
 from tfaudit.app.wording import worded
 from tfaudit.audit.exemplars import Exemplars
 from tfaudit.audit.image_changes import NEWLY_CORRECT, NEWLY_WRONG, OTHER_WRONG, UNCHANGED, image_changes
@@ -63,7 +64,7 @@ def _gallery(study_audit: StudyAudit, variant: str, exemplars: Exemplars) -> Non
             "before": choose_from(st.selectbox, "Prediction before", names, "from", None, **lists),
             "after": choose_from(st.selectbox, "Prediction after", names, "to", None, **lists),
         }
-        attribute = _choose_attributes(study_audit)
+        attribute = _choose_attributes(study_audit, variant)
         order = choose_from(st.selectbox, "Sort by", list(ORDERS), "order", next(iter(ORDERS)), width=210, **resets)
     mask = attribute
     if label is not None:
@@ -133,10 +134,10 @@ def _named(study_audit: StudyAudit, rows: pd.DataFrame) -> pd.DataFrame:
     return named.assign(**columns)
 
 
-def _choose_attributes(study_audit: StudyAudit) -> np.ndarray:
+def _choose_attributes(study_audit: StudyAudit, variant: str) -> np.ndarray:
     """Return a mask of the images in the chosen groups of the data, or with the attributes that raters have seen.
 
-    The individuals of a link are options, too; all of them would be too many.
+    The individuals and the ranges of quantities of a link are options, too; all of them would be too many.
     """
     data = study_audit.data
     groups = data.groups[data.group_columns].reset_index(drop=True)
@@ -161,6 +162,9 @@ def _choose_attributes(study_audit: StudyAudit) -> np.ndarray:
         linked = st.query_params.get_all("attribute")
         texts = {f"{individuals.name}: {value}": value for value in individuals.unique()} if linked else {}
         masks |= {text: functools.partial(individuals.eq, texts[text]) for text in linked if text in texts}
+    for text in st.query_params.get_all("attribute"):
+        if text not in masks and (within := image_range(study_audit, variant, text)) is not None:
+            masks[text] = within.copy
     names = dict(zip(unique_labels(sorted(masks)), sorted(masks), strict=True))
     mask = np.ones(len(groups), bool)
     if not names:

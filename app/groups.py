@@ -12,9 +12,11 @@ from tfaudit.app.audit_page import show_question
 from tfaudit.app.choices import choose_from, only
 from tfaudit.app.controls import choose_option, choose_variant, draw_tabs, has_variants
 from tfaudit.app.display import show_chart, show_notes, show_table
-from tfaudit.app.drill_down import on_points, on_rows, show_images
+from tfaudit.app.drill_down import RANGE, on_points, on_rows, show_images
 from tfaudit.app.exemplars import CHANGED
+from tfaudit.app.image_panel import open_image
 from tfaudit.app.markdown import escape_name, unique_labels
+from tfaudit.app.quantities import quantity_of_property
 from tfaudit.app.wording import worded
 from tfaudit.charts.groups import groups_chart, individuals_chart
 
@@ -136,23 +138,43 @@ def _properties(study_audit: StudyAudit, key: str, _: str | None) -> None:
         return
     show_question(AUDITS["trends"])
     result = results[choose_option("Property", list(results), "property")]
+    quantity = quantity_of_property(study_audit, result.property)
+
+    def opened(row: Mapping[str, Any]) -> None:
+        """Show the images in a range of the property, or one image, or those of an individual."""
+        if "range_low" in row:
+            grouping = {"grouping": result.column} if result.column in study_audit.data.group_columns else {}
+            show_images(study_audit, {**row, **grouping, "quantity": quantity})
+        elif study_audit.data.individuals is not None:
+            _open_individual(study_audit, row)
+        elif row.get("unit") is not None:
+            open_image(int(row["unit"]))
+
     left, right = st.columns(2)
+    fields = ["group", *RANGE]
     with left:
-        lines = f"Accuracy of images by their {result.property}, before and after, with fitted lines."
-        show_chart(result.chart(), f"property-{key}", lines)
+        lines = (
+            f"Accuracy of images by their {result.property}, before and after, with fitted lines. A click on a point "
+            "shows the images in its range."
+        )
+        clicks = on_points("property in ranges", opened)
+        show_chart(result.chart(), f"property-{key}", lines, clicks=clicks, fields=fields)
     with right:
         if study_audit.data.individuals is not None:
             points = (
                 f"A point per individual: accuracy after against before, coloured by {result.property}. A click shows "
                 "the images."
             )
-            clicks = on_points("property of individuals", functools.partial(_open_individual, study_audit))
+            clicks = on_points("property of individuals", opened)
             show_chart(result.scatter(), f"property-{key}-individuals", points, clicks=clicks, fields=["unit"])
     left, right = st.columns(2)
     with left:
-        change = f"Change of accuracy against {result.property}, with a parabola per group."
-        show_chart(result.change_chart(), f"property-{key}-change", change)
+        change = f"Change of accuracy against {result.property}, with a parabola per group. A click shows the images."
+        clicks = on_points("change by property", opened)
+        show_chart(result.change_chart(), f"property-{key}-change", change, clicks=clicks, fields=["unit"])
     with right:
-        show_chart(result.histogram(), f"property-{key}-histogram", f"Histogram of {result.property} in every group.")
+        bars = f"Histogram of {result.property} in every group. A click on a bar shows its images."
+        clicks = on_points("histogram of property", opened)
+        show_chart(result.histogram(), f"property-{key}-histogram", bars, clicks=clicks, fields=fields)
     show_table(result.frame(), f"property-{key}", (*PROPERTIES, *CURVATURE), table="trends")
     show_notes(result.notes)

@@ -29,8 +29,8 @@ SIZES = (100, 50, 20, 10, 8, 6, 4, 2)
 COUNTS = ("pies", "pies_judged", "non_pies", "non_pies_judged", "undecided", "answers", "raters")
 ANALYSIS = ("attribute", "share_pie", "share_non_pie", "ratio", "p", "p_holm", "kappa", *COUNTS)
 NOT_BLIND = (
-    "Labels 2 and 3, before and after compression, differ for PIEs alone: they are shown with the last question, which "
-    "is about them, and its answers are not blind."
+    "The labels that the models predict before and after compression differ for PIEs only, and would give them away: "
+    "they are shown with the last question alone, so its answers are not blind."
 )
 
 READ_ONLY = ("study", "images", "raters")

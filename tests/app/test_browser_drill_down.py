@@ -1,6 +1,7 @@
 """From the class that pays most to its images, in a real browser: Back undoes each action."""
 
 import itertools
+import re
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -15,9 +16,9 @@ PRUNED = "magnitude 90 %"
 
 
 def choices(page):
-    """The page's name and its choices, as the URL has them."""
+    """The page's name and its choices, as the URL has them; of several values the last."""
     url = urlsplit(page.url)
-    return url.path.strip("/"), {key: text for key, (text,) in parse_qs(url.query, keep_blank_values=True).items()}
+    return url.path.strip("/"), {key: texts[-1] for key, texts in parse_qs(url.query, keep_blank_values=True).items()}
 
 
 def marks(page, key):
@@ -106,6 +107,10 @@ def test_the_panel_leads_from_image_to_image_by_keys(viewer, visit):
         ("exemplars?exemplars=Difficulty", "difficulty", 1, "exemplars"),
         ("negative_flips", "chart-negative_flips", 0, "exemplars"),
         ("intersections", "chart-intersections", 0, "exemplars"),
+        ("calibration", "chart-calibration", -1, "exemplars"),
+        ("groups?groups=Images", "property-in-ranges", -1, "exemplars"),
+        ("groups?groups=Images", "change-by-property", 5, "exemplars"),
+        ("groups?groups=Images", "histogram-of-property", 9, "exemplars"),
         ("levels", "chart-across-accuracies", 40, "exemplars"),
         ("levels?across=Classes+over+all+variants", "chart-across-claims", 3, "exemplars"),
         ("levels?across=Classes+over+sparsity", "chart-across-class_recalls", -1, "exemplars"),
@@ -122,6 +127,27 @@ def test_a_click_in_a_chart_leads_to_what_it_shows(viewer, visit, start, key, at
     assert {"variant", "class", "corruption", "attribute", "show"} & set(chosen)
     assert "class" in chosen or not start.startswith("classes")
     assert page.get_by_test_id("stAlertContentError").count() == 0
+
+
+@pytest.mark.parametrize(
+    ("start", "key", "name"),
+    [
+        ("calibration", "chart-calibration", "confidence after, %"),
+        ("groups?groups=Images", "histogram", "mean absolute tilt by writer"),
+    ],
+)
+def test_a_point_or_bar_shows_the_images_in_its_range(viewer, visit, start, key, name):
+    page = visit(f"{viewer.url}/{start}")
+    points = marks(page, key)
+    points.nth(points.count() - 1).click(force=True)
+    page.wait_for_url("**/exemplars?*")
+    settled(page)
+    within = choices(page)[1]["attribute"]
+    assert re.fullmatch(name + r": [\d.]+ to [\d.]+", within)
+    text = page.get_by_test_id("stMain").inner_text()
+    (matching,) = re.findall(r"(\d+) of 300 images match", text)
+    assert 0 < int(matching) < 300
+    assert page.get_by_test_id("stAlert").count() == 0
 
 
 @pytest.mark.parametrize("page_name", ["negative_flips", "calibration", "intersections"])

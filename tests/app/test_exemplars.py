@@ -6,14 +6,16 @@ import pytest
 
 from tests.builders.many_classes import make_study_of_many_classes
 from tests.builders.studies import NAMES, make_study
+from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.analysis.study_data import StudyData
+from tfaudit.app.quantities import range_text
 from tfaudit.audit.chance import chance
 from tfaudit.audit.exemplars import exemplars
 from tfaudit.audit.prediction_counts import count_predictions
 from tfaudit.audit.survey.questions import QUESTIONS
 from tfaudit.audit.survey.sample import survey_sample
 from tfaudit.ratings.answers import open_answers
-from tfaudit.store.store import Store
+from tfaudit.store.store import Store, open_store
 
 HARMED = {"variant": "magnitude 90 %"}
 GROUPS = pd.DataFrame({"age": ["old", "young", None, "young"] * 50, "writer": range(200)})
@@ -223,3 +225,26 @@ def test_counts_of_every_level(open_page, store, found):
         atol=5e-5,  # p is a text of four decimals
     )
     assert list(table.index) == ["magnitude 90 %", "fixed-point int8"]
+
+
+def test_ranges_of_confidence_and_of_properties(open_page, digits):
+    study_audit = StudyAudit.read(open_store(digits))
+    key = study_audit.data.compressed_keys[0]
+    confidence = 100 * study_audit.data.populations[key].probabilities[..., 0].mean(0)
+    low, high = np.quantile(confidence, [0.3, 0.5])
+    tilt = next(values for values in study_audit.data.image_properties if values.name == "absolute tilt")
+    by_writer = tilt.groupby(study_audit.data.individuals.to_numpy()).transform("mean")
+    least, most = by_writer.quantile([0.1, 0.6])
+    for name, values, ends in (
+        ("confidence after, %", confidence, (low, high)),
+        ("mean absolute tilt by writer", by_writer, (least, most)),
+    ):
+        link = range_text(name, *ends)
+        app = open_page(digits, "exemplars", show="all images", attribute=[link])
+        assert app.multiselect(key="attribute").value == [link]
+        expected = ((values >= ends[0]) & (values <= ends[1])).sum()
+        assert any(text.value.startswith(f"{expected} of 300") for text in app.markdown)
+    for wrong in ("tilt: low to high", "weight: 1 to 2", "mean absolute tilt by writer: 1 to e"):
+        app = open_page(digits, "exemplars", attribute=[wrong])
+        assert not app.error
+        assert len(app.warning) == 1

@@ -61,10 +61,11 @@ def test_charts_fit_a_narrow_page_and_a_dark_one(chart):
 
 def test_corruptions_stand_by_their_deepest_fall_and_the_mean_last():
     chart = relative_change_chart(CHANGES)
-    shown = [text for text in texts(chart) if text in (*NAMES, "all corruptions")]
+    in_words = [name.replace("_", " ") for name in NAMES]
+    shown = [text for text in texts(chart) if text in (*in_words, "all corruptions")]
     deepest = pd.concat([each.frame().query("k == 1") for each in LEVELS.values()])
     expected = deepest.groupby("corruption")["relative_change"].min().sort_values().index
-    assert shown == [*expected, "all corruptions"]
+    assert shown == [*(name.replace("_", " ") for name in expected), "all corruptions"]
     assert {"magnitude 50 %", "magnitude 90 %"} <= set(texts(chart))
     drawn = rows_of(chart)
     row = drawn[(drawn["corruption"] == "fog") & (drawn["level"] == "magnitude 90 %")].iloc[0]

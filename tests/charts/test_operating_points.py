@@ -34,8 +34,8 @@ def test_marks_follow_the_frame():
     found = operating_points(TABLE, floor=0.98, weights={"sparsity": 1, "unfairness": 10})
     assert found.frame()[["pareto", "chosen"]].to_numpy().sum(0).tolist() == [2, 1]
     texts, fills = drawn(found.chart())
-    # Two panels and the legend; the chosen point bears its name.
-    assert [fills.count(LOOKS[kind]) for kind in ("chosen", "pareto", "rest")] == [2 + 1 + 1, 2 + 1 + 1, 4 + 2]
+    # Two panels and the legend; points of the Pareto set bear their names.
+    assert [fills.count(LOOKS[kind]) for kind in ("chosen", "pareto", "rest")] == [2 + 1 + 2, 2 + 1 + 2, 4 + 2]
     assert {"b", "c"} <= set(texts)
     assert not {"a", "d"} & set(texts)
     assert {"sparsity, %", "unfairness, points", "accuracy, %"} <= set(texts)

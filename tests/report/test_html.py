@@ -125,6 +125,14 @@ def test_baseline_alone(tmp_path):
 
 
 @pytest.mark.slow
+def test_sections_stand_in_the_order_of_the_viewer(tmp_path):
+    text = write_report(StudyAudit.read(make_study(tmp_path))).read_text()
+    first = ["summary", "classes", "exemplars", "figures", "accuracy"]
+    assert re.findall(r'<section id="([^"]+)"', text)[:5] == first
+    assert re.findall(r'<a href="#([^"]+)"', text)[:5] == first
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("done", ["baseline", "some"])
 @pytest.mark.usefixtures("without_drawings")
 def test_a_study_that_is_being_run_says_first_what_is_missing(tmp_path, done):
@@ -132,7 +140,9 @@ def test_a_study_that_is_being_run_says_first_what_is_missing(tmp_path, done):
     if done == "baseline":
         missing = {(key, member) for key in ("int8", "magnitude-0.9") for member in range(4)}
     text = write_report(StudyAudit.read(make_study(tmp_path, missing=missing))).read_text()
-    summary = text[text.index('id="summary"') : text.index('id="figures"')]
+    start = text.index('id="summary"')
+    summary = text[start : text.index("</section>", start)]
     counts = (0, 0) if done == "baseline" else (2, 3)
     for key, count in zip(("int8", "magnitude-0.9"), counts, strict=True):
-        assert re.search(rf"{count} of 4 members", summary), key
+        assert (told := re.search(rf"{count} of 4 members", summary)), key
+        assert done == "baseline" or told.start() < summary.index('class="headline"')

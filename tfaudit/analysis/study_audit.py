@@ -122,7 +122,8 @@ class StudyAudit:
         applies, keys = AUDITS["measurements"].applies, self.data.compressed_keys
         measured = {key: self.measurements(key) if applies(self.data, key) else None for key in keys}
         verdict = study_verdict(measured, self._descriptions(), limits, baseline=BASELINE)
-        return dataclasses.replace(verdict, alerts=(*self._missing_results(), *verdict.alerts))
+        missing = tuple(self._missing_results())
+        return dataclasses.replace(verdict, alerts=(*missing, *verdict.alerts), missing=missing)
 
     def measurements(self, key: str) -> Measurements:
         """Return what a gate measures of a variant; an error where one model is compared with several."""

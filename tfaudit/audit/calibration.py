@@ -81,7 +81,10 @@ class Calibration:
         return self.classes.copy()
 
     def curve_frame(self) -> pd.DataFrame:
-        """Return the reliability diagram: `when`, `bin`, `predictions`, mean `confidence`, `accuracy`, over members."""
+        """Return the reliability diagram: `when`, `bin`, `predictions`, mean `confidence`, `accuracy`, over members.
+
+        `range_low` and `range_high` are the lowest and the highest confidence in the bin.
+        """
         return self.curves.copy()
 
     def tables(self) -> dict[str, pd.DataFrame]:
@@ -175,7 +178,7 @@ def calibration(
         classes=_classes(baseline, sides, bool(rows.pairs), alpha),
         curves=pd.concat(
             [_curve(side).assign(when=when) for side, when in zip(sides, ("before", "after"), strict=True)]
-        )[["when", "bin", "predictions", "confidence", "accuracy"]].reset_index(drop=True),
+        )[["when", "bin", "predictions", "confidence", "accuracy", "range_low", "range_high"]].reset_index(drop=True),
         calibrated=(calibrated[0], calibrated[1]),
         alpha=alpha,
         notes=tuple(notes),
@@ -281,5 +284,6 @@ def _curve(side: _Side) -> pd.DataFrame:
     bin_of, sides = side.bin_of.ravel(), {"confidence": side.confidence, "accuracy": side.right}
     count = np.bincount(bin_of)
     means = {name: np.bincount(bin_of, values.ravel()) / np.maximum(count, 1) for name, values in sides.items()}
-    table = pd.DataFrame({"bin": np.arange(len(count)), "predictions": count, **means})
+    ranges = pd.Series(side.confidence.ravel()).groupby(bin_of).agg(range_low="min", range_high="max")
+    table = pd.DataFrame({"bin": np.arange(len(count)), "predictions": count, **means}).join(ranges)
     return table[table["predictions"] > 0]

@@ -47,6 +47,7 @@ class StudyVerdict:
         lost: classes that lost recall, by variant, after Holm's correction over all classes and variants.
         alpha: level of the tests; intervals are at level 1 - alpha.
         notes: caveats for the reader, one sentence each.
+        missing: results that a study should have and has not yet, one sentence each; the first of `alerts`.
     """
 
     table: pd.DataFrame
@@ -58,6 +59,7 @@ class StudyVerdict:
     lost: Mapping[str, tuple[str, ...]]
     alpha: float
     notes: tuple[str, ...]
+    missing: tuple[str, ...] = ()
 
     _repr_html_ = html_of
 

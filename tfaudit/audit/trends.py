@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tfaudit.charts.style import Drawing
 
 MEASURES = ("before", "after", "change")
+RANGE = ("range_low", "range_high")
 FULL = "full"
 """Group of all units, where there are several groups."""
 
@@ -63,7 +64,8 @@ class Trends:
         """Return mean accuracy in ranges of the property that hold about equally many units.
 
         Columns: `group`, `measure` (before, after), `units`, `value` (mean property), `accuracy` with `low` and `high`,
-        an interval over the units (NaN for a single one).
+        an interval over the units (NaN for a single one); `range_low` and `range_high`, the lowest and the highest
+        property in the range.
         """
         return self.binned.copy()
 
@@ -164,7 +166,7 @@ def trends(
         property=column_name(values, "value"),
         column=column_name(column, "group"),
         table=pd.DataFrame(rows, columns=columns),
-        binned=pd.DataFrame(binned, columns=["group", "measure", "units", "value", "accuracy", "low", "high"]),
+        binned=pd.DataFrame(binned, columns=["group", "measure", "units", "value", "accuracy", "low", "high", *RANGE]),
         units=units[["group", "unit", "value", *MEASURES]].reset_index(drop=True),
         alpha=alpha,
         notes=tuple(notes),
@@ -215,5 +217,6 @@ def _bins(group: str, inside: pd.DataFrame, bins: int, confidence: float) -> lis
         for measure in MEASURES[:2]:
             span = mean_interval(part[measure], confidence=confidence)
             ends = (float(span.mean), float(span.low), float(span.high))
-            rows.append((group, measure, len(part), float(part["value"].mean()), *ends))
+            ranges = (float(part["value"].min()), float(part["value"].max()))
+            rows.append((group, measure, len(part), float(part["value"].mean()), *ends, *ranges))
     return rows

@@ -12,7 +12,8 @@ def reliability_chart(curves: pd.DataFrame) -> Drawing:
     Args:
         curves: of a `Calibration`.
     """
-    shown = curves.assign(confidence=100 * curves["confidence"], accuracy=100 * curves["accuracy"])
+    shares = ["confidence", "accuracy", "range_low", "range_high"]
+    shown = curves.assign(**100 * curves[shares], quantity="confidence " + curves["when"] + ", %")
     low = max(0.0, min(shown["confidence"].min(), shown["accuracy"].min()) - 2)
     scale, axis = alt.Scale(domain=[low, 101], nice=False), alt.Axis(tickCount=5)
     x = alt.X("confidence:Q", title="confidence, %", scale=scale, axis=axis)

@@ -11,11 +11,15 @@ BINS = 40  # bars at most; wider ones hold several values
 def chance_chart(frame: pd.DataFrame, distribution: pd.DataFrame) -> Drawing:
     """Draw a panel per count: a grey histogram over the permutations, a plum line at the observed count.
 
+    Of several counts those that have a single value in all permutations are left out, unless all have: words say more.
+
     Args:
         frame: of a `Chance`.
         distribution: of the same `Chance`.
     """
-    return alt.vconcat(*(_panel(row, distribution) for row in frame.to_dict("records")), spacing=28)
+    varied = distribution.groupby("count")["value"].transform("nunique") > 1
+    shown = frame[frame["count"].isin(distribution["count"][varied])] if varied.any() else frame
+    return alt.vconcat(*(_panel(row, distribution) for row in shown.to_dict("records")), spacing=28)
 
 
 def _panel(row: dict, distribution: pd.DataFrame) -> Drawing:

@@ -5,14 +5,15 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from tfaudit.charts.classes import all_classes, class_tooltip, named_classes
+from tfaudit.charts.classes import STEP, all_classes, class_tooltip, named_classes
 from tfaudit.charts.style import AMBER, WIDTH, Drawing, row_axis
 
 RANGE, CLASS = "range", "chosen"
 """Names of the charts' parameters."""
 
 COLUMNS = 2  # of the legend, so that it fits a phone
-HEIGHT, STEP = 280, 18  # pixels: of the overview with legend and title, and of a line
+HEIGHT = 280  # pixels of the overview with legend and title
+LIST = 440  # pixels that the lines of few classes fill
 
 
 def range_choice_chart(
@@ -42,7 +43,8 @@ def class_choice_chart(ranked: pd.DataFrame, chosen: int | None = None, question
     """
     click = alt.selection_point(name=CLASS, fields=["position"], on="click", clear=False)
     colour = alt.when(alt.datum.position == (-1 if chosen is None else chosen)).then(alt.value(AMBER))
-    bars = alt.Chart(ranked, width=WIDTH, height=alt.Step(STEP)).mark_bar(opacity=0.22, cursor="pointer", height=STEP)
+    step = max(STEP, min(2 * STEP, LIST // len(ranked)))
+    bars = alt.Chart(ranked, width=WIDTH, height=alt.Step(step)).mark_bar(opacity=0.22, cursor="pointer", height=step)
     lines = bars.encode(
         y=row_axis(ranked["name"], limit=130),
         x=alt.value(0),
@@ -50,4 +52,4 @@ def class_choice_chart(ranked: pd.DataFrame, chosen: int | None = None, question
         color=colour.otherwise(alt.value("transparent")),
         tooltip=class_tooltip(ranked, question),
     )
-    return alt.layer(lines.add_params(click), named_classes(ranked, columns=COLUMNS, question=question))
+    return alt.layer(lines.add_params(click), named_classes(ranked, columns=COLUMNS, question=question, step=step))

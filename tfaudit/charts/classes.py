@@ -27,6 +27,8 @@ Layers: TypeAlias = alt.LayerChart | alt.FacetChart
 ALL_NAMED = 40
 """Classes at most of which each has a line and a name."""
 
+STEP = 18  # pixels of a line
+
 EXTREMES = 12  # named classes at each end if there are more
 
 CANNOT_TELL = "cannot tell"
@@ -159,18 +161,19 @@ def tooltips_of(tooltips: Sequence[alt.Tooltip], columns: Sequence[str]) -> list
     return [tooltip for tooltip in tooltips if tooltip.shorthand.split(":")[0] in columns]
 
 
-def named_classes(ranked: pd.DataFrame, *, columns: int = 3, question: str = "change") -> Layers:
+def named_classes(ranked: pd.DataFrame, *, columns: int = 3, question: str = "change", step: int = STEP) -> Layers:
     """Draw a line per class with its name, in the order of the rows: a bar, its interval, a mark where it collapsed.
 
     Args:
         ranked: rows of `ranked_classes`.
         columns: of the legend.
         question: of `QUESTIONS`.
+        step: height of a line in pixels.
     """
-    base = alt.Chart(ranked, width=WIDTH, height=alt.Step(18))
+    base = alt.Chart(ranked, width=WIDTH, height=alt.Step(step))
     y = row_axis(ranked["name"], limit=130)
     x = alt.X(f"{question}_pp:Q", title=QUESTIONS[question].title, axis=alt.Axis(tickCount=6))
-    bars = base.mark_bar(height=11)
+    bars = base.mark_bar(height=step - 7)
     bars = bars.encode(x=x, y=y, color=_colours(ranked, question, columns), tooltip=class_tooltip(ranked, question))
     intervals = base.mark_rule(strokeWidth=1.4, opacity=0.75)
     intervals = intervals.encode(x=alt.X(f"{question}_low_pp:Q"), x2=alt.X2(f"{question}_high_pp"), y=y)

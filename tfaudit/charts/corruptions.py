@@ -9,6 +9,9 @@ from tfaudit.charts.style import HUES, SLATE, WIDTH, Drawing, categories, number
 
 COLUMNS = 3  # panels side by side
 
+WORDS = "replace(datum.label, /_/g, ' ')"
+"""Names of corruptions in words."""
+
 
 def relative_change_chart(levels: Mapping[str, pd.DataFrame], *, k: int = 1, mean: str = "all corruptions") -> Drawing:
     """Draw [F] figures 4 and 7: change of top-k accuracy relative to the baseline's under the same corruption.
@@ -27,9 +30,10 @@ def relative_change_chart(levels: Mapping[str, pd.DataFrame], *, k: int = 1, mea
         order = [name for name in order if name != mean] + [mean] * (len(order) > 2)
     shown = shown[shown["corruption"].isin(order)].copy()
     shown[["relative_change", "relative_low", "relative_high"]] *= 100
-    height = alt.Step(max(18, 6 + 7 * len(levels)), **{"for": "position"})
+    height = alt.Step(max(22, 6 + 7 * len(levels)), **{"for": "position"})
+    axis = alt.Axis(labelLimit=120, labelPadding=6, labelFlush=False, grid=True, labelExpr=WORDS)
     base = alt.Chart(shown, width=WIDTH - 60, height=height).encode(
-        y=alt.Y("corruption:N", sort=order, title=None, axis=alt.Axis(labelLimit=120, labelPadding=6, grid=True)),
+        y=alt.Y("corruption:N", sort=order, title=None, axis=axis),
         yOffset=alt.YOffset("level:N", sort=[*levels]),
         color=_levels([*levels], HUES),
     )
@@ -82,7 +86,8 @@ def severity_chart(
     lines = base.mark_line(strokeWidth=1.8)
     tooltip = ["corruption", "level", "severity", *numbers(accuracy=".2f")]
     points = base.mark_circle(size=20, opacity=1).encode(tooltip=tooltip)
-    facet = alt.Facet("corruption:N", sort=panels, title=None, header=alt.Header(labelAnchor="start", labelLimit=120))
+    header = alt.Header(labelAnchor="start", labelLimit=120, labelExpr=WORDS)
+    facet = alt.Facet("corruption:N", sort=panels, title=None, header=header)
     return alt.layer(lines, points, data=shown).facet(facet=facet, columns=COLUMNS, spacing=12)
 
 

@@ -43,7 +43,7 @@ def operating_points_chart(frame: pd.DataFrame, objectives: Mapping[str, str], f
     x, *others = dict.fromkeys((*objectives, *(["accuracy"] if "accuracy" in rows else [])))
     panels = [_panel(rows, x, y, len(objectives) == 2 and y in objectives, floor) for y in others or ["name"]]
     if others:
-        panels[0] = alt.layer(panels[0], *_names(rows, x, others[0]))
+        panels = [alt.layer(panel, *_names(rows, x, y)) for panel, y in zip(panels, others, strict=True)]
     if len(rows) < len(frame):
         panels[0] = panels[0].properties(title=f"{len(rows):,} of {len(frame):,} points are drawn")
     return alt.vconcat(*panels, spacing=16)

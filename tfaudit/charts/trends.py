@@ -134,7 +134,8 @@ def histogram_chart(units: pd.DataFrame, name: str, column: str) -> Drawing:
     for group, rows in inside.groupby(inside["group"].astype(str), sort=False):
         counts, _ = np.histogram(rows["value"], edges)
         bars.append(pd.DataFrame({"group": group, "value": edges[:-1], "end": edges[1:], "units": counts}))
-    shown = pd.concat(bars, ignore_index=True)
+    shown = pd.concat(bars, ignore_index=True).query("units > 0")
+    shown = shown.assign(range_low=shown["value"], range_high=shown["end"])
     scale = alt.Scale(scheme="plasma", domain=[float(edges[0]), float(edges[-1])])
     x = alt.X("value:Q", title=name, scale=alt.Scale(zero=False, nice=False), axis=alt.Axis(tickCount=5))
     base = alt.Chart(shown, width=WIDTH - 40, height=110).mark_rect(stroke=None)

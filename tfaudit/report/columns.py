@@ -391,7 +391,9 @@ COLUMNS: Mapping[str, Column] = {
     "accuracies.rank": _text("accuracy", "The true class counts as right among the first k predictions"),
     "mean": _share("mean", "Over the members", ".2f"),
     "sd": Column("sd", ".2f", "pp", 100, "Standard deviation over the members"),
-    **{name: _share(name, "Over the members", ".2f") for name in ("least", "median", "most")},
+    "least": _share("lowest", "Over the members", ".2f"),
+    "median": _share("median", "Over the members", ".2f"),
+    "most": _share("highest", "Over the members", ".2f"),
     "tested": _count("classes", help="Classes with test images"),
     "uncorrected": _count("p ≤ alpha", help="Classes, uncorrected"),
     "expected_false": _number("false", ".2g", "Alpha times the classes: what chance alone gives at most on average"),
@@ -446,7 +448,10 @@ COLUMNS: Mapping[str, Column] = {
     "studies.accuracy_before": _share("top-1 before", form=".2f"),
     "alpha_se": _number("error", ".3f", "Standard error of the mean slope"),
     "spread.measure": _text("of", "The slope of a model, or the mean of its ratios over the classes"),
-    **{f"spread.{name}": _number(name, ".3f", "Over the models") for name in ("mean", "sd", "least", "most")},
+    **{
+        f"spread.{name}": _number(heading, ".3f", "Over the models")
+        for name, heading in {"mean": "mean", "sd": "sd", "least": "lowest", "most": "highest"}.items()
+    },
     # Groups, individuals, attributes.
     **_pair("individuals.accuracy_before", "individuals.accuracy_after", _share("accuracy before")),
     "individuals.change_pp": _points("change", form="+.1f"),

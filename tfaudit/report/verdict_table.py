@@ -104,8 +104,10 @@ def verdict_html(verdict: StudyVerdict, links: Mapping[str, str], *, several: bo
     module = _TEMPLATES.get_template("verdict.html.j2").module
     first, _, rest = _with_minus_signs(verdict.headline).partition(". ")
     headline = (f"{first}." if rest else first, rest)
-    alerts = verdict.alerts[:SHOWN], verdict.alerts[SHOWN:]
-    return Markup(module.verdict_first(headline, *alerts, verdict_rows(verdict, links), headings))  # type: ignore[attr-defined]
+    collapsed = verdict.alerts[len(verdict.missing) :]
+    alerts = collapsed[:SHOWN], collapsed[SHOWN:]
+    shown = headline, verdict.missing, *alerts
+    return Markup(module.verdict_first(*shown, verdict_rows(verdict, links), headings))  # type: ignore[attr-defined]
 
 
 def _with_minus_signs(text: str) -> str:

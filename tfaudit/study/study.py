@@ -159,9 +159,13 @@ class Study:
 
     @property
     def subject(self) -> str:
-        """Model and data set in words, such as "lenet_r on fashion_mnist"; files without their folders."""
-        short = (Path(name).name if name in self.sources else name for name in (self.model, self.dataset))
-        return " on ".join(short)
+        """Model and data set in words, such as "lenet_r on fashion_mnist"; files and functions without their folders.
+
+        A function of a package stands for its module: that of "tfaudit.recipes.cifar10_pretrained:build" is
+        "cifar10_pretrained".
+        """
+        short = (_short_name(name) if name in self.sources else name for name in (self.model, self.dataset))
+        return " on ".join(dict.fromkeys(short))
 
     def with_fingerprints(self) -> Study:
         """Return the study with the fingerprints of its sources as they are now; raise `InputError` if one is gone."""
@@ -346,3 +350,14 @@ def _check_types(fields: Mapping[str, Any]) -> None:
     for name in ("population", "top_k", "seed"):
         if not isinstance(fields.get(name, 1), int):
             raise TypeError(f"{name!r} is no whole number")
+
+
+def _short_name(source: str) -> str:
+    """Return the name of a file without its folder, or of the module of a function without its package.
+
+    Example:
+        >>> [_short_name(source) for source in ("runs/net.keras", "runs/net.py:build", "package.nets:build")]
+        ['net.keras', 'net.py:build', 'nets']
+    """
+    module = source.rpartition(":")[0]
+    return module.rpartition(".")[2] if module and not module.endswith(".py") else Path(source).name

@@ -16,6 +16,12 @@ def chance_section(study_audit: StudyAudit) -> Section | None:
     names = ("title", "count", "verdict", "observed", "expected", "low", "high", "p", "permutations", "kind")
     # Where each count has a single value, a histogram shows nothing.
     varied = {key: chance for key, chance in chances.items() if len(chance.distribution()) > len(chance.frame())}
+    findings = [
+        f"{titles[key]}: every reassignment gives {values.iloc[0]:,} {count}, and {row['observed']:,} are observed."
+        for key, chance in chances.items()
+        for count, row in chance.frame().set_index("count").iterrows()
+        if (values := chance.distribution().set_index("count").loc[[count], "value"]).nunique() == 1
+    ]
     return Section(
         "chance",
         "Expected by chance",
@@ -25,4 +31,5 @@ def chance_section(study_audit: StudyAudit) -> Section | None:
         chart_per_variant("chance", varied, titles, "Histogram of the counts by chance, with the observed count."),
         (ReportTable.of("Counts by chance", rows, names, "chance", folded=True),),
         notes_of(chances.values()),
+        findings=tuple(findings),
     )
