@@ -119,7 +119,9 @@ def test_an_image_opens_over_all_levels_and_closes(viewer, visit):
 
 def test_hostile_names_show_as_they_are(many, visit):
     page = visit(f"{many.url}/classes?{HARMED}&class=*a*+:cat:+$x$+[l](u)")
-    assert page.get_by_role("heading", name="*a* :\N{WORD JOINER}cat:\N{WORD JOINER} $x$ [l](u)").count() == 1
+    name = "*a* :\N{WORD JOINER}cat:\N{WORD JOINER} $x$ [l](u)"
+    assert page.get_by_role("heading", name=name, exact=True).count() == 1
+    assert page.get_by_role("heading", name=f"More on {name}", exact=True).count() == 1
 
 
 def test_a_study_that_loses_its_images_stays_usable(serve, visit, viewer, tmp_path):
