@@ -151,6 +151,7 @@ def wait_for(condition, seconds=300):  # on a busy machine
         time.sleep(0.02)
 
 
+@pytest.mark.usefixtures("warm_workers")  # for the last run; those that are killed start from nothing
 def test_killing_a_worker_and_then_the_whole_run_loses_only_what_was_in_flight(tmp_path):
     directory = tmp_path / "s"
     study = dataclasses.replace(STUDY, population=3, training=Training(steps=200, batch_size=32))
