@@ -1,3 +1,5 @@
+import dataclasses
+
 import keras
 import numpy as np
 import pytest
@@ -5,7 +7,7 @@ import tensorflow as tf
 
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.loading import load_dataset
-from tfaudit.datasets.pipeline import training_batches
+from tfaudit.datasets.pipeline import MODEL_INPUTS, training_batches
 from tfaudit.errors import InputError
 
 COUNT = 23
@@ -135,3 +137,18 @@ def test_keras_fits_without_a_warning_and_traces_once(recwarn):
 def test_bad_arguments(options, message):
     with pytest.raises(InputError, match=message):
         run(numbered(True), 1, **options)
+
+
+def test_columns_stand_beside_the_same_batches():
+    subject = np.array([f"s{i}" for i in range(COUNT)])
+    data = dataclasses.replace(numbered(True), known_groups={"subject": subject, "even": np.arange(COUNT) % 2 == 0})
+    for (images, labels), (inputs, same) in zip(run(data, 7), run(data, 7, columns=["subject", "even"]), strict=True):
+        numbers = images[:, 3, 3, 0].astype(int)
+        np.testing.assert_array_equal(inputs[MODEL_INPUTS], images)
+        np.testing.assert_array_equal(same, labels)
+        assert inputs["subject"].astype(str).tolist() == subject[numbers].tolist()
+        assert inputs["even"].tolist() == (numbers % 2 == 0).tolist()
+    with pytest.raises(InputError, match="groups: got 'writer', expected columns of 'numbered': even, subject"):
+        run(data, 1, columns=["writer"])
+    with pytest.raises(InputError, match="groups: got columns of 'numbered', a stream, expected a data set in memory"):
+        run(numbered(False), 1, columns=["writer"])

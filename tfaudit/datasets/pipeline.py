@@ -9,7 +9,7 @@ from tfaudit.datasets.augmentation import CROPPED_ENCODED, find_augmentation
 from tfaudit.datasets.cropping import random_crop_encoded
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.structure import mapped
-from tfaudit.errors import listed, require
+from tfaudit.errors import InputError, listed, require
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -70,8 +70,9 @@ def training_batches(
     if augmentation != "none":
         dataset.fixed_shape()  # images only
     root = tf.constant([seed, 0])
+    if columns and not dataset.in_memory:
+        raise InputError("groups", f"columns of {dataset.name!r}, a stream", "a data set in memory")
     unknown = [name for name in columns if name not in dataset.groups]
-    require(not columns or dataset.in_memory, "groups", f"{dataset.name!r}, a stream", "a data set in memory")
     require(not unknown, "groups", listed(unknown), f"columns of {dataset.name!r}: {listed(list(dataset.groups))}")
     order, seeds = tf.random.fold_in(root, ORDER), tf.random.fold_in(root, AUGMENT)
     if dataset.in_memory:
