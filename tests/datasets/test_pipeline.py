@@ -139,6 +139,7 @@ def test_bad_arguments(options, message):
         run(numbered(True), 1, **options)
 
 
+@pytest.mark.slow
 def test_columns_stand_beside_the_same_batches():
     subject = np.array([f"s{i}" for i in range(COUNT)])
     data = dataclasses.replace(numbered(True), known_groups={"subject": subject, "even": np.arange(COUNT) % 2 == 0})
