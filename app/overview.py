@@ -24,9 +24,10 @@ def page(study_audit: StudyAudit) -> None:
     """Draw the page."""
     summary, data = study_audit.summary, study_audit.data
     members = summary.table["members"].max()
+    variants = f"{len(summary.table)} variant{'s' * (len(summary.table) > 1)}"
     sentence = (
-        f"{data.study.subject}, {data.split} split: {len(data.groups):,} {data.examples_are}, "
-        f"{len(summary.table)} variants, {'one model' if members == 1 else f'up to {members} members'} each."
+        f"{data.study.subject}, {data.split} split: {len(data.groups):,} {data.examples_are}, {variants}, "
+        f"{'one model' if members == 1 else f'up to {members} members'} each."
     )
     st.caption(escape(sentence))
     if summary.exemplars:
@@ -77,5 +78,6 @@ def page(study_audit: StudyAudit) -> None:
             show_chart(size_chart(summary.table), "size", text, clicks=clicks, fields=["title"])
         else:
             st.info("The sizes of the models are unknown.")
-    st.subheader("Notes")
-    show_notes(summary.notes)
+    if summary.notes:
+        st.subheader("Notes")
+        show_notes(summary.notes)

@@ -60,7 +60,8 @@ def size_chart(table: pd.DataFrame) -> Drawing:
     # Vega's padding would extend below 0.
     sizes = alt.Scale(domain=[max(least - margin, 0.0), most + margin], nice=False)
     x = alt.X("size:Q", title=f"size of the gzipped model file, {unit}", scale=sizes)
-    y = alt.Y("top1:Q", title="top-1 accuracy, %", scale=alt.Scale(zero=False, padding=20))
+    axis = alt.Axis(tickCount=6, format=".6~g")  # else a single value has ticks with six decimals
+    y = alt.Y("top1:Q", title="top-1 accuracy, %", scale=alt.Scale(zero=False, padding=20), axis=axis)
     changed = alt.Tooltip("changed:Q", format=".2f", title="images changed, %")
     base = alt.Chart(shown, width=WIDTH, height=HEIGHT).encode(x=x, y=y)
     points = base.mark_point(filled=True, opacity=0.75).encode(
