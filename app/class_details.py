@@ -37,7 +37,7 @@ def show_images_of_class(study_audit: StudyAudit, variant: str, label: int) -> N
 def show_details_of_class(study_audit: StudyAudit, variant: str, label: int) -> None:
     """Draw what else there is about a class in tabs, of which the browser draws one."""
     name = escape_name(study_audit.counts(variant).class_names[label])
-    st.markdown(f"#### More on {name or 'the class without a name'}")
+    st.markdown(f"##### More on {name or 'the class without a name'}")
     views = {
         "Confused with": functools.partial(_confusion, study_audit, variant, label),
         "Recall of every member": functools.partial(_recall, study_audit, label),
