@@ -167,6 +167,7 @@ def test_a_click_on_a_row_shows_its_images(viewer, visit, page_name):
 def test_the_menu_is_in_sections(viewer, visit):
     page = visit(viewer.url)
     menu = page.locator(".st-key-menu")
+    menu.get_by_role("link", name="Human rating").wait_for()  # the last to be drawn
     lines = menu.locator("a, [data-testid=stCaptionContainer]").all_inner_texts()
     assert [line for line in lines if line in MENU] == list(MENU)
     assert lines[:2] == ["Verdict", "Overview"]
