@@ -86,6 +86,7 @@ def browser():
         pytest.importorskip("playwright.sync_api")
     from playwright import sync_api
 
+    sync_api.expect.set_options(timeout=30_000)  # for a busy machine
     with sync_api.sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=SWITCHES)
         yield chromium

@@ -99,6 +99,7 @@ def test_filters_change_the_gallery_and_the_link_shows_the_same(viewer, visit, s
     assert page.get_by_text(f"{wrong} of {len(found.labels)} images match").count() == 1
     expect(page.locator(".tfa-card")).to_have_count(min(wrong, 24))
     alike = visit(page.url)
+    expect(alike.locator(".tfa-card")).to_have_count(min(wrong, 24))
     assert alike.locator(".tfa-card").all_inner_texts() == page.locator(".tfa-card").all_inner_texts()
 
 
@@ -113,8 +114,7 @@ def test_an_image_opens_over_all_levels_and_closes(viewer, visit):
     shared.get_by_role("dialog").wait_for()
     page.keyboard.press("Escape")
     page.get_by_role("dialog").wait_for(state="detached")
-    settled(page)
-    assert "image=" not in page.url
+    page.wait_for_url(lambda url: "image=" not in url)
 
 
 def test_hostile_names_show_as_they_are(many, visit):
