@@ -72,7 +72,7 @@ class Choices:
         self.names: list[str] = []
 
     def tried(self, name: str, content: Callable[[], keras.Model | bytes], *counts: int | None) -> None:
-        """Predict so many examples of the halves with a choice, None for all of them, unless that was done before."""
+        """Predict the first `counts` examples of each half with a choice, None for all; skip what was done before."""
         path = self._folder / f"{name}.npz"
         if not path.exists():
             model = content()

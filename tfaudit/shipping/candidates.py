@@ -180,7 +180,7 @@ def candidates(load: Callable[[], keras.Model], *, training: bool) -> tuple[Cand
 
 
 def _choices(control: Candidate, layers: int = 0) -> list[Candidate]:
-    """Return the other int8 files of a model of so many layers that need no training; none of other kinds."""
+    """Return the int8 candidates beside plain int8 that need no training; none for other kinds."""
     if control.kind != INT8:
         return []
     made = [dataclasses.replace(control, percentile=percentile) for percentile in PERCENTILES]

@@ -310,7 +310,7 @@ class _Search:
         return not reason or reason.endswith("was not tried.")
 
     def _failure_before_quantization(self, preparation: Preparation, before: Predictions) -> str:
-        """Return why a trained model fails by itself, in which case it is not quantized; empty if it does not."""
+        """Return why a trained model fails before it is quantized; empty if it does not fail."""
         if self._but_size is not None and preparation.key not in self._floats:
             after = self._as_predictions(self._maker.predictions(preparation), self._parts.selection)
             self._floats[preparation.key] = judge(measure(before, after, alpha=self._alpha), self._but_size)

@@ -67,14 +67,14 @@ def test_models_take_turns_in_an_order_that_the_seed_decides(clock, contents, mo
 
 
 def test_real_networks(contents):
-    table = latencies(contents, repeats=5)
+    table = latencies(contents, repeats=25)  # a median of few fails on a busy machine
     assert table[["batch", "model"]].to_numpy().tolist() == [[b, m] for b in (1, 32) for m in contents]
     assert (table["q25_ms"] <= table["latency_ms"]).all()
     assert (table["latency_ms"] <= table["q75_ms"]).all()
     assert table["least_ms"].between(0, table["q25_ms"], inclusive="right").all()
     assert (table["ratio"][[0, 2]] == 1).all()
-    assert (table["ratio"][[1, 3]] > 1.2).all()  # 512 times the work, of which a busy machine shows less
-    assert (table[["repeats", "threads"]] == [5, 1]).all(axis=None)
+    assert (table["ratio"][[1, 3]] > 2).all()  # 512 times the work
+    assert (table[["repeats", "threads"]] == [25, 1]).all(axis=None)
 
 
 def test_models_paths_bytes_and_images(tmp_path, contents):
