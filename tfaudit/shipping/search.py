@@ -294,9 +294,7 @@ class _Search:
         if not candidate.is_choice:
             verdict = verdict or unquantized
         if verdict is None:
-            return (
-                f"{control.key} was not tried." if control.key not in self._attempts else f"{control.key} has no file."
-            )
+            return f"{control.key} has no file." if control.key in self._attempts else _untried(control)
         if verdict.outcome == PASS:
             return f"{control.key} passes without a remedy."
         too_far = not candidate.is_choice and _room(verdict) < -REACH  # int8 alone may ruin a model that passes
@@ -306,8 +304,8 @@ class _Search:
         """Return whether a later candidate may still have to be made, by what is known now."""
         if self._float_failure(candidate.preparation):
             return False
-        reason = self._is_needless(candidate)
-        return not reason or reason.endswith("was not tried.")
+        reason, control = self._is_needless(candidate), candidate.control
+        return not reason or (control is not None and reason == _untried(control))
 
     def _failure_before_quantization(self, preparation: Preparation, before: Predictions) -> str:
         """Return why a trained model fails before it is quantized; empty if it does not fail."""
@@ -479,6 +477,11 @@ def _directory(out: str | Path | None) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory() as folder:
         yield Path(folder)
+
+
+def _untried(control: Candidate) -> str:
+    """Return why a candidate is left out as long as its control was not tried."""
+    return f"{control.key} was not tried."
 
 
 @contextlib.contextmanager
