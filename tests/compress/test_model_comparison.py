@@ -77,7 +77,7 @@ def test_predictions_of_several_models_are_members():
         ({"wide": 5}, (X, Y), "wide: model: got int, expected a Keras 3 model"),
         ({"wide": linear(5)}, (X, Y), "models: got numbers of classes 4 of 'baseline', 5 of 'wide', expected the same"),
         ({"same": linear()}, (X, Y + 3), "data: got 6, expected labels 0 to 3, the models' classes"),
-        ({"same": linear()}, (X[:, :3], Y), r"baseline: images: got shape \(1, 3\), expected \(N, 6\)"),
+        ({"same": linear()}, (X[:, :3], Y), r"baseline: images: got shape \(8, 3\), expected \(N, 6\)"),
         ({"same": linear()}, X, "dataset: got a ndarray from data, expected"),
     ],
 )

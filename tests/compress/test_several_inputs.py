@@ -9,6 +9,7 @@ from tfaudit.compress.cost import cost
 from tfaudit.compress.litert.flatbuffer import Flatbuffer
 from tfaudit.compress.litert.inference import predict
 from tfaudit.compress.litert.quantize import ConversionError, quantize
+from tfaudit.compress.model_comparison import predictions_of
 from tfaudit.compress.pruning.one_shot import prune
 from tfaudit.errors import InputError
 
@@ -235,6 +236,12 @@ def test_what_an_int8_model_was_not_calibrated_for():
             predict(wide, other)
     predict(wide, pixels)
     predict(wide, np.full((1, 6, 6, 1), 7.0) + np.eye(6)[None, ..., None])  # one image may be all but constant
+    outliers = np.where(np.arange(60) < 3, 1000, 1)[:, None, None, None] * (pixels / 255)
+    for one, other in zip(
+        predict(content, outliers, batch_size=1), predict(content, outliers, check_range=False), strict=True
+    ):
+        np.testing.assert_array_equal(one, other)
+    predictions_of({"int8": content}, (outliers, np.arange(60) % 4))  # the first image is one of them
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 from unittest import mock
 
 import numpy as np
@@ -15,13 +16,14 @@ from tfaudit.compress.litert.quantize import quantize
 from tfaudit.compress.model_files import load_keras
 from tfaudit.compress.pruning.kernels import kernel_layers
 from tfaudit.compress.sensitivity import LayeredInt8, quantization_sensitivity
+from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
 from tfaudit.shipping import candidate_models, candidates, search_folder
 from tfaudit.shipping import search as search_module
 from tfaudit.shipping.candidate_models import SENSITIVITY_EXAMPLES, CandidateMaker
 from tfaudit.shipping.candidates import Candidate, Preparation, channel_pruning
 from tfaudit.shipping.search import _Search
-from tfaudit.shipping.search_data import Parts, in_memory, some_of_every_class
+from tfaudit.shipping.search_data import Parts, in_memory, require_same_range, some_of_every_class
 from tfaudit.shipping.smallest_file import NOT_TRIED
 from tfaudit.study.quantization import KINDS
 from tfaudit.study.training import Training
@@ -67,6 +69,51 @@ def test_where_int8_passes_nothing_else_is_tried(search, int8_kinds, tmp_path):
         "int8-percentile=99.999-float=1",
         "float32",
     }
+
+
+def enlarged(data, ids, times=1000):
+    """Return the examples, those of some ids so many times as large: the signs of their values still tell the class."""
+    x = np.where(np.isin(data.ids, ids)[:, None], times, 1).astype("float32") * data.x
+    return dataclasses.replace(data, x=x)
+
+
+def parts_of(data):
+    return Parts.of(in_memory(data, "data", CLASSES, "test"), 0.5, 0)
+
+
+@pytest.mark.slow
+def test_outliers_of_the_held_out_part_are_counted_and_stop_nothing(search, int8_kinds, data, tmp_path):
+    ids = parts_of(data[0]).held_out.example_ids[:3]
+    found = search(tmp_path / "out", train=None, data=enlarged(data[0], ids))
+    assert (found.outcome, found.chosen) == ("pass", "int8")
+    [note] = [note for note in found.notes if "clipped" in note]
+    counted, values = re.match("([0-9,]+) of ([0-9,]+) input values of the held-out part lie outside", note).groups()
+    assert int(counted) >= 3 * 8
+    assert values == "3,200"
+    predict(found.content, parts_of(enlarged(data[0], ids)).held_out)  # nor does the gate refuse them
+
+
+@pytest.mark.slow
+def test_an_outlier_that_calibrates_makes_int8_fail_and_the_percentile_is_tried(search, int8_kinds, data, tmp_path):
+    selection = parts_of(data[0]).selection
+    late = [one for one in some_of_every_class(selection, 100, 0).example_ids if one in selection.example_ids[64:]]
+    found = search(tmp_path / "out", train=None, data=enlarged(data[0], late[:1]))
+    table = found.frame().set_index("candidate")
+    assert table.loc["int8", "outcome"] == "fail"
+    assert found.chosen == "int8-percentile=98"
+
+
+def test_training_data_of_another_scale_are_refused(data):
+    examples, (x, y) = parts_of(data[0]).selection, (data[1].x, data[1].y)
+    outlier = np.where(np.arange(len(x)) == 5, 1e6, 1)[:, None] * x
+    for same in (x, outlier, 1.2 * x, x - 0.1):
+        require_same_range(in_memory((same.astype("float32"), y), "train", CLASSES, "train"), examples)
+    for other in (255 * x, x / 255, x + 20, 127 * (x + 1)):
+        train = in_memory((other.astype("float32"), y), "train", CLASSES, "train")
+        with pytest.raises(
+            InputError, match=r"train: got values from .* to .*, expected the range of the data, -1.* to 1"
+        ):
+            require_same_range(train, examples)
 
 
 class Killed(BaseException):

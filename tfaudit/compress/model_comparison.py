@@ -13,6 +13,7 @@ from tfaudit.audit.classes import MARGIN_PP
 from tfaudit.audit.gate.gate import Verdict, gate
 from tfaudit.audit.gate.limits import DEFAULT_LIMITS, Limits
 from tfaudit.audit.model_pair import PairComparison, compare
+from tfaudit.compress.input_range import SEVERAL
 from tfaudit.compress.litert.inference import predict
 from tfaudit.compress.model_files import weight_bytes
 from tfaudit.datasets.dataset import Dataset
@@ -40,6 +41,7 @@ def predictions_of(
     scores_are: str = "auto",
     class_names: Sequence[str] | None = None,
     threads: int = 1,
+    check_range: bool = True,
 ) -> dict[str, Predictions]:
     """Predict with several models on the same data.
 
@@ -52,6 +54,7 @@ def predictions_of(
         scores_are: as in `tfaudit.predict`.
         class_names: names of the C classes; those of the data by default.
         threads: number of threads of LiteRT, as in `tfaudit.predict`.
+        check_range: as in `tfaudit.predict`.
 
     Raises:
         InputError: data, or a model on them, that cannot be used, or models of different numbers of classes.
@@ -68,13 +71,14 @@ def predictions_of(
     own_names: Sequence[str] | None
     if isinstance(data, Dataset):
         x, labels, ids, own_names = data, data.labels, data.example_ids, data.class_names
-        first = next(iter(data.batches(1)))[0]
+        first = next(iter(data.batches(SEVERAL)))[0]
     else:
         examples = read_examples(data, "data")
         x, labels, ids, own_names = examples.x, examples.labels, np.asarray(examples.ids), examples.class_names
-        first = mapped(lambda array: array[:1], x)
+        first = mapped(lambda array: array[:SEVERAL], x)
     names = names or own_names
     options: dict[str, Any] = {"output": output, "scores_are": scores_are, "threads": threads}
+    options["check_range"] = check_range
     for name, model in models.items():
         with _naming(name):
             widths[name] = predict(model, [first], k=2**30, **options).classes.shape[1]

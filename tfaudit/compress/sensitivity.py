@@ -174,10 +174,8 @@ class LayeredInt8:
         layers: that are looked at.
         representative: training images that calibrate.
         percentile: at which ranges end.
-        batch_size: examples per step.
-        output: name of the output of a model with several.
-        scores_are: as in `predict`.
         check: as in `quantize`.
+        **options: of `predictions_of`.
 
     Attributes:
         plain: the comparison of the float model with its int8 file in which no layer is spared.
@@ -196,16 +194,13 @@ class LayeredInt8:
         representative: Any,
         *,
         percentile: float = 100.0,
-        batch_size: int = 256,
-        output: str | None = None,
-        scores_are: str = "auto",
         check: Callable[[], None] | None = None,
+        **options: Any,
     ) -> None:
         from tfaudit.compress.litert.quantize import calibrated
 
-        self._data = data
-        self._options: dict[str, Any] = {"output": output, "batch_size": batch_size, "scores_are": scores_are}
-        self._source, self._feeds = calibrated(model, representative, layers, output=output, check=check)
+        self._data, self._options = data, options
+        self._source, self._feeds = calibrated(model, representative, layers, output=options.get("output"), check=check)
         if percentile < 100:
             self._source.clip(percentile, self._feeds)
         self._operators = {layer.name: self._source.operators_of(number) for number, layer in enumerate(layers)}

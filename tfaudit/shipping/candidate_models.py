@@ -60,7 +60,7 @@ class CandidateMaker:
         train: training data; None without.
         training: how models are fine-tuned.
         seed: of representative examples and of trainings.
-        options: `output`, `scores_are` and `batch_size`, as in `predict`.
+        options: of the predictions, as in `predictions_of`.
         is_over: returns whether the budget has ended.
         predict: returns the predictions of a Keras model on the selection part.
     """
@@ -141,9 +141,8 @@ class CandidateMaker:
             model, check = load_keras(self._path), self._check("was measured layer by layer")
             data = some_of_every_class(self._selection, SENSITIVITY_EXAMPLES, self._seed)
             layers = [model.get_layer(name) for name in kernel_layers(model)]
-            settings: dict[str, Any] = {name: self._options[name] for name in ("output", "scores_are", "batch_size")}
-            settings["percentile"] = SPARED_PERCENTILE
-            layered = LayeredInt8(model, data, layers, self._representative, check=check, **settings)
+            ranges = {"percentile": SPARED_PERCENTILE}
+            layered = LayeredInt8(model, data, layers, self._representative, check=check, **ranges, **self._options)
             measured = {"bytes": layered.size, "rows": measured.get("rows", [])}
             done = {row["layer"] for row in measured["rows"]}
             for layer in layers:

@@ -21,6 +21,7 @@ from tfaudit.audit.gate.limits import DEFAULT_LIMITS, Limits
 from tfaudit.audit.gate.measurements import Measurements, measure
 from tfaudit.audit.study_verdict import study_verdict
 from tfaudit.compress.keras_model import check_model
+from tfaudit.compress.litert.flatbuffer import Flatbuffer
 from tfaudit.compress.litert.inference import predict
 from tfaudit.compress.litert.latency import latencies
 from tfaudit.compress.litert.quantize import ConversionError
@@ -33,7 +34,7 @@ from tfaudit.predictions import Predictions
 from tfaudit.shipping.candidate_models import CandidateMaker, OutOfTimeError, weights_seal
 from tfaudit.shipping.candidates import Candidate, Preparation, candidates
 from tfaudit.shipping.progress import CONVERTING, MEASURING, TRAINING, SearchProgress, chosen_progress
-from tfaudit.shipping.search_data import Parts, fingerprint, in_memory
+from tfaudit.shipping.search_data import Parts, fingerprint, in_memory, require_same_range
 from tfaudit.shipping.search_folder import Attempt, SearchFolder
 from tfaudit.shipping.search_report import write_search
 from tfaudit.shipping.shortfall import SIZES, shortfall
@@ -129,6 +130,8 @@ def compress_to_limits(
         examples = in_memory(data, "data", names, "test")
         trained_on = None if train is None else _training_data(train, examples)
         parts = Parts.of(examples, held_out, seed)
+        if trained_on is not None:
+            require_same_range(trained_on, examples)
         folder = SearchFolder(directory)
         with _locked(directory):
             folder.claim(
@@ -141,7 +144,8 @@ def compress_to_limits(
                     "split": {"held_out": held_out, "seed": seed},
                 }
             )
-            options = settings | {"batch_size": batch_size, "threads": os.cpu_count() or 1}
+            # int8 is calibrated with examples of these data, or of training data whose range was compared with theirs
+            options = settings | {"batch_size": batch_size, "threads": os.cpu_count() or 1, "check_range": False}
             search = _Search(
                 path, folder, parts, limits, trained_on, training, seed, alpha, options, weight_bytes(path)[0]
             )
@@ -345,7 +349,7 @@ class _Search:
             tuple(key for key in self._folder.judged() if key != BASELINE),
             (parts.selection.num_examples, parts.held_out.num_examples),
             f"The budget ended{self._interrupted}; {len(unfinished)} candidates are left." if unfinished else "",
-            (*self._in_float(plan, chosen), *verdict.notes),
+            (*self._in_float(plan, chosen), *self._clipped(chosen), *verdict.notes),
             None,
         )
 
@@ -354,6 +358,18 @@ class _Search:
         candidate = next(one for one in plan if one.key == chosen)
         names = self._maker.layers_in_float(candidate) if self._maker.is_measured() else ()
         return [f"In float: {', '.join(names)}."] if names else []
+
+    def _clipped(self, chosen: str) -> list[str]:
+        """Say how many values of the held-out part the chosen candidate clips, if any."""
+        network = Flatbuffer(self._attempts[chosen].content, output=self._options["output"])
+        batches = self._parts.held_out.batches(self._options["batch_size"])
+        beyond, values = np.sum([network.outside(inputs) for inputs, _ in batches], axis=0)
+        if not beyond:
+            return []
+        return [
+            f"{beyond:,} of {values:,} input values of the held-out part lie outside the range that the file was "
+            "calibrated with, and are clipped."
+        ]
 
     def _table(self, plan: Sequence[Candidate], chosen: str) -> pd.DataFrame:
         titles = {candidate.key: candidate.title for candidate in plan}

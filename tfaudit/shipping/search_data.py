@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tfaudit.compress.input_range import is_in_other_range
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.examples import read_examples
 from tfaudit.datasets.labelled_images import LabelledImages
@@ -17,6 +18,9 @@ from tfaudit.datasets.validation import split_validation
 from tfaudit.errors import InputError, listed, require
 
 READ_TOGETHER = 256  # images
+
+SAMPLED = 500
+"""About the number of examples whose range is looked at."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,6 +90,34 @@ def in_memory(data: Any, argument: str, class_names: Sequence[str], split: str) 
     largest = int(made.labels.max())
     require(largest < len(class_names), argument, f"label {largest}", f"labels 0 to {len(class_names) - 1}")
     return made
+
+
+def require_same_range(train: Dataset, data: Dataset) -> None:
+    """Raise an `InputError` if training data are scaled differently than the data; a few outliers do not matter.
+
+    A file of int8 is calibrated with training data, and clips what lies beyond.
+
+    >>> from tfaudit.datasets.loading import load_dataset
+    >>> require_same_range(load_dataset("digits", "train"), load_dataset("digits", "test"))
+    """
+    known = dict(leaves(train.held))
+    for name, values in leaves(data.held):
+        one, other = (_some_without_outliers(array) for array in (known.get(name, values), values))
+        kinds = one.dtype.kind + other.dtype.kind
+        if "f" not in kinds or "O" in kinds or np.isnan(one).any() or np.isnan(other).any():
+            continue
+        ends = [(float(array.min()), float(array.max())) for array in (one, other)]
+        if is_in_other_range(other, *ends[0]) or is_in_other_range(one, *ends[1]):
+            (low, high), wanted = ends[0], ends[1]
+            expected = f"the range of the data, {wanted[0]:g} to {wanted[1]:g}"
+            of = f" of {name}" if name != "x" else ""
+            raise InputError("train", f"values from {low:g} to {high:g}{of}", expected)
+
+
+def _some_without_outliers(values: np.ndarray) -> np.ndarray:
+    """Return some of the examples, evenly spaced, the outermost of their values clipped."""
+    some = values[:: max(1, len(values) // SAMPLED)]
+    return np.clip(some, *np.nanpercentile(some, (1, 99))) if some.dtype.kind in "fiu" else some
 
 
 def of_labelled_images(images: LabelledImages, prepare: Callable[[Any], Any], name: str, split: str) -> Dataset:

@@ -7,16 +7,12 @@ from typing import Any
 import numpy as np
 from ai_edge_litert.interpreter import Interpreter
 
+from tfaudit.compress.input_range import is_in_other_range, outside
 from tfaudit.compress.model_inputs import Input, Inputs, as_inputs
 from tfaudit.errors import InputError, listed, one_line, require
 from tfaudit.quiet import captured_output
 
 _RESHAPING = {"DEQUANTIZE", "QUANTIZE", "CAST", "RESHAPE"}
-CLIPPED_SHARE = 0.5
-"""Share of input values outside the calibrated range above which they are in another range than the model's."""
-
-SEVERAL, LEAST_SPREAD = 8, 0.025
-"""From this number of images on, values that span less than this share of the calibrated range are in another range."""
 
 
 class Flatbuffer:
@@ -120,21 +116,28 @@ class Flatbuffer:
         """Raise an `InputError` if images are in another range than those that an integer network was calibrated with.
 
         Values beyond it are clipped: an image in 0 to 255 is white to a network that was calibrated with pixels in
-        [0, 1]. In a range far too wide they round to a few levels, [0, 1] to two of 256 in 0 to 255. A few images may
-        be all but constant; several are not.
+        [0, 1]. In a range far too wide they round to a few levels, [0, 1] to two of 256 in 0 to 255. A few outliers are
+        in no other range; see `is_in_other_range`.
         """
-        ranges = self._ranges()
-        for array, source in zip(as_inputs(images, self.inputs), self.inputs, strict=True):
-            if source.name not in ranges or array.dtype.kind != "f" or not array.size:
-                continue
-            low, high = ranges[source.name]
-            slack = (high - low) / 100
-            clipped = np.mean((array < low - slack) | (array > high + slack)) > CLIPPED_SHARE
-            spread = np.ptp(array)
-            if clipped or (len(array) >= SEVERAL and 0 < spread < LEAST_SPREAD * (high - low)):
+        for array, (low, high) in self._in_ranges(images):
+            if is_in_other_range(array, low, high):
                 got = f"values from {array.min():g} to {array.max():g}"
                 expected = f"{low:g} to {high:g}, the range of the images that this integer model was calibrated with"
                 raise InputError("images", got, expected)
+
+    def outside(self, images: Inputs) -> tuple[int, int]:
+        """Return the number of values outside the range that an integer network was calibrated with, and of all."""
+        counts = [(int(outside(array, *ends).sum()), array.size) for array, ends in self._in_ranges(images)]
+        return sum(beyond for beyond, _ in counts), sum(size for _, size in counts)
+
+    def _in_ranges(self, images: Inputs) -> list[tuple[np.ndarray, tuple[float, float]]]:
+        """Return the inputs of floats whose calibrated range is known, with it."""
+        ranges = self._ranges()
+        return [
+            (array, ranges[source.name])
+            for array, source in zip(as_inputs(images, self.inputs), self.inputs, strict=True)
+            if source.name in ranges and array.dtype.kind == "f" and array.size
+        ]
 
     def _ranges(self) -> dict[str, tuple[float, float]]:
         """Return the calibrated range of every float input that is quantized first, and of every integer input."""

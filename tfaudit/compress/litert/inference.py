@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from tfaudit.compress.input_range import SEVERAL
 from tfaudit.compress.model_files import open_model
-from tfaudit.compress.model_inputs import Inputs, input_batches, length_of
-from tfaudit.datasets.structure import mapped
+from tfaudit.compress.model_inputs import Inputs, arrays_of, input_batches, length_of
+from tfaudit.datasets.structure import joined, mapped
 from tfaudit.errors import InputError, require
 from tfaudit.stats.ranking import RankedClasses, rank_scores, stated_kind
 
@@ -39,6 +40,7 @@ def predict(
     classes: Sequence[int] | np.ndarray | None = None,
     scores_are: str = "auto",
     output: str | None = None,
+    check_range: bool = True,
 ) -> RankedClasses:
     """Predict the k best classes of every image, or other example, best first, and their probabilities.
 
@@ -63,6 +65,8 @@ def predict(
         scores_are: "probabilities" or "logits" where neither the model nor its scores show it.
         output: name of the output of a model with several: a key of the dictionary that it returns, else the name of
             the output's layer; in a flatbuffer that of its signature.
+        check_range: whether to refuse images that are scaled differently than those that an integer model was
+            calibrated with, as the first few show: most lie outside its range, or all in a sliver of it.
 
     Returns:
         The pair (classes, probabilities): int32 and float32 `(N, min(k, C))`, where C is the number of classes.
@@ -77,7 +81,8 @@ def predict(
     >>> classes.tolist(), probabilities.round(3)
     ([[0, 1, 2]], array([[0.5, 0.2, 0.2]], dtype=float32))
     """
-    return _ranked(model, images, batch_size, k, threads, classes, scores_are, output, sure=False)
+    forward = forward_of(model, threads, output)
+    return _ranked(forward, images, batch_size, k, classes, scores_are, sure=False, check_range=check_range)
 
 
 def predict_classifier(
@@ -89,7 +94,7 @@ def predict_classifier(
     >>> predict_classifier(keras.Sequential([keras.Input((1,)), keras.layers.Identity()]), np.array([[-1.0]])).classes
     array([[0, 1]], dtype=int32)
     """
-    return _ranked(model, images, batch_size, k, 1, classes, "auto", output, sure=True)
+    return _ranked(forward_of(model, 1, output), images, batch_size, k, classes, "auto", sure=True, check_range=True)
 
 
 def decisions(
@@ -125,20 +130,19 @@ def _blocks_of_answers(
 
 
 def _ranked(
-    model: Any,
+    forward: _Forward,
     images: Any,
     batch_size: int,
     k: int,
-    threads: int,
     classes: Any,
     scores_are: str,
-    output: str | None,
     *,
     sure: bool,
+    check_range: bool,
 ) -> RankedClasses:
     require(k >= 1, "k", k, "1 or more")
-    allowed, forward = None if classes is None else _allowed(classes), forward_of(model, threads, output)
-    blocks = _scores(forward, images, batch_size)
+    allowed = None if classes is None else _allowed(classes)
+    blocks = _scores(forward, images, batch_size, check_range=check_range)
     first = next(blocks, None)
     if first is None:
         raise InputError("images", "no images", "one image or more")
@@ -158,14 +162,13 @@ def _ranked(
     return ranked._replace(classes=ranked.classes.astype(np.int32))
 
 
-def _scores(forward: _Forward, images: Any, batch_size: int) -> Iterator[np.ndarray]:
-    checked = False
-    for batch in input_batches(images, batch_size):
+def _scores(forward: Any, images: Any, batch_size: int, *, check_range: bool = True) -> Iterator[np.ndarray]:
+    batches = input_batches(images, batch_size)
+    if check_range and hasattr(forward, "check_range"):
+        batches = _in_range(forward, batches)
+    for batch in batches:
         if not length_of(batch):
             continue
-        if not checked and hasattr(forward, "check_range"):
-            forward.check_range(batch)
-            checked = True
         scores = np.concatenate([forward(part)[:real] for part, real in _cut(batch, forward.batch)])
         if scores.ndim != 2:
             raise InputError("model", f"scores of shape {scores.shape}", "(N, classes)")
@@ -173,6 +176,18 @@ def _scores(forward: _Forward, images: Any, batch_size: int) -> Iterator[np.ndar
             rows = int((~np.isfinite(scores)).any(axis=1).sum())
             raise InputError("model", f"scores of NaN or infinity for {rows} of {len(scores)} images", "finite scores")
         yield scores
+
+
+def _in_range(forward: Any, batches: Iterator[Inputs]) -> Iterator[Inputs]:
+    """Yield the batches, after a check of the range of the first examples: several, however small the batches are."""
+    first: list[Inputs] = []
+    while sum(map(length_of, first)) < SEVERAL and (batch := next(batches, None)) is not None:
+        first.append(batch)
+    shapes = [[array.shape[1:] for array in arrays_of(batch)] for batch in first]
+    alike = [batch for batch, shape in zip(first, shapes, strict=True) if length_of(batch) and shape == shapes[0]]
+    if alike:
+        forward.check_range(joined(alike))
+    yield from itertools.chain(first, batches)
 
 
 def _two_classes(scores: np.ndarray, probabilities: bool | None) -> np.ndarray:
