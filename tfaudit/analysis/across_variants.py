@@ -17,7 +17,9 @@ from tfaudit.audit.levels.class_counts import ClassCounts, class_counts
 from tfaudit.audit.levels.class_recalls import ClassRecalls, class_recalls
 from tfaudit.audit.levels.difficulty import DifficultyLevels, difficulty_levels
 from tfaudit.audit.levels.remedies import Remedies, remedies
-from tfaudit.study.variants import Pruned
+from tfaudit.errors import listed
+from tfaudit.study.remedies import CLASS
+from tfaudit.study.variants import Pruned, Quantized, Remedied
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -87,12 +89,24 @@ def _class_counts(study_audit: StudyAudit) -> ClassCounts | None:
 
 def _remedies(study_audit: StudyAudit) -> Remedies | None:
     """Return the comparison of remedies with their controls; None where the study has no such pair of variants."""
-    data, trios = study_audit.data, {}
+    data, trios, groups, notes = study_audit.data, {}, {}, []
     for key in data.compressed_keys:
-        variant = data.study.variant(key)
-        if isinstance(variant, Pruned) and variant.remedies and variant.control.key in data.compressed_keys:
-            trios[data.titles[key]] = data.baseline, data.populations[variant.control.key], data.populations[key]
-    return remedies(trios, alpha=data.alpha) if trios else None
+        variant, title = data.study.variant(key), data.titles[key]
+        if not isinstance(variant, Remedied) or not variant.remedies or variant.control.key not in data.compressed_keys:
+            continue
+        trios[title] = data.baseline, data.populations[variant.control.key], data.populations[key]
+        if isinstance(variant, Quantized):
+            notes.append(f"{title}: the control is quantized without further training.")
+        names = [name for remedy in variant.remedies for name in getattr(remedy, "names", ())]
+        if missing := [name for name in names if name not in data.groups and name != CLASS]:
+            notes.append(f"{title}: the test examples have no column {listed(missing)}; its groups are not compared.")
+        elif names and names != [CLASS]:
+            columns = data.groups.assign(**{CLASS: data.baseline.labels}) if CLASS not in data.groups else data.groups
+            groups[title] = columns[names]
+    if not trios:
+        return None
+    made = remedies(trios, groups, alpha=data.alpha)
+    return dataclasses.replace(made, notes=(*made.notes, *notes))
 
 
 ACROSS: Mapping[str, Across] = {
@@ -125,7 +139,8 @@ ACROSS: Mapping[str, Across] = {
             title="Remedies",
             question=(
                 "What does training with a remedy keep that plain fine-tuning of the same length, the control, loses: "
-                "accuracy, the worst class, the largest excess gap, negative flips, PIEs?"
+                "accuracy, the worst class, the largest excess gap (over classes, and over groups that the remedy was "
+                "given), negative flips, PIEs?"
             ),
             source="[Y] [HB], intervals [C]",
         ),

@@ -6,10 +6,9 @@ import keras
 
 from tfaudit.compress.remedies.distillation import Distillation
 from tfaudit.compress.remedies.excess_gap import ExcessGap
-from tfaudit.compress.remedies.held_out import CLASS
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.errors import InputError, listed, require
-from tfaudit.study.remedies import DistillationRemedy, RemedySettings
+from tfaudit.study.remedies import CLASS, DistillationRemedy, RemedySettings
 from tfaudit.study.study import Study
 from tfaudit.study.training import Training
 

@@ -8,6 +8,9 @@ from typing import Any, ClassVar, TypeAlias
 
 from tfaudit.errors import InputError, require
 
+CLASS = "class"
+"""Name of the column of classes, for intersections with others."""
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Remedy:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from tfaudit.audit.group_codes import group_codes
+from tfaudit.audit.intersections import LEAST
 from tfaudit.errors import require
 from tfaudit.notebook import html_of
 from tfaudit.predictions import Predictions, require_same_examples
@@ -19,7 +21,9 @@ from tfaudit.stats.two_way import mean_change
 if TYPE_CHECKING:
     from tfaudit.charts.style import Drawing
 
-MEASURES = ("accuracy", "worst-class recall", "largest excess gap", "negative flips", "PIEs")
+LARGEST_GAP = "largest excess gap"
+
+MEASURES = ("accuracy", "worst-class recall", LARGEST_GAP, "negative flips", "PIEs")
 """What is compared; of the first two more is better, of the others less."""
 
 BETTER, WORSE, CANNOT_TELL = "better", "worse", "cannot tell"
@@ -47,9 +51,10 @@ class Remedies:
     def frame(self) -> pd.DataFrame:
         """Return a row per variant and measure, all in per cent of the images.
 
-        Columns: `title` of the variant with the remedy; `measure`, one of `MEASURES`; `members`, the number of pairs;
-        `control` and `remedy`, means over them; `difference_pp`, remedy minus control, with `low_pp`, `high_pp` and `p`
-        (NaN of a single pair); `p_holm`, Holm's over all rows; `verdict` of the remedy.
+        Columns: `title` of the variant with the remedy; `measure`, one of `MEASURES`, or the largest excess gap over
+        other groups than the classes, with the names of their columns; `members`, the number of pairs; `control` and
+        `remedy`, means over them; `difference_pp`, remedy minus control, with `low_pp`, `high_pp` and `p` (NaN of a
+        single pair); `p_holm`, Holm's over all rows; `verdict` of the remedy.
         """
         return self.table.copy()
 
@@ -69,22 +74,26 @@ class Remedies:
         return remedies_chart(self.table)
 
 
-def remedies(trios: Mapping[str, Trio], *, alpha: float = 0.05) -> Remedies:
+def remedies(
+    trios: Mapping[str, Trio], groups: Mapping[str, pd.DataFrame] | None = None, *, alpha: float = 0.05
+) -> Remedies:
     """Compare models that were trained with a remedy to their controls, pair by pair from the same dense model.
 
     Accuracy, negative flips and PIEs (images whose modal label is another than the dense models') are means over
     images; their intervals and tests are over images and members, those of PIEs over images alone. A member's
     worst-class recall is that of its own worst class, its largest excess gap the largest
-    `(dense_c - member_c) - (dense - member)` over classes c: neither is a mean over images, so they have a paired
-    t-test over members, for these images.
+    `(dense_c - member_c) - (dense - member)` over classes c, and over the groups that the remedy was given, if it was:
+    none of these is a mean over images, so they have a paired t-test over members, for these images.
 
     Args:
         trios: by title the dense population, the control and the remedied one, on the same examples. Members of one
             name belong together; others are left out.
+        groups: by title the columns, N rows in the order of the examples, whose combinations of values are the groups
+            that the remedy bounds. Those of fewer than 10 images are left out.
         alpha: level of the tests, in (0, 1).
 
     Raises:
-        InputError: other examples, no common members, or a level outside (0, 1).
+        InputError: other examples, no common members, columns of another length, or a level outside (0, 1).
 
     Example:
         >>> dense = Predictions.from_top1([0, 0, 1, 1], [[0, 0, 1, 1], [0, 0, 1, 1]])
@@ -99,18 +108,45 @@ def remedies(trios: Mapping[str, Trio], *, alpha: float = 0.05) -> Remedies:
         4                PIEs    0.500   0.250
     """
     require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
-    table = pd.concat([_rows(title, *trio, alpha) for title, trio in trios.items()], ignore_index=True)
+    notes = ["Intervals of worst-class recall and of the largest excess gap are over members, for these images."]
+    rows = []
+    for title, trio in trios.items():
+        grouping, left_out = _grouping((groups or {}).get(title), trio[0].num_examples)
+        rows.append(_rows(title, *trio, grouping, alpha))
+        if left_out:
+            notes.append(f"{title}: groups of fewer than {LEAST} images are left out ({left_out:,}).")
+    table = pd.concat(rows, ignore_index=True)
     table["p_holm"] = adjust(table["p"].to_numpy(), "holm")
     sign = np.where(table["measure"].isin(MEASURES[:2]), 1, -1) * table["difference_pp"]
     verdict = np.where(sign > 0, BETTER, WORSE)
     table["verdict"] = np.where(table["p_holm"] <= alpha, verdict, CANNOT_TELL)
-    notes = ["Intervals of worst-class recall and of the largest excess gap are over members, for these images."]
     if (table["members"] == 1).any():
         notes.append("A single pair of models has intervals over images alone, and none of the worst class.")
     return Remedies(table, alpha, tuple(notes))
 
 
-def _rows(title: str, dense: Predictions, control: Predictions, remedied: Predictions, alpha: float) -> pd.DataFrame:
+def _grouping(columns: pd.DataFrame | None, count: int) -> tuple[dict[str, np.ndarray], int]:
+    """Return the group of each image by the name of the measure, -1 for none, and how many groups are left out."""
+    if columns is None:
+        return {}, 0
+    coded = [group_codes(columns[name], count, "groups")[0] for name in columns]
+    _, codes, sizes = np.unique(np.stack(coded), axis=1, return_inverse=True, return_counts=True)
+    codes = codes.reshape(count)  # NumPy 2.0 gives it a side of 1 more
+    left_out = int((sizes < LEAST).sum())
+    if left_out == len(sizes):
+        return {}, left_out
+    name = f"{LARGEST_GAP}, groups: {', '.join(map(str, columns))}"
+    return {name: np.where(sizes[codes] < LEAST, -1, codes)}, left_out
+
+
+def _rows(
+    title: str,
+    dense: Predictions,
+    control: Predictions,
+    remedied: Predictions,
+    grouping: Mapping[str, np.ndarray],
+    alpha: float,
+) -> pd.DataFrame:
     require_same_examples(dense, control)
     require_same_examples(dense, remedied)
     common = [m for m in dense.members if m in set(control.members) & set(remedied.members)]
@@ -121,12 +157,11 @@ def _rows(title: str, dense: Predictions, control: Predictions, remedied: Predic
     modal = dense.modal()
     moved = [(population.modal() != modal)[None] for population in (control, remedied)]
     over_images = {"accuracy": sides, "negative flips": lost, "PIEs": moved}
-    over_members = {
-        "worst-class recall": [_recalls(right, dense.labels).min(1) for right in sides],
-        "largest excess gap": [_largest_gaps(before, right, dense.labels) for right in sides],
-    }
+    over_members = {"worst-class recall": [_recalls(right, dense.labels).min(1) for right in sides]}
+    for name, codes in {LARGEST_GAP: dense.labels, **grouping}.items():
+        over_members[name] = [_largest_gaps(before, right, codes) for right in sides]
     rows = []
-    for measure in MEASURES:
+    for measure in (*MEASURES[:3], *grouping, *MEASURES[3:]):
         if measure in over_images:
             first, second = (values.astype(float) for values in over_images[measure])
             change = mean_change(first, second, paired=True)
@@ -151,12 +186,12 @@ def _chosen(population: Predictions, members: list[Any]) -> Predictions:
     return Predictions.from_top1(population.labels, population.top1[positions], class_names=population.class_names)
 
 
-def _recalls(right: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return the recalls `(K, C)` of the classes that have examples."""
-    return np.stack([right[:, labels == c].mean(1) for c in np.unique(labels)], axis=1)
+def _recalls(right: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Return the accuracies `(K, G)` in the classes, or groups, that have examples; a code below 0 is in none."""
+    return np.stack([right[:, codes == code].mean(1) for code in np.unique(codes[codes >= 0])], axis=1)
 
 
-def _largest_gaps(before: np.ndarray, after: np.ndarray, labels: np.ndarray) -> np.ndarray:
+def _largest_gaps(before: np.ndarray, after: np.ndarray, codes: np.ndarray) -> np.ndarray:
     """Return `(K,)` the largest excess gap of each pair of models."""
-    losses = _recalls(before, labels) - _recalls(after, labels)
+    losses = _recalls(before, codes) - _recalls(after, codes)
     return (losses - (before.mean(1) - after.mean(1))[:, None]).max(1)

@@ -10,11 +10,12 @@ import tensorflow as tf
 
 from tfaudit.compress.litert.inference import decisions
 from tfaudit.compress.remedies.class_scores import class_ids
-from tfaudit.compress.remedies.held_out import CLASS, Groups, HeldOut
+from tfaudit.compress.remedies.held_out import Groups, HeldOut
 from tfaudit.compress.remedies.remedied_loss import Batch, model_inputs
 from tfaudit.compress.remedies.remedy import Remedy
 from tfaudit.errors import InputError, require
 from tfaudit.predictions import Predictions
+from tfaudit.study.remedies import CLASS
 
 
 class ExcessGap(Remedy):

@@ -11,9 +11,7 @@ import pandas as pd
 from tfaudit.compress.model_inputs import length_of
 from tfaudit.datasets.structure import mapped
 from tfaudit.errors import InputError, listed
-
-CLASS = "class"
-"""Name of the column of classes, for intersections with others."""
+from tfaudit.study.remedies import CLASS
 
 
 @dataclasses.dataclass(frozen=True)
