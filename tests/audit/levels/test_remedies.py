@@ -67,7 +67,7 @@ AGE = np.where(np.arange(N) < 5, None, np.arange(N) * 7 % 50 // 25)  # missing f
 def test_groups_that_the_remedy_was_given_by_loops():
     columns = pd.DataFrame({"sex": SEX, "age": AGE})
     plain, result = (remedies({"r": (DENSE, CONTROL, REMEDIED)}, given) for given in (None, {"r": columns}))
-    name = "largest excess gap, groups: sex, age"
+    name = "largest excess gap, groups: sex and age"
     frame = result.frame()
     assert tuple(frame["measure"]) == (*MEASURES[:3], name, *MEASURES[3:])
     same = frame[frame["measure"] != name].drop(columns="p_holm").reset_index(drop=True)
@@ -160,7 +160,7 @@ def test_a_study_compares_the_groups_of_its_remedies_and_training_for_int8(tmp_p
     own = frame[~frame["measure"].isin(MEASURES)].set_index("title")["measure"]
     assert own.to_dict() == {
         titles[pruned[3].key]: "largest excess gap, groups: series",
-        titles[pruned[4].key]: "largest excess gap, groups: series, class",
+        titles[pruned[4].key]: "largest excess gap, groups: series and class",
     }
     assert set(frame["title"]) == {titles[variant.key] for variant in (*pruned[1:], aware[1])}
     told = "the test examples have no column age; its groups are not compared."

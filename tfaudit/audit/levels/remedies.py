@@ -135,7 +135,7 @@ def _grouping(columns: pd.DataFrame | None, count: int) -> tuple[dict[str, np.nd
     left_out = int((sizes < LEAST).sum())
     if left_out == len(sizes):
         return {}, left_out
-    name = f"{LARGEST_GAP}, groups: {', '.join(map(str, columns))}"
+    name = f"{LARGEST_GAP}, groups: {' and '.join(map(str, columns))}"
     return {name: np.where(sizes[codes] < LEAST, -1, codes)}, left_out
 
 
