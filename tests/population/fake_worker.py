@@ -30,6 +30,8 @@ if __name__ == "__main__":
             time.sleep(60)
         if variant == "broken" or (variant == "shaky" and first):
             answer = {"error": "Traceback\nRuntimeError: boom"}
+        elif variant == "wrong":
+            answer = {"error": "Traceback\nValueError: boom", "lasting": True}
         elif variant == "deadly" or (variant == "mortal" and first):
             os.kill(os.getpid(), signal.SIGKILL)
         elif variant == "fatal":

@@ -61,6 +61,13 @@ class TestEveryEngine:
         assert kinds == ["started", "retried", "started", "failed"]
         assert told(seen)[-1] == ("done", "dense", 0)
 
+    def test_what_would_fail_again_is_given_up_at_once(self, run_jobs):
+        seen = list(run_jobs([Job("wrong", 0), Job("child", 0, "wrong"), Job("dense", 0)], workers=1))
+        assert [event.kind for event in seen if event.job.variant == "wrong"] == ["started", "failed"]
+        failed = {event.job.variant: event.error for event in seen if event.kind == "failed"}
+        assert failed == {"wrong": "Traceback\nValueError: boom", "child": "its parent, wrong/000, failed"}
+        assert told(seen)[-1] == ("done", "dense", 0)
+
     def test_a_fatal_answer_ends_the_run_in_one_line(self, run_jobs, tmp_path):
         with pytest.raises(InputError, match=r"directory: got a full disk.*, expected space") as caught:
             list(run_jobs([Job("fatal", 0), *(Job("dense", member) for member in range(50))]))

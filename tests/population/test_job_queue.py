@@ -29,8 +29,9 @@ def test_every_job_is_done_or_given_up_exactly_once(parents, data, retries):
             ended[job.variant] = "done"
             continue
         failures[job.variant] = failures.get(job.variant, 0) + 1
-        events = list(queue.failed(job, "boom"))
-        if failures[job.variant] <= retries:
+        again = data.draw(st.booleans())
+        events = list(queue.failed(job, "boom", again=again))
+        if again and failures[job.variant] <= retries:
             assert [event.kind for event in events] == ["retried"]
             continue
         lost = {job.variant}

@@ -27,7 +27,9 @@ def run(
     gpus: Annotated[float, option("GPUs of each member; .5 for two members on one.", panel=RAY)] = 0,
     memory: Annotated[float | None, option("Memory of each member in GB.", panel=RAY)] = None,
     timeout: Annotated[float | None, option("Seconds that a member may take; any time by default.")] = None,
-    retries: Annotated[int, option("Further attempts of a member that fails.")] = 2,
+    retries: Annotated[
+        int, option("Further attempts of a member that was lost, lacked memory or timed out.")
+    ] = 2,
     dataset: Annotated[str | None, option("Data set, or a function `data.py:load`; by default the recipe's.")] = None,
     model: Annotated[
         str | None, option("Model, .keras file, or a function `nets.py:build`; by default the recipe's.")

@@ -12,7 +12,7 @@ from tfaudit.population.job_queue import JobQueue
 from tfaudit.population.plan import Event, Job, Order
 
 RETRIES = 2
-"""How often a job that failed is tried again by default."""
+"""How often a job that failed with an error that may pass is tried again by default."""
 
 JOBS_PER_WORKER = 50
 """Jobs after which a worker process is replaced: TensorFlow's converter never returns some of its memory."""
@@ -27,7 +27,7 @@ class EngineOptions:
 
     Attributes:
         workers: number of jobs at once; by default as many as there is room for.
-        retries: number of further attempts of a job that failed.
+        retries: number of further attempts of a job that failed with an error that may pass.
         timeout: seconds that a member may take, to make or to test under a condition; any time by default.
         jobs_per_worker: number of jobs after which a worker process is replaced.
         address: of the Ray cluster.
@@ -74,8 +74,8 @@ class Engine(Protocol):
 def carry_out(engine: Engine, jobs: Sequence[Job], options: EngineOptions, *, grace: float = 0) -> Generator[Event]:
     """Run jobs and yield events as they happen.
 
-    A job that fails, loses its worker or is silent for too long is tried again; then it fails, and so do the jobs that
-    need it.
+    A job that loses its worker, is silent for too long, or fails with an error that may pass is tried again; then it
+    fails, and so do the jobs that need it. What fails with another error fails at once.
 
     Args:
         engine: where they run.
@@ -105,7 +105,7 @@ def carry_out(engine: Engine, jobs: Sequence[Job], options: EngineOptions, *, gr
                 queue.done(job)
                 yield Event("done", job, machine=answer.get("machine"))
             else:
-                yield from queue.failed(job, answer["error"])
+                yield from queue.failed(job, answer["error"], again=not answer.get("lasting"))
         now = time.monotonic()
         for job in [job for job, end in running.values() if timeout and end <= now]:
             engine.abandon(job)

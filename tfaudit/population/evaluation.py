@@ -8,6 +8,7 @@ from tfaudit.datasets.benchmarks import Benchmark
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.errors import InputError
 from tfaudit.population.condition_images import ConditionImages, condition_images
+from tfaudit.population.passing_errors import may_pass
 from tfaudit.population.plan import missing_evaluations
 from tfaudit.population.stored_examples import load_test, preview_bytes
 from tfaudit.population.stored_models import StoredModels
@@ -56,7 +57,8 @@ class Evaluator:
             report(left)
         if problems:
             (name, first), others = problems[0], len(problems) - 1
-            raise RuntimeError(f"{name}{f' and {others} more' * bool(others)}: {first}") from first
+            cause = next((problem for _, problem in problems if may_pass(problem)), first)  # then it is tried again
+            raise RuntimeError(f"{name}{f' and {others} more' * bool(others)}: {first}") from cause
 
     def _predicted(self, condition: Condition, variant: str, member: int) -> RankedClasses:
         inputs, k = self._images(condition), min(self._store.study.top_k, self._test.num_classes)

@@ -58,10 +58,13 @@ class JobQueue:
         for place in self._dependants.pop(job.order, ()):
             heapq.heappush(self._ready, place)
 
-    def failed(self, job: Job, error: str) -> Iterator[Event]:
-        """Try a started job again if it has retries left, else give it and all that depend on it up; yield events."""
+    def failed(self, job: Job, error: str, *, again: bool = True) -> Iterator[Event]:
+        """Try a started job again if it has retries left, else give it and all that depend on it up; yield events.
+
+        It is given up at once if it is not worth trying `again`.
+        """
         self._failures[job.order] += 1
-        if self._failures[job.order] <= self._retries:
+        if again and self._failures[job.order] <= self._retries:
             heapq.heappush(self._ready, self._places[job.order])
             yield Event("retried", job, error)
             return

@@ -109,7 +109,7 @@ def perform(
 def _test_members(workplace: _Workplace, order: Order, models: Sequence[ray.ObjectRef]) -> Iterator[Delivery]:
     """Test members one by one; one that cannot be tested does not stop the others."""
     answer: Answer = {}
-    left, problems = len(models), []
+    left, problems, lasting = len(models), [], True
     for model in models:
         _, inputs = ray.get(model)
         answer, files = workplace.do(order, inputs)
@@ -120,9 +120,10 @@ def _test_members(workplace: _Workplace, order: Order, models: Sequence[ray.Obje
             left -= 1
         else:
             problems.append(answer["error"].strip())
+            lasting &= answer.get("lasting", False)
         yield {"left": left}, files
     more = f" (and {len(problems) - 1} more)" * (len(problems) > 1)
-    yield {**answer, "error": problems[0] + more if problems else None}, {}
+    yield {**answer, "error": problems[0] + more if problems else None, "lasting": bool(problems) and lasting}, {}
 
 
 _WORKPLACES: list[_Workplace] = []

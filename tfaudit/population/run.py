@@ -69,7 +69,9 @@ def run(
         cpus: cores of each member on Ray, which are the threads of its worker. Local workers have one thread.
         gpus: GPUs of each member on Ray: 0, a share of one, or several for `Training(strategy="mirrored")`.
         memory: bytes of memory that Ray reserves for each member.
-        retries: number of further attempts of a member that fails, whose worker dies, or that takes too long.
+        retries: number of further attempts of a member whose worker dies, that takes too long, or that fails for want
+            of memory or because of a file or a connection. Any other error, such as a `ValueError` in a function of
+            the user's own, would come again: such a member fails at once.
         timeout: seconds that a member may take, to make or to test under a condition; any time by default.
         progress: display of the progress, or "auto": a bar in a terminal, lines in a notebook; none by default.
         accept_changed_code: whether to go on although the source of one of the study's functions has changed since

@@ -2,6 +2,7 @@
 
 `python -m tfaudit.population.worker DIR` reads one order per line from its standard input, `["member", variant,
 number]` or `["condition", corruption, severity]`, and answers each with one line: `{"error": null}`, or the traceback.
+`"lasting"` beside a traceback says that another attempt would end in the same error.
 If no job of the run can succeed (bad input, a full disk), the answer also has `"fatal"`: the argument, what was got and
 what was expected, as in an `InputError`. During a condition, `{"left": n}` reports how many predictions are missing.
 The answer of a job that is done also has `"machine"`: `{"cpu": model, "gpus": [models]}`. What libraries print during a
@@ -32,6 +33,7 @@ from typing import TYPE_CHECKING
 from tfaudit.errors import InputError
 from tfaudit.population.logs import open_log
 from tfaudit.population.node_folder import remove_workplace, shipped_splits
+from tfaudit.population.passing_errors import may_pass
 from tfaudit.population.plan import log_path
 from tfaudit.study.conditions import Condition
 from tfaudit.user_code import PATH_VARIABLE, extend_path
@@ -113,6 +115,8 @@ class _JobRunner:
                 answer["fatal"] = [problem.argument, problem.got, problem.expected]
             elif isinstance(problem, OSError) and (fatal := fatal_problem(problem, self._directory)):
                 answer["fatal"] = fatal
+            elif not may_pass(problem):
+                answer["lasting"] = True
             return answer
         return {"error": None, "machine": self._machine}
 
