@@ -1,6 +1,7 @@
 """The store: what counts, what does not, and damaged or full disks."""
 
 import dataclasses
+import datetime
 import errno
 import json
 
@@ -124,6 +125,16 @@ def test_exchanged_images_are_noticed(store):
     assert len(store.examples(images=False)) == 40
     with pytest.raises(InputError, match=r"got a damaged file, .*test.parquet"):
         store.examples()
+
+
+@pytest.mark.parametrize("value", [True, None, "png", datetime.datetime(2020, 1, 1)], ids=str)
+def test_images_that_are_no_bytes_are_damaged(store, value):
+    path = store.directory / "examples/test.parquet"
+    table = pq.read_table(path)
+    pq.write_table(table.set_column(2, "image", [[value] * 40]).replace_schema_metadata(table.schema.metadata), path)
+    for read in (store.examples, lambda: store.images("test", [0])):
+        with pytest.raises(InputError, match=r"got a damaged file, .*test.parquet"):
+            read()
 
 
 def test_examples_of_another_split_or_time_are_noticed(store):

@@ -163,7 +163,10 @@ def read_images(file: BinaryIO, positions: Sequence[int]) -> list[bytes]:
         raise IndexError(f"0 to {sum(sizes) - 1}")
     groups = np.searchsorted(ends, wanted, side="right")
     columns = {group: stored.read_row_group(group, ["image"])["image"] for group in np.unique(groups)}
-    return [columns[group][int(i - ends[group])].as_py() for group, i in zip(groups, wanted, strict=True)]
+    images = [columns[group][int(i - ends[group])].as_py() for group, i in zip(groups, wanted, strict=True)]
+    if not all(isinstance(image, bytes) for image in images):
+        raise OSError("images that are no bytes")
+    return images
 
 
 def table_bytes(table: pd.DataFrame) -> bytes:
