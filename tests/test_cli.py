@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from tfaudit import open_store
+from tfaudit import InputError, open_store
+from tfaudit.cli import app
 
 START = """
 import sys
@@ -38,6 +39,21 @@ def test_list_names_the_recipes_and_their_questions_without_tensorflow():
     assert "digits" in done.stdout
     assert "fashion_mnist_lenet" in done.stdout
     assert "K = 30" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--population", "0"], "population: got 0, expected 1 or more"),
+        (["--retries", "-1"], "retries: got -1, expected 0 or more"),
+        (["--engine", "slurm"], "engine: got 'slurm', expected 'local', 'ray'"),
+        (["--cpus", "2"], "cpus: got 2.0, expected no such option with the local engine"),
+    ],
+)
+def test_options_are_checked_before_a_recipe_is_imported(tmp_path, options, words):
+    (tmp_path / "mine.py").write_text("raise RuntimeError('imported')")
+    with pytest.raises(InputError, match=words):
+        app(["run", str(tmp_path / "mine.py"), *options], standalone_mode=False)
 
 
 @pytest.mark.slow

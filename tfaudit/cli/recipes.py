@@ -35,16 +35,22 @@ def _first_line(recipe: str) -> str:
     return doc.splitlines()[0] if doc else recipe
 
 
-def recipe_study(recipe: str) -> Study:
-    """Return the study of a recipe, or of a Python file; without one raise `InputError`."""
+def require_recipe(recipe: str) -> None:
+    """Raise an `InputError` without a recipe of this name, or such a file; import none."""
     if recipe.endswith(".py"):
         if not Path(recipe).is_file():
             raise InputError("recipe", f"{recipe}, which does not exist", "a Python file")
+    elif recipe not in _recipes():
+        raise InputError("recipe", repr(recipe), f"{', '.join(_recipes())}, or the path of a Python file")
+
+
+def recipe_study(recipe: str) -> Study:
+    """Return the study of a recipe, or of a Python file; without one raise `InputError`."""
+    require_recipe(recipe)
+    if recipe.endswith(".py"):
         start_tensorflow()  # the file imports it too, less quietly
         study = getattr(import_file("recipe", Path(recipe)), "study", None)
     else:
-        if recipe not in _recipes():
-            raise InputError("recipe", repr(recipe), f"{', '.join(_recipes())}, or the path of a Python file")
         study = importlib.import_module(f"tfaudit.recipes.{recipe}").study
     if not isinstance(study, Study):
         raise InputError("recipe", f"{recipe} without a study", "a file that defines `study = tfaudit.Study(...)`")

@@ -2,13 +2,14 @@
 
 from collections import Counter
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from tfaudit.cli.console import app, err, option, out
-from tfaudit.cli.recipes import recipe_study
+from tfaudit.cli.recipes import recipe_study, require_recipe
 from tfaudit.cli.report import show
+from tfaudit.errors import require
 
 RAY = "With --engine ray"
 
@@ -27,9 +28,7 @@ def run(
     gpus: Annotated[float, option("GPUs of each member; .5 for two members on one.", panel=RAY)] = 0,
     memory: Annotated[float | None, option("Memory of each member in GB.", panel=RAY)] = None,
     timeout: Annotated[float | None, option("Seconds that a member may take; any time by default.")] = None,
-    retries: Annotated[
-        int, option("Further attempts of a member that was lost, lacked memory or timed out.")
-    ] = 2,
+    retries: Annotated[int, option("Further attempts of a member that was lost, lacked memory or timed out.")] = 2,
     dataset: Annotated[str | None, option("Data set, or a function `data.py:load`; by default the recipe's.")] = None,
     model: Annotated[
         str | None, option("Model, .keras file, or a function `nets.py:build`; by default the recipe's.")
@@ -40,15 +39,22 @@ def run(
     ] = False,
 ) -> None:
     """Train and compress a population, evaluate it and audit what it forgets. An interrupted run can be resumed."""
+    require_recipe(recipe)
+
     import dataclasses
 
-    from tfaudit.analysis.study_audit import StudyAudit
+    from tfaudit.population.engine import engine_options
+
+    require(population is None or population >= 1, "population", population, "1 or more")
+    options: dict[str, Any] = {"workers": workers, "retries": retries, "timeout": timeout, "address": address}
+    options |= {"cpus": cpus, "gpus": gpus, "memory": None if memory is None else round(memory * 1e9)}
+    engine_options(engine, **options)
+    study = recipe_study(recipe)  # from here on imports take seconds
+
     from tfaudit.datasets.loading import is_available
     from tfaudit.population.progress import progress_for
     from tfaudit.population.run import run as run_study
-    from tfaudit.user_code import failure_line
 
-    study = recipe_study(recipe)
     if model is not None and model.endswith(".keras"):
         model = str(Path(model).absolute())  # workers and later runs may have another working directory
     if model is not None:
@@ -67,19 +73,16 @@ def run(
             study,
             directory,
             engine=engine,
-            workers=workers,
-            address=address,
-            cpus=cpus,
-            gpus=gpus,
-            memory=None if memory is None else round(memory * 1e9),
-            retries=retries,
-            timeout=timeout,
+            **options,
             progress=progress_for(out),
             accept_changed_code=accept_changed_code,
         )
     except KeyboardInterrupt:
         err.print("tfaudit: interrupted; run the same command again to resume")
         raise typer.Exit(130) from None
+    from tfaudit.analysis.study_audit import StudyAudit
+    from tfaudit.user_code import failure_line
+
     failures = {f"member {variant}/{member:03d}": text for (variant, member), text in store.failures().items()}
     failures |= {f"condition {split}": text for split, text in store.evaluations.failures().items()}
     if "dense" in store.variants:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import time
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass
@@ -10,6 +11,8 @@ from typing import Any, Protocol
 from tfaudit.errors import InputError, require
 from tfaudit.population.job_queue import JobQueue
 from tfaudit.population.plan import Event, Job, Order
+
+ENGINES = ("local", "ray")
 
 RETRIES = 2
 """How often a job that failed with an error that may pass is tried again by default."""
@@ -53,6 +56,23 @@ class EngineOptions:
         gpus_fit = self.gpus >= 0 and (self.gpus < 1 or self.gpus == int(self.gpus))  # Ray shares no further GPUs
         require(gpus_fit, "gpus", self.gpus, "0, a share of a GPU below 1, or a whole number")
         require(self.memory is None or self.memory > 0, "memory", self.memory, "a number of bytes above 0")
+
+
+def engine_options(engine: str, **options: Any) -> EngineOptions:
+    """Return the options of a run; raise `InputError` for an unknown engine, or one that does not take an option.
+
+    >>> engine_options("local", workers=2).retries
+    2
+    """
+    require(engine in ENGINES, "engine", engine, ", ".join(map(repr, ENGINES)))
+    checked = EngineOptions(**options)
+    if engine == "local":
+        for name in ("address", "cpus", "gpus", "memory"):
+            value, default = getattr(checked, name), EngineOptions.__dataclass_fields__[name].default
+            require(value == default, name, value, "no such option with the local engine; engine 'ray' takes it")
+    elif importlib.util.find_spec("ray") is None:
+        raise InputError("engine", "'ray', but Ray is not installed", "`pip install 'tfaudit[ray]'`, or engine 'local'")
+    return checked
 
 
 class Engine(Protocol):

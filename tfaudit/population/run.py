@@ -4,16 +4,15 @@ import contextlib
 import dataclasses
 import functools
 import importlib.metadata
-import importlib.util
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tfaudit.datasets.benchmarks import expand_wildcards
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.preview import previews
-from tfaudit.errors import InputError, require
+from tfaudit.errors import InputError
 from tfaudit.population.condition_images import check_conditions
-from tfaudit.population.engine import RETRIES, EngineOptions
+from tfaudit.population.engine import RETRIES, EngineOptions, engine_options
 from tfaudit.population.local import local_engine
 from tfaudit.population.node_folder import Splits
 from tfaudit.population.plan import Event, Job, condition_jobs, member_jobs
@@ -24,8 +23,6 @@ from tfaudit.store.files import lock
 from tfaudit.store.store import Store
 from tfaudit.study.study import Study
 from tfaudit.user_code import is_importing
-
-ENGINES = ("local", "ray")
 
 USUAL = ("sgd", "adam")
 """Optimizers that need no check, and so no TensorFlow, before a run."""
@@ -87,16 +84,8 @@ def run(
     if is_importing():
         got = "a call of run while the study's own file is imported"
         raise InputError("study", got, 'the call under `if __name__ == "__main__":`, since workers import the file')
-    require(engine in ENGINES, "engine", engine, ", ".join(map(repr, ENGINES)))
-    options = EngineOptions(
-        workers=workers, retries=retries, timeout=timeout, address=address, cpus=cpus, gpus=gpus, memory=memory
-    )
-    if engine == "local":
-        for name, default in (("address", None), ("cpus", 1), ("gpus", 0), ("memory", None)):
-            value = getattr(options, name)
-            require(value == default, name, value, "no such option with the local engine; engine 'ray' takes it")
-    elif importlib.util.find_spec("ray") is None:
-        raise InputError("engine", "'ray', but Ray is not installed", "`pip install 'tfaudit[ray]'`, or engine 'local'")
+    on_ray = {"address": address, "cpus": cpus, "gpus": gpus, "memory": memory}
+    options = engine_options(engine, workers=workers, retries=retries, timeout=timeout, **on_ray)
     _ = study.planned_training  # imported predictions have none
     study = study.with_fingerprints()
     train, test = load_splits(study)  # before anything is written or started, so that a missing set is one line

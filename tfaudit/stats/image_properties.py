@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
+from scipy import special
 
 from tfaudit.errors import InputError, require
 from tfaudit.stats.ratios import ratio
@@ -112,7 +112,7 @@ def pixel_entropy(images: Images) -> np.ndarray:
         values = np.rint(levels).astype(np.intp).reshape(len(levels), -1)
         values += 256 * np.arange(len(levels))[:, None]  # a histogram of its own for each image
         counts = np.bincount(values.ravel(), minlength=256 * len(levels)).reshape(-1, 256)
-        return stats.entropy(counts, base=2, axis=1)
+        return special.entr(counts / counts.sum(axis=1, keepdims=True)).sum(axis=1) / np.log(2)
 
     return _measured(images, entropies)
 
