@@ -4,9 +4,14 @@ import gc
 import os
 import shutil
 import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
+
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = os.environ.get("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ["TF_NUM_INTRAOP_THREADS"] = os.environ["OMP_NUM_THREADS"] = "1"  # workers of pytest-xdist have the cores
+os.environ["PYTHONDONTWRITEBYTECODE"] = ""  # or each of hundreds of processes compiles tfaudit anew
 
 import hypothesis
 import numpy as np
@@ -18,11 +23,12 @@ from tests.builders.warm_python import warm_process
 from tfaudit.population import worker_process
 from tfaudit.store.store import Store
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+sys.dont_write_bytecode = False
+gc.set_threshold(50_000, 20, 20)  # a trace of TensorFlow makes many objects, and nearly all of them stay
 hypothesis.settings.register_profile("any machine", deadline=None)  # a busy one is no defect
 hypothesis.settings.load_profile("any machine")
 
-CHROMIUM = shutil.which("chromium")
+CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium")  # the first draws no window
 SWITCHES = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 
 
@@ -80,8 +86,8 @@ def browser():
     """Debian's Chromium, driven by Playwright; without it the test is skipped, and fails in CI."""
     if CHROMIUM is None:
         if os.environ.get("CI"):
-            pytest.fail("CI needs chromium: apt-get install chromium")
-        pytest.skip("no chromium here: apt-get install chromium")
+            pytest.fail("CI needs chromium: apt-get install chromium-headless-shell")
+        pytest.skip("no chromium here: apt-get install chromium-headless-shell")
     if not os.environ.get("CI"):
         pytest.importorskip("playwright.sync_api")
     from playwright import sync_api

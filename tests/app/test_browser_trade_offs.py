@@ -12,6 +12,7 @@ from tfaudit.audit.operating_points import operating_points
 from tfaudit.store.store import open_store
 
 pytestmark = pytest.mark.slow
+expect = pytest.importorskip("playwright.sync_api").expect
 
 FLOOR = "Accuracy floor, %"
 VIEWS = {
@@ -26,7 +27,9 @@ def table(viewer):
 
 
 def chosen(page):
-    return page.get_by_test_id("stMain").get_by_text("Chosen:").inner_text()
+    said = page.get_by_test_id("stMain").get_by_text("Chosen:")
+    expect(said).to_have_count(1)  # while the page is drawn anew, the last one stands below
+    return said.inner_text()
 
 
 def slide(page, label, key, times):

@@ -250,9 +250,9 @@ def test_a_foreign_page_gets_nothing_whatever_the_working_directory_says(guarded
 
 
 @pytest.mark.slow
-def test_the_page_of_the_password_in_a_browser(guarded, contexts):
+def test_the_page_of_the_password_in_a_browser(guarded, idle_pages):
     connection, _ = guarded
-    page = contexts(1280, "light").new_page()
+    page = idle_pages(1280, "light")
     page.goto(f"http://localhost:{connection.port}/classes")
     page.get_by_label("This viewer asks for a password.").fill("wrong password")
     page.get_by_role("button", name="Open").click()

@@ -46,8 +46,10 @@ def models(request):
     return request.param, *built
 
 
-def trainable(model):
-    return sum(int(np.prod(v.shape)) for v in model.trainable_variables)
+def trainable(*arguments):
+    """The number of trainable parameters of an architecture, none of which gets a value."""
+    with keras.StatelessScope(initialize_variables=False):
+        return sum(int(np.prod(v.shape)) for v in build_model(*arguments).trainable_variables)
 
 
 @pytest.mark.slow
@@ -71,7 +73,7 @@ def trainable(model):
     ],
 )
 def test_published_parameter_counts(name, shape, parameters):
-    assert trainable(build_model(name, shape, 10)) == parameters
+    assert trainable(name, shape, 10) == parameters
 
 
 @pytest.mark.slow
@@ -79,12 +81,12 @@ def test_published_parameter_counts(name, shape, parameters):
     ("name", "parameters"), [("resnet18", 11_689_512), ("resnet50", 25_557_032), ("alexnet", 61_100_840)]
 )
 def test_parameter_counts_of_torchvision_on_imagenet(name, parameters):
-    assert trainable(build_model(name, (224, 224, 3), 1000)) == parameters
+    assert trainable(name, (224, 224, 3), 1000) == parameters
 
 
 @pytest.mark.slow
 def test_vgg11_has_the_parameters_of_torchvision():
-    assert trainable(build_model("vgg11", (224, 224, 3), 1000)) == 132_863_336
+    assert trainable("vgg11", (224, 224, 3), 1000) == 132_863_336
 
 
 def test_every_name_is_listed():
