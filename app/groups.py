@@ -18,7 +18,7 @@ from tfaudit.app.image_panel import open_image
 from tfaudit.app.markdown import escape_name, unique_labels
 from tfaudit.app.quantities import quantity_of_property
 from tfaudit.app.wording import worded
-from tfaudit.charts.groups import groups_chart, individuals_chart
+from tfaudit.charts.groups import groups_chart, individuals_chart, largest_losses_first
 
 ACCURACIES = ("examples", "accuracy_before", "accuracy_after", "change_pp")
 TEST = ("low_pp", "high_pp", "test", "p", "p_holm")
@@ -61,7 +61,7 @@ def page(study_audit: StudyAudit) -> None:
 def _groups(study_audit: StudyAudit, key: str, column: str | None) -> None:
     result = study_audit.groups(key, column)
     chart = groups_chart(result.table, result.individuals.head(0), result.fits, result.name)
-    rows = result.frame().sort_values("change_pp", kind="stable")
+    rows = largest_losses_first(result.frame())
 
     def opened(row: Mapping[str, Any]) -> None:
         if column is not None and row.get("group") is not None:

@@ -69,6 +69,21 @@ def test_it_holds_what_the_audits_find(grouped):
     assert properties == ["mean activation", "distance from the class's mean image"]
 
 
+def test_kinds_of_a_class_are_groups_in_any_number_and_writers_are_individuals(tmp_path_factory, monkeypatch):
+    monkeypatch.setattr("tfaudit.analysis.study_data.MANY", 8)
+    labels = make_study(tmp_path_factory.mktemp("labels")).examples(images=False)["label"]
+    kinds = [f"{label} {'large' if i % 2 else 'small'}" for i, label in enumerate(labels)]
+    writers = [f"writer {i // 7 % 10}" for i in range(len(labels))]
+    facts = pd.DataFrame({"kind": kinds, "writer": writers, "number": labels * 100 + np.arange(len(labels)) % 2})
+    store = make_study(tmp_path_factory.mktemp("kinds"), groups=facts)
+    data = StudyAudit.read(store, **FEW).data
+    assert facts["kind"].nunique() > 8
+    assert (data.group_columns, data.individuals.name) == (["kind"], "writer")
+    monkeypatch.setattr("tfaudit.analysis.study_data.LEAST_OF_KIND", 21)
+    data = StudyAudit.read(store, **FEW).data
+    assert (data.group_columns, data.individuals.name) == ([], "kind")
+
+
 @pytest.mark.slow
 def test_once_prepared_no_population_is_read_again(grouped, read):
     told = []

@@ -54,6 +54,12 @@ def test_every_grouping_and_every_intersection_is_there():
     assert cells["change_pp"].is_monotonic_increasing
 
 
+def test_kinds_within_the_classes_are_not_crossed_with_them():
+    kinds = pd.DataFrame({"kind": [f"{label} {i % 2}" for i, label in enumerate(BEFORE.labels)], "sex": COLUMNS["sex"]})
+    result = intersections(BEFORE, AFTER, kinds)
+    assert list(result.frame()["grouping"]) == ["class", "kind", "sex", "class and sex", "kind and sex"]
+
+
 def test_gaps_of_one_model_are_fairlearns():
     one = [Predictions(p.labels, p.ranked[:1]) for p in (BEFORE, AFTER)]
     gaps = intersections(*one, COLUMNS).frame().set_index("grouping")

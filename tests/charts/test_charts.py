@@ -14,8 +14,9 @@ from tfaudit.audit.classes import class_impact
 from tfaudit.audit.exemplars import exemplars
 from tfaudit.charts.accuracy import accuracy_chart
 from tfaudit.charts.classes import class_impact_chart
-from tfaudit.charts.rendering import chart_bytes, inline_svg
+from tfaudit.charts.rendering import chart_bytes, inline_svg, require_drawing
 from tfaudit.charts.style import BETTER, GAIN, LOSS, SLATE, WORSE
+from tfaudit.errors import missing_extra
 from tfaudit.predictions import Predictions
 
 BEFORE, AFTER = population(1), population(2, hurt=[3])
@@ -138,3 +139,10 @@ def test_charts_of_more_rows_than_altair_draws_by_default(rng):
     before, after = (Predictions.from_top1(np.arange(6000), rng.integers(0, 6000, (2, 6000))) for _ in range(2))
     assert "<path" in inline_svg(class_impact(before, after).chart(), "")
     assert chart_bytes(accuracy_chart(members), "svg").startswith(b"<svg")
+
+
+def test_without_vl_convert_a_chart_file_is_refused_with_its_extra(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(ImportError) as refused:
+        require_drawing()
+    assert "tfaudit[charts]" in str(missing_extra(refused.value, "report"))

@@ -10,7 +10,7 @@ import pytest
 from tests.builders.populations import population
 from tfaudit.audit.groups import groups, individual_fits
 from tfaudit.audit.trends import trends
-from tfaudit.charts.groups import individuals_chart
+from tfaudit.charts.groups import individuals_chart, largest_losses_first
 from tfaudit.charts.rendering import inline_svg
 from tfaudit.charts.style import GAIN, LOSS
 
@@ -147,3 +147,13 @@ def test_changes_and_histograms_of_a_property():
     flat = trends(BEFORE, AFTER, np.repeat([0, 1], 100))
     assert len(flat.change_chart().to_dict()["layer"]) == 2  # two values have no parabola
     flat.histogram().to_dict()
+
+
+def test_of_many_groups_the_extremes_are_named_that_are_more_than_chance():
+    many = np.concatenate([np.repeat(np.arange(12), 15), 100 + np.arange(20)])  # 20 groups of one image
+    result = groups(BEFORE, AFTER, pd.Series(many).map(lambda kind: f"kind {kind}").rename("kind"))
+    shown = set(texts(inline_svg(result.chart(), "")))
+    assert "kind: the 10 that lose most and the 10 that lose least of 32" in shown  # too few of 10 images for both ends
+    many = pd.Series(np.concatenate([np.repeat(np.arange(16), 10), np.repeat(100 + np.arange(20), 2)]), name="kind")
+    few = groups(BEFORE, AFTER, many).table
+    assert list(largest_losses_first(few)["examples"] < 10) == [False] * 16 + [True] * 20

@@ -111,9 +111,10 @@ def intersections(
 ) -> Intersections:
     """Compare the gap between the best and the worst group before and after, for groups and for their intersections.
 
-    Columns are crossed in pairs with each other and with the classes; groups of fewer than 10 images are left out. The
-    best and the worst group are those that were observed; where another group becomes the worst and each has few
-    images, intervals of the change may be too narrow.
+    Columns are crossed in pairs with each other and with the classes, but not where the groups of one lie within those
+    of the other, as kinds lie in classes; groups of fewer than 10 images are left out. The best and the worst group are
+    those that were observed; where another group becomes the worst and each has few images, intervals of the change may
+    be too narrow.
 
     Args:
         baseline: the uncompressed population.
@@ -147,7 +148,8 @@ def intersections(
     for name in names[:MOST_COLUMNS]:
         assert columns is not None
         single.append(_Grouping(name, *group_codes(columns[name], baseline.num_examples, "columns"), crossed=False))
-    groupings = [*single, *(_cross(first, second) for first, second in itertools.combinations(single, 2))]
+    crossed = (_cross(*pair) for pair in itertools.combinations(single, 2) if not _nested(*pair))
+    groupings = [*single, *crossed]
     gaps, cells, small = [], [], 0
     for grouping in groupings:
         sizes = np.bincount(grouping.codes, minlength=len(grouping.names))
@@ -170,6 +172,12 @@ def intersections(
     words = np.where(table["gap_change_pp"] > 0, WIDER, NARROWER)
     table = table.assign(gap_change_p_holm=p, verdict=np.where(p <= alpha, words, CANNOT_TELL))
     return Intersections(table, _cell_table(cells, alpha), alpha, (*answers.notes, *notes))
+
+
+def _nested(first: _Grouping, second: _Grouping) -> bool:
+    """Return whether one splits the groups of the other, as kinds split classes: nothing to cross."""
+    sizes = [len(np.unique(grouping.codes)) for grouping in (first, second)]
+    return len(np.unique(first.codes * len(second.names) + second.codes)) == max(sizes) > min(sizes) > 1
 
 
 def _cross(first: _Grouping, second: _Grouping) -> _Grouping:

@@ -21,6 +21,7 @@ from tfaudit.charts.style import (
 ALL_NAMED = 30  # groups at most of which each has a line and a name
 EXTREMES = 10  # named groups at each end if there are more
 SIDE = WIDTH - 80  # pixels of the square of individuals
+FEW = 10  # images below which a group is named last: one image moves its accuracy by more than 10 points
 CHANGE = ("change_pp", "change_low_pp", "change_high_pp", "change_p_holm")
 LINKS = {"lost accuracy": LOSS, "gained accuracy": GAIN, "no change": GREY, "cannot tell": GREY}
 COLOURED = 4  # groups at most that have colours among individuals; more are all grey
@@ -43,12 +44,31 @@ def groups_chart(table: pd.DataFrame, individuals: pd.DataFrame, fits: pd.DataFr
     return alt.vconcat(chart, individuals_chart(individuals, fits, name), spacing=24).resolve_scale(color="independent")
 
 
+def largest_losses_first(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the groups by their loss; of many groups those of fewer than 10 images, mostly chance, come last.
+
+    Args:
+        table: of a `Groups`.
+
+    Example:
+        >>> table = pd.DataFrame({"group": range(31), "examples": [10] * 30 + [9], "change_pp": range(0, -31, -1)})
+        >>> list(largest_losses_first(table)["group"])[:2], list(largest_losses_first(table)["group"])[-1]
+        ([29, 28], 30)
+    """
+    few = (table["examples"] < FEW) & (len(table) > ALL_NAMED)
+    return table.assign(few=few).sort_values(["few", "change_pp"], kind="stable").drop(columns="few")
+
+
 def _dumbbells(table: pd.DataFrame, name: str) -> Drawing:
-    ordered = table.sort_values("change_pp", kind="stable")
+    ordered = largest_losses_first(table)
     shown, title = ordered, f"{name}, the largest loss first"
     if len(table) > ALL_NAMED:
-        shown = pd.concat([ordered.head(EXTREMES), ordered.tail(EXTREMES)])
-        title = f"{name}: the {EXTREMES} that lose most and the {EXTREMES} that lose least of {len(table)}"
+        enough = ordered[ordered["examples"] >= FEW]
+        some, with_images = (
+            (enough, f" with {FEW} images or more") if 2 * EXTREMES <= len(enough) < len(ordered) else (ordered, "")
+        )
+        shown = pd.concat([some.head(EXTREMES), some.tail(EXTREMES)])
+        title = f"{name}: the {EXTREMES} that lose most and the {EXTREMES} that lose least of {len(some)}{with_images}"
     sides = [
         shown[["group", "examples", *CHANGE, "verdict"]].assign(
             when=when,

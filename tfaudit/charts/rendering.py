@@ -6,7 +6,6 @@ They are drawn by vl-convert, which the extra `charts` brings.
 import importlib.util
 import itertools
 import re
-from collections.abc import Callable
 from html import escape
 from typing import Any
 
@@ -32,6 +31,12 @@ def can_draw() -> bool:
     return importlib.util.find_spec("vl_convert") is not None
 
 
+def require_drawing() -> None:
+    """Raise an ImportError that names vl-convert where it is not installed."""
+    if not can_draw():
+        raise ModuleNotFoundError("vl-convert draws the charts", name="vl_convert")
+
+
 def chart_bytes(chart: Drawing, form: str) -> bytes:
     """Return a chart as the content of a file, dark on white.
 
@@ -42,7 +47,11 @@ def chart_bytes(chart: Drawing, form: str) -> bytes:
     Raises:
         ImportError: vl-convert is not installed.
     """
-    return _WRITERS[form](_specification(chart, "#1d1f24", "white"))
+    import vl_convert
+
+    scale = {"scale": 2} if form == "png" else {}
+    content = getattr(vl_convert, f"vegalite_to_{form}")(_specification(chart, "#1d1f24", "white"), **scale)
+    return content.encode() if isinstance(content, str) else content
 
 
 def widened(chart: Drawing, width: int) -> Drawing:
@@ -109,24 +118,3 @@ def _specification(chart: Drawing, ink: str, background: str) -> dict[str, Any]:
     }
     with alt.data_transformers.enable("default", max_rows=None):  # a study may have more members or classes than 5,000
         return chart.to_dict() | {"config": config}
-
-
-def _png(specification: dict[str, Any]) -> bytes:
-    import vl_convert
-
-    return vl_convert.vegalite_to_png(specification, scale=2)
-
-
-def _svg(specification: dict[str, Any]) -> bytes:
-    import vl_convert
-
-    return vl_convert.vegalite_to_svg(specification).encode()
-
-
-def _pdf(specification: dict[str, Any]) -> bytes:
-    import vl_convert
-
-    return vl_convert.vegalite_to_pdf(specification)
-
-
-_WRITERS: dict[str, Callable[[dict[str, Any]], bytes]] = {"png": _png, "svg": _svg, "pdf": _pdf}

@@ -52,13 +52,14 @@ def report(
         return
     (directory,) = directories
     from tfaudit.analysis.study_audit import StudyAudit
+    from tfaudit.charts.rendering import require_drawing
     from tfaudit.readers.prediction_files import read_columns
     from tfaudit.readers.sources import open_table
     from tfaudit.report.chart_files import save_charts
     from tfaudit.store.store import open_store
 
     if charts:
-        import vl_convert  # noqa: F401  # where it is missing, nothing is written
+        require_drawing()  # before anything is written
     limits, store = read_limits(gate), open_store(directory)
     added = None
     if groups:

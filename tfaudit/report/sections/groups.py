@@ -2,6 +2,7 @@
 
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audit.groups import Groups
+from tfaudit.charts.groups import largest_losses_first
 from tfaudit.report.sections.section import ReportTable, Section, chart_per_variant, notes_of
 
 HARDEST_HIT = 10  # individuals in the table of those who lose most
@@ -31,7 +32,7 @@ def groups_section(study_audit: StudyAudit) -> Section | None:
 
 
 def _group_table(result: Groups, title: str) -> ReportTable:
-    frame = result.frame()
+    frame = largest_losses_first(result.frame())
     names = ("group", *CHANGE, "change_low_pp", "change_high_pp", "change_p_holm", "verdict", *RELATIVE)
     headings = {"group": result.name}
     return ReportTable.of(f"{title}: by {result.name}", frame, names, headings=headings, folded=len(frame) > LONG)
