@@ -17,6 +17,7 @@ from tfaudit.app.exemplar_cards import short_id
 from tfaudit.app.markdown import escape, escape_name
 from tfaudit.audit.corruption.robustness import Robustness
 from tfaudit.audit.prediction_counts import PredictionCounts, count_predictions
+from tfaudit.datasets.corruptions.registry import corruption_title
 from tfaudit.report.html import PAGES
 from tfaudit.study.conditions import Condition
 
@@ -48,7 +49,8 @@ def show_corrupted_image(study_audit: StudyAudit, results: Mapping[str, Robustne
         return
     left, middle, right = st.columns(3)
     most = max(names, key=lambda name: lost[name].sum())
-    corruption = choose_from(left.selectbox, "Corruption", names, "corruption", most, resets=("picture",))
+    words: dict[str, Any] = {"format_func": corruption_title, "resets": ("picture",)}
+    corruption = choose_from(left.selectbox, "Corruption", names, "corruption", most, **words)
     counts = lost[corruption]
     examples = data.store.examples(data.split, images=False, groups=False)
     ids, labels, classes = examples["example"].to_numpy(), examples["label"].to_numpy(), examples.attrs["class_names"]

@@ -26,6 +26,7 @@ from tfaudit.app.markdown import escape_name, unique_labels
 from tfaudit.audit.corruption.robustness import Robustness
 from tfaudit.charts.class_corruptions import class_corruption_chart, distinct_class_names, largest_change
 from tfaudit.charts.corruptions import relative_change_chart, severity_chart
+from tfaudit.datasets.corruptions.registry import corruption_title
 from tfaudit.report.sections.robustness import robustness_levels, robustness_notes
 
 MOST_CLASSES = 40  # classes in the heat map: those that change most, or those that were searched for
@@ -100,7 +101,7 @@ def _severities(study_audit: StudyAudit, results: Results) -> None:
     worst = rows[rows["k"] == k].groupby("corruption")["relative_change"].min().sort_values(kind="stable")
     names = list(dict.fromkeys(rows["corruption"]))
     default = [name for name in names if name in worst.index[:FIRST_PANELS]]
-    shown = choose_several("Corruptions", names, "panels", default)
+    shown = choose_several("Corruptions", names, "panels", default, format_func=corruption_title)
     if not shown:
         st.caption("Choose at least one corruption.")
     keys = choose_variants(study_audit, list(results))

@@ -157,7 +157,7 @@ def _picture(panel: Any, properties: Mapping[str, Any], form: str, words: Sequen
 
 
 def name_tooltips(chart: Any) -> None:
-    """Give the figures that a chart shows on hovering the headings of the catalogue, and p-values a least one."""
+    """Give what a chart shows on hovering the headings and words of the catalogue, and p-values a least one."""
     for part in ("layer", "hconcat", "vconcat", "concat"):
         for inner in getattr(chart, part, None) or []:
             name_tooltips(inner)
@@ -176,15 +176,18 @@ def _named(tooltip: Any, chart: Any) -> Any:
     if not isinstance(shorthand, str) or tooltip["title"] is not alt.Undefined:
         return tooltip
     field = shorthand.split(":")[0]
-    heading = column(field).heading
-    if not column(field).is_p:
-        return tooltip.copy().title(heading)
+    entry, value = column(field), f"datum['{field}']"
+    if entry.words:
+        text = f"replace({value}, /_/g, ' ')"
+    elif entry.is_p:
+        least = f"{LEAST_P:.4f}".lstrip("0")
+        text = f"{value} < {LEAST_P} ? '< {least}' : isValid({value}) ? format({value}, '.2') : '–'"
+    else:
+        return tooltip.copy().title(entry.heading)
     written = f"written_{field}"
-    least, value = f"{LEAST_P:.4f}".lstrip("0"), f"datum['{field}']"
-    text = f"{value} < {LEAST_P} ? '< {least}' : isValid({value}) ? format({value}, '.2') : '–'"
     steps = list(chart.transform) if isinstance(chart.transform, list) else []
     chart.transform = [*steps, alt.CalculateTransform(**{"calculate": text, "as": written})]
-    return alt.Tooltip(f"{written}:N", title=heading)
+    return alt.Tooltip(f"{written}:N", title=entry.heading)
 
 
 def show_table(
@@ -216,6 +219,8 @@ def show_table(
             entry = in_round_unit(entry, cells.max())
         if entry.is_p and pd.api.types.is_numeric_dtype(cells):
             written[field] = cells = pd.Series(_p_texts(cells), cells.index, dtype=object)
+        elif entry.words:
+            written[field] = cells = cells.map(entry.words, na_action="ignore")
         elif entry.scale not in (1, 100):  # 100 is that of the format "percent"
             written[field] = cells = cells * entry.scale
         configured[field] = _column_config(cells, entry, pinned=i == 0)

@@ -67,6 +67,25 @@ def test_a_downloaded_chart_says_what_it_is_of(monkeypatch, app_test):
         assert words in svg
 
 
+def draw_corruptions():
+    import altair as alt
+    import pandas as pd
+
+    from tfaudit.app.display import show_chart, show_table
+
+    rows = pd.DataFrame({"corruption": ["gaussian_noise", None], "change_pp": [1.0, 2.0]})
+    show_chart(alt.Chart(rows).mark_point().encode(x="change_pp:Q", tooltip=["corruption"]), "points", "Two points.")
+    show_table(rows, "rows")
+
+
+def test_names_of_corruptions_are_words_in_tooltips_and_tables(app_test):
+    app = app_test.from_function(draw_corruptions, default_timeout=60).run()
+    assert not app.exception
+    assert app.dataframe[0].value["corruption"].iloc[0] == "gaussian noise"
+    (tooltip,) = json.loads(app.get("vega_lite_chart")[0].proto.spec)["encoding"]["tooltip"]
+    assert (tooltip["title"], tooltip["field"]) == ("corruption", "written_corruption")
+
+
 def draw_grid():
     import pandas as pd
 

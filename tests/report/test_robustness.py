@@ -64,14 +64,14 @@ def test_figures_are_those_of_the_audit(corrupted):
     assert means["mCE, %"][0] == f"{100 * found.summary()['mce']:.1f}"
     assert means["excess, pp"][0].replace("−", "-") == f"{found.summary()['excess_pp']:+.2f}"
     relative = cells(section.tables[1])
-    assert relative["corruption"] == ("fog", "gaussian_noise", "imagenet_a", "all corruptions")
+    assert relative["corruption"] == ("fog", "gaussian noise", "imagenet a", "all corruptions")
     ours = found.frame().query("k == 1")["relative_change"]
     assert relative["magnitude 90 %, top-1"][:3] == tuple(f"{100 * x:+.2f}".replace("-", "−") for x in ours)
     quantized = audited(store, "int8").summary()
     assert means["p of excess"] == tuple(f"{each['excess_p']:.2g}" for each in (found.summary(), quantized))
     assert "Members of fixed-point int8 are compared in pairs" in section.notes[0]
     by_severity = cells(section.tables[3])
-    assert by_severity["condition"] == ("fog 1", "fog 3", "gaussian_noise 1", "gaussian_noise 3", "imagenet_a")
+    assert by_severity["condition"] == ("fog 1", "fog 3", "gaussian noise 1", "gaussian noise 3", "imagenet a")
     assert by_severity["dense"][1] == f"{100 * store.predictions('dense', 'fog-3').accuracy().mean():.2f}"
     assert len(cells(section.tables[4])["class"]) == 2 * 3 * 5
     assert cells(section.tables[5])["flips"][0] == str(found.flip_frame()["flips"][0])

@@ -4,6 +4,7 @@ import altair as alt
 import pandas as pd
 
 from tfaudit.charts.classes import QUESTIONS
+from tfaudit.charts.corruptions import WORDS
 from tfaudit.charts.style import INK, PALE, Drawing, distinct_names, numbers
 
 SHOWN = 30  # classes at most in half a page
@@ -35,7 +36,7 @@ def class_corruption_chart(
     corruptions = list(dict.fromkeys(shown["corruption"]))
     reach = largest_change(cells, question) if reach is None else reach
     width = min(44, max(15, WIDEST // max(1, len(corruptions))))
-    across = alt.Axis(labelAngle=-50, labelLimit=110, orient="bottom")
+    across = alt.Axis(labelAngle=-50, labelLimit=110, orient="bottom", labelExpr=WORDS)
     down = alt.Axis(labelLimit=100, labelPadding=6, labelOverlap=False)
     base = alt.Chart(shown, width=alt.Step(width), height=alt.Step(16)).encode(
         x=alt.X("corruption:N", sort=corruptions, title=None, axis=across),

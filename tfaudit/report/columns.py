@@ -4,10 +4,12 @@ import dataclasses
 import functools
 import math
 import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
+
+from tfaudit.datasets.corruptions.registry import corruption_title
 
 LEAST_P = 0.0001
 """Below it a p-value is not told exactly: it is never 0."""
@@ -23,6 +25,7 @@ class Column:
         unit: "%" of shares, "pp" of percentage points, "bytes", ...; empty for numbers without one and for text.
         scale: factor from the frame's values to the unit.
         help: what the column means, in a few words.
+        words: returns the text of a name in the column; None where names stand as they are.
     """
 
     heading: str
@@ -30,6 +33,7 @@ class Column:
     unit: str = ""
     scale: float = 1
     help: str = ""
+    words: Callable[[str], str] | None = None
 
     @property
     def is_p(self) -> bool:
@@ -76,6 +80,8 @@ class Column:
             return "yes" if value else "no"
         if isinstance(value, (int, np.integer)) and self.scale == 1 and not self.is_p:
             return f"{value:,}".replace("-", "−")
+        if isinstance(value, str) and self.words:
+            return self.words(value)
         if isinstance(value, str) or not self.form:
             return str(value)
         number: float = self.scale * value  # type: ignore[operator]
@@ -226,14 +232,15 @@ def _change(name: str, heading: str, help: str) -> dict[str, Column]:
 
 COLUMNS: Mapping[str, Column] = {
     # Columns whose heading is their name.
-    **{name: _text(name) for name in ("member", "class", "group", "individual", "attribute", "value", "corruption")},
+    **{name: _text(name) for name in ("member", "class", "group", "individual", "attribute", "value")},
+    "corruption": Column("corruption", words=corruption_title),
     **{name: _text(name) for name in ("test", "kind", "population", "chosen", "term", "rater")},
     **{name: _count(name) for name in ("severity", "parameters", "observed", "individuals")},
     **{name: _count(name) for name in ("answers", "raters", "votes")},
     # What a row is about.
     "title": _text("variant", "Variant of the model"),
     "members": _count("members", help="Models of the variant"),
-    "condition": _text("condition", "Corruption and severity"),
+    "condition": Column("condition", help="Corruption and severity", words=corruption_title),
     "rank": _text("accuracy", "The true class counts as right among the first k predictions"),
     "k": _count("k", help="The true class counts as right among the first k predictions"),
     "examples": _count("images"),

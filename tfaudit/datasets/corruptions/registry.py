@@ -102,3 +102,13 @@ def corruption_names() -> tuple[str, ...]:
         ('gaussian_noise', 19)
     """
     return tuple(CORRUPTIONS)
+
+
+def corruption_title(name: str) -> str:
+    """Return the name of a corruption, or of another set of images, in words.
+
+    Example:
+        >>> corruption_title("gaussian_noise"), corruption_title("imagenet_v2 3")
+        ('gaussian noise', 'imagenet v2 3')
+    """
+    return name.replace("_", " ")

@@ -9,6 +9,7 @@ from tfaudit.analysis.study_data import BASELINE
 from tfaudit.audit.corruption.robustness import Robustness, robustness_table
 from tfaudit.charts.class_corruptions import class_corruption_chart, largest_change
 from tfaudit.charts.corruptions import relative_change_chart, severity_chart
+from tfaudit.datasets.corruptions.registry import corruption_title
 from tfaudit.errors import listed
 from tfaudit.report.columns import Column
 from tfaudit.report.sections.section import Figure, ReportTable, Section, crosstab, notes_of
@@ -116,7 +117,7 @@ def _tables(study_audit: StudyAudit, titled: Mapping[str, Robustness]) -> Iterat
         means = pd.DataFrame([{"title": title, **result.summary()} for title, result in titled.items()])
         title = f"Means over severities and corruptions, top-1, {intervals}"
         yield ReportTable.of(title, means, MEAN, "robustness")
-    relative = robustness_table(titled).dropna(how="all")
+    relative = robustness_table(titled).dropna(how="all").rename(index=corruption_title)
     relative.columns = pd.Index([", ".join(names) for names in relative.columns])
     yield crosstab("Relative change of accuracy, % of the baseline's ([F] table 3)", relative, Column("change", "+.2f"))
 
@@ -137,6 +138,7 @@ def _tables(study_audit: StudyAudit, titled: Mapping[str, Robustness]) -> Iterat
         rows["condition"] = rows["corruption"] + severities
         yield ReportTable.of(title, rows, (*FLIP, "p", "p_holm"), "flips", folded=True)
     absolute = robustness_table(titled, relative=False, baseline=study_audit.data.titles[BASELINE]).dropna(how="all")
+    absolute = absolute.rename(index=corruption_title)
     absolute.columns = pd.Index([", ".join(names) for names in absolute.columns])
     yield crosstab("Accuracy over levels, % ([F] tables 3 and 8)", absolute, ACCURACY, folded=True)
 
@@ -146,7 +148,9 @@ def _severity_table(titled: Mapping[str, Robustness], baseline: str) -> ReportTa
     top1 = {title: result.severities.query("k == 1") for title, result in titled.items()}
     first = next(iter(top1.values()))
     columns = {baseline: first["accuracy_before"], **{title: rows["accuracy_after"] for title, rows in top1.items()}}
-    conditions = first["corruption"] + first["severity"].map(lambda severity: f" {severity}" if severity else "")
+    conditions = first["corruption"].map(corruption_title) + first["severity"].map(
+        lambda severity: f" {severity}" if severity else ""
+    )
     percent = 100 * pd.DataFrame({title: column.to_numpy() for title, column in columns.items()}, index=conditions)
     return crosstab("Top-1 accuracy by severity, %", percent.rename_axis(index="condition"), ACCURACY, folded=True)
 
