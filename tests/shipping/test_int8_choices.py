@@ -24,6 +24,7 @@ from tfaudit.shipping.candidate_models import SENSITIVITY_EXAMPLES, CandidateMak
 from tfaudit.shipping.candidates import Candidate, Preparation, channel_pruning
 from tfaudit.shipping.search import _Search
 from tfaudit.shipping.search_data import Parts, in_memory, require_same_range, some_of_every_class
+from tfaudit.shipping.search_settings import SearchSettings
 from tfaudit.shipping.smallest_file import NOT_TRIED
 from tfaudit.study.quantization import KINDS
 from tfaudit.study.training import Training
@@ -197,14 +198,9 @@ def test_a_model_is_trained_for_int8_as_it_is_and_with_fewer_channels(tmp_path, 
     maker = CandidateMaker(
         model,
         folder,
-        selection=training,
-        calibration=training,
-        train=training,
-        training=Training(epochs=1, batch_size=128, optimizer="adam"),
-        seed=0,
-        options={"output": None, "scores_are": "auto", "batch_size": 32},
+        Parts(training, training, training),
+        SearchSettings(training=Training(epochs=1, batch_size=128, optimizer="adam")),
         is_over=lambda: False,
-        predict=lambda net: predict(net, training.held, k=2),
     )
     candidate = Candidate("int8", pruned, aware=True)
     assert not maker.is_trained(candidate.preparation)

@@ -13,7 +13,6 @@ from tests.builders.compressible import CLASSES, blobs, classifier
 from tests.builders.studies import make_study
 from tfaudit.audit.gate.gate import gate
 from tfaudit.audit.gate.limits import Limits
-from tfaudit.compress.litert.inference import predict
 from tfaudit.compress.litert.quantize import ConversionError
 from tfaudit.compress.model_comparison import predictions_of
 from tfaudit.datasets.examples import Examples
@@ -22,7 +21,8 @@ from tfaudit.predictions import Predictions
 from tfaudit.shipping import candidate_models, search_folder
 from tfaudit.shipping.candidates import Candidate, Preparation, candidates, channel_pruning
 from tfaudit.shipping.search import _Search
-from tfaudit.shipping.search_data import in_memory
+from tfaudit.shipping.search_data import Parts, in_memory
+from tfaudit.shipping.search_settings import SearchSettings
 from tfaudit.shipping.smallest_file import NO_FILE, NOT_TRIED
 from tfaudit.store.files import lock
 from tfaudit.study.remedies import REMEDIES
@@ -337,17 +337,22 @@ def test_a_remedied_model_is_pruned_and_shrunk_as_its_control(tmp_path, model, d
     maker = candidate_models.CandidateMaker(
         model,
         search_folder.SearchFolder(tmp_path),
-        selection=training,
-        calibration=training,
-        train=training,
-        training=Training(epochs=1, batch_size=128, optimizer="adam"),
-        seed=0,
-        options={"output": None, "scores_are": "auto", "batch_size": 32},
+        Parts(training, training, training),
+        SearchSettings(training=Training(epochs=1, batch_size=128, optimizer="adam")),
         is_over=lambda: False,
-        predict=lambda net: predict(net, training.held, k=2),
     )
     pruned = Preparation(dataclasses.replace(channel_pruning(0.75, ["hidden"]), remedy=name))
     predicted = maker.predictions(pruned)
     assert (predicted.classes[:, 0] == training.labels).mean() > 0.9
     assert maker.is_trained(pruned)
     assert maker._opened(pruned).get_layer("hidden").units == 128
+
+
+@pytest.mark.parametrize("content", [b"{}", b"[]", b"3", b'{"complete": true}', b"{", b""])
+def test_what_layers_cost_is_measured_again_if_its_file_is_damaged(tmp_path, content):
+    folder = search_folder.SearchFolder(tmp_path)
+    measured = {"rows": [{"layer": "a"}], "bytes": 3, "complete": True}
+    folder.save_sensitivity(measured)
+    assert folder.sensitivity() == measured
+    (tmp_path / "candidates/sensitivity.json").write_bytes(content)
+    assert folder.sensitivity() == {"rows": [], "bytes": 0, "complete": False}

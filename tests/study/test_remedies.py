@@ -83,6 +83,10 @@ def test_a_study_names_settings_of_remedies_only_where_words_do_not_tell_them_ap
         ({"remedy": "magic"}, "remedy: got 'magic', expected 'distillation' or 'excess_gap'"),
         ({"remedy": 3}, "remedy: got 3, expected 'distillation' or"),
         ({"remedy": ("excess_gap", "excess_gap")}, "remedy: got .*, expected remedies that differ"),
+        (
+            {"remedy": {"name": "distillation", "heat": 2}},
+            "remedy: got 'distillation' with heat, expected settings temperature, weight, focus",
+        ),
         ({"remedy": "distillation", "treatment": "one_shot"}, "remedy: got 'distillation', expected none unless"),
         ({"remedy": "distillation", "treatment": "gradual"}, "remedy: got 'distillation', expected none unless"),
     ],

@@ -8,7 +8,7 @@ CLIPPED_SHARE = 0.5
 SLACK = 0.01
 """Part of a range by which values may lie beyond it."""
 
-SEVERAL, LEAST_SPREAD = 8, 0.025
+SEVERAL, SLIVER = 8, 0.025
 """From this number of examples on, values that span less than this share of a range are in another range."""
 
 
@@ -36,4 +36,4 @@ def is_in_other_range(values: np.ndarray, low: float, high: float) -> bool:
     beyond = outside(values, low, high).reshape(len(values), -1).mean(axis=1)
     if np.median(beyond) > CLIPPED_SHARE:
         return True
-    return len(values) >= SEVERAL and bool(0 < np.ptp(values) < LEAST_SPREAD * (high - low))
+    return len(values) >= SEVERAL and bool(0 < np.ptp(values) < SLIVER * (high - low))

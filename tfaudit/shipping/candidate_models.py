@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import warnings
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,9 @@ import keras
 import numpy as np
 import pandas as pd
 
+from tfaudit.compress.litert.inference import predict
 from tfaudit.compress.litert.quantize import CALIBRATION_IMAGES, quantize
+from tfaudit.compress.model_comparison import RANKS
 from tfaudit.compress.model_files import load_keras
 from tfaudit.compress.pruning.hold_masks import HoldMasks
 from tfaudit.compress.pruning.kernels import kernel_layers
@@ -22,14 +24,14 @@ from tfaudit.compress.pruning.one_shot import prune
 from tfaudit.compress.quantization_aware.quantization_aware import quantization_aware
 from tfaudit.compress.sensitivity import LayeredInt8, sensitive_first
 from tfaudit.compress.shrinking.shrink import shrink
-from tfaudit.datasets.dataset import Dataset
 from tfaudit.errors import InputError
 from tfaudit.population.member import model_bytes
 from tfaudit.population.remedies import MemberRemedies
 from tfaudit.population.training import Trainer, copy_variables
 from tfaudit.shipping.candidates import SPARED_PERCENTILE, Candidate, Preparation
-from tfaudit.shipping.search_data import some_of_every_class
+from tfaudit.shipping.search_data import Parts, some_of_every_class
 from tfaudit.shipping.search_folder import SearchFolder
+from tfaudit.shipping.search_settings import SearchSettings
 from tfaudit.stats.ranking import RankedClasses
 from tfaudit.study.study import Study
 from tfaudit.study.training import Training
@@ -55,34 +57,17 @@ class CandidateMaker:
     Args:
         path: the `.keras` file of the model.
         folder: of the search.
-        selection: the selection part, on which layers are measured.
-        calibration: examples from which representative ones are drawn.
-        train: training data; None without.
-        training: how models are fine-tuned.
-        seed: of representative examples and of trainings.
-        options: of the predictions, as in `predictions_of`.
+        parts: of the data.
+        settings: of the search.
         is_over: returns whether the budget has ended.
-        predict: returns the predictions of a Keras model on the selection part.
     """
 
     def __init__(
-        self,
-        path: Path,
-        folder: SearchFolder,
-        *,
-        selection: Dataset,
-        calibration: Dataset,
-        train: Dataset | None,
-        training: Training,
-        seed: int,
-        options: Mapping[str, Any],
-        is_over: Callable[[], bool],
-        predict: Callable[[keras.Model], RankedClasses],
+        self, path: Path, folder: SearchFolder, parts: Parts, settings: SearchSettings, *, is_over: Callable[[], bool]
     ) -> None:
-        self._predict = predict
-        self._path, self._folder, self._train, self._training = path, folder, train, training
-        self._seed, self._options, self._is_over, self._selection = seed, options, is_over, selection
-        self._representative = some_of_every_class(calibration, CALIBRATION_IMAGES, seed).held
+        self._path, self._folder, self._parts, self._settings = path, folder, parts, settings
+        self._is_over = is_over
+        self._representative = some_of_every_class(parts.calibration, CALIBRATION_IMAGES, settings.seed).held
         self._opened = functools.lru_cache(maxsize=1)(self._open)
 
     def flatbuffer(self, candidate: Candidate) -> bytes:
@@ -94,7 +79,7 @@ class CandidateMaker:
             OutOfTimeError: the budget ended before it was made.
         """
         model = self._opened(candidate.preparation)
-        settings: dict[str, Any] = {"representative": self._representative, "output": self._options["output"]}
+        settings: dict[str, Any] = {"representative": self._representative, "output": self._settings.output}
         settings |= {"sparse": candidate.sparse, "percentile": candidate.percentile}
         settings["keep_float"] = self.layers_in_float(candidate)
         return quantize(model, candidate.kind, **settings, check=self._check("was quantized"))
@@ -119,7 +104,7 @@ class CandidateMaker:
 
     def is_measured(self) -> bool:
         """Return whether it is known what layers cost."""
-        return self._folder.sensitivity().get("complete", False)
+        return bool(self._folder.sensitivity()["complete"])
 
     def is_trained(self, preparation: Preparation) -> bool:
         """Return whether a candidate's model needs no training any more."""
@@ -137,13 +122,13 @@ class CandidateMaker:
     def _sensitivity(self) -> tuple[list[dict[str, Any]], int]:
         """Return what layers of the model cost, row by row, and the bytes of the int8 file; those measured are kept."""
         measured = self._folder.sensitivity()
-        if not measured.get("complete"):
+        if not measured["complete"]:
             model, check = load_keras(self._path), self._check("was measured layer by layer")
-            data = some_of_every_class(self._selection, SENSITIVITY_EXAMPLES, self._seed)
+            data = some_of_every_class(self._parts.selection, SENSITIVITY_EXAMPLES, self._settings.seed)
             layers = [model.get_layer(name) for name in kernel_layers(model)]
-            ranges = {"percentile": SPARED_PERCENTILE}
-            layered = LayeredInt8(model, data, layers, self._representative, check=check, **ranges, **self._options)
-            measured = {"bytes": layered.size, "rows": measured.get("rows", [])}
+            options: dict[str, Any] = {"percentile": SPARED_PERCENTILE, "check": check} | self._settings.predicting
+            layered = LayeredInt8(model, data, layers, self._representative, **options)
+            measured["bytes"] = layered.size
             done = {row["layer"] for row in measured["rows"]}
             for layer in layers:
                 if layer.name not in done:
@@ -172,29 +157,30 @@ class CandidateMaker:
         stored = self._folder.model(key)
         if stored is None:
             model = self._aware(preparation) if preparation.aware else self._pruned(preparation)
-            self._folder.save_model(key, model_bytes(model), self._predict(model))
+            ranked = predict(model, self._parts.selection, k=RANKS, **self._settings.predicting)
+            self._folder.save_model(key, model_bytes(model), ranked)
             stored = self._folder.model(key)
             assert stored is not None  # it was written just now
         return stored
 
     def _aware(self, preparation: Preparation) -> keras.Model:
         """Return a model that was trained for int8, from the model as it is or from a pruned one."""
-        assert self._train is not None  # there are no such candidates without
+        assert self._parts.train is not None  # there are no such candidates without
         before = self._opened(dataclasses.replace(preparation, aware=False))
-        model, study = quantization_aware(before), self._study(self._training)
-        trainer = Trainer(study, self._training, self._train, model=before, rewrite=quantization_aware)
+        model, study = quantization_aware(before), self._study(self._settings.training)
+        trainer = Trainer(study, self._settings.training, self._parts.train, model=before, rewrite=quantization_aware)
         self._train_in(trainer, model, self._seed_of(preparation))
         return model
 
     def _pruned(self, preparation: Preparation) -> keras.Model:
         pruned = preparation.pruned
-        assert self._train is not None  # there are no such candidates without
+        assert self._parts.train is not None  # there are no such candidates without
         assert pruned is not None
         model, seed = load_keras(self._path), self._seed_of(preparation)
-        training = self._training
+        training = self._settings.training
         if any(remedy.holds_out for remedy in pruned.remedies) and not training.validation:
             training = dataclasses.replace(training, validation=REMEDY_SHARE)
-        trainer = Trainer(self._study(training), training, self._train, model=load_keras(self._path))
+        trainer = Trainer(self._study(training), training, self._parts.train, model=load_keras(self._path))
         copy_variables(model, trainer.model)
         settings = {"method": pruned.method, "granularity": pruned.granularity, "axis": pruned.axis}
         masks = prune(trainer.model, float(pruned.level), layers=pruned.layers, **settings)  # type: ignore[arg-type]
@@ -214,11 +200,11 @@ class CandidateMaker:
             raise OutOfTimeError("was trained")
 
     def _study(self, training: Training) -> Study:
-        assert self._train is not None
-        return Study(name="compress", dataset=self._train.name, model="the model", training=training)
+        assert self._parts.train is not None
+        return Study(name="compress", dataset=self._parts.train.name, model="the model", training=training)
 
     def _seed_of(self, preparation: Preparation) -> int:
-        return zlib.crc32(f"{self._seed}/{preparation.key}".encode()) >> 1
+        return zlib.crc32(f"{self._settings.seed}/{preparation.key}".encode()) >> 1
 
 
 class EndOfBudget(keras.callbacks.Callback):

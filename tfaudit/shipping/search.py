@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import os
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +24,7 @@ from tfaudit.compress.litert.flatbuffer import Flatbuffer
 from tfaudit.compress.litert.inference import predict
 from tfaudit.compress.litert.latency import latencies
 from tfaudit.compress.litert.quantize import ConversionError
-from tfaudit.compress.model_comparison import predictions_of
+from tfaudit.compress.model_comparison import RANKS, predictions_of
 from tfaudit.compress.model_files import load_keras, weight_bytes
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.errors import InputError, one_line, require
@@ -37,6 +36,7 @@ from tfaudit.shipping.progress import CONVERTING, MEASURING, TRAINING, SearchPro
 from tfaudit.shipping.search_data import Parts, fingerprint, in_memory, require_same_range
 from tfaudit.shipping.search_folder import Attempt, SearchFolder
 from tfaudit.shipping.search_report import write_search
+from tfaudit.shipping.search_settings import FINE_TUNING, SearchSettings
 from tfaudit.shipping.shortfall import SIZES, shortfall
 from tfaudit.shipping.smallest_file import COLUMNS, NO_FILE, NOT_TRIED, SmallestFile
 from tfaudit.store.files import lock
@@ -47,11 +47,8 @@ if TYPE_CHECKING:
 
     Model: TypeAlias = keras.Model | str | Path
 
-FINE_TUNING = Training(epochs=3, batch_size=128, optimizer="adam", learning_rate=5e-4, decay="cosine")
-"""How pruned models are fine-tuned by default."""
-
-RANKS, ROUNDS = 5, 10
-"""Classes that are stored of a prediction; rounds in which latencies are measured."""
+ROUNDS = 10
+"""In which latencies are measured."""
 
 BASELINE = "baseline"
 
@@ -120,16 +117,22 @@ def compress_to_limits(
     ('pass', b'TFL3')
     """
     require(budget is None or budget > 0, "budget", budget, "seconds above 0")
-    require(0 < alpha < 1, "alpha", alpha, "a level in (0, 1)")
-    require(isinstance(limits, Limits), "limits", type(limits).__name__, "tfaudit.Limits")
-    require(isinstance(training, Training), "training", type(training).__name__, "a tfaudit.Training")
-    settings: dict[str, Any] = {"output": output, "scores_are": scores_are}
+    settings = SearchSettings(
+        limits=limits,
+        training=training,
+        held_out=held_out,
+        seed=seed,
+        alpha=alpha,
+        output=output,
+        scores_are=scores_are,
+        batch_size=batch_size,
+    )
     with _model_file(model) as path, _directory(out) as directory:
         loaded = load_keras(path)
-        names = _class_names(loaded, data, settings)
+        names = _class_names(loaded, data, settings.reading)
         examples = in_memory(data, "data", names, "test")
         trained_on = None if train is None else _training_data(train, examples)
-        parts = Parts.of(examples, held_out, seed)
+        parts = Parts.of(examples, held_out, seed, train=trained_on)
         if trained_on is not None:
             require_same_range(trained_on, examples)
         folder = SearchFolder(directory)
@@ -139,56 +142,28 @@ def compress_to_limits(
                     "model": weights_seal(loaded),
                     "data": fingerprint(examples),
                     "training_data": None if trained_on is None else fingerprint(trained_on),
-                    "limits": limits.as_dict() | {"min_baseline_accuracy": limits.min_baseline_accuracy},
-                    "settings": settings | {"alpha": alpha, "training": training.to_json()},
-                    "split": {"held_out": held_out, "seed": seed},
+                    **settings.to_json(),
                 }
             )
-            # int8 is calibrated with examples of these data, or of training data whose range was compared with theirs
-            options = settings | {"batch_size": batch_size, "threads": os.cpu_count() or 1, "check_range": False}
-            search = _Search(
-                path, folder, parts, limits, trained_on, training, seed, alpha, options, weight_bytes(path)[0]
-            )
+            search = _Search(path, folder, parts, settings)
             found = search.run(budget, chosen_progress(progress))
             found = dataclasses.replace(found, directory=None if out is None else directory)
             if out is not None:
                 name = Path(model).stem if isinstance(model, str | Path) else model.name
-                write_search(folder, found, search.judged_pair(found.chosen), name, examples, parts, seed, held_out)
+                write_search(folder, found, search.judged_pair(found.chosen), name, parts, settings)
     return found
 
 
 class _Search:
     """One search: what it has made and measured so far."""
 
-    def __init__(
-        self,
-        path: Path,
-        folder: SearchFolder,
-        parts: Parts,
-        limits: Limits,
-        train: Dataset | None,
-        training: Training,
-        seed: int,
-        alpha: float,
-        options: Mapping[str, Any],
-        baseline_bytes: int,
-    ) -> None:
-        self._path, self._folder, self._parts, self._limits, self._alpha = path, folder, parts, limits, alpha
-        self._train, self._options, self._baseline_bytes = train, options, baseline_bytes
+    def __init__(self, path: Path, folder: SearchFolder, parts: Parts, settings: SearchSettings) -> None:
+        self._path, self._folder, self._parts, self._settings = path, folder, parts, settings
+        self._limits, self._alpha = settings.limits, settings.alpha
+        self._baseline_bytes = weight_bytes(path)[0]
         self._ends: float | None = None
-        self._maker = CandidateMaker(
-            path,
-            folder,
-            selection=parts.selection,
-            calibration=parts.selection if train is None else train,
-            train=train,
-            training=training,
-            seed=seed,
-            options=options,
-            is_over=self._is_over,
-            predict=lambda model: predict(model, parts.selection, k=RANKS, **options),
-        )
-        others = {name: limit for name, limit in limits.as_dict().items() if name not in SIZES}
+        self._maker = CandidateMaker(path, folder, parts, settings, is_over=self._is_over)
+        others = {name: limit for name, limit in self._limits.as_dict().items() if name not in SIZES}
         self._but_size = Limits.from_mapping(others) if others else None
         self._attempts: dict[str, Attempt] = {}
         self._measured: dict[str, Measurements] = {}
@@ -196,6 +171,7 @@ class _Search:
         self._left_out: dict[str, str] = {}
         self._floats: dict[str, Verdict] = {}  # on models before they are quantized
         self._interrupted = ""  # what the budget interrupted
+        self._unfinished = 0  # candidates that are left out because the budget ended
 
     def run(self, budget: float | None, progress: SearchProgress) -> SmallestFile:
         """Try the candidates, choose one, and judge it."""
@@ -207,7 +183,7 @@ class _Search:
             raise InputError("model", broken.reason.rstrip(". "), "a model that knows the classes of the data")
         if self._but_size is not None:
             self._floats[Preparation().key] = judge(unchanged, self._but_size)
-        plan = candidates(lambda: load_keras(self._path), training=self._train is not None)
+        plan = candidates(lambda: load_keras(self._path), training=self._parts.train is not None)
         with progress:
             progress.begin(plan, self._task, self._ends)
             for number, candidate in enumerate(plan, start=1):
@@ -231,6 +207,7 @@ class _Search:
                 self._left_out[key] = reason
             elif self._is_over():
                 self._left_out[key] = "The budget ended before."
+                self._unfinished += 1
             else:
                 attempt = self._made(candidate, before, progress)
         if attempt is not None:
@@ -255,19 +232,20 @@ class _Search:
                 self._left_out[candidate.key] = failure
                 return None
             content = self._maker.flatbuffer(candidate)
-            attempt = Attempt(content, predict(content, self._batches(), k=RANKS, **self._options))
+            attempt = Attempt(content, predict(content, self._batches(), k=RANKS, **self._settings.predicting))
         except (ConversionError, InputError) as problem:  # also layers that this kind cannot have
             attempt = Attempt(failure=one_line(problem))
         except OutOfTimeError as doing:
             self._interrupted = f' while "{candidate.title}" {doing}'
             self._left_out[candidate.key] = f"The budget ended while it {doing}."
+            self._unfinished += 1
             return None
         self._folder.save_attempt(candidate.key, attempt)
         return attempt
 
     def _batches(self) -> Iterator[Any]:
         """Yield the examples of the selection part in batches, until the budget ends."""
-        for inputs, _ in self._parts.selection.batches(self._options["batch_size"]):
+        for inputs, _ in self._parts.selection.batches(self._settings.batch_size):
             if self._is_over():
                 raise OutOfTimeError("was tested")
             yield inputs
@@ -335,7 +313,6 @@ class _Search:
         before, after = self.judged_pair(chosen)
         verdict = gate(before, after, self._limits, alpha=self._alpha, sizes=self._sizes(chosen))
         table = self._table(plan, chosen)
-        unfinished = [reason for reason in self._left_out.values() if reason.startswith("The budget")]
         needed = shortfall(verdict, measure(before, after, alpha=self._alpha), self._verdicts, table)
         parts = self._parts
         return SmallestFile(
@@ -348,7 +325,7 @@ class _Search:
             needed,
             tuple(key for key in self._folder.judged() if key != BASELINE),
             (parts.selection.num_examples, parts.held_out.num_examples),
-            f"The budget ended{self._interrupted}; {len(unfinished)} candidates are left." if unfinished else "",
+            f"The budget ended{self._interrupted}; {self._unfinished} candidates are left." if self._unfinished else "",
             (*self._in_float(plan, chosen), *self._clipped(chosen), *verdict.notes),
             None,
         )
@@ -361,8 +338,8 @@ class _Search:
 
     def _clipped(self, chosen: str) -> list[str]:
         """Say how many values of the held-out part the chosen candidate clips, if any."""
-        network = Flatbuffer(self._attempts[chosen].content, output=self._options["output"])
-        batches = self._parts.held_out.batches(self._options["batch_size"])
+        network = Flatbuffer(self._attempts[chosen].content, output=self._settings.output)
+        batches = self._parts.held_out.batches(self._settings.batch_size)
         beyond, values = np.sum([network.outside(inputs) for inputs, _ in batches], axis=0)
         if not beyond:
             return []
@@ -418,8 +395,8 @@ class _Search:
         held_out = part is self._parts.held_out
         ranked = self._folder.held_out(key) if held_out else None
         if ranked is None:
-            made = predictions_of({key: model}, part, class_names=part.class_names, **self._options)[key]
-            ranked = made.member(0)
+            options = self._settings.predicting
+            ranked = predictions_of({key: model}, part, class_names=part.class_names, **options)[key].member(0)
             if held_out:
                 self._folder.save_held_out(key, ranked)
         return self._as_predictions(ranked, part)

@@ -25,13 +25,22 @@ SAMPLED = 500
 
 @dataclasses.dataclass(frozen=True)
 class Parts:
-    """Examples to choose by, and others to judge by: stratified by class, at random by a seed."""
+    """Examples to choose by, others to judge by, and training data, None without.
+
+    The first two are split at random by a seed, stratified by class.
+    """
 
     selection: Dataset
     held_out: Dataset
+    train: Dataset | None = None
+
+    @property
+    def calibration(self) -> Dataset:
+        """Examples from which representative ones are drawn."""
+        return self.selection if self.train is None else self.train
 
     @classmethod
-    def of(cls, data: Dataset, held_out: float, seed: int) -> Parts:
+    def of(cls, data: Dataset, held_out: float, seed: int, *, train: Dataset | None = None) -> Parts:
         """Split the data.
 
         Raises:
@@ -45,7 +54,7 @@ class Parts:
             selection, judged = split_validation(data, held_out, seed)
         except InputError as problem:
             raise InputError("held_out", problem.got, problem.expected) from None
-        return cls(selection, judged)
+        return cls(selection, judged, train)
 
 
 def in_memory(data: Any, argument: str, class_names: Sequence[str], split: str) -> Dataset:

@@ -132,11 +132,13 @@ class SearchFolder:
         self.write("candidates/sensitivity.json", sealed_json(dict(measured)))
 
     def sensitivity(self) -> dict[str, Any]:
-        """Return what int8 costs layer by layer; an empty dictionary if it is missing or damaged."""
+        """Return what int8 costs layer by layer, as far as it was measured; nothing if that is missing or damaged."""
+        nothing: dict[str, Any] = {"rows": [], "bytes": 0, "complete": False}
         try:
-            return read_sealed_json((self.directory / "candidates/sensitivity.json").read_bytes())
+            measured = read_sealed_json((self.directory / "candidates/sensitivity.json").read_bytes())
         except (OSError, ValueError):
-            return {}
+            return nothing
+        return measured if measured.keys() >= nothing.keys() else nothing
 
     def save_held_out(self, key: str, ranked: RankedClasses) -> None:
         """Write predictions on the held-out part."""

@@ -6,13 +6,13 @@ import pandas as pd
 
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audit.gate.checks import PASS
-from tfaudit.datasets.dataset import Dataset
 from tfaudit.population.stored_examples import preview_bytes
 from tfaudit.predictions import Predictions
 from tfaudit.report.csv_files import csv_bytes
 from tfaudit.report.html import write_report
 from tfaudit.shipping.search_data import Parts
 from tfaudit.shipping.search_folder import SearchFolder
+from tfaudit.shipping.search_settings import SearchSettings
 from tfaudit.shipping.smallest_file import SmallestFile
 from tfaudit.store.external import import_predictions
 
@@ -22,10 +22,8 @@ def write_search(
     found: SmallestFile,
     held_out: tuple[Predictions, Predictions],
     name: str,
-    examples: Dataset,
     parts: Parts,
-    seed: int,
-    share: float,
+    settings: SearchSettings,
 ) -> None:
     """Write what a search found into its directory; `model.tflite` is there only if it passes.
 
@@ -34,10 +32,8 @@ def write_search(
         found: its result.
         held_out: predictions of the model and of the chosen candidate on the held-out part.
         name: of the model.
-        examples: the data.
         parts: of the data.
-        seed: of the split.
-        share: that is held out.
+        settings: of the search.
     """
     directory = folder.directory
     for stale in ("model.tflite", "verdict.json", "study.json"):
@@ -53,7 +49,7 @@ def write_search(
         {found.title: after},
         name=name,
         model=name,
-        dataset=f"{examples.name}, held-out part",
+        dataset=f"{parts.held_out.name}, held-out part",
         paired=[found.title],
         images=images if any(images) else None,
         groups=parts.held_out.groups if len(parts.held_out.groups.columns) else None,
@@ -63,7 +59,7 @@ def write_search(
     write_report(StudyAudit.read(store, alpha=found.verdict.alpha), limits=found.limits)
     if found.outcome == PASS:
         folder.write("model.tflite", found.content)
-    folder.write("verdict.json", found.to_json(seed, share))
+    folder.write("verdict.json", found.to_json(settings.seed, settings.held_out))
 
 
 def _bytes_of_model(found: SmallestFile) -> float:

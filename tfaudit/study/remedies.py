@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar, TypeAlias
 
-from tfaudit.errors import InputError, require
+from tfaudit.errors import InputError, listed, require
 
 CLASS = "class"
 """Name of the column of classes, for intersections with others."""
@@ -190,6 +190,9 @@ def _one(value: Any, kinds: Mapping[str, type[Any]]) -> Any:
     if not isinstance(name, str) or name not in kinds:
         got = repr(value if name is None or isinstance(value, str) else name)
         raise InputError("remedy", got, f"{' or '.join(map(repr, kinds))}, or tfaudit.study remedies with settings")
+    known = [field.name for field in dataclasses.fields(kinds[name])]
+    if unknown := [setting for setting in settings if setting not in known]:
+        raise InputError("remedy", f"{name!r} with {listed(unknown)}", f"settings {listed(known, 9)}")
     return kinds[name](**settings)
 
 

@@ -106,13 +106,13 @@ def decisions(
     `predict`.
     """
     forward = forward_of(model, 1, output)
-    blocks = list(_blocks_of_answers(forward, images, batch_size, multilabel))
+    blocks = list(_blocks_of_decisions(forward, images, batch_size, multilabel))
     if not blocks:
         raise InputError("images", "no images", "one image or more")
-    return np.concatenate([answers for answers, _ in blocks]), blocks[0][1]
+    return np.concatenate([decided for decided, _ in blocks]), blocks[0][1]
 
 
-def _blocks_of_answers(
+def _blocks_of_decisions(
     forward: Any, images: Any, batch_size: int, multilabel: bool
 ) -> Iterator[tuple[np.ndarray, int]]:
     probabilities = forward.gives_probabilities
@@ -123,10 +123,10 @@ def _blocks_of_answers(
             probabilities = bool(scores.min() >= 0 and scores.max() <= 1)
         positive = scores > (0.5 if probabilities else 0)
         if multilabel:
-            answers = positive
+            decided = positive
         else:
-            answers = positive[:, 0].astype(np.int64) if scores.shape[1] == 1 else scores.argmax(axis=1)
-        yield answers, scores.shape[1]
+            decided = positive[:, 0].astype(np.int64) if scores.shape[1] == 1 else scores.argmax(axis=1)
+        yield decided, scores.shape[1]
 
 
 def _ranked(

@@ -95,7 +95,7 @@ class ExcessGap(Remedy):
         self._held_out = HeldOut.of(validation)
         self._groups = Groups.of(self._held_out, self._names)
         self.columns = tuple(name for name in self._names if name != CLASS or self._is_input(name))
-        self._baseline_right = self._answers_of(baseline) == self._held_out.classes
+        self._baseline_right = self._predicted_by(baseline) == self._held_out.classes
         self._order = np.random.default_rng(0).permutation(len(self._held_out))
         self._right = np.full(len(self._held_out), np.nan)
         self._steps = self._next = 0
@@ -176,8 +176,8 @@ class ExcessGap(Remedy):
         self._next = (self._next + len(chosen)) % count
         inputs = keras.tree.map_structure(lambda values: values[chosen], self._held_out.inputs)
         inputs = model_inputs(self.model, inputs, self.columns)
-        answers, _ = decisions(self.model, inputs, batch_size=len(chosen))
-        self._right[chosen] = answers == self._held_out.classes[chosen]
+        predicted, _ = decisions(self.model, inputs, batch_size=len(chosen))
+        self._right[chosen] = predicted == self._held_out.classes[chosen]
 
     def _gaps(self) -> np.ndarray:
         return excess_gaps(self._baseline_right, self._right, self._groups.codes, len(self._groups))
@@ -185,18 +185,18 @@ class ExcessGap(Remedy):
     def _is_input(self, name: str) -> bool:
         return isinstance(self._held_out.inputs, dict) and name in self._held_out.inputs
 
-    def _answers_of(self, baseline: Any) -> np.ndarray:
+    def _predicted_by(self, baseline: Any) -> np.ndarray:
         held_out = self._held_out
         if isinstance(baseline, Predictions):
             if not np.array_equal(baseline.labels, held_out.classes):
                 raise InputError("baseline", "other labels than those of validation", "the same examples")
             return baseline.modal()
         if hasattr(baseline, "shape") or isinstance(baseline, list):
-            answers = np.asarray(baseline)
-            if answers.dtype.kind not in "iu" or answers.shape != held_out.classes.shape:
-                got = f"{answers.dtype} of shape {answers.shape}"
+            predicted = np.asarray(baseline)
+            if predicted.dtype.kind not in "iu" or predicted.shape != held_out.classes.shape:
+                got = f"{predicted.dtype} of shape {predicted.shape}"
                 raise InputError("baseline", got, f"integer classes of shape {held_out.classes.shape}")
-            return answers
+            return predicted
         inputs = (
             model_inputs(baseline, held_out.inputs, self.columns) if hasattr(baseline, "layers") else held_out.inputs
         )
