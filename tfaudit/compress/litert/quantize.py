@@ -108,8 +108,7 @@ def quantize(
     require(kind in KINDS, "kind", kind, ", ".join(KINDS))
     if isinstance(model, str | Path):
         model = load_keras(Path(model))
-    names = output_names(model) if isinstance(model, keras.Model) and model.built else ()
-    forward = KerasForward(model, output if output is not None or len(names) < 2 else names[0])
+    forward = _forward(model, output)
     aware = is_quantization_aware(forward.model)
     if aware:
         if kind != AWARE:
@@ -160,8 +159,7 @@ def calibrated(
         InputError: a model or images that do not fit.
         ConversionError: TensorFlow Lite cannot convert the model.
     """
-    names = output_names(model)
-    forward = KerasForward(model, output if output is not None or len(names) < 2 else names[0])
+    forward = _forward(model, output)
     _check_layers(forward, "int8")
     conversion = _Conversion(forward, _checked(representative, forward, examples), output, check=check)
     with tempfile.TemporaryDirectory() as exported, _float32_compute(model):
@@ -174,6 +172,12 @@ def calibrated(
             reason = f"kind 'int8': TensorFlow Lite cannot convert {model.name!r}: {one_line(error)}"
             raise ConversionError(reason) from error
     return Calibrated(content), _feeds(conversion, forward.batch)
+
+
+def _forward(model: Any, output: str | None) -> KerasForward:
+    """Return the inference of a model, by the first of several outputs where none is named: all are converted."""
+    names = output_names(model) if isinstance(model, keras.Model) and model.built else ()
+    return KerasForward(model, output if output is not None or len(names) < 2 else names[0])
 
 
 def _kept_layers(model: keras.Model, names: Iterable[str] | str) -> list[keras.layers.Layer]:

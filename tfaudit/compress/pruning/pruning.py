@@ -141,13 +141,11 @@ class Pruning(MaskingCallback):
         optimizer = getattr(self.model.optimizer, "inner_optimizer", self.model.optimizer)
         if optimizer.use_ema:  # Keras has just assigned the averages, which lag behind the masks.
             self._masked.apply()
+        done = int(steps_done(optimizer).numpy())
         if not self._masked.updated() and not self._masked.sparsity():
-            got, done = (
-                f"{describe(self._masked.schedule)}, which pruned nothing in this fit",
-                int(steps_done(optimizer).numpy()),
-            )
+            got = f"{describe(self._masked.schedule)}, which pruned nothing in this fit"
             raise InputError("schedule", got, f"a schedule that prunes before the optimizer has done {done} steps")
-        self._warn(self._masked, int(steps_done(optimizer).numpy()))
+        self._warn(self._masked, done)
 
     def _note_kept_epochs(self) -> None:
         if self._kept is None:

@@ -221,16 +221,16 @@ class _Rewriting:
             for part in self._copy(operation):
                 x = part(self._with_range(x))
             return self._activated(operation, x)
-        twin = self._copy(operation)
+        copy = self._copy(operation)
         if kind == "normalisation":
             options = {name: value for name, value in options.items() if name == "training"}
-            made = twin.layer(x, **options) if before == "weights" else twin(self._with_range(x), **options)
+            made = copy.layer(x, **options) if before == "weights" else copy(self._with_range(x), **options)
             return self._fusable_after(operation, made, "normalised")
         if kind == "fused" and before:
-            return twin(*args, **options)
+            return copy(*args, **options)
         if kind == "concatenation":  # has one range for all, which each gets at first hand
-            return self._has_range(twin(*args))
-        made = twin(*keras.tree.map_structure(self._with_range, args), **options)
+            return self._has_range(copy(*args))
+        made = copy(*keras.tree.map_structure(self._with_range, args), **options)
         if kind in ("same range", "fixed range"):
             return self._has_range(made)
         return self._fusable_after(operation, made, "sum") if kind == "sum" else made
@@ -265,13 +265,13 @@ class _Rewriting:
             copy = L.Concatenate.from_config(operation.get_config())
             return RangedConcatenation(copy, self._momentum, name=operation.name)
         if operation.name in self._spared or kind not in ("weights", "normalisation"):
-            twin = type(operation).from_config(operation.get_config())
-            self._weights.append((twin, operation.get_weights()))
-            return twin
+            copy = type(operation).from_config(operation.get_config())
+            self._weights.append((copy, operation.get_weights()))
+            return copy
         if kind == "normalisation":
-            twin = type(operation).from_config(operation.get_config())
-            self._weights.append((twin, operation.get_weights()))
-            return UnfoldedNormalization(twin, name=operation.name)
+            copy = type(operation).from_config(operation.get_config())
+            self._weights.append((copy, operation.get_weights()))
+            return UnfoldedNormalization(copy, name=operation.name)
         kept = ACTIVATIONS[_activation(operation)] == "fused"
         config = {**operation.get_config(), **({} if kept else {"activation": "linear"})}
         parts = [(type(operation).from_config(config), operation.get_weights())]
