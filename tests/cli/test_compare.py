@@ -1,7 +1,6 @@
 """`tfaudit compare` as a person meets it: model files and data in, tables, files or one line of refusal out."""
 
 import json
-import sys
 
 import keras
 import numpy as np
@@ -12,7 +11,6 @@ from sklearn.datasets import load_digits
 
 from tfaudit import open_store, quantize
 from tfaudit.audit.model_pair import compare
-from tfaudit.cli import main
 from tfaudit.cli.console import out
 from tfaudit.cli.model_predictions import predict_models
 from tfaudit.predictions import Predictions
@@ -56,18 +54,13 @@ def place(tmp_path_factory):
 
 
 @pytest.fixture
-def run(place, monkeypatch, capsys):
+def run(place, tfaudit_in):
     """Runs `tfaudit compare` in the place; gives exit code, stdout, stderr."""
-    monkeypatch.chdir(place)
+    tfaudit = tfaudit_in(place)
 
     def run(*arguments, baseline="dense.keras", compressed=("noisy.keras",), data="digits.npz"):
         models = [word for path in compressed for word in ("--compressed", path)]
-        command = ["tfaudit", "compare", "--baseline", baseline, *models, "--data", data, *map(str, arguments)]
-        monkeypatch.setattr(sys, "argv", command)
-        with pytest.raises(SystemExit) as left:
-            main()
-        captured = capsys.readouterr()
-        return left.value.code or 0, captured.out, captured.err
+        return tfaudit("compare", "--baseline", baseline, *models, "--data", data, *arguments)
 
     return run
 

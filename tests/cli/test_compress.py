@@ -1,7 +1,6 @@
 """`tfaudit compress` as a user meets it: a file and a folder, what is printed, exit codes, the gate's own verdict."""
 
 import json
-import sys
 from unittest import mock
 
 import keras
@@ -9,9 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tfaudit.cli import main
 from tfaudit.cli.compress import seconds_of
-from tfaudit.cli.console import out
 from tfaudit.errors import InputError
 from tfaudit.shipping import search_report
 from tfaudit.study.quantization import KINDS
@@ -37,20 +34,10 @@ def place(tmp_path_factory):
 
 
 @pytest.fixture
-def run(place, monkeypatch, capsys):
+def run(place, tfaudit_in):
     """Runs a command in the place with two kinds; gives exit code, stdout, stderr."""
-    monkeypatch.chdir(place)
-    monkeypatch.setattr(out, "width", 120)
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["tfaudit", *map(str, arguments)])
-        with pytest.raises(SystemExit) as left:
-            main()
-        captured = capsys.readouterr()
-        return left.value.code or 0, captured.out, captured.err
-
     with mock.patch.dict(KINDS, {kind: KINDS[kind] for kind in ("float32", "dynamic_range")}, clear=True):
-        yield run
+        yield tfaudit_in(place, width=120)
 
 
 @pytest.mark.slow

@@ -1,8 +1,8 @@
 """`tfaudit gate` as CI meets it: three sources, limits from flags and a file, exit codes, files, refusals."""
 
+import functools
 import json
 import shutil
-import sys
 import xml.etree.ElementTree as ET
 
 import keras
@@ -14,8 +14,6 @@ from tests.builders.studies import make_study
 from tfaudit import quantize
 from tfaudit.audit.gate.gate import gate
 from tfaudit.audit.gate.limits import Limits
-from tfaudit.cli import main
-from tfaudit.cli.console import out
 from tfaudit.predictions import Predictions
 from tfaudit.store.store import open_store
 
@@ -39,19 +37,9 @@ def place(tmp_path_factory):
 
 
 @pytest.fixture
-def run(place, monkeypatch, capsys):
+def run(place, tfaudit_in):
     """Runs `tfaudit gate` in the place; gives exit code, stdout, stderr."""
-    monkeypatch.chdir(place)
-    monkeypatch.setattr(out, "width", 100)
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["tfaudit", "gate", *map(str, arguments)])
-        with pytest.raises(SystemExit) as left:
-            main()
-        captured = capsys.readouterr()
-        return left.value.code or 0, captured.out, captured.err
-
-    return run
+    return functools.partial(tfaudit_in(place, width=100), "gate")
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,11 @@ from tfaudit.shipping import candidate_models, candidates, search_report
 from tfaudit.shipping import search as search_module
 from tfaudit.shipping.candidate_models import weights_seal
 from tfaudit.shipping.search import FINE_TUNING, compress_to_limits
+from tfaudit.shipping.search_data import Parts, in_memory
+from tfaudit.shipping.search_folder import SearchFolder
+from tfaudit.shipping.search_settings import SearchSettings
 from tfaudit.study.quantization import KINDS
+from tfaudit.study.training import Training
 
 LIMITS = Limits(overall_drop_pp=4, worst_class_drop_pp=12)
 
@@ -66,6 +70,24 @@ def search(model, data, few_candidates, monkeypatch):
         return compress_to_limits(settings.pop("model", model), own, settings.pop("limits"), **settings)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def training(data):
+    """The training data as a search has them."""
+    return in_memory(data[1], "train", CLASSES, "train")
+
+
+@pytest.fixture
+def maker(model, training, tmp_path):
+    """Makes candidates in `tmp_path`, trained for one epoch."""
+    return candidate_models.CandidateMaker(
+        model,
+        SearchFolder(tmp_path),
+        Parts(training, training, training),
+        SearchSettings(training=Training(epochs=1, batch_size=128, optimizer="adam")),
+        is_over=lambda: False,
+    )
 
 
 @pytest.fixture(scope="session")

@@ -20,14 +20,12 @@ from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
 from tfaudit.shipping import candidate_models, candidates, search_folder
 from tfaudit.shipping import search as search_module
-from tfaudit.shipping.candidate_models import SENSITIVITY_EXAMPLES, CandidateMaker
+from tfaudit.shipping.candidate_models import SENSITIVITY_EXAMPLES
 from tfaudit.shipping.candidates import Candidate, Preparation, channel_pruning
 from tfaudit.shipping.search import _Search
 from tfaudit.shipping.search_data import Parts, in_memory, require_same_range, some_of_every_class
-from tfaudit.shipping.search_settings import SearchSettings
 from tfaudit.shipping.smallest_file import NOT_TRIED
 from tfaudit.study.quantization import KINDS
-from tfaudit.study.training import Training
 
 TWO_KINDS = {kind: KINDS[kind] for kind in ("float32", "int8")}
 
@@ -192,16 +190,7 @@ def test_a_budget_ends_a_conversion_a_measurement_and_a_test(search, int8_kinds,
 
 @pytest.mark.slow
 @pytest.mark.parametrize("pruned", [None, channel_pruning(0.5, ["hidden"])], ids=["as it is", "fewer channels"])
-def test_a_model_is_trained_for_int8_as_it_is_and_with_fewer_channels(tmp_path, model, data, pruned):
-    training = in_memory(data[1], "train", CLASSES, "train")
-    folder = search_folder.SearchFolder(tmp_path)
-    maker = CandidateMaker(
-        model,
-        folder,
-        Parts(training, training, training),
-        SearchSettings(training=Training(epochs=1, batch_size=128, optimizer="adam")),
-        is_over=lambda: False,
-    )
+def test_a_model_is_trained_for_int8_as_it_is_and_with_fewer_channels(maker, training, tmp_path, pruned):
     candidate = Candidate("int8", pruned, aware=True)
     assert not maker.is_trained(candidate.preparation)
     in_float = maker.predictions(candidate.preparation)
@@ -209,7 +198,7 @@ def test_a_model_is_trained_for_int8_as_it_is_and_with_fewer_channels(tmp_path, 
     in_int8 = predict(maker.flatbuffer(candidate), training.held, k=2)
     assert (in_int8.classes[:, 0] == training.labels).mean() > 0.9
     assert (in_int8.classes[:, 0] == in_float.classes[:, 0]).mean() >= 0.995
-    trained = load_keras(folder.model(candidate.preparation.key)[0])
+    trained = load_keras(search_folder.SearchFolder(tmp_path).model(candidate.preparation.key)[0])
     assert {8 * 512 if pruned is None else 8 * 256} <= {int(np.prod(weights.shape)) for weights in trained.weights}
 
 

@@ -21,8 +21,6 @@ from tfaudit.predictions import Predictions
 from tfaudit.shipping import candidate_models, search_folder
 from tfaudit.shipping.candidates import Candidate, Preparation, candidates, channel_pruning
 from tfaudit.shipping.search import _Search
-from tfaudit.shipping.search_data import Parts, in_memory
-from tfaudit.shipping.search_settings import SearchSettings
 from tfaudit.shipping.smallest_file import NO_FILE, NOT_TRIED
 from tfaudit.store.files import lock
 from tfaudit.study.remedies import REMEDIES
@@ -332,15 +330,7 @@ def test_remedies_are_tried_where_the_control_fails_by_little(quantized, pruned,
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", REMEDIES)
-def test_a_remedied_model_is_pruned_and_shrunk_as_its_control(tmp_path, model, data, name):
-    training = in_memory(data[1], "train", CLASSES, "train")
-    maker = candidate_models.CandidateMaker(
-        model,
-        search_folder.SearchFolder(tmp_path),
-        Parts(training, training, training),
-        SearchSettings(training=Training(epochs=1, batch_size=128, optimizer="adam")),
-        is_over=lambda: False,
-    )
+def test_a_remedied_model_is_pruned_and_shrunk_as_its_control(maker, training, name):
     pruned = Preparation(dataclasses.replace(channel_pruning(0.75, ["hidden"]), remedy=name))
     predicted = maker.predictions(pruned)
     assert (predicted.classes[:, 0] == training.labels).mean() > 0.9
