@@ -286,6 +286,7 @@ def test_several_labels_per_example(activation):
         ClassAudit((FEATURES, TAGS), task="labels")
 
 
+@pytest.mark.slow
 def test_one_output_of_several_from_a_dictionary_of_inputs():
     left, right = keras.Input((4,), name="left"), keras.Input((2,), name="right")
     x = keras.layers.Concatenate()([left, right])

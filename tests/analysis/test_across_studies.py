@@ -30,6 +30,7 @@ def slopes_of(study_audit, key):
     return study_audit.distortion(key).alpha
 
 
+@pytest.mark.slow
 def test_tables_between_studies_are_independent_t_tests(audits):
     result = across_studies(audits)
     table = result.between_studies()

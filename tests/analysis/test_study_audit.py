@@ -129,6 +129,7 @@ def prepared(tmp_path):
     return store, study_audit, kept(store)
 
 
+@pytest.mark.slow
 def test_a_member_that_is_added_makes_its_variant_anew(prepared, tmp_path):
     store, old, before = prepared
     whole = make_study(tmp_path / "whole", members=4, groups=WRITERS)
@@ -142,6 +143,7 @@ def test_a_member_that_is_added_makes_its_variant_anew(prepared, tmp_path):
     assert len(kept(store)) == len(list((store.directory / "audit").iterdir()))  # one file a result
 
 
+@pytest.mark.slow
 def test_another_level_makes_the_tests_anew_and_not_the_counts(prepared):
     store, old, before = prepared
     study_audit = StudyAudit.read(store, alpha=0.2, **FEW)
@@ -153,6 +155,7 @@ def test_another_level_makes_the_tests_anew_and_not_the_counts(prepared):
     }
 
 
+@pytest.mark.slow
 def test_other_permutations_and_seeds_count(prepared):
     store, old, _ = prepared
     for options in ({"permutations": 30}, {"permutations": 20, "seed": 1}):
@@ -173,6 +176,7 @@ def test_groups_that_were_brought_along_count(store):
         require_equal(study_audit.groups("int8", "series"), expected)
 
 
+@pytest.mark.slow
 def test_a_file_cut_short_is_noticed(prepared):
     store, old, _ = prepared
     path = store.directory / store.prediction_path("int8", 0)
@@ -265,6 +269,7 @@ def test_a_fact_that_is_no_number_is_not_known(tmp_path):
     assert found.to_list() == [pytest.approx(0.9), 5000]
 
 
+@pytest.mark.slow
 def test_an_evaluation_that_is_added_counts(tmp_path):
     store = corrupted_study(tmp_path, without={("magnitude-0.9", "fog 1")})
     old = StudyAudit.read(store, **FEW)

@@ -22,6 +22,7 @@ def drawn(app):
     return "".join(each.proto.body for each in app.html)
 
 
+@pytest.mark.slow
 def test_means_over_severities_and_one_severity(open_page, store, found):
     app = open_page(store.directory, "corruptions")
     means, rows = (each.value for each in app.dataframe)
@@ -95,6 +96,7 @@ def test_a_variant_that_was_not_evaluated(open_page, tmp_path):
         assert any("Not evaluated under corruption" in note.value for note in app.caption)
 
 
+@pytest.mark.slow
 def test_other_images_alone_have_no_strip_and_no_exemplars(open_page, tmp_path):
     store = corrupted_study(tmp_path, corruptions=(), benchmarks=("imagenet_a",))
     for view in ("Severities", "One image", "Exemplars"):
@@ -104,6 +106,7 @@ def test_other_images_alone_have_no_strip_and_no_exemplars(open_page, tmp_path):
     assert not open_page(store.directory, "corruptions").error
 
 
+@pytest.mark.slow
 def test_no_image_stored(open_page, tmp_path):
     store = corrupted_study(tmp_path, corruptions=("fog",))
     examples = store.examples()

@@ -58,6 +58,7 @@ def test_tooltips_have_headings_and_no_p_of_nothing(app_test):
         assert "'< .0001'" in written["calculate"]
 
 
+@pytest.mark.slow
 def test_a_downloaded_chart_says_what_it_is_of(monkeypatch, app_test):
     files = []
     monkeypatch.setattr("tfaudit.app.display._download", lambda name, form, content, meaning: files.append(content()))

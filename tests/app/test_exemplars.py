@@ -45,6 +45,7 @@ def ids(app):
     return list(next(frame.value for frame in app.dataframe if "example" in frame.value)["example"])
 
 
+@pytest.mark.slow
 def test_the_gallery_shows_the_surest_first(open_page, store, found):
     app = open_page(store.directory, "exemplars", **HARMED)
     surest = found.pies.sort_values("decisiveness", ascending=False, kind="stable")
@@ -227,6 +228,7 @@ def test_counts_of_every_level(open_page, store, found):
     assert list(table.index) == ["magnitude 90 %", "fixed-point int8"]
 
 
+@pytest.mark.slow
 def test_ranges_of_confidence_and_of_properties(open_page, digits):
     study_audit = StudyAudit.read(open_store(digits))
     key = study_audit.data.compressed_keys[0]

@@ -53,6 +53,7 @@ def test_properties_of_small_images(open_page, store):
     assert len(app.dataframe[0].value) > 0 or app.info
 
 
+@pytest.mark.slow
 def test_individuals_alone_are_one_group(open_page, tmp_path):
     app = open_page(make_study(tmp_path, groups=WRITERS[["writer"]]).directory, "groups")
     assert list(app.dataframe[0].value["group"]) == ["all"]
@@ -61,6 +62,7 @@ def test_individuals_alone_are_one_group(open_page, tmp_path):
     assert "No column" in app.info[0].value
 
 
+@pytest.mark.slow
 def test_without_groups_it_says_how_to_give_them(open_page, tmp_path):
     app = open_page(make_study(tmp_path).directory, "groups")
     assert "--groups FILE" in app.info[0].value

@@ -130,6 +130,7 @@ def test_looking_back_and_changing_an_answer(open_page, directory):
     assert answers.of_image(1, "ann", second).answers == dict.fromkeys(KEYS[:3], 1)
 
 
+@pytest.mark.slow
 def test_the_way_back_ends_at_the_first_question(open_page, directory):
     app = start(begin(open_page, directory))
     possible = {said(button): not button.disabled for button in app.button}
@@ -140,6 +141,7 @@ def test_the_way_back_ends_at_the_first_question(open_page, directory):
     assert {said(button): not button.disabled for button in app.button}["Back"] is False
 
 
+@pytest.mark.slow
 def test_a_button_that_has_gone_answers_nothing(open_page, directory):
     """Browsers let one key press a button and the one that replaces it; the page asks the next question by then."""
     app = start(begin(open_page, directory))
@@ -162,6 +164,7 @@ def test_the_last_image_can_be_looked_at_again(open_page, directory):
     assert answers.of_image(1, "ann", answers.sheet(1)["example"][1]).answers["fine_grained"] == 1
 
 
+@pytest.mark.slow
 def test_categories_are_kept_for_their_image(open_page, directory):
     app = start(begin(open_page, directory))
     pills = app.get("button_group")[-1]
@@ -232,6 +235,7 @@ def test_nothing_tells_which_images_are_pies(open_page, directory):
     assert "pie" not in str(seen).lower()
 
 
+@pytest.mark.slow
 def test_the_number_of_pies_is_not_told(open_page, directory):
     app = open_page(directory, "label")
     box = next(box for box in app.number_input if box.label == "Images")
@@ -275,6 +279,7 @@ def keep_images(directory, kept):
     )
 
 
+@pytest.mark.slow
 def test_a_missing_image_can_be_judged(open_page, directory):
     keep_images(directory, {0})
     app = start(begin(open_page, directory))
@@ -290,6 +295,7 @@ def test_a_study_without_images_cannot_be_rated(open_page, directory):
     assert not (directory / "answers.sqlite").exists()
 
 
+@pytest.mark.slow
 def test_whoever_begins_a_study_reads_what_is_not_blind(open_page, directory):
     assert "its answers are not blind" in pages_text(open_page(directory, "label"))
     assert "not blind" not in pages_text(start(begin(open_page, directory)))
@@ -307,6 +313,7 @@ def test_a_name_that_has_answered_is_asked_about(open_page, directory):
     assert asked(app) == (2, 1)
 
 
+@pytest.mark.slow
 def test_of_two_who_start_under_one_name_before_either_answers_the_second_is_asked(open_page, directory):
     start(begin(open_page, directory), "Ann")
     app = start(open_page(directory, "label"), "ann")
@@ -322,6 +329,7 @@ def test_a_damaged_file_is_one_line_and_stays(open_page, directory):
     assert (directory / "answers.sqlite").read_bytes() == b"no database" * 500
 
 
+@pytest.mark.slow
 def test_a_file_that_fails_meanwhile_is_one_line(open_page, directory):
     app = start(begin(open_page, directory))
     (directory / "answers.sqlite").write_bytes(b"no database" * 500)
@@ -376,6 +384,7 @@ def test_studies_of_images_that_were_replaced_are_not_shown(open_page, directory
     assert answers.progress(1)["rater"].tolist() == ["ann"]
 
 
+@pytest.mark.slow
 def test_images_that_are_replaced_while_a_rater_looks(open_page, directory):
     app = start(begin(open_page, directory))
     replace_images(directory)

@@ -25,6 +25,7 @@ def expected(store, **options):
     return operating_points(StudyAudit.read(store).trade_offs(), objectives=objectives, **options).frame()
 
 
+@pytest.mark.slow
 def test_points_are_those_of_the_audit(open_page, store):
     app = open_page(store.directory, "operating_points")
     weights = {"size": 1, "unfairness": 10, "accuracy": 10}
@@ -73,6 +74,7 @@ def test_sparsity_can_take_the_place_of_size(open_page, store):
     assert "size" not in table_of(app)
 
 
+@pytest.mark.slow
 def test_a_floor_that_nothing_reaches(open_page, store):
     app = open_page(store.directory, "operating_points")
     app.slider(key="floor").set_value(app.slider(key="floor").max).run()
@@ -85,6 +87,7 @@ def test_too_few_variants_for_a_trade_off(open_page, tmp_path):
     assert "Fewer than three variants" in app.info[0].value
 
 
+@pytest.mark.slow
 def test_measured_time_is_an_axis_and_part_of_the_cost(open_page, tmp_path):
     store = make_study(tmp_path, variants=LEVELS)
     keys = [variant.key for variant in store.study.all_variants]

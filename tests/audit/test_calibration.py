@@ -38,6 +38,7 @@ def harmed():
     return simulated(0.1)
 
 
+@pytest.mark.slow
 def test_uncorrected_welch_flags_five_percent(null):
     """Of 15,000 true nulls: a standard error of 0.2 points."""
     assert np.mean([(impact.published.p <= 0.05) for impact in null]) == pytest.approx(0.05, abs=0.006)
@@ -53,6 +54,7 @@ def test_centred_recall_is_calibrated_too(centering):
     assert np.mean(flagged) == pytest.approx(0.05, abs=0.01)
 
 
+@pytest.mark.slow
 def test_holm_controls_the_family(null, harmed):
     """The share of runs with any false positive; 300 runs have a standard error of 1.3 points."""
     for impacts, first in ((null, 0), (harmed, HARMED)):

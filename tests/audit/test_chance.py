@@ -219,6 +219,7 @@ def test_no_disagreement_at_all():
     assert (found.classes.observed, found.classes.p) == (0, 1)
 
 
+@pytest.mark.slow
 def test_memory_is_bounded():
     rng = np.random.default_rng(0)
     labels = np.zeros(20_000, int)

@@ -93,6 +93,7 @@ def test_power_grows_with_members_images_and_loss(kind):
     assert power(0.1, members=30, images=500) > 0.9
 
 
+@pytest.mark.slow
 def test_a_collapsed_class_is_an_alert_with_any_number_of_members():
     for members in (2, 4, 30):
         for impact in impacts(TRUTHS["Coat collapses"], 20, members=members):

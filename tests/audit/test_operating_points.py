@@ -128,6 +128,7 @@ def test_incomplete_rows_are_left_out_and_named():
     assert found.notes == ("2 of 6 rows lack an objective and are left out, of int8, fair.",)
 
 
+@pytest.mark.slow
 def test_empty_tables():
     for empty in (PAPER.iloc[:0], PAPER.assign(sparsity=np.nan)):
         found = operating_points(empty, weights={"sparsity": 1, "unfairness": 1})

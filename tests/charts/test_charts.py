@@ -26,6 +26,7 @@ def colours(chart):
     return re.findall(r'fill="(#[0-9a-f]{6})"', inline_svg(chart, ""))
 
 
+@pytest.mark.slow
 def test_a_loss_has_the_full_colour_only_where_it_is_claimed():
     frame = class_impact(BEFORE, AFTER).frame()
     lost = (frame["verdict"] == "lost recall").sum()

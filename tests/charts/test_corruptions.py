@@ -110,6 +110,7 @@ def test_cells_are_marked_where_they_are_significant():
     assert "change of recall less that of accuracy" in svg
 
 
+@pytest.mark.slow
 def test_of_a_thousand_classes_those_of_the_largest_change_are_shown():
     rng = np.random.default_rng(0)
     labels = np.arange(4000) % 1000

@@ -76,6 +76,7 @@ def test_two_methods_stand_side_by_side():
     assert panels == ["magnitude 2", "random 2", "magnitude 4", "random 4"]
 
 
+@pytest.mark.slow
 def test_thousands_of_points_are_sampled_and_that_is_said():
     rng = np.random.default_rng(0)
     labels = np.arange(6000) % 600

@@ -23,6 +23,7 @@ def texts(chart):
     return [element.text for element in ET.fromstring(inline_svg(chart, "")).iter("{http://www.w3.org/2000/svg}text")]
 
 
+@pytest.mark.slow
 def test_each_hypothesis_has_its_own_scale():
     found = factors(table(300))
     shown = texts(found.chart())

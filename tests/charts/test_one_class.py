@@ -172,6 +172,7 @@ def test_difficulty_without_pies_has_two():
     assert marks(difficulty_bars(nobody), PLUM) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["<script>alert(1)</script>", "x" * 300, "🐈, a:b[0]", 'it\'s "quoted" \\'])
 def test_hostile_names_are_text(name):
     named = RANKED.assign(name=[name, *"abcd"], **{"class": [name, *"abcd"]})

@@ -30,6 +30,7 @@ def drawn(chart):
     return texts, points or re.findall(r'fill="(#[0-9a-f]{6})"', svg)
 
 
+@pytest.mark.slow
 def test_marks_follow_the_frame():
     found = operating_points(TABLE, floor=0.98, weights={"sparsity": 1, "unfairness": 10})
     assert found.frame()[["pareto", "chosen"]].to_numpy().sum(0).tolist() == [2, 1]
@@ -59,6 +60,7 @@ def test_names_that_would_cover_each_other_are_left_out_but_never_that_of_the_ch
         assert set(texts) & set(crowd["variant"]) == shown
 
 
+@pytest.mark.slow
 def test_the_floor_is_drawn_where_accuracy_is():
     with_floor, without = (operating_points(TABLE, floor=floor).chart().to_dict() for floor in (0.98, None))
     assert ["'rule'" in str(panel) for panel in with_floor["vconcat"]] == [False, True]

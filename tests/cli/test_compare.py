@@ -115,6 +115,7 @@ def test_retrained_twins_tell_what_training_alone_changes(run, place):
     assert rows[0][2:9] == rows[1][1:8]  # the compressed model is the twin's flatbuffer
 
 
+@pytest.mark.slow
 def test_names_of_classes_may_be_a_json_list_as_for_audit(run, place):
     names = (place / "names.txt").read_text()
     (place / "names.json").write_text(json.dumps(names.split("\n")[:-1]))

@@ -31,6 +31,7 @@ def run(monkeypatch, *arguments):
     return left.value.code or 0
 
 
+@pytest.mark.slow
 def test_the_figures_of_a_study_are_printed_and_kept(store, monkeypatch, capsys):
     assert run(monkeypatch, store.directory, "--repeats", 0) == 0
     printed = capsys.readouterr().out

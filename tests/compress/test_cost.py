@@ -35,6 +35,7 @@ def test_a_keras_model_costs_what_its_float32_flatbuffer_does(model):
     assert cost(content, repeats=0).bytes == found.bytes
 
 
+@pytest.mark.slow
 def test_frame_and_summary_are_one_row(model):
     found = cost(model, repeats=2)
     frame, summary = found.frame(), found.summary()

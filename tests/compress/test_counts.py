@@ -41,6 +41,7 @@ def test_a_flatbuffer_has_normalisation_folded_in(model, tmp_path):
     assert counts(tmp_path / "model.tflite") == counts(memoryview(content)) == found
 
 
+@pytest.mark.slow
 def test_notes_say_that_sparse_storage_is_no_speed(model):
     (note,) = counts(quantize(model, "float32", sparse=True)).notes
     assert note.startswith("2 kernels are stored without their zeros")

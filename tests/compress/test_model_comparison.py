@@ -25,6 +25,7 @@ def models():
     return model, {"dynamic": quantize(model, "dynamic_range"), "other": linear(seed=1)}
 
 
+@pytest.mark.slow
 def test_comparisons_equal_those_by_hand(models):
     baseline, compressed = models
     pairs = compare_models(baseline, compressed, (X, Y), alpha=0.1)

@@ -68,6 +68,7 @@ def test_dictionaries_of_tokens_and_masks(bert):
         np.testing.assert_array_equal(predict(bert, data, k=3, output="kind").classes, classes)
 
 
+@pytest.mark.slow
 def test_a_flatbuffer_keeps_the_names_of_inputs_and_outputs(bert, bert_file):
     network = Flatbuffer(bert_file)
     assert {source.name for source in network.inputs} == set(TEXT)
@@ -196,6 +197,7 @@ def test_costs_draw_tokens_that_every_table_has(bert, bert_file):
     assert cost(recurrent(keras.layers.LSTM), repeats=1).latency["latency_ms"].notna().any()
 
 
+@pytest.mark.slow
 def test_gradients_over_dictionaries(bert):
     model = keras.Model(bert.inputs, bert.outputs[0])
     model.compile(loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True))
@@ -300,6 +302,7 @@ def test_text_layers_are_named_before_the_converter_fails_on_them():
         quantize(model, "float16")
 
 
+@pytest.mark.slow
 def test_the_size_of_an_open_side_comes_from_images():
     class Positions(keras.layers.Layer):
         """Knows ten positions, as the tables of transformers do."""

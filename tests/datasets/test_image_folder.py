@@ -22,6 +22,7 @@ def write_images(root, splits=("train", "test"), count=3, **options):
     return root
 
 
+@pytest.mark.slow
 def test_splits_as_the_folders_give_them(tmp_path):
     write_images(tmp_path / "in", splits=("train", "test", "extra"))
     (tmp_path / "in" / "train" / "cat" / "notes.txt").write_text("passed over")
@@ -52,6 +53,7 @@ def test_grey_images_have_one_channel(tmp_path):
     assert load_dataset("grey", "test", data_dir=tmp_path / "d").image_shape == (10, 12, 1)
 
 
+@pytest.mark.slow
 def test_sizes_may_vary(tmp_path):
     root = write_images(tmp_path / "in")
     draw(root / "train" / "cat" / "wide.jpg", 5, size=(40, 10))

@@ -57,12 +57,14 @@ def test_celeba_is_blond_or_not_and_keeps_the_other_attributes():
     assert 0 < faces.groups["Male"].mean() < 1
 
 
+@pytest.mark.slow
 def test_names_of_classes():
     letters = mock("emnist/byclass").class_names
     assert (letters[9], letters[10], letters[35], letters[36], letters[61]) == ("9", "A", "Z", "a", "z")
     assert set(mock("cifar100").groups) == {"coarse_label"}
 
 
+@pytest.mark.slow
 def test_splits_differ_and_can_be_sliced():
     train, test = mock("cifar10"), mock("cifar10", "test")
     assert (train.images != test.images).any()

@@ -103,6 +103,7 @@ def test_files_come_in_an_order_of_the_seed(streaming):
     np.testing.assert_array_equal(fixed, streaming.labels)
 
 
+@pytest.mark.slow
 def test_random_crops_see_the_whole_image(streaming):
     """Evaluation of a 20 x 60 image sees its middle 16 x 16; training must see the borders too."""
     columns = np.broadcast_to(np.arange(60, dtype=np.uint8)[None, :, None] * 4, (20, 60, 3))

@@ -20,6 +20,7 @@ def streaming():
     )
 
 
+@pytest.mark.slow
 def test_a_streaming_set_is_parted_by_its_ids():
     train, validation = split_validation(streaming(), 0.2, seed=3)
     assert (train.split, validation.split) == ("train", "validation")

@@ -70,6 +70,7 @@ def test_the_test_set_itself_is_left_as_it_was(streams, folder):
     np.testing.assert_array_equal(PIXELS, before)
 
 
+@pytest.mark.slow
 def test_a_benchmark_set_is_shown_as_it_is():
     shown = condition_images(STUDY, dataset(), STUDY.conditions[-1])
     assert shown.classes is None
@@ -78,6 +79,7 @@ def test_a_benchmark_set_is_shown_as_it_is():
     np.testing.assert_array_equal(few.images, shown.images[:5])
 
 
+@pytest.mark.slow
 def test_a_streaming_benchmark_set_with_classes_of_its_own(folder):
     """ImageNet-A's images vary in size and are cut; 8 classes of its mock have images."""
     from tfaudit.datasets.loading import load_dataset

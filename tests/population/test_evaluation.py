@@ -75,6 +75,7 @@ def evaluate(store, condition, evaluator=None):
     return told
 
 
+@pytest.mark.slow
 def test_evaluations_equal_predict_on_the_corrupted_test_set(store):
     assert evaluate(store, SHOT) == [2, 1, 0]
     test = load_dataset("mock:mnist", "test").take(20)
@@ -105,6 +106,7 @@ def test_only_missing_evaluations_are_made(store, tmp_path):
     np.testing.assert_array_equal(store.predictions("dense", SHOT.split).ranked[2], predict(net(7), images, k=3)[0])
 
 
+@pytest.mark.slow
 def test_the_examples_of_a_benchmark_set_are_stored(store):
     evaluate(store, FOG)
     examples, theirs = store.examples(FOG.split), load_dataset("mock:mnist_corrupted/fog", "test").take(20)
@@ -129,6 +131,7 @@ def test_evaluations_are_made_again_if_the_set_changed(store):
     np.testing.assert_array_equal(store.predictions("dense", FOG.split).ranked, before)
 
 
+@pytest.mark.slow
 def test_a_set_with_severities_stores_no_images(tmp_path):
     study = dataclasses.replace(
         STUDY, dataset="mock:cifar10", benchmarks=("mock:cifar10_corrupted/snow_4",), corruptions=()
@@ -140,6 +143,7 @@ def test_a_set_with_severities_stores_no_images(tmp_path):
     assert len(examples) == 20
 
 
+@pytest.mark.slow
 def test_one_evaluator_goes_from_condition_to_condition(store):
     evaluator = Evaluator(store)
     for condition in (SHOT, STRIPE, FOG):
@@ -149,6 +153,7 @@ def test_one_evaluator_goes_from_condition_to_condition(store):
     assert (ranked[1] != ranked[2]).any()
 
 
+@pytest.mark.slow
 def test_a_member_that_cannot_be_evaluated_does_not_stop_the_others(store, tmp_path):
     broken = net(1)
     broken.get_layer("logits").bias.assign(np.full(10, np.nan))

@@ -164,8 +164,10 @@ def test_the_smoke_study_of_a_recipe_runs(name, tmp_path, monkeypatch):
     store = Store.create(tmp_path / "study", study, {})
     store_examples(store, *load_splits(study))
     maker = MemberMaker(store)
-    # Other tests show that a second member is made as the first is, and that the other kinds convert.
-    made = [variant for variant in study.all_variants if not isinstance(variant, Quantized) or variant.kind == "int8"]
+    # Other tests show that a second member is made as the first is, that the other kinds convert, and that every
+    # architecture converts to int8; here models of the recipes' own do, and the one that comes with its data.
+    kinds = ["int8"] if name == "digits" or study.model not in model_names() else []
+    made = [variant for variant in study.all_variants if not isinstance(variant, Quantized) or variant.kind in kinds]
     for variant in made:
         maker.prepare(variant.key)
         maker.make(variant.key, 0)

@@ -61,6 +61,7 @@ def test_a_file_without_some_columns_shows_the_others_and_says_what_it_lacks(tmp
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "table",
     [

@@ -56,6 +56,7 @@ def test_conditions_that_are_planned_and_not_evaluated_are_no_section(tmp_path):
     assert section_of(make_study(tmp_path, corruptions=("fog",))) is None
 
 
+@pytest.mark.slow
 def test_figures_are_those_of_the_audit(corrupted):
     store, section = corrupted
     found = audited(store, "magnitude-0.9")
@@ -159,6 +160,7 @@ def test_a_damaged_evaluation_is_refused(tmp_path):
         section_of(store)
 
 
+@pytest.mark.slow
 def test_single_models_have_pairs_and_no_votes(tmp_path):
     section = section_of(corrupted_study(tmp_path, members=1))
     assert section.notes[0].startswith("One model against one")
@@ -175,6 +177,7 @@ def test_sets_without_severities_have_neither_curve_nor_mean_nor_strip(tmp_path)
     assert cells(section.tables[0])["corruption"] == ("imagenet_a",)
 
 
+@pytest.mark.slow
 def test_a_thumbnail_is_told_from_what_the_models_saw(tmp_path):
     section = section_of(corrupted_study(tmp_path, corruptions=("fog",), image_size=64))
     assert "The models saw 64 pixels" in section.strip.caption

@@ -48,6 +48,7 @@ def exact_mode(ranked, tenths):
     return min((choice for choice in votes if votes[choice] == most), key=lambda choice: (-mass[choice], choice))
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(decimal_votes(), st.sampled_from([np.float32, np.float64]))
 def test_probabilities_settle_ties_as_exact_fractions_do(votes, kind):
@@ -57,6 +58,7 @@ def test_probabilities_settle_ties_as_exact_fractions_do(votes, kind):
     np.testing.assert_array_equal(modal_labels(ranked, likely, ties="confidence"), expected)
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(decimal_votes(), st.sampled_from(TIES), st.integers(1, 5))
 def test_changed_modes_are_those_whose_modal_labels_differ(votes, ties, size):

@@ -62,6 +62,7 @@ def test_zeros_are_counted_however_they_are_stored(kind, sparse):
     assert len(contents.sparse) == 2 * sparse
 
 
+@pytest.mark.slow
 def test_products_are_of_one_image_whatever_the_batch_and_the_sides():
     fixed = keras.Input(batch_shape=(4, 8, 8, 3))
     open_sides = keras.Input((None, None, 3))

@@ -106,6 +106,7 @@ def test_scores_of_which_neither_model_nor_values_show_what_they_are():
     np.testing.assert_allclose(probabilities[:, 0], 0.5 * softmax(images, axis=1).max(1), rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_int8_softmax_over_many_classes_keeps_its_probabilities():
     # 300 classes: nearly all of them round to 0 in int8, and the rows do not sum to 1.
     model = net(layers.Softmax(), classes=300)
@@ -136,6 +137,7 @@ def test_ties_go_to_the_lower_class():
         np.testing.assert_allclose(probabilities, 1 / 6)
 
 
+@pytest.mark.slow
 def test_every_form_of_images_and_model_gives_the_same(model, tmp_path):
     class Batched:
         def batches(self, batch_size):
@@ -161,6 +163,7 @@ def test_uint8_images_are_their_values(model):
             np.testing.assert_array_equal(got, want)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Statistics for quantized inputs were expected:UserWarning")
 def test_integer_input_and_output_go_through_scale_and_zero_point(model, int8):
     converter = tf.lite.TFLiteConverter.from_keras_model(model)

@@ -168,6 +168,7 @@ def test_a_check_ends_conversion_and_calibration(model, call):
     assert len(calls) == call
 
 
+@pytest.mark.slow
 def test_the_chatter_stays_out_of_the_terminal(model, capfd):
     quantize(model, "int8", representative=IMAGES)
     assert capfd.readouterr() == ("", "")

@@ -112,6 +112,7 @@ def gap(**settings):
     return ExcessGap(HELD_OUT[1], validation=HELD_OUT, rate=1.0, epsilon=0.0, **settings)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16"])
 def test_mixed_precision(policy):
     plain, _ = trained(all_remedies())
@@ -159,6 +160,7 @@ class NeverAsks(keras.Model):
         return {"loss": loss}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cls", [OwnStep, OwnLoss])
 def test_own_training_steps_and_losses(cls):
     one, _ = trained(all_remedies())
@@ -180,6 +182,7 @@ def test_a_training_step_that_computes_its_loss_itself_is_refused_before_a_step(
     fit(model)  # the remedies are gone
 
 
+@pytest.mark.slow
 def test_one_instance_serves_several_fits_with_one_trace():
     model, callbacks = compiled(net(cls=Counted)), all_remedies()
     fit(model, *callbacks, x=X[:64], y=Y[:64])

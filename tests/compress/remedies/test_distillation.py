@@ -99,6 +99,7 @@ def test_gradients_are_those_of_the_definition():
     np.testing.assert_allclose(before - model.get_layer("logits").bias.numpy(), (own + drawn).mean(0), atol=1e-6)
 
 
+@pytest.mark.slow
 def test_the_teacher_may_be_the_model_before_it_is_pruned_and_is_never_trained():
     model = compiled(net())
     teacher = logits(model)
@@ -113,6 +114,7 @@ def test_the_teacher_may_be_the_model_before_it_is_pruned_and_is_never_trained()
         np.testing.assert_array_equal(before, after)
 
 
+@pytest.mark.slow
 def test_another_teacher_is_used_without_a_new_trace():
     class Counted(keras.Model):
         traces = 0
@@ -143,6 +145,7 @@ def augmenting(copies, seed=1):
     return keras.Model(inputs, keras.layers.Dense(CLASSES, name="logits")(keras.layers.Flatten()(x)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("in_teacher", [False, True])
 def test_the_teacher_sees_what_random_layers_of_the_model_made_of_the_batch(in_teacher):
     """A model with the teacher's weights has no divergence, however its inputs are changed."""

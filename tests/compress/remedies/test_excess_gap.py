@@ -82,6 +82,7 @@ def by_hand(steps, every, examples, epsilon, rate, model, baseline):
     return multipliers
 
 
+@pytest.mark.slow
 def test_a_fit_equals_the_algorithm_by_hand():
     settings = {"every": 2, "examples": 20, "epsilon": 0.02, "rate": 0.5}
     model, twin = compiled(net()), compiled(net())
@@ -183,6 +184,7 @@ def test_a_fit_without_the_column_is_refused_before_it_begins():
         np.testing.assert_array_equal(old, new)
 
 
+@pytest.mark.slow
 def test_no_multiplier_no_change():
     """With a bound that nothing exceeds a fit is the plain one."""
     model, twin = compiled(net()), compiled(net())

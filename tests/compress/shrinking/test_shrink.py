@@ -167,6 +167,7 @@ def test_a_compiled_model_with_a_loss_of_its_own_is_no_obstacle():
     assert_same_outputs(model, result.model)
 
 
+@pytest.mark.slow
 def test_the_smaller_model_trains_saves_and_loads(tmp_path, rng):
     model = pruned_net()
     smaller = shrink(model).model

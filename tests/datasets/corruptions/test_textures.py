@@ -39,6 +39,7 @@ def test_what_is_no_picture(tmp_path):
         assert str(error.value) == f"textures: got {str(path)!r}, expected a picture file"
 
 
+@pytest.mark.slow
 def test_the_panes_are_made_in_the_colours_and_contrasts_of_photographs():
     for pane, mean, deviation in zip(
         frosted_panes(),
