@@ -116,10 +116,10 @@ def _retrained_twin(study_audit: StudyAudit) -> None:
         share = changed.mean() / len(study_audit.counts(BASELINE).labels)
         between = f", {changed.min():,} to {changed.max():,} between two" if len(changed) > 1 else ""
         st.caption(
-            f"A retrained twin of the baseline changes {changed.mean():,.0f} predictions ({share:.1%}{between})."
+            f"Training the baseline again changes {changed.mean():,.0f} predictions ({100 * share:.1f} %{between})."
         )
     else:
-        st.caption("How many predictions a retrained twin changes is unknown: the baseline is a single model.")
+        st.caption("How many predictions training again changes is unknown: the baseline is a single model.")
 
 
 def _flips(study_audit: StudyAudit, pair: PairComparison, name: str) -> None:

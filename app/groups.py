@@ -45,15 +45,14 @@ def page(study_audit: StudyAudit) -> None:
     show_question(AUDITS["groups"])
     if not has_variants(study_audit):
         return
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        key = choose_variant(study_audit)
-        column = columns[0] if columns else None
-        if len(columns) > 1:
-            labels = dict(zip(columns, unique_labels(columns), strict=True))
-            lists: dict[str, Any] = {"format_func": labels.__getitem__}
-            column = choose_from(st.selectbox, "Group by", columns, "by", columns[0], **lists)
-        else:
-            only("by", column)
+    key = choose_variant(study_audit)
+    column = columns[0] if columns else None
+    if len(columns) > 1:
+        labels = dict(zip(columns, unique_labels(columns), strict=True))
+        lists: dict[str, Any] = {"format_func": labels.__getitem__}
+        column = choose_from(st.selectbox, "Group by", columns, "by", columns[0], **lists)
+    else:
+        only("by", column)
     views = {"Groups": _groups, "Individuals": _individuals, "Exemplars": _exemplars, "Images": _properties}
     draw_tabs({name: functools.partial(draw, study_audit, key, column) for name, draw in views.items()}, "groups")
 

@@ -46,8 +46,8 @@ CORRUPTIONS = (
     "change is relative when it is a share of the accuracy before."
 )
 DISTORTION = (
-    "Do the recalls of the classes drift apart? The balance of a class is its recall minus the accuracy; the slope is "
-    "how many times as far from 0 the balances lie after compression as before."
+    "The balance of a class is its recall minus the accuracy; the slope is how many times as far from 0 the balances "
+    "lie after compression as before."
 )
 POINTS = (
     "Which variant to ship. Unfairness is the largest minus the smallest recall of a class. The Pareto set holds the "
@@ -59,7 +59,6 @@ FLIPS = (
     "One model before and one after compression on the same images. Newly wrong: right before, wrong after. Newly "
     "correct: wrong before, right after."
 )
-RATING = "People say what they see in images, without knowing which of them compression changes."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,7 +70,9 @@ class ViewerPage:
     audits: tuple[str, ...] = ()  # audits it shows; an audit with a question that no page shows gets a page of its own
     heading: str = ""  # above the page; by default the title. `{study}` is the name of the study
     definition: str = ""  # what its words mean, in a line below the heading
-    always: bool = False  # whether it is in the menu of studies, too, that allow none of its audits
+    always: bool = (
+        False  # whether it is in the menu of studies, too, that allow none of its audits: it says what to run
+    )
 
     def applies(self, data: StudyData) -> bool:
         """Return whether the menu of a study shows the page; a link opens it anyway."""
@@ -95,7 +96,9 @@ def _menu() -> dict[str, dict[str, ViewerPage]]:
             "intersections": _audit_page("intersections"),
         },
         "Why": {
-            "corruptions": ViewerPage("corruptions", "Corruptions", ("robustness",), definition=CORRUPTIONS),
+            "corruptions": ViewerPage(
+                "corruptions", "Corruptions", ("robustness",), definition=CORRUPTIONS, always=True
+            ),
             "distortion": ViewerPage("distortion", "Recall distortion", ("distortion",), definition=DISTORTION),
             "calibration": _audit_page("calibration"),
         },
@@ -104,7 +107,7 @@ def _menu() -> dict[str, dict[str, ViewerPage]]:
             "compare": ViewerPage("compare", "Compare two models", ("model_pair",), definition=FLIPS, always=True),
             "negative_flips": _audit_page("negative_flips"),
         },
-        "People": {"label": ViewerPage("human_rating", "Human rating", definition=RATING)},
+        "People": {"label": ViewerPage("human_rating", "Human rating")},
     }
     shown = {name for pages in menu.values() for page in pages.values() for name in page.audits}
     others = [audit.name for audit in AUDITS.values() if audit.question and audit.name not in shown]

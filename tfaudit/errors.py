@@ -103,8 +103,11 @@ def listed(names: Sequence[object], most: int = 5) -> str:
     Example:
         >>> listed("abcdefg"), listed("abc")
         ('a, b, c, d, e and 2 more', 'a, b, c')
+        >>> listed(["magnitude 95 %", "magnitude 95 %, distilled"])
+        'magnitude 95 %; magnitude 95 %, distilled'
     """
-    return ", ".join(map(str, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")
+    between = "; " if any("," in str(name) for name in names) else ", "
+    return between.join(map(str, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def one_line(error: BaseException) -> str:

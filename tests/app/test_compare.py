@@ -31,7 +31,7 @@ def test_single_models_are_compared_at_once(open_page, singles):
     assert metrics(app)["BTC"] == f"{told['btc']:.2%}"
     assert metrics(app)["top-1 after"] == f"{told['accuracy_after']:.2%}"
     assert [box.key for box in app.selectbox] == ["class"]
-    assert any("retrained twin changes is unknown" in caption.value for caption in app.caption)
+    assert any("training again changes is unknown" in caption.value for caption in app.caption)
     assert not any("majority" in text.value for text in app.markdown)
 
 
@@ -48,9 +48,7 @@ def test_members_of_populations_are_chosen(open_page, many):
     np.testing.assert_allclose(shown["change_p"].astype(float), expected["change_p"], atol=5e-5)
     changed = many.predictions("dense").top1
     least = min((changed[i] != changed[j]).sum() for i in range(4) for j in range(i))
-    assert any(
-        "A retrained twin of the baseline changes" in c.value and f" {least} to " in c.value for c in app.caption
-    )
+    assert any("Training the baseline again changes" in c.value and f" {least} to " in c.value for c in app.caption)
     again = open_page(many.directory, "compare", variant="fixed-point int8", before="1", after="3")
     assert again.dataframe[0].value.equals(shown)
 

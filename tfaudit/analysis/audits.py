@@ -144,7 +144,7 @@ AUDITS: Mapping[str, Audit] = {
             applies=lambda data, key: key != BASELINE and data.is_single(key),
             title="One model against one",
             question=(
-                "What does each compressed model lose and win on the same images, is that more than chance "
+                "What does each compressed model newly get wrong and newly get right, is that more than chance "
                 "(McNemar's exact test), and how large may the change be (Tango's interval)?"
             ),
             source="[M] [T]",
@@ -214,8 +214,8 @@ AUDITS: Mapping[str, Audit] = {
             ),
             title="Gaps and intersections",
             question=(
-                "How far apart are the best and the worst group, of classes, columns and their intersections such as "
-                "young women, does compression widen the gap, and which intersections lose accuracy?"
+                "How far apart are the best and the worst class, group or intersection (such as young women), does "
+                "compression widen the gap, and which intersections lose accuracy?"
             ),
             source="[B], intervals [C]",
         ),

@@ -169,8 +169,8 @@ def calibration(
     pairs = [zip(side.confidence, side.bin_of, strict=True) for side in sides]
     calibrated = [float(np.mean([calibrated_error(*pair) for pair in side_pairs])) for side_pairs in pairs]
     notes.append(
-        f"On so many images calibrated models of these confidences would have a calibration error of about "
-        f"{calibrated[0]:.4f} before and {calibrated[1]:.4f} after."
+        "On this number of images, perfectly calibrated models of the same confidences would show a calibration error "
+        f"of about {calibrated[0]:.4f} before and {calibrated[1]:.4f} after."
     )
     names = [name for name in _MEASURES if (complete or name not in _OF_ALL_CLASSES) and (ranks > 1 or name != MARGIN)]
     return Calibration(

@@ -21,7 +21,7 @@ def accuracy_chart(accuracies: pd.DataFrame) -> Drawing:
     tooltip = ["title", "member", *numbers(percent=".2f")]
     spans = top1.groupby("title")["percent"].agg(lambda values: values.max() - values.min())
     if top1["percent"].max() - top1["percent"].min() <= 12 * spans.median() or not spans.any():
-        y = alt.Y("title:N", sort=order, title=None, axis=alt.Axis(labelLimit=150))
+        y = alt.Y("title:N", sort=order, title=None, axis=alt.Axis(labelLimit=190))
         base = alt.Chart(top1, width=WIDTH, height=alt.Step(30))
         dots = base.mark_circle(size=55, opacity=0.7, color=SLATE).encode(x=x, y=y, tooltip=tooltip)
         means = base.mark_tick(color=PLUM, thickness=3, size=20).encode(x=x.aggregate("mean"), y=y)
@@ -29,6 +29,6 @@ def accuracy_chart(accuracies: pd.DataFrame) -> Drawing:
     base = alt.Chart(width=WIDTH, height=26)
     dots = base.mark_circle(size=55, opacity=0.7, color=SLATE).encode(x=x.title(None), tooltip=tooltip)
     means = base.mark_tick(color=PLUM, thickness=3, size=20).encode(x=x.title(None).aggregate("mean"))
-    row = alt.Row("title:N", sort=order, title=None, header=alt.Header(labelAngle=0, labelAlign="left", labelLimit=150))
-    panels = alt.layer(dots, means, data=top1).facet(row=row, spacing=6)
+    row = alt.Row("title:N", sort=order, title=None, header=alt.Header(labelAngle=0, labelAlign="left", labelLimit=190))
+    panels = alt.layer(dots, means, data=top1).facet(row=row, spacing=14)
     return panels.properties(title="top-1 accuracy, %; each line has its own scale").resolve_scale(x="independent")

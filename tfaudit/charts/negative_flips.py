@@ -36,6 +36,8 @@ def flips_chart(table: pd.DataFrame) -> Drawing:
     retrained = base.mark_tick(color=SLATE, thickness=2, size=13).encode(x="retrained_share:Q", y=y)
     line = alt.Chart(pd.DataFrame({"all": 100 * whole["negative_share"]}))
     rule = line.mark_rule(color=GREY, strokeDash=[4, 4]).encode(x="all:Q")
-    twins = "grey ticks: of two baseline models" if shown["retrained_share"].notna().any() else ""
+    twins = (
+        "grey ticks: between two baseline models; dashes: all images" if shown["retrained_share"].notna().any() else ""
+    )
     heading = "; ".join(filter(None, [some, twins]))
     return alt.layer(rule, bars, intervals, retrained).properties(title=heading)

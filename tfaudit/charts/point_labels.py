@@ -82,7 +82,8 @@ def name_places(points: pd.DataFrame, x: str, y: str, name: str, *, width: int, 
             (side, dy)
             for dy in OFFSETS
             for side in sides
-            if not any(
+            if row - dy <= height
+            and not any(
                 boxes[side][0] < end and start < boxes[side][1] and abs(row - dy - other) < LINE
                 for start, end, other in taken
             )

@@ -519,9 +519,11 @@ COLUMNS: Mapping[str, Column] = {
     "above_floor": _text("above the floor", "Whether the accuracy reaches the floor"),
     "pareto": _text("Pareto set", "No other variant is as good in every objective and better in one"),
     "pareto_share": _share(
-        "how sure", "Share of resamples of its models in which the variant is in the Pareto set", ".0f"
+        "Pareto set in resamples", "Share of resamples of its models in which the variant is in the Pareto set", ".0f"
     ),
-    "points.behind": _number("behind", ".2f", "How much less the variant is worth than the best, in points of worth"),
+    "points.behind": _number(
+        "worth less by", ".2f", "How much less the variant is worth than the best, in points of worth"
+    ),
     "points.value": _number("value", ".3f", "Sum of worth times objective, in percentage points"),
     # Factors.
     "estimate": _number("estimate", "+.4f"),

@@ -70,7 +70,7 @@ def _noise_floor(twins: Mapping[str, PairComparison]) -> str:
     """Return how many predictions training again changes."""
     changed = [twin.summary()["flips"] for twin in twins.values()]
     between = f" ({min(changed):,} to {max(changed):,})" if len(changed) > 1 else ""
-    return f"A retrained twin of the baseline changes {sum(changed) / len(changed):,.0f} predictions{between}."
+    return f"Training the baseline again changes {sum(changed) / len(changed):,.0f} predictions{between}."
 
 
 def _overall_table(

@@ -88,15 +88,15 @@ def drift_sentence(title: str, slope: Mapping[Hashable, Any]) -> str:
 
     Example:
         >>> drift_sentence("int8", {"alpha": 1.654, "low": 0.9, "high": 2.41, "mark": "?"})
-        'int8: the recalls of the classes drift apart: 1.65 times (0.90 to 2.41), uncertain.'
+        'int8: cannot tell whether the recalls of the classes drift apart: 1.65 times (0.90 to 2.41).'
         >>> drift_sentence("int8", {"alpha": 0.8, "low": 0.7, "high": 0.9, "mark": "<"})
         'int8: the recalls of the classes move closer together: 0.80 times (0.70 to 0.90).'
     """
     alpha, ends = slope["alpha"], (slope["low"], slope["high"])
     verb = "drift apart" if alpha >= 1 else "move closer together"
+    claim = "cannot tell whether " if slope["mark"] == "?" else ""
     interval = f" ({ends[0]:.2f} to {ends[1]:.2f})" if pd.notna(ends[0]) else ""
-    certainty = ", uncertain" if slope["mark"] == "?" else ""
-    return f"{title}: the recalls of the classes {verb}: {alpha:.2f} times{interval}{certainty}.".replace(" -", " −")
+    return f"{title}: {claim}the recalls of the classes {verb}: {alpha:.2f} times{interval}.".replace(" -", " −")
 
 
 def _figures(
