@@ -12,6 +12,7 @@ from tfaudit.audit.distortion.slope_tests import slope_tests
 from tfaudit.audit.distortion.slopes import balance_frame, pooled_frame, slope_frame, slope_intervals
 from tfaudit.charts.distortion import balance_chart
 from tfaudit.charts.slopes import interval_chart, slope_chart, tradeoff_chart
+from tfaudit.errors import listed
 from tfaudit.report.columns import Column, P
 from tfaudit.report.sections.section import Figure, ReportTable, Section, crosstab, notes_of
 from tfaudit.study.variants import Pruned
@@ -73,7 +74,7 @@ def distortion_notes(study_audit: StudyAudit, results: Mapping[str, Distortion])
     if not titles or data.study.training is None:
         return notes
     unpaired = (
-        f"Members of {', '.join(titles)} were trained independently and are paired with dense members by number, which "
+        f"Members of {listed(titles)} were trained independently and are paired with dense members by number, which "
         "alone pulls the slope below 1. Compare it with “two dense”, the slope of one dense model on another."
     )
     return tuple(dict.fromkeys((unpaired, *notes)))
