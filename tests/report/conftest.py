@@ -1,8 +1,15 @@
-"""Reports without their drawings, which take most of the time of writing one."""
+"""A report that is written once, and reports without their drawings, which take most of the time of writing one."""
 
 import pytest
 
+from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.report import html
+
+
+@pytest.fixture(scope="session")
+def written(store):
+    """The file of the report of the small synthetic study."""
+    return html.write_report(StudyAudit.read(store))
 
 
 @pytest.fixture

@@ -74,14 +74,14 @@ def test_tables_sort(page, long_names):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("width", "scheme"), [(1200, "light"), (420, "dark")])
-def test_report(browser, store, width, scheme):
+def test_report(browser, store, written, width, scheme):
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True)
     asked, said = [], []
     context.route("http*://**/*", lambda route: (asked.append(route.request.url), route.abort()))
     page = context.new_page()
     page.on("console", lambda message: said.append(message.text))
     page.on("pageerror", lambda error: said.append(str(error)))
-    page.goto(write_report(StudyAudit.read(store)).as_uri())
+    page.goto(written.as_uri())
 
     audit = StudyAudit.read(store).summary
     rows = page.locator("#figures tbody tr")

@@ -46,8 +46,8 @@ class Page(html.parser.HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def text(store):
-    return write_report(StudyAudit.read(store)).read_text()
+def text(written):
+    return written.read_text()
 
 
 @pytest.fixture(scope="module")
@@ -110,6 +110,7 @@ def test_place_that_cannot_be_written(store, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_drawings")
 def test_single_members(tmp_path):
     written = write_report(StudyAudit.read(make_study(tmp_path, members=1))).read_text()
     assert 'id="classes"' not in written
@@ -125,6 +126,7 @@ def test_baseline_alone(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_drawings")
 def test_sections_stand_in_the_order_of_the_viewer(tmp_path):
     text = write_report(StudyAudit.read(make_study(tmp_path))).read_text()
     first = ["summary", "classes", "exemplars", "figures", "accuracy"]
