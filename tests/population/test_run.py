@@ -17,6 +17,7 @@ import pytest
 
 from tests.builders.tiny_studies import SCRIPT, STUDY
 from tfaudit import InputError, Pruned, Training, open_store, predict, run, sparsity
+from tfaudit.population import worker_process
 from tfaudit.store.store import Store
 
 pytestmark = pytest.mark.slow
@@ -141,7 +142,9 @@ def test_settings_that_no_run_takes(tmp_path, monkeypatch):
 
 
 def start(study, directory):
-    return subprocess.Popen([sys.executable, "-c", SCRIPT, json.dumps(study.to_json()), str(directory)])
+    """Start a run from nothing; its workers are those of the test."""
+    command = [sys.executable, "-c", SCRIPT, json.dumps(study.to_json()), str(directory), *worker_process.COMMAND]
+    return subprocess.Popen(command)
 
 
 def wait_for(condition, seconds=300):  # on a busy machine
@@ -151,7 +154,7 @@ def wait_for(condition, seconds=300):  # on a busy machine
         time.sleep(0.02)
 
 
-@pytest.mark.usefixtures("warm_workers")  # for the last run; those that are killed start from nothing
+@pytest.mark.usefixtures("warm_workers")  # tests/faults kills workers that start from nothing
 def test_killing_a_worker_and_then_the_whole_run_loses_only_what_was_in_flight(tmp_path):
     directory = tmp_path / "s"
     study = dataclasses.replace(STUDY, population=3, training=Training(steps=200, batch_size=32))
