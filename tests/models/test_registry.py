@@ -19,9 +19,10 @@ SMALL = {
     "vgg11": (28, 28, 1),
     "vgg16_cifar": (32, 32, 3),
 }
-NARROW = {
-    "resnet18_small": {"width": 1 / 16},
-    "resnet50": {"width": 1 / 16},
+NARROW = {  # with a block of every sort
+    "resnet20": {"blocks": [1, 1, 1]},
+    "resnet18_small": {"width": 1 / 16, "blocks": [1, 1, 1, 1]},
+    "resnet50": {"width": 1 / 16, "blocks": [2, 1, 1, 1]},
     "wide_resnet": {"depth": 10, "width": 0.05},
     "alexnet_small": {"width": 0.03},
     "vgg11": {"width": 0.03},
