@@ -1,5 +1,6 @@
 """Charts and tables of the pages, each with its downloads; notes and links."""
 
+import dataclasses
 import functools
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,6 +22,7 @@ from tfaudit.report.csv_files import csv_bytes
 POINT = "point"  # name of the parameter that holds what was clicked in a chart
 LETTERS = 90  # of a line of the title of a downloaded chart
 WIDE = 640  # pixels of a downloaded chart; on the page its column decides
+STYLED = 5000  # cells of a table beyond which the browser formats its numbers: texts take 20 microseconds each
 NARROW = 240  # pixels of one of several panels in a chart: panels neither stretch nor shrink, and a telephone has 370
 MANY_ROWS = 500  # of a chart beyond which the browser paints its marks rather than make an element of each
 # For panels side by side, which together are wider than a telephone.
@@ -212,7 +214,8 @@ def show_table(
     shown = frame if columns is None else frame[[name for name in columns if name in frame]]
     shown = shown.rename(columns=str)
     written: dict[str, Any] = {}
-    configured = {}
+    configured, texts = {}, {}
+    styled = shown.size <= STYLED and shown.columns.is_unique
     for i, field in enumerate(map(str, shown)):
         cells, entry = shown[field], column(field, table)
         if entry.unit == "bytes":
@@ -223,21 +226,35 @@ def show_table(
             written[field] = cells = cells.map(entry.words, na_action="ignore")
         elif entry.scale not in (1, 100):  # 100 is that of the format "percent"
             written[field] = cells = cells * entry.scale
-        configured[field] = _column_config(cells, entry, pinned=i == 0)
+        configured[field] = _column_config(cells, entry, pinned=i == 0, styled=styled)
+        if styled and pd.api.types.is_numeric_dtype(cells) and not pd.api.types.is_bool_dtype(cells):
+            texts[field] = functools.partial(_text, entry)
     config = configured | dict(settings or {})
+    rows: Any = shown.assign(**written)
+    if texts:
+        texts = {field: text for field, text in texts.items() if field not in (settings or {})}
+        rows = rows.reset_index(drop=True).style.format(texts)
     selecting: dict[str, Any] = {**clicks(0), "selection_mode": "single-cell"} if clicks else {}
-    st.dataframe(shown.assign(**written), hide_index=True, placeholder="–", column_config=config, **selecting)
+    st.dataframe(rows, hide_index=True, placeholder="–", column_config=config, **selecting)
     _download(name, "csv", lambda: csv_bytes(shown), "These rows and columns, unrounded")
 
 
-def _column_config(cells: pd.Series, entry: Column, *, pinned: bool) -> Any:
-    """Return how Streamlit shows a column, from the catalogue."""
-    heading, meaning = worded(entry.grid_heading), worded(entry.help) or None
+def _text(entry: Column, value: Any) -> str:
+    """Return the text of a number, whose column is in its unit already unless the catalogue has a share."""
+    if entry.scale == 100:
+        return entry.text(value) + " %" * (entry.unit == "%" and not pd.isna(value))
+    return dataclasses.replace(entry, scale=1).text(value)
+
+
+def _column_config(cells: pd.Series, entry: Column, *, pinned: bool, styled: bool) -> Any:
+    """Return how Streamlit shows a column, from the catalogue; styled cells bring their text."""
+    bare = entry.unit == "%" or not styled
+    heading, meaning = worded(entry.grid_heading if bare else entry.title), worded(entry.help) or None
     if entry.is_p:
         return st.column_config.TextColumn(heading, help=meaning, pinned=pinned, alignment="right")
     if not pd.api.types.is_numeric_dtype(cells) or pd.api.types.is_bool_dtype(cells):
         return st.column_config.Column(heading, help=meaning, pinned=pinned)
-    form = entry.grid_format
+    form = None if styled else entry.grid_format
     if form and form.endswith("g") and cells.abs().max() >= 999:
         form = "%,.0f"  # not 1.1e+03
     return st.column_config.NumberColumn(heading, format=form, help=meaning, pinned=pinned)

@@ -3,6 +3,7 @@
 import json
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 alt = pytest.importorskip("altair")
@@ -96,8 +97,28 @@ def draw_grid():
     show_table(rows.assign(chi=[1100.0, 2.5, 3.0]), "rows")
 
 
-def test_a_grid_writes_numbers_as_the_catalogue_does(app_test):
+def draw_shares():
+    import pandas as pd
+
+    from tfaudit.app.display import show_table
+
+    rows = pd.DataFrame({"accuracy": [0.7, 0.7738], "difference_pp": [-0.5, 12.0], "sd": [0.0027, 0.003]})
+    show_table(rows.assign(examples=[10_000, 5], chi=[1100.0, float("nan")]), "rows")
+
+
+def test_numbers_of_a_grid_have_the_texts_of_the_catalogue_and_sort_as_numbers(app_test):
+    (grid,) = app_test.from_function(draw_shares, default_timeout=60).run().dataframe
+    assert grid.value["accuracy"].tolist() == [0.7, 0.7738]
+    texts = pa.ipc.open_stream(grid.proto.arrow_data.styler.display_values).read_pandas()
+    assert texts.iloc[0].tolist() == ["70.00 %", "−0.50", "0.27", "10,000", "1100"]
+    assert texts.iloc[1].tolist() == ["77.38 %", "+12.00", "0.30", "5", "–"]
+    labels = {name: column.get("label") for name, column in json.loads(grid.proto.columns).items()}
+    assert (labels["accuracy"], labels["sd"]) == ("accuracy", "sd, pp")
+
+
+def test_a_grid_writes_numbers_as_the_catalogue_does(app_test, monkeypatch):
     """A p is never 0 and sorts as a number does, bytes are kB as in charts, and 1,100 is not 1.1e+03."""
+    monkeypatch.setattr("tfaudit.app.display.STYLED", 0)
     (grid,) = app_test.from_function(draw_grid, default_timeout=60).run().dataframe
     assert grid.value["p_holm"].tolist()[:2] == [" < .0001", "0.0300"]
     assert pd.isna(grid.value["p_holm"][2])
