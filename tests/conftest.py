@@ -28,7 +28,8 @@ gc.set_threshold(50_000, 20, 20)  # a trace of TensorFlow makes many objects, an
 hypothesis.settings.register_profile("any machine", deadline=None)  # a busy one is no defect
 hypothesis.settings.load_profile("any machine")
 
-CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium")  # the first draws no window
+PLACES = f"/usr/lib/chromium{os.pathsep}{os.environ['PATH']}"  # Debian's command is a script around the first one
+CHROMIUM = shutil.which("chromium-headless-shell", path=PLACES) or shutil.which("chromium")  # the first has no window
 SWITCHES = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 
 
