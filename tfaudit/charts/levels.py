@@ -84,7 +84,10 @@ def claims_chart(cells: pd.DataFrame) -> Drawing:
     ends = [asked.colours[loss], PALE, asked.colours[gain]]
     scale = alt.Scale(domain=[-reach, 0, reach], range=ends, interpolate="rgb")
     colour = alt.Color(
-        "change_pp:Q", title=asked.title, scale=scale, legend=alt.Legend(orient="top", gradientLength=180)
+        "change_pp:Q",
+        title=asked.title,
+        scale=scale,
+        legend=alt.Legend(orient="top", gradientLength=180, titleLimit=260),
     )
     dots = base.transform_filter("datum.claimed").mark_circle(size=22, color=INK, opacity=1)
     some = f"the {SHOWN} classes of largest change, of {len(largest):,}" if len(largest) > SHOWN else ""
