@@ -174,7 +174,7 @@ def test_sets_without_severities_have_neither_curve_nor_mean_nor_strip(tmp_path)
     section = sections_of(corrupted_study(tmp_path, corruptions=(), benchmarks=("imagenet_a",)))["robustness"]
     assert section.strip is None
     assert "robustness-severity" not in {figure.name for figure in section.figures}
-    assert cells(section.tables[0])["corruption"] == ("imagenet_a",)
+    assert cells(section.tables[0])["corruption"] == ("imagenet a",)
 
 
 @pytest.mark.slow
