@@ -52,6 +52,7 @@ Where [F] is silent or cannot be followed: its wide ResNet (36 million parameter
 cifar10_wide_resnet. Here the network has a small surplus of weights, so pruning costs more.
 """
 
+from tfaudit.datasets.corruptions.registry import CORRUPTIONS
 from tfaudit.study.study import Study, Training
 from tfaudit.study.variants import Pruned, Quantized
 
@@ -72,4 +73,8 @@ study = Study(
     ),
     variants=(*pruned, *(Quantized(kind) for kind in ("float16", "dynamic_range", "int8"))),
     population=30,
+    corruptions=tuple(CORRUPTIONS),
+    severities=(3,),
+    corrupted_members=10,
+    corrupted_variants=(*(variant.key for variant in pruned), "int8"),
 )

@@ -80,7 +80,11 @@ def test_a_study_prints_the_verdict_by_the_limits_of_a_file(tmp_path):
     assert shown.startswith("fixed-point int8 is the smallest that passes, at 33.3 % of the size")
     assert "drop of worst class at most 60 pp" in shown
     for words, message in (
-        (["study", "--labels", "y.npy"], "study: got study and files, expected a study's directory or files"),
+        (["study", "--labels", "y.npy"], "study: got study and --labels, expected a study's directory alone, or files"),
+        (
+            ["study", "--out", "d", "--paired"],
+            "study: got study and --paired, --out, expected a study's directory",
+        ),
         ([], "source: got none, expected a study's directory, or --labels, --baseline and --compressed"),
         (["study", "--gate", "no.toml"], "config: got no.toml, which cannot be read"),
     ):

@@ -64,7 +64,8 @@ def test_a_recipe_is_one_study_of_its_name(name):
     study = RECIPES[name].study
     assert study.name == name
     assert Study.from_json(json.loads(json.dumps(study.to_json()))) == study
-    assert study.model in (*model_names(), f"tfaudit.recipes.{name}:build") or study.model.endswith(".keras")
+    builders = [f"tfaudit.recipes.{other}:build" for other in RECIPES]
+    assert study.model in (*model_names(), *builders) or study.model.endswith(".keras")
     assert f"K = {study.population}" in RECIPES[name].__doc__.splitlines()[0]
 
 
@@ -105,7 +106,8 @@ def test_the_stated_cost_is_that_of_the_study(name):
 
 def steps_of(study, variant):
     """Optimizer steps of one member."""
-    if isinstance(variant, Quantized) or getattr(variant, "treatment", None) == "one_shot":
+    untrained = isinstance(variant, Quantized) and not variant.remedy
+    if untrained or getattr(variant, "treatment", None) == "one_shot":
         return 0
     training = study.training if variant.parent is None else study.retraining or study.training
     if training.epochs is None:
@@ -228,6 +230,7 @@ ARCHIVES = {
     "tweets_transformer": tweets_archive,
     "insurance_table": insurance_archive,
     "cifar10_pretrained": weights_archive,
+    "cifar10_repair": weights_archive,
 }
 
 

@@ -7,6 +7,7 @@ import pytest
 from tests.builders.compressible import classifier
 from tfaudit.compress.pruning.one_shot import prune
 from tfaudit.compress.shrinking.shrink import shrink
+from tfaudit.models.registry import build_model
 from tfaudit.shipping import candidates as module
 from tfaudit.shipping.candidates import (
     LEVELS,
@@ -72,6 +73,24 @@ def test_candidates_that_need_training_come_after_the_others_from_small_to_large
 def test_layers_that_can_lose_channels_are_not_the_output_nor_those_that_an_add_joins(net):
     assert removable_layers(copy_of(net)).names == ("hidden",)
     assert removable_layers(residual()).names == ("inner",)
+
+
+def test_a_channel_that_carries_constants_through_padding_may_stay():
+    model = build_model("resnet20", (16, 16, 3), 4, blocks=[1, 1, 1])
+    for layer in model.layers:
+        if isinstance(layer, keras.layers.BatchNormalization):
+            layer.beta.assign(np.linspace(0.1, 0.8, layer.beta.shape[0]))
+    assert removable_layers(model).names == tuple(f"stage{stage}_block1_conv1" for stage in (1, 2, 3))
+
+
+def test_a_model_of_which_no_layer_can_lose_channels_loses_weights_only():
+    def load():
+        inputs = keras.Input((8,))
+        return keras.Model(inputs, keras.layers.Add()([inputs, keras.layers.Dense(8)(inputs)]))
+
+    assert removable_layers(load()).names == ()
+    plan = candidates(load, training=True)
+    assert {candidate.pruned.granularity for candidate in plan if candidate.pruned} == {"weight"}
 
 
 def test_a_subclassed_model_loses_weights_only(net):

@@ -111,8 +111,13 @@ def audit(
 
     limits = read_limits(gate)
     if study is not None:
-        if labels or baseline or compressed:
-            raise InputError("study", f"{study} and files", "a study's directory or files of predictions")
+        of_files = {"labels": labels, "baseline": baseline, "compressed": compressed, "classes": classes}
+        of_files |= {"id-column": id_column, "label-column": label_column, "prediction-column": prediction_column}
+        of_files |= {"groups": groups, "paired": paired, "out": directory, "name": name}
+        given = [f"--{option}" for option, value in of_files.items() if value]
+        if given:
+            expected = "a study's directory alone, or files of predictions with their options"
+            raise InputError("study", f"{study} and {', '.join(given)}", expected)
         show_tables(StudyAudit.read(open_store(study), alpha=alpha, permutations=permutations), limits)
         return
     if labels is None or not baseline or not compressed:

@@ -269,6 +269,7 @@ def removable_layers(model: keras.Model) -> RemovableLayers:
     except InputError:  # a subclassed model, or layers that cannot be copied
         return none
     removed = table["channels_before"] - table["channels_after"]
-    whole = removed >= np.floor(TRIAL * table["channels_before"]).clip(1)
-    smaller = set(table.loc[whole, "layer"].str.rpartition("/")[2])
+    carried = 1  # a channel may stay, to carry the constants of the others through zero padding
+    whole = removed >= (np.floor(TRIAL * table["channels_before"]) - carried).clip(1)
+    smaller = {layer.rpartition("/")[2] for layer in table.loc[whole, "layer"]}
     return RemovableLayers(tuple(name for name in names if name in smaller), table)
