@@ -232,6 +232,9 @@ class _Search:
                 self._left_out[candidate.key] = failure
                 return None
             content = self._maker.flatbuffer(candidate)
+            if needless := self._too_large(len(content)):  # before the test, which of int16x8 takes .1 s an image
+                self._left_out[candidate.key] = needless
+                return None
             attempt = Attempt(content, predict(content, self._batches(), k=RANKS, **self._settings.predicting))
         except (ConversionError, InputError) as problem:  # also layers that this kind cannot have
             attempt = Attempt(failure=one_line(problem))
@@ -260,13 +263,17 @@ class _Search:
 
     def _is_needless(self, candidate: Candidate) -> str:
         """Return why a candidate is left out by what is known of others; empty if it is not."""
-        smallest, control = self._smallest(), candidate.control
-        least = candidate.estimate
+        control, least = candidate.control, candidate.estimate
         if candidate.is_choice and control and control.key in self._attempts:
             least = max(least, len(self._attempts[control.key].content))
-        if smallest and least >= len(self._attempts[smallest].content):
-            return f"Not smaller than {smallest}, which passes."
-        return self._needs_no_remedy(candidate, control) if control else ""
+        needs_none = self._needs_no_remedy(candidate, control) if control else ""
+        return self._too_large(least) or needs_none
+
+    def _too_large(self, size: float) -> str:
+        """Return which file that passes is no larger than one of `size` bytes; empty if none is."""
+        smallest = self._smallest()
+        needless = smallest and size >= len(self._attempts[smallest].content)
+        return f"Not smaller than {smallest}, which passes." if needless else ""
 
     def _needs_no_remedy(self, candidate: Candidate, control: Candidate) -> str:
         """Return why a candidate with a remedy or a choice is left out: because of its control, or of its model."""
