@@ -111,7 +111,12 @@ def audit(
 
     limits = read_limits(gate)
     if study is not None:
-        of_files = {"labels": labels, "baseline": baseline, "compressed": compressed, "classes": classes}
+        of_files: dict[str, Any] = {
+            "labels": labels,
+            "baseline": baseline,
+            "compressed": compressed,
+            "classes": classes,
+        }
         of_files |= {"id-column": id_column, "label-column": label_column, "prediction-column": prediction_column}
         of_files |= {"groups": groups, "paired": paired, "out": directory, "name": name}
         given = [f"--{option}" for option, value in of_files.items() if value]
