@@ -23,6 +23,6 @@ def _draw(study_audit: StudyAudit, audit: Across) -> None:
     st.markdown(escape(worded(f"{audit.question} ({audit.source})")))
     result = audit.compute(study_audit)
     if result is None:
-        st.info("The study does not hold what this takes, such as variants of two sparsities.")
+        st.info(f"This takes {audit.takes}; the study has none.")
         return
     show_result(study_audit, audit, result, f"across-{audit.name}", f"{audit.title}: {audit.question}")

@@ -29,13 +29,15 @@ class Across:
     Attributes:
         name: of its section and of its files.
         compute: takes the audits of a study; returns a result with `.frame()`, `.summary()`, `.chart()`, perhaps
-            `.tables()` and `notes`, or None where the study does not allow it.
+            `.tables()` and `notes`, or None where the study lacks what it `takes`.
+        takes: in words, what not every study has.
         columns: of its table, in order; all by default.
         title, question, source: as in `Audit`.
     """
 
     name: str
     compute: Callable[[StudyAudit], Any]
+    takes: str = ""
     columns: tuple[str, ...] = ()
     title: str
     question: str
@@ -122,6 +124,7 @@ ACROSS: Mapping[str, Across] = {
         Across(
             name="claims",
             compute=_claims,
+            takes="classes compared with the baseline's",
             title="Classes over all variants",
             question=(
                 "Which classes lose or gain recall in which variants, with one correction for all variants and classes "
@@ -132,6 +135,7 @@ ACROSS: Mapping[str, Across] = {
         Across(
             name="remedies",
             compute=_remedies,
+            takes='variants with a remedy, such as `Pruned(0.9, treatment="finetune", remedy="distillation")`',
             columns=(
                 *("title", "measure", "members", "control", "remedy", "difference_pp", "low_pp", "high_pp"),
                 *("p", "p_holm", "verdict"),
@@ -147,6 +151,7 @@ ACROSS: Mapping[str, Across] = {
         Across(
             name="class_recalls",
             compute=_class_recalls,
+            takes="one pruning method at two sparsities or more",
             title="Classes over sparsity",
             question=(
                 "How does the recall of every class fall with sparsity, and do the classes that are hard before "
@@ -157,6 +162,7 @@ ACROSS: Mapping[str, Across] = {
         Across(
             name="class_counts",
             compute=_class_counts,
+            takes="the training images of every class, which imported predictions lack",
             title="Training images",
             question="Are the classes that models know badly before compression those of the fewest training images?",
             source="[P] figure 6",
@@ -164,6 +170,7 @@ ACROSS: Mapping[str, Across] = {
         Across(
             name="exemplar_levels",
             compute=_difficulty,
+            takes="exemplars, and so several members of a variant",
             title="Exemplars over levels",
             question=(
                 "How much harder are PIEs than other images for models that are not compressed, at every level of "

@@ -297,7 +297,7 @@ def _headline(variants: list[_Variant], best: int | None, table: pd.DataFrame) -
     size = f", at {100 * ratio:.3g} % of the size" if ratio == ratio else ""
     passes = "passes" if table["outcome"].eq(PASS).sum() == 1 else "is the smallest that passes"
     points = 0.0 if whole is None else round(0 - whole.loss[0], 1)
-    change = f": accuracy changes by {points:+.1f} points" if points else ": accuracy stays as it was"
+    change = f": accuracy changes by {f'{points:+.1f}' if points else '0.0'} points"
     first = f"{chosen.title} {passes}{size}{change}; {chosen.worst_in_words()}."
     others = [variant for variant in variants if variant is not chosen and variant.outcome == FAIL]
     if not others:
