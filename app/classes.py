@@ -30,12 +30,6 @@ CORRECTION_LABELS = {"holm": "Holm", "bh": "Benjamini-Hochberg", "none": "uncorr
 CENTERING_LABELS = {"member": "member", "population": "population", "none": "nothing", "ratio": "ratio to accuracy"}
 QUESTION_LABELS = {"change": "lost recall", "relative": "more than the average"}
 
-BESIDE = """<style>
-.st-key-beside > [data-testid=stLayoutWrapper] > [data-testid=stHorizontalBlock] { flex-wrap: wrap; }
-.st-key-beside > [data-testid=stLayoutWrapper] > * > [data-testid=stColumn] { min-width: min(100%, 20.5rem); }
-</style>"""
-"""Where two columns do not fit, the class stands below the chart."""
-
 ORDERS = {"change": ("{}_pp", True), "p": ("{}_p", True), "name": ("class", True), "examples": ("examples", False)}
 """Orders of the classes: a column, by question, and whether its lowest values come first."""
 
@@ -86,8 +80,7 @@ def page(study_audit: StudyAudit) -> None:
     if shown.empty:
         st.info(worded("No class with images has such a name in this range."))
     names = unique_labels(study_audit.counts(variant).class_names)
-    st.html(BESIDE)
-    left, right = st.container(key="beside").columns([2, 3], gap="medium")
+    left, right = st.columns([2, 3], gap="medium")
     with right:
         one = choose_class(names, worst_class(frame))
         if one is not None:

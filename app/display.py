@@ -25,10 +25,17 @@ WIDE = 640  # pixels of a downloaded chart; on the page its column decides
 STYLED = 5000  # cells of a table beyond which the browser formats its numbers: texts take 20 microseconds each
 NARROW = 240  # pixels of one of several panels in a chart: panels neither stretch nor shrink, and a telephone has 370
 MANY_ROWS = 500  # of a chart beyond which the browser paints its marks rather than make an element of each
-# For panels side by side, which together are wider than a telephone.
-SCROLL = "<style>[data-testid=stVegaLiteChart] { overflow-x: auto; max-width: 100%; }</style>"
-# Streamlit's own CSV file of a table would hold text that a spreadsheet runs.
-ONE_CSV = '<style>button[aria-label="Download as CSV"] { display: none; }</style>'
+PAGE_STYLE = """<style>
+button[aria-label="Download as CSV"] { display: none; }
+[data-testid=stVegaLiteChart] { overflow-x: auto; max-width: 100%; }
+[data-testid=stHorizontalBlock]:has([data-testid=stVegaLiteChart]) { flex-wrap: wrap; }
+[data-testid=stHorizontalBlock]:has([data-testid=stVegaLiteChart]) > [data-testid=stColumn] {
+  min-width: min(100%, 22rem);
+}
+</style>"""
+"""Of every page: no CSV file of Streamlit's own, whose text a spreadsheet would run; a chart wider than its place
+scrolls; columns too narrow for a chart stand below each other."""
+
 _MIME = {"png": "image/png", "svg": "image/svg+xml", "csv": "text/csv"}
 
 
@@ -63,7 +70,6 @@ def show_chart(
         if isinstance(panel, (alt.Chart, alt.LayerChart)):
             properties |= {"width": WIDE, "autosize": FIT}
         else:
-            st.html(SCROLL)
             if isinstance(panel, alt.FacetChart) and panel.spec.width > NARROW:
                 panel = panel.copy(deep=["spec"])
                 panel.spec.width = NARROW

@@ -77,23 +77,20 @@ def _slopes(study_audit: StudyAudit, results: Results) -> None:
     slopes, intervals = (_titled(study_audit, _of(study_audit, rows, keys)) for rows in (slopes, intervals))
     opened = _open_variant(study_audit)
     if slopes.groupby(list(BY)).size().max() > 1:
-        left, right = st.columns(2)
-        with left:
-            st.subheader("Slopes")
-            text = (
-                "A box per variant, a dot per model. Right of 1 the recalls of the classes drift apart. A click opens "
-                "the variant."
-            )
-            clicks: dict[str, Any] = {"clicks": on_points("slopes", opened), "fields": ["title"]}
-            show_chart(slope_chart(slopes, intervals), "slopes", text, **clicks)
-        with right:
-            st.subheader("Mean slopes")
-            text = (
-                "The mean slope of every variant with its confidence interval. Right of 1 the recalls drift apart. A "
-                "click opens the variant."
-            )
-            clicks = {"clicks": on_points("mean slopes", opened), "fields": ["title"]}
-            show_chart(interval_chart(intervals), "slope-intervals", text, **clicks)
+        st.subheader("Slopes")
+        text = (
+            "A box per variant, a dot per model. Right of 1 the recalls of the classes drift apart. A click opens "
+            "the variant."
+        )
+        clicks: dict[str, Any] = {"clicks": on_points("slopes", opened), "fields": ["title"]}
+        show_chart(slope_chart(slopes, intervals), "slopes", text, **clicks)
+        st.subheader("Mean slopes")
+        text = (
+            "The mean slope of every variant with its confidence interval. Right of 1 the recalls drift apart. A "
+            "click opens the variant."
+        )
+        clicks = {"clicks": on_points("mean slopes", opened), "fields": ["title"]}
+        show_chart(interval_chart(intervals), "slope-intervals", text, **clicks)
     else:
         st.caption("No chosen variant has two members with slopes, which boxes and intervals need.")
     titles = study_audit.data.titles

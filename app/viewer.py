@@ -15,7 +15,7 @@ import streamlit as st
 from tfaudit.analysis.audits import AUDITS
 from tfaudit.analysis.study_data import StudyData
 from tfaudit.app.choices import one_entry_per_action, start_notices
-from tfaudit.app.display import ONE_CSV, follow, link_to
+from tfaudit.app.display import PAGE_STYLE, follow, link_to
 from tfaudit.app.image_panel import show_chosen_image
 from tfaudit.app.markdown import escape, escape_name
 from tfaudit.app.study_choice import SharedAudit, open_study
@@ -154,7 +154,7 @@ def view(arguments: list[str]) -> None:
                 st.caption(section)
             for path in entries:
                 link_to(path, worded(PAGES[path].title))
-    st.html(ONE_CSV)
+    st.html(PAGE_STYLE)
     chosen.run()
 
 
