@@ -175,7 +175,7 @@ def test_ids_of_arrays(write, labels, scores):
 def test_text_that_looks_missing_is_a_class_and_quotes_hold_commas(write):
     truth, file = write(y_csv='label\nNA\nNone\n"a, b"\n', p_csv='\ufeffprediction \nNone\nnan\n"a, b"\n')
     with pytest.raises(
-        InputError, match=r"p.csv: got unknown classes 'nan', expected classes such as 'NA', 'None', 'a, b'"
+        InputError, match=r"p.csv: got unknown classes 'nan', expected classes such as 'NA'; 'None'; 'a, b'"
     ):
         read_predictions(truth, [file])
     (classes,) = write(c_json=json.dumps(["nan", "NA", "None", "a, b"]))
