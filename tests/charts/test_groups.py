@@ -80,7 +80,7 @@ def test_many_groups_show_their_ends():
     found = groups(BEFORE, AFTER, WRITERS)
     names = set(found.frame()["group"])
     svg = texts(inline_svg(found.chart(), ""))
-    assert any(f"10 that lose least of {len(names)}" in (text or "") for text in svg)
+    assert any(f"10 smallest losses of {len(names)}" in (text or "") for text in svg)
     ordered = found.frame().sort_values("change_pp", kind="stable")["group"]
     assert set(ordered.head(10)) | set(ordered.tail(10)) <= set(svg)
 
@@ -153,7 +153,7 @@ def test_of_many_groups_the_extremes_are_named_that_are_more_than_chance():
     many = np.concatenate([np.repeat(np.arange(12), 15), 100 + np.arange(20)])  # 20 groups of one image
     result = groups(BEFORE, AFTER, pd.Series(many).map(lambda kind: f"kind {kind}").rename("kind"))
     shown = set(texts(inline_svg(result.chart(), "")))
-    assert "kind: the 10 that lose most and the 10 that lose least of 32" in shown  # too few of 10 images for both ends
+    assert "kind: 10 largest and 10 smallest losses of 32" in shown  # too few of 10 images for both ends
     many = pd.Series(np.concatenate([np.repeat(np.arange(16), 10), np.repeat(100 + np.arange(20), 2)]), name="kind")
     few = groups(BEFORE, AFTER, many).table
     assert list(largest_losses_first(few)["examples"] < 10) == [False] * 16 + [True] * 20

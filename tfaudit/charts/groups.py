@@ -65,10 +65,10 @@ def _dumbbells(table: pd.DataFrame, name: str) -> Drawing:
     if len(table) > ALL_NAMED:
         enough = ordered[ordered["examples"] >= FEW]
         some, with_images = (
-            (enough, f" with {FEW} images or more") if 2 * EXTREMES <= len(enough) < len(ordered) else (ordered, "")
+            (enough, f" ({FEW} images or more)") if 2 * EXTREMES <= len(enough) < len(ordered) else (ordered, "")
         )
         shown = pd.concat([some.head(EXTREMES), some.tail(EXTREMES)])
-        title = f"{name}: the {EXTREMES} that lose most and the {EXTREMES} that lose least of {len(some)}{with_images}"
+        title = f"{name}: {EXTREMES} largest and {EXTREMES} smallest losses of {len(some)}{with_images}"
     sides = [
         shown[["group", "examples", *CHANGE, "verdict"]].assign(
             when=when,

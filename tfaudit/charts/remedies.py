@@ -3,7 +3,7 @@
 import altair as alt
 import pandas as pd
 
-from tfaudit.charts.style import INK, PLUM, SLATE, WIDTH, Drawing, numbers
+from tfaudit.charts.style import GAIN, GREY, LOSS, WIDTH, Drawing, numbers
 
 
 def remedies_chart(table: pd.DataFrame) -> Drawing:
@@ -13,7 +13,7 @@ def remedies_chart(table: pd.DataFrame) -> Drawing:
         table: of `Remedies`.
     """
     order, panels = list(dict.fromkeys(table["title"])), []
-    colours = alt.Scale(domain=["better", "worse", "cannot tell"], range=["#2a7f62", PLUM, SLATE])
+    colours = alt.Scale(domain=["better", "worse", "cannot tell"], range=[GAIN, LOSS, GREY])
     for measure, rows in table.groupby("measure", sort=False):
         shown = rows.assign(before=100 * rows["control"], after=100 * rows["remedy"])
         base = alt.Chart(shown, width=WIDTH - 160, height=alt.Step(24)).encode(
@@ -25,6 +25,6 @@ def remedies_chart(table: pd.DataFrame) -> Drawing:
         bars = (
             base.transform_filter("isValid(datum.low_pp)").mark_rule(strokeWidth=2).encode(x="low_pp:Q", x2="high_pp:Q")
         )
-        none = alt.Chart(pd.DataFrame({"x": [0.0]})).mark_rule(color=INK, strokeDash=[3, 3]).encode(x="x:Q")
+        none = alt.Chart(pd.DataFrame({"x": [0.0]})).mark_rule(color=GREY, strokeDash=[3, 3]).encode(x="x:Q")
         panels.append(alt.layer(none, bars, base.mark_circle(size=70, opacity=1).encode(x=x)))
     return alt.vconcat(*panels, spacing=16)

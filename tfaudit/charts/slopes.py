@@ -8,7 +8,7 @@ from tfaudit.charts.style import AMBER, BLUE, GREEN, GREY, PLUM, WIDTH, Drawing,
 
 HEIGHT = 180  # pixels of the chart of accuracy and slope
 
-MARKS = {"<": "< closer together", ">": "> further apart", "?": "? no evidence"}
+MARKS = {"<": "< closer together", ">": "> further apart", "?": "? cannot tell"}
 
 
 def slope_chart(slopes: pd.DataFrame, intervals: pd.DataFrame) -> Drawing:

@@ -427,7 +427,7 @@ COLUMNS: Mapping[str, Column] = {
         )
     },
     # Recall distortion.
-    "mark": _text("mark", "< classes move closer together, > further apart, ? no evidence"),
+    "mark": _text("mark", "< classes move closer together, > further apart, ? cannot tell"),
     "alpha": _number("slope", ".3f", "Mean over the members"),
     **_interval(
         "slopes.low",
