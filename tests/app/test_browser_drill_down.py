@@ -41,10 +41,11 @@ def test_one_entry_per_action_and_back_undoes_one(viewer, visit):
         lambda: page.get_by_role("dialog").get_by_role("button", name="The same image under corruption").click(),
         lambda: page.locator(".st-key-menu").get_by_role("link", name="Images").click(),
     ]
+    pages = ["classes", "classes", "classes", "exemplars", "exemplars", "corruptions", "exemplars"]
     places, lengths = [page.url], [page.evaluate("history.length")]
-    for act in actions:
+    for act, name in zip(actions, pages, strict=True):
         act()
-        page.wait_for_url(lambda url: url != places[-1])
+        page.wait_for_url(lambda url, name=name: url != places[-1] and f"/{name}?" in url)  # choices come first
         settled(page)
         places.append(page.url)
         lengths.append(page.evaluate("history.length"))
