@@ -10,6 +10,7 @@ from statsmodels.stats.multitest import multipletests
 
 from tests.builders.populations import population
 from tfaudit.audit.classes import class_impact
+from tfaudit.audit.model_pair import compare
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
 
@@ -283,6 +284,18 @@ def test_few_images_are_no_collapse():
     impact = class_impact(Predictions.from_top1(labels, [before] * 3), Predictions.from_top1(labels, [after] * 3))
     assert not impact.collapsed.any()
     assert impact.summary()["worst_class"] == "0"
+
+
+@pytest.mark.parametrize(("images", "collapsed"), [(1, False), (4, False), (8, True), (50, True)])
+def test_single_images_are_no_collapse(images, collapsed):
+    """One photograph of every class of ImageNet: a class whose only image is lost is not blind."""
+    labels = np.repeat(np.arange(10), images)
+    before, after = (Predictions.from_top1(labels, [np.where(labels == 3, wrong, labels)]) for wrong in (3, 4))
+    assert compare(before, after).frame()["collapsed"].tolist() == [False] * 3 + [collapsed] + [False] * 6
+    lower = (
+        stats.binomtest(images, images).proportion_ci(0.9, "exact").low
+    )  # independent: the bound, then the probability
+    assert collapsed is bool(stats.binom.cdf(0, images, lower) < 0.05 / 20)
 
 
 def test_a_strange_margin_is_refused():
