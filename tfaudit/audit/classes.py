@@ -332,7 +332,8 @@ def collapsed_classes(
     comparisons = max(1, (len(recall_after) + 1) * int(np.count_nonzero(examples)))
     halved, near_zero = recall_after.mean(0) <= mean / 2, (recall_after <= NEAR_ZERO) & (lowest > 2 * NEAR_ZERO)
     chances = [
-        _chance_of_so_few(*rates, examples, alpha) for rates in ((recall_after.mean(0), mean), (recall_after, lowest))
+        _chance_of_so_few(after, before, examples, alpha)
+        for after, before in ((recall_after.mean(0), mean), (recall_after, lowest))
     ]
     real = [chance < alpha / comparisons for chance in chances]
     return (examples > 0) & (mean > 0) & ((halved & real[0]) | (near_zero & real[1]).any(0))
