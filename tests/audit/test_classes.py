@@ -292,10 +292,8 @@ def test_single_images_are_no_collapse(images, collapsed):
     labels = np.repeat(np.arange(10), images)
     before, after = (Predictions.from_top1(labels, [np.where(labels == 3, wrong, labels)]) for wrong in (3, 4))
     assert compare(before, after).frame()["collapsed"].tolist() == [False] * 3 + [collapsed] + [False] * 6
-    lower = (
-        stats.binomtest(images, images).proportion_ci(0.9, "exact").low
-    )  # independent: the bound, then the probability
-    assert collapsed is bool(stats.binom.cdf(0, images, lower) < 0.05 / 20)
+    p = stats.fisher_exact([[images, 0], [0, images]], alternative="greater").pvalue
+    assert collapsed is bool(p < 0.05 / 20)
 
 
 def test_a_strange_margin_is_refused():

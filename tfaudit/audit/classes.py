@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from scipy import special
+from scipy import stats
 
 from tfaudit.errors import InputError, listed, require
 from tfaudit.notebook import html_of
@@ -314,9 +314,8 @@ def collapsed_classes(
 
     Their mean recall is at most half of that before, or the recall of any compressed member is at most .05 where all
     baseline members recall more than twice that. This is a fact about these models and needs no p-value; only what the
-    number of images explains is left out: the binomial probability of so few hits must lie below alpha divided by the
-    number of comparisons, at the least recall before that so many images allow (exact bound of level alpha). One image
-    that is lost is therefore no collapse.
+    number of images explains is left out: p of Fisher's exact test of so few hits (of a member: against the lowest recall
+    before) must lie below alpha divided by the number of comparisons. One image that is lost is therefore no collapse.
 
     Args:
         recall_before: `(K0, C)` recalls of the baseline's members, shares.
@@ -331,19 +330,16 @@ def collapsed_classes(
     lowest, mean = recall_before.min(0), recall_before.mean(0)
     comparisons = max(1, (len(recall_after) + 1) * int(np.count_nonzero(examples)))
     halved, near_zero = recall_after.mean(0) <= mean / 2, (recall_after <= NEAR_ZERO) & (lowest > 2 * NEAR_ZERO)
+    hits_before, hits_lowest, hits, hits_member = (
+        np.floor(np.nan_to_num(recall * examples) + 1e-9)
+        for recall in (mean, lowest, recall_after.mean(0), recall_after)
+    )
     chances = [
-        _chance_of_so_few(after, before, examples, alpha)
-        for after, before in ((recall_after.mean(0), mean), (recall_after, lowest))
+        stats.hypergeom.cdf(after, 2 * examples, before + after, examples)
+        for before, after in ((hits_before, hits), (hits_lowest, hits_member))
     ]
     real = [chance < alpha / comparisons for chance in chances]
     return (examples > 0) & (mean > 0) & ((halved & real[0]) | (near_zero & real[1]).any(0))
-
-
-def _chance_of_so_few(after: np.ndarray, before: np.ndarray, examples: np.ndarray, alpha: float) -> np.ndarray:
-    """Return the probability of so few hits, or fewer, at the exact lower bound of the recall before."""
-    hits, known = (np.floor(np.nan_to_num(recall * examples) + 1e-9) for recall in (after, before))
-    with np.errstate(invalid="ignore"):
-        return special.bdtr(hits, examples, special.betaincinv(known, examples - known + 1, alpha))
 
 
 def worst_class(frame: pd.DataFrame) -> int | None:

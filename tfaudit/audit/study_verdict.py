@@ -231,11 +231,12 @@ class _Variant:
             row |= {"worst_low_pp": -losses.high[worst], "worst_high_pp": -losses.low[worst]}
         return row
 
-    def gravity(self) -> tuple[bool, float]:
-        """Return what sorts variants by their worst class: collapsed ones last, then the larger losses."""
+    def gravity(self) -> tuple[bool, float, float]:
+        """Return what sorts variants: by their worst class, collapsed ones last, then its loss, then that overall."""
         if self.measurements is None or self.worst is None:
-            return False, -np.inf
-        return bool(self.measurements.collapsed[self.worst]), float(self.measurements.classes.loss[self.worst])
+            return False, -np.inf, -np.inf
+        losses, overall = self.measurements.classes.loss, self.measurements.overall.loss
+        return bool(self.measurements.collapsed[self.worst]), float(losses[self.worst]), float(overall[0])
 
     def worst_in_words(self) -> str:
         """Return the worst class and its recalls, and whether chance may explain them."""
