@@ -315,7 +315,7 @@ def collapsed_classes(
     Their mean recall is at most half of that before, or the recall of any compressed member is at most .05 where all
     baseline members recall more than twice that. This is a fact about these models and needs no p-value; only what the
     number of images explains is left out: p of Fisher's exact test of so few hits (of one member: against the lowest
-    recall before) must lie below alpha divided by the number of comparisons. One image that is lost is therefore no collapse.
+    recall before) must lie below alpha divided by the number of comparisons. One lost image is therefore no collapse.
 
     Args:
         recall_before: `(K0, C)` recalls of the baseline's members, shares.
