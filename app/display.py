@@ -69,10 +69,9 @@ def show_chart(
             properties["data"] = chart.data  # Altair stores data that all panels share once
         if isinstance(panel, (alt.Chart, alt.LayerChart)):
             properties |= {"width": WIDE, "autosize": FIT}
-        else:
-            if isinstance(panel, alt.FacetChart) and panel.spec.width > NARROW:
-                panel = panel.copy(deep=["spec"])
-                panel.spec.width = NARROW
+        elif isinstance(panel, alt.FacetChart) and panel.spec.width > NARROW:
+            panel = panel.copy(deep=["spec"])
+            panel.spec.width = NARROW
         name_tooltips(panel)
         selecting: dict[str, Any] = {**clicks(i), "selection_mode": selection} if clicks else {}
         clicked = {selection: list(fields)} if clicks and fields else {}

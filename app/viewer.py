@@ -70,9 +70,7 @@ class ViewerPage:
     audits: tuple[str, ...] = ()  # audits it shows; an audit with a question that no page shows gets a page of its own
     heading: str = ""  # above the page; by default the title. `{study}` is the name of the study
     definition: str = ""  # what its words mean, in a line below the heading
-    always: bool = (
-        False  # whether it is in the menu of studies, too, that allow none of its audits: it says what to run
-    )
+    always: bool = False  # whether it is in every menu: where a study allows none of its audits, it says what to run
 
     def applies(self, data: StudyData) -> bool:
         """Return whether the menu of a study shows the page; a link opens it anyway."""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = os.environ.get("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ["TF_NUM_INTRAOP_THREADS"] = os.environ["OMP_NUM_THREADS"] = "1"  # workers of pytest-xdist have the cores
-os.environ["PYTHONDONTWRITEBYTECODE"] = ""  # or each of hundreds of processes compiles tfaudit anew
+os.environ["PYTHONDONTWRITEBYTECODE"] = ""  # otherwise each of hundreds of processes compiles tfaudit again
 
 import hypothesis
 import numpy as np

@@ -81,7 +81,7 @@ def two(serve, digits, tmp_path_factory):
 
 def switch(page, study):
     option = page.get_by_role("option", name=study, exact=True)
-    for _ in range(3):  # a page drawn anew on a busy machine closes the list
+    for _ in range(3):  # on a busy machine the page may redraw and close the list
         page.get_by_test_id("stSidebar").get_by_role("combobox", name="Study").click()
         with contextlib.suppress(sync_api.TimeoutError):
             option.click(timeout=10_000)

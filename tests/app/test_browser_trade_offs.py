@@ -28,7 +28,7 @@ def table(viewer):
 
 def chosen(page):
     said = page.get_by_test_id("stMain").get_by_text("Chosen:")
-    expect(said).to_have_count(1)  # while the page is drawn anew, the last one stands below
+    expect(said).to_have_count(1)  # while the page redraws, the previous sentence is still below
     return said.inner_text()
 
 

@@ -71,7 +71,7 @@ def test_where_int8_passes_nothing_else_is_tried(search, int8_kinds, tmp_path):
 
 
 def enlarged(data, ids, times=1000):
-    """Return the examples, those of some ids so many times as large: the signs of their values still tell the class."""
+    """Return the data with the examples of some ids scaled: the signs of their values still tell the class."""
     x = np.where(np.isin(data.ids, ids)[:, None], times, 1).astype("float32") * data.x
     return dataclasses.replace(data, x=x)
 

@@ -329,17 +329,15 @@ def collapsed_classes(
     """
     lowest, mean = recall_before.min(0), recall_before.mean(0)
     comparisons = max(1, (len(recall_after) + 1) * int(np.count_nonzero(examples)))
-    halved, near_zero = recall_after.mean(0) <= mean / 2, (recall_after <= NEAR_ZERO) & (lowest > 2 * NEAR_ZERO)
-    hits_before, hits_lowest, hits, hits_member = (
-        np.floor(np.nan_to_num(recall * examples) + 1e-9)
-        for recall in (mean, lowest, recall_after.mean(0), recall_after)
-    )
-    chances = [
-        stats.hypergeom.cdf(after, 2 * examples, before + after, examples)
-        for before, after in ((hits_before, hits), (hits_lowest, hits_member))
-    ]
-    real = [chance < alpha / comparisons for chance in chances]
-    return (examples > 0) & (mean > 0) & ((halved & real[0]) | (near_zero & real[1]).any(0))
+    mean_after = recall_after.mean(0)
+    halved, near_zero = mean_after <= mean / 2, (recall_after <= NEAR_ZERO) & (lowest > 2 * NEAR_ZERO)
+
+    def is_real(*recalls: np.ndarray) -> np.ndarray:
+        before, after = (np.floor(np.nan_to_num(recall * examples) + 1e-9) for recall in recalls)
+        return stats.hypergeom.cdf(after, 2 * examples, before + after, examples) < alpha / comparisons
+
+    fell = (halved & is_real(mean, mean_after)) | (near_zero & is_real(lowest, recall_after)).any(0)
+    return (examples > 0) & (mean > 0) & fell
 
 
 def worst_class(frame: pd.DataFrame) -> int | None:

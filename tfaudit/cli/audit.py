@@ -111,13 +111,13 @@ def audit(
 
     limits = read_limits(gate)
     if study is not None:
-        of_files: dict[str, Any] = {
-            "labels": labels,
-            "baseline": baseline,
-            "compressed": compressed,
+        of_files: dict[str, Any] = {"labels": labels, "baseline": baseline, "compressed": compressed}
+        of_files |= {
             "classes": classes,
+            "id-column": id_column,
+            "label-column": label_column,
+            "prediction-column": prediction_column,
         }
-        of_files |= {"id-column": id_column, "label-column": label_column, "prediction-column": prediction_column}
         of_files |= {"groups": groups, "paired": paired, "out": directory, "name": name}
         given = [f"--{option}" for option, value in of_files.items() if value]
         if given:

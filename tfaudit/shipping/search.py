@@ -266,8 +266,7 @@ class _Search:
         control, least = candidate.control, candidate.estimate
         if candidate.is_choice and control and control.key in self._attempts:
             least = max(least, len(self._attempts[control.key].content))
-        needs_none = self._needs_no_remedy(candidate, control) if control else ""
-        return self._too_large(least) or needs_none
+        return self._too_large(least) or (self._needs_no_remedy(candidate, control) if control else "")
 
     def _too_large(self, size: float) -> str:
         """Return which file that passes is no larger than one of `size` bytes; empty if none is."""
