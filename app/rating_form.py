@@ -72,7 +72,6 @@ def _show(study_audit: StudyAudit, answers: Answers, study: int, rater: str) -> 
             stored = answers.of_image(study, rater, image["example"])
             _question((study, rater, image["example"]), stored, step)
             _categories((study, rater, image["example"]), stored, place)
-            _listen(study, rater, step)
     _navigation(study, rater, step, front)
     _other_raters(answers, study, rater)
     if place + 1 < len(sheet):
@@ -88,13 +87,14 @@ def _first_open_question(answers: Answers, study: int, rater: str, sheet: pd.Dat
 def _question(image: tuple[int, str, str], stored: ImageAnswers, step: int) -> None:
     number = step % len(ASKED)
     question = ASKED[number]
-    text = st.container()  # filled after the buttons, so that a question that can be read can be answered
+    text = st.container()  # filled last, so that a question that can be read can be answered, by button and by key
     with st.container(horizontal=True, gap="small"):
         for label, shortcut, value in CHOICES:
             chosen = question.key in stored.answers and stored.answers[question.key] == value
             form: Any = {"type": "primary" if chosen else "secondary", "width": "stretch"}
             form |= {"on_click": _answer, "args": (image, question.key, value, step)}
             st.button(f"{label} :gray-badge[{shortcut}]", f"{label} {step}", **form)
+    _listen(*image[:2], step)
     with text:
         st.caption(f"Question {number + 1} of {len(ASKED)}")
         st.markdown(escape(question.text))
