@@ -1,11 +1,15 @@
-"""Members per minute: the local engine with two workers compared with a sequential loop of `fit`.
+"""Members per minute: the local engine with two workers compared with a sequential loop of `fit`, and with one worker.
 
     python benchmarks/members_per_minute.py [MEMBERS] [ROUNDS]
+    python benchmarks/members_per_minute.py workers [MEMBERS] [ROUNDS]
 
 The loop is what one would write with Keras alone: it builds, compiles, fits and predicts one model after another in one
 process with all cores, and stores nothing. Both train the dense members of the `digits` recipe on the same data with
 the same number of steps. Rounds alternate, each in new processes, so importing TensorFlow counts for both. The engine
 also saves every model, its history and its predictions.
+
+`workers` trains dense members of `cifar10_forgets` for two epochs with one worker and with two, one thread each; it
+needs CIFAR-10 (`tfaudit prepare cifar10`). Its goal is 1.9.
 """
 
 import dataclasses
@@ -16,6 +20,7 @@ import tempfile
 import time
 
 from tfaudit import Study, run
+from tfaudit.recipes.cifar10_forgets import study as forgets
 from tfaudit.recipes.digits import study as digits
 
 LOOP = """
@@ -39,12 +44,12 @@ for seed in range(int(sys.argv[1])):
 """
 
 
-def engine(members: int) -> float:
-    """Return the seconds of the engine with two workers."""
-    study: Study = dataclasses.replace(digits, variants=(), population=members)
+def engine(study: Study, members: int, workers: int = 2) -> float:
+    """Return the seconds that the engine takes for the study's dense members."""
+    study = dataclasses.replace(study, variants=(), population=members)
     with tempfile.TemporaryDirectory() as directory:
         start = time.perf_counter()
-        store = run(study, directory, workers=2)
+        store = run(study, directory, workers=workers)
         seconds = time.perf_counter() - start
         if store.failures():
             raise SystemExit("members failed: no figure")
@@ -59,8 +64,8 @@ def loop(members: int) -> float:
 
 
 def main(members: int = 16, rounds: int = 3) -> None:
-    """Print the ratio."""
-    times = [(engine(members), loop(members)) for _ in range(rounds)]
+    """Print the ratio to the loop."""
+    times = [(engine(digits, members), loop(members)) for _ in range(rounds)]
     ours, peers = (statistics.median(column) for column in zip(*times, strict=True))
     print(f"engine, 2 workers: {60 * members / ours:.1f} members per minute (median of {rounds} rounds)")
     print(f"plain loop of fit: {60 * members / peers:.1f} members per minute")
@@ -68,5 +73,20 @@ def main(members: int = 16, rounds: int = 3) -> None:
     print(f"ratio: {statistics.median(ratios):.2f} (rounds: {', '.join(f'{ratio:.2f}' for ratio in ratios)}), goal 2.0")
 
 
+def compare_workers(members: int = 4, rounds: int = 2) -> None:
+    """Print the ratio of one worker's seconds to those of two."""
+    training = dataclasses.replace(forgets.training, epochs=2)
+    study = dataclasses.replace(forgets, training=training, corruptions=(), corrupted_variants=())
+    ratios = []
+    for _ in range(rounds):
+        one, two = (engine(study, members, workers) for workers in (1, 2))
+        ratios.append(one / two)
+        print(f"{members} members: one worker {one:.0f} s, two workers {two:.0f} s, ratio {ratios[-1]:.2f}")
+    print(f"ratio: {statistics.median(ratios):.2f}, goal 1.9")
+
+
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    if sys.argv[1:2] == ["workers"]:
+        compare_workers(*map(int, sys.argv[2:]))
+    else:
+        main(*map(int, sys.argv[1:]))
