@@ -164,6 +164,15 @@ def test_the_best_is_the_smallest_that_passes():
     assert study_verdict({"c": measured["c"]}, sizes).best is None
 
 
+def test_of_files_of_about_one_size_the_one_is_best_whose_worst_class_loses_least():
+    before, hurt = population(1, examples=4000), population(2, examples=4000, hurt=[3])
+    measured = {"a": measure(before, hurt), "b": measure(before, before, paired=True)}
+    sizes, limits = facts(gzipped_bytes=[100.0, 40, 40.3, 1]), Limits(overall_drop_pp=50)
+    assert study_verdict(measured, sizes, limits).frame()["outcome"].tolist() == ["pass", "pass"]
+    assert study_verdict(measured, sizes, limits).best == "b"
+    assert study_verdict(measured, sizes.assign(gzipped_bytes=[100.0, 40, 41, 1]), limits).best == "a"
+
+
 def test_sizes_that_are_limited_and_unknown_cannot_be_judged():
     before = population(1, examples=4000)
     measured = {"a": measure(before, before, paired=True)}

@@ -87,6 +87,7 @@ def test_a_study_prints_the_verdict_by_the_limits_of_a_file(tmp_path):
         ),
         ([], "source: got none, expected a study's directory, or --labels, --baseline and --compressed"),
         (["study", "--gate", "no.toml"], "config: got no.toml, which cannot be read"),
+        (["study", "--config", "no.toml"], "config: got no.toml, which cannot be read"),  # as `gate` calls it too
     ):
         with pytest.raises(InputError, match=message):
             run(*words)

@@ -58,6 +58,7 @@ def run(place, tfaudit_in):
         ),
         ("hurt.npy", ("--max-flips", "0.029"), 2, "CANNOT JUDGE  flips"),
         ("hurt.npy", ("--config", "gate.toml"), 0, "pass  flips"),
+        ("hurt.npy", ("--gate", "gate.toml"), 0, "pass  flips"),  # as other commands call it
         ("hurt.npy", ("--config", "gate.toml", "--max-flips", "0.01"), 1, "FAIL  flips"),
     ],
 )

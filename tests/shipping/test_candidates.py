@@ -1,5 +1,7 @@
 """Candidates come from the tables, in order of their size, and only where layers can lose channels."""
 
+import itertools
+
 import keras
 import numpy as np
 import pytest
@@ -55,14 +57,19 @@ def test_without_training_data_every_kind_of_the_table_is_a_candidate(net, monke
     assert all(candidate.pruned is None for candidate in plan)
 
 
-def test_candidates_that_need_training_come_after_the_others_from_small_to_large(net):
+def test_candidates_that_need_training_come_after_the_others_those_that_lose_least_first(net):
     plan = candidates(lambda: copy_of(net), training=True)
     pruned = [candidate for candidate in plan if candidate.preparation != Preparation()]
     untrained = [candidate for candidate in plan if candidate.preparation == Preparation()]
     assert [*plan[: len(untrained)]] == untrained
     positions = {candidate.key: position for position, candidate in enumerate(plan)}
     assert all(positions[one.control.key] < positions[one.key] for one in plan if one.control)
-    assert [candidate.estimate for candidate in pruned] == sorted(candidate.estimate for candidate in pruned)
+    levels = [candidate.pruned.level if candidate.pruned else 0 for candidate in pruned]
+    assert levels == sorted(levels)
+    same = itertools.groupby(pruned, lambda one: one.pruned and (one.pruned.level, one.pruned.granularity))
+    estimates = [[candidate.estimate for candidate in several] for _, several in same]
+    assert len(estimates) == 1 + len(LEVELS["channel"]) + len(LEVELS["weight"])
+    assert estimates == [sorted(several) for several in estimates]
     assert {c.pruned.level for c in pruned if c.pruned and c.pruned.granularity == "channel"} == set(LEVELS["channel"])
     assert len({candidate.key for candidate in plan}) == len(plan) == len({candidate.title for candidate in plan})
     assert all(candidate.key.isascii() and "/" not in candidate.key for candidate in plan)

@@ -28,6 +28,7 @@ def test_lines_and_the_time_that_is_left(monkeypatch):
     assert printed.getvalue().splitlines() == [
         "At most 4 candidates, 2 models to fine-tune; those that cannot be smaller than one that passes are left out.",
         "[1/4] int8: pass, 4,096 bytes",  # how long a training takes is unknown yet
+        "[2/4] fine-tuning int8, 90 % fewer channels",  # said when it begins, for it may take long
         "[2/4] int8, 90 % fewer channels: left out. Fails before it is quantized: so, at most about 32 s left",
         "[4/4] int8, 50 % fewer channels: fail, 1,000 bytes, made earlier",
     ]

@@ -25,6 +25,7 @@ from tfaudit.shipping.smallest_file import NO_FILE, NOT_TRIED
 from tfaudit.store.files import lock
 from tfaudit.study.remedies import REMEDIES
 from tfaudit.study.training import Training
+from tfaudit.study.variants import Pruned
 
 KEPT = ("model.tflite", "verdict.json", "held_out.csv", "search.json")
 
@@ -326,6 +327,34 @@ def test_remedies_are_tried_where_the_control_fails_by_little(quantized, pruned,
     for name in REMEDIES:
         candidate = Candidate("int8", dataclasses.replace(control, remedy=name))
         assert search._needs_no_remedy(candidate, candidate.control) == reason
+
+
+@pytest.mark.parametrize(
+    ("control", "remedied", "reason"),
+    [
+        (None, None, ""),
+        (0, None, ""),
+        (25, None, ""),  # cannot judge
+        (45, None, ""),  # a remedy may repair it
+        (45, 45, "channel-0.5 fails already, before it is quantized."),
+        (45, 25, ""),
+        (400, None, "channel-0.5 fails already, before it is quantized."),  # no remedy was worth a try
+    ],
+)
+def test_what_is_pruned_more_than_what_fails_with_every_remedy_is_left_out(control, remedied, reason):
+    half, most = channel_pruning(0.5, ["hidden"]), channel_pruning(0.9, ["hidden"])
+    search = object.__new__(_Search)
+    search._verdicts, search._attempts, search._floats = {}, {}, {}
+    if control is not None:
+        search._floats["channel-0.5"] = verdict_of(control)
+    for name in REMEDIES if remedied is not None else ():
+        search._floats[f"channel-0.5-{name}"] = verdict_of(remedied)
+    for pruned in (most, dataclasses.replace(most, remedy="distillation")):
+        assert search._too_strong(Candidate("int8", pruned)) == reason
+    assert not search._too_strong(Candidate("int8", half))  # itself, and its remedies
+    assert not search._too_strong(Candidate("int8", channel_pruning(0.35, ["hidden"])))
+    assert not search._too_strong(Candidate("float16", Pruned(0.95, treatment="finetune"), sparse=True))
+    assert not search._too_strong(Candidate("int8"))
 
 
 @pytest.mark.slow

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 NAMED = 3
 """Collapsed classes of a variant that have a sentence of their own."""
 
+SIMILAR = 0.01
+"""Share by which a file may be larger than the smallest that passes and still be the best one."""
+
 _COLUMNS = (
     *("variant", "title", "outcome", "reason", "best", "top1", "change_pp", "change_low_pp", "change_high_pp"),
     *("worst_class", "worst_before", "worst_after", "worst_change_pp", "worst_low_pp", "worst_high_pp"),
@@ -41,7 +44,8 @@ class StudyVerdict:
         headline: the verdict in one or two sentences. It claims harm only of classes in `lost`, or where the gate
             fails a variant.
         alerts: one sentence on each collapsed class, without a test: the models do not know it any more.
-        best: key of the smallest variant that passes, by its compressed file, else of the highest sparsity; or None.
+        best: key of the smallest variant that passes, by its compressed file, and of those that are at most 1 % larger
+            the one whose worst class loses least; where a size is unknown that of the highest sparsity; or None.
         limits: that the gate checked.
         verdicts: of the gate, by variant; a single model cannot be judged against a population and has none.
         lost: classes that lost recall, by variant, after Holm's correction over all classes and variants.
@@ -127,8 +131,11 @@ def study_verdict(
     table["worst_class"] = table["worst_class"].where(table["worst_class"].notna(), None)
     passing = [i for i, variant in enumerate(variants) if variant.outcome == PASS]
     order = pd.DataFrame({"size": table["size_ratio"], "sparsity": -pd.to_numeric(facts["sparsity"])[1:].to_numpy()})
-    sort = ["sparsity"] if order.loc[passing, "size"].isna().any() else ["size", "sparsity"]
-    best = int(order.loc[passing].sort_values(sort, kind="stable").index[0]) if passing else None
+    order = order.assign(worst=-pd.to_numeric(table["worst_change_pp"]).fillna(0)).loc[passing]
+    sized = order["size"].notna().all()
+    similar = order[order["size"] <= (1 + SIMILAR) * order["size"].min()] if sized else order
+    sort = ["worst", "size", "sparsity"] if sized else ["sparsity"]
+    best = int(similar.sort_values(sort, kind="stable").index[0]) if passing else None
     if best is not None:
         table.loc[best, "best"] = True
     return StudyVerdict(

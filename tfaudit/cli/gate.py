@@ -61,7 +61,9 @@ def gate(
     label_column: Annotated[str | None, _option(FILES, "Column, or array, of the true classes.")] = None,
     prediction_column: Annotated[str | None, _option(FILES, "Column, or array, of the predicted classes.")] = None,
     paired: Annotated[bool, _option(FILES, "Compressed members are made from the baseline's.", "--paired")] = False,
-    config: Annotated[Path | None, _option(LIMITS, "TOML file with the table gate; flags override it.")] = None,
+    config: Annotated[
+        Path | None, _option(LIMITS, "TOML file with the table gate; flags override it.", "--gate", "--config")
+    ] = None,
     min_baseline_accuracy: Annotated[
         float | None, _option(LIMITS, "Accuracy of the baseline, in [0, 1], below which nothing is judged.")
     ] = None,

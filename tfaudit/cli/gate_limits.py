@@ -15,7 +15,9 @@ GateFile = Annotated[
     option(
         "TOML file whose table gate holds the limits; by default "
         + ", ".join(f"{name} = {limit:g}" for name, limit in DEFAULT_LIMITS.as_dict().items())
-        + "."
+        + ".",
+        "--gate",
+        "--config",
     ),
 ]
 

@@ -79,7 +79,8 @@ class Candidate:
         percentile: at which ranges end, as in `quantize`.
         spared: number of layers in float, those that cost int8 most.
         aware: whether the model is trained for int8 first.
-        estimate: bytes that the file is expected to have; decides the order of the search, and nothing else.
+        estimate: bytes that the file is expected to have; one that is expected to be larger than one that passes is not
+            tried.
     """
 
     kind: str
@@ -159,7 +160,10 @@ def bytes_per_weight(kind: str) -> float:
 
 
 def candidates(load: Callable[[], keras.Model], *, training: bool) -> tuple[Candidate, ...]:
-    """Return the candidates from small to large: first those that need no training, then those that do.
+    """Return the candidates: first those that need no training, from small to large, then those that do.
+
+    These start with what is pruned least, which is most likely to pass, so that a search that ends early has found
+    something, and knows when to stop: what is pruned more than a model that fails fails too.
 
     What is pruned is fine-tuned plainly, and with every remedy of `tfaudit.study.remedies.REMEDIES`. The model as it
     is, and what has lost channels, also has int8 files whose ranges end at percentiles, and one after training for
@@ -176,7 +180,7 @@ def candidates(load: Callable[[], keras.Model], *, training: bool) -> tuple[Cand
     size, layers = float(model.count_params()), len(kernel_layers(model))
     plain = [Candidate(kind, estimate=size * bytes_per_weight(kind)) for kind in KINDS]
     plain += [choice for one in plain for choice in _choices(one, layers)]
-    return (*_by_size(plain), *(_by_size(_trained(load(), size)) if training else ()))
+    return (*sorted(plain, key=_size), *(sorted(_trained(load(), size), key=_gentlest) if training else ()))
 
 
 def _choices(control: Candidate, layers: int = 0) -> list[Candidate]:
@@ -199,13 +203,13 @@ def _trained(model: keras.Model, size: float) -> list[Candidate]:
     made = [dataclasses.replace(plain, aware=True)] if plain else []
     for level in LEVELS["channel"] if layers.names else ():
         left, control = layers.left(level), channel_pruning(level, layers.names)
-        for pruned in _with_remedies(control):
+        for pruned in with_remedies(control):
             made += [Candidate(kind, pruned, estimate=left * bytes_per_weight(kind)) for kind in KINDS]
         if plain:
             int8 = dataclasses.replace(plain, pruned=control, estimate=left * bytes_per_weight(INT8))
             made += [*_choices(int8), dataclasses.replace(int8, aware=True)]
     for level in LEVELS["weight"]:
-        weights = _with_remedies(Pruned(level, METHODS["weight"], treatment="finetune"))
+        weights = with_remedies(Pruned(level, METHODS["weight"], treatment="finetune"))
         for pruned, kind in itertools.product(weights, KINDS):
             whole = bytes_per_weight(kind)
             estimate = size * (1 - level) * (whole + INDEX_BYTES)
@@ -214,13 +218,20 @@ def _trained(model: keras.Model, size: float) -> list[Candidate]:
     return made
 
 
-def _with_remedies(pruned: Pruned) -> list[Pruned]:
+def with_remedies(pruned: Pruned) -> list[Pruned]:
     """Return a pruning without a remedy, then with each one of the table."""
     return [pruned, *(dataclasses.replace(pruned, remedy=name) for name in REMEDIES)]
 
 
-def _by_size(made: Sequence[Candidate]) -> list[Candidate]:
-    return sorted(made, key=lambda candidate: candidate.estimate)
+def _size(candidate: Candidate) -> float:
+    return candidate.estimate
+
+
+def _gentlest(candidate: Candidate) -> tuple[float, str, float]:
+    pruned = candidate.pruned
+    return (
+        (0.0, "", _size(candidate)) if pruned is None else (float(pruned.level), pruned.granularity, _size(candidate))
+    )
 
 
 def channel_pruning(level: float, layers: Sequence[str]) -> Pruned:

@@ -43,7 +43,7 @@ class SearchProgress:
 
 
 class PrintedProgress(SearchProgress):
-    """Prints a line per candidate that is tried, and below them, in a terminal, what is being made."""
+    """Prints a line per candidate that is tried, and what is being made; outside a terminal only what takes long."""
 
     def __init__(self, console: Console) -> None:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -90,6 +90,8 @@ class PrintedProgress(SearchProgress):
         verb, _ = self._task_of(candidate)
         self._started = time.monotonic(), verb
         self._bar.update(self._task, description=f"{verb} {candidate.title}", refresh=True)
+        if verb != CONVERTING and not self._console.is_terminal:
+            self._console.print(f"[{self._ended + 1}/{len(self._plan)}] {verb} {candidate.title}", soft_wrap=True)
 
     def end(
         self, candidate: Candidate, outcome: str, size: int, reason: str = "", rest: Sequence[Candidate] = ()

@@ -31,7 +31,7 @@ from tfaudit.errors import InputError, one_line, require
 from tfaudit.population.member import model_bytes
 from tfaudit.predictions import Predictions
 from tfaudit.shipping.candidate_models import CandidateMaker, OutOfTimeError, weights_seal
-from tfaudit.shipping.candidates import Candidate, Preparation, candidates
+from tfaudit.shipping.candidates import LEVELS, Candidate, Preparation, candidates, with_remedies
 from tfaudit.shipping.progress import CONVERTING, MEASURING, TRAINING, SearchProgress, chosen_progress
 from tfaudit.shipping.search_data import Parts, fingerprint, in_memory, require_same_range
 from tfaudit.shipping.search_folder import Attempt, SearchFolder
@@ -77,9 +77,9 @@ def compress_to_limits(
 
     Candidates are all kinds of quantization, of the model as it is and, with training data, of the model after channels
     or weights are pruned and it is fine-tuned. Where int8 does not pass by little, its ranges also end at percentiles,
-    the layers that cost it most stay in float, and with training data the model is trained for it. Candidates are tried
-    from small to large: first those that need no training; then those that do, as far as they may be smaller than what
-    passes already.
+    the layers that cost it most stay in float, and with training data the model is trained for it. Candidates that need
+    no training are tried first, from small to large; then those that do, as far as they may be smaller than what passes
+    already: from what is pruned least, until it fails.
 
     The data are split at random, stratified by class. The smallest candidate that passes on the one part is chosen.
     Whatever is chosen for passing tends to look better than it is, so the verdict is that of the gate on the other
@@ -266,13 +266,28 @@ class _Search:
         control, least = candidate.control, candidate.estimate
         if candidate.is_choice and control and control.key in self._attempts:
             least = max(least, len(self._attempts[control.key].content))
-        return self._too_large(least) or (self._needs_no_remedy(candidate, control) if control else "")
+        needless = self._too_large(least) or self._too_strong(candidate)
+        return needless or (self._needs_no_remedy(candidate, control) if control else "")
 
     def _too_large(self, size: float) -> str:
         """Return which file that passes is no larger than one of `size` bytes; empty if none is."""
         smallest = self._smallest()
         needless = smallest and size >= len(self._attempts[smallest].content)
         return f"Not smaller than {smallest}, which passes." if needless else ""
+
+    def _too_strong(self, candidate: Candidate) -> str:
+        """Return which gentler pruning fails already, with every remedy that was worth a try; empty if none does."""
+        if candidate.pruned is None:
+            return ""
+        strongest = float(candidate.pruned.level)
+        for level in (level for level in LEVELS[candidate.pruned.granularity] if level < strongest):
+            several = with_remedies(dataclasses.replace(candidate.pruned.control, sparsity=level))
+            control, *remedied = (self._floats.get(Preparation(pruned).key) for pruned in several)
+            if control is None or control.outcome != FAIL:
+                continue
+            if all(verdict.outcome == FAIL if verdict else _room(control) < -REACH for verdict in remedied):
+                return f"{Preparation(several[0]).key} fails already, before it is quantized."
+        return ""
 
     def _needs_no_remedy(self, candidate: Candidate, control: Candidate) -> str:
         """Return why a candidate with a remedy or a choice is left out: because of its control, or of its model."""
