@@ -97,14 +97,16 @@ def test_streams_of_a_mock_agree(monkeypatch):
     assert len(list(few.batches(2))) == 3
 
 
-def test_a_set_without_groups_is_read_once(monkeypatch):
+def test_a_second_reading_is_for_groups_that_are_asked_for(monkeypatch):
     def twice(self):
         raise AssertionError("the labels came with the images")
 
     monkeypatch.setattr(loading._Reader, "labels", twice)
     assert mock("cifar10").groups.shape == (64, 0)
-    with pytest.raises(AssertionError):
-        mock("cifar100")
+    grouped = mock("cifar100")
+    assert (len(grouped.labels), len(grouped.example_ids)) == (64, 64)
+    with pytest.raises(AssertionError, match="came with the images"):
+        _ = grouped.groups
 
 
 def test_available_data_sets(tmp_path):

@@ -57,7 +57,8 @@ class Dataset:
         num_examples: N.
         pixels: uint8 `(N, H, W, C)`, or None for a stream.
         stream: makes a `tf.data.Dataset` of single `(image, label, example id)` in the fixed order.
-        label_stream: makes one of `(label, example id, groups)` without decoding the images; groups by column.
+        label_stream: makes one of `(label, example id, groups)` without decoding the images; groups by column. With
+            `pixels`, it is read for the groups alone, when they are asked for.
         encoded: the encoded images of a prepared stream; training shuffles and crops them.
         known_labels: int64 `(N,)`; required with `pixels`.
         known_ids: str `(N,)`; required with `pixels`.
@@ -122,23 +123,25 @@ class Dataset:
     @property
     def labels(self) -> np.ndarray:
         """The labels, int64 `(N,)`; a stream is read once for them."""
-        return self._label_columns[0]
+        return self._streamed_columns[0] if self.known_labels is None else self.known_labels
 
     @property
     def example_ids(self) -> np.ndarray:
         """Stable ids of the examples, str `(N,)`; a stream is read once for them."""
-        return self._label_columns[1]
+        return self._streamed_columns[1] if self.known_ids is None else self.known_ids
 
     @property
     def groups(self) -> pd.DataFrame:
         """Further columns of the N examples, such as writer or attribute; without columns where there are none."""
-        columns = self._label_columns[2]
+        columns = self._group_columns
         return pd.DataFrame({name: columns[name] for name in sorted(columns)}, index=range(self.num_examples))
 
+    @property
+    def _group_columns(self) -> Mapping[str, np.ndarray]:
+        return self.known_groups if self.in_memory and self.label_stream is None else self._streamed_columns[2]
+
     @cached_property
-    def _label_columns(self) -> tuple[np.ndarray, np.ndarray, Mapping[str, np.ndarray]]:
-        if self.known_labels is not None and self.known_ids is not None:
-            return self.known_labels, self.known_ids, self.known_groups
+    def _streamed_columns(self) -> tuple[np.ndarray, np.ndarray, Mapping[str, np.ndarray]]:
         columns = list(self._label_stream().batch(4096).as_numpy_iterator())
         labels = np.concatenate([labels for labels, _, _ in columns])
         ids = np.concatenate([names for _, names, _ in columns]).astype(str)
@@ -309,7 +312,8 @@ class Dataset:
             else [self.preview[i] for i in positions],
             known_labels=self.labels[positions],
             known_ids=self.example_ids[positions],
-            known_groups={key: values[positions] for key, values in self._label_columns[2].items()},
+            known_groups={key: values[positions] for key, values in self._group_columns.items()},
+            label_stream=None,
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -135,7 +135,7 @@ def _load_prepared(
     notes = notes_of(builder.data_path)
     dataset = Dataset(name, split, classes, shape, count, notes=notes, **sources)
     fits = None not in shape and count * int(np.prod(shape)) <= IN_MEMORY_BYTES
-    return _in_memory(dataset, grouped=bool(chosen.groups)) if fits else dataset
+    return _in_memory(dataset, label_stream=reader.labels if chosen.groups else None) if fits else dataset
 
 
 @dataclass(frozen=True)
@@ -182,8 +182,8 @@ class _Reader:
             return self.builder.as_dataset(split=self.split, decoders=wanted, read_config=config, shuffle_files=shuffle)
 
 
-def _in_memory(dataset: Dataset, *, grouped: bool) -> Dataset:
-    """Return the data set with its pixels in memory; without groups its files are read once, not twice."""
+def _in_memory(dataset: Dataset, *, label_stream: Callable[[], tf.data.Dataset] | None) -> Dataset:
+    """Return the data set with its pixels in memory; its groups are read when they are asked for."""
     pixels = np.empty((dataset.num_examples, *dataset.image_shape), np.uint8)  # type: ignore[type-var]
     labels = np.empty(dataset.num_examples, np.int64)
     ids: list[np.ndarray] = []
@@ -197,6 +197,5 @@ def _in_memory(dataset: Dataset, *, grouped: bool) -> Dataset:
         problem = f"{dataset.split!r} of {dataset.name!r} with {end} examples"
         raise InputError("split", problem, f"{dataset.num_examples}, as its description says; prepare it again")
     check_labels(dataset.name, dataset.split, labels, dataset.num_classes)
-    groups = {str(name): values.to_numpy() for name, values in dataset.groups.items()} if grouped else {}
-    known: dict[str, Any] = {"known_labels": labels, "known_ids": np.concatenate(ids), "known_groups": groups}
-    return replace(dataset, pixels=pixels, **known, stream=None, label_stream=None, encoded=None)
+    known: dict[str, Any] = {"known_labels": labels, "known_ids": np.concatenate(ids)}
+    return replace(dataset, pixels=pixels, **known, stream=None, label_stream=label_stream, encoded=None)
