@@ -68,8 +68,8 @@ VGG-16, the same:
     magnitude 70 % finetune  87.30  -4.95 (-5.55, -4.36)       722  227    154    89.0      21,121
     magnitude 90 % finetune  18.32  -73.93 (-74.83, -73.00)   7519  126    508    18.5       8,189
 
-With 17.5 times the parameters it stands pruning no better. At 50 % dogs pay with 19.5 points (17.1 to 22.1), then
-birds with 8.9; cats, which pay most in ResNet-56, lose 3.9, and deer gain 2.9. Of the kinds, six of dogs (Pekingese 19.8
+With 17.5 times the parameters it stands pruning no better. At 50 % dogs pay with 19.5 points (17.1 to 22.1), then birds
+with 8.9; cats, which pay most in ResNet-56, lose 3.9, and deer gain 2.9. Of the kinds, six of dogs (Pekingese 19.8
 points, 217 images) and Lipizzan horses (10.2, 196) lose significantly after Holm. At 30 %, dogs lose 3.8 and cats 2.2.
 70 % with 100 steps costs cats and dogs 8.8 and 8.9, airplanes .2. 90 % with 100 steps is not yet a network: bird is
 predicted for most images, and eight classes collapse. int8 costs no class more than .3 and keeps 99.8 % of the
