@@ -35,9 +35,13 @@ SWITCHES = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the modules of few slow tests: theirs take longest, and workers that are idle late find short ones."""
+    """Begin with the modules of few slow tests: theirs take longest, and workers that are idle late find short ones.
+
+    Before them come all tests on the Ray cluster, so that it is started once, by one worker.
+    """
     slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
-    items.sort(key=lambda item: slow.get(item.path, len(items)))
+    on_cluster = {item: "cluster" in getattr(item, "fixturenames", ()) for item in items}
+    items.sort(key=lambda item: (not on_cluster[item], slow.get(item.path, len(items))))
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -6,6 +6,7 @@ They are drawn by vl-convert, which the extra `charts` brings.
 import importlib.util
 import itertools
 import re
+from collections.abc import Callable, Iterable
 from html import escape
 from typing import Any
 
@@ -38,20 +39,25 @@ def require_drawing() -> None:
 
 
 def chart_bytes(chart: Drawing, form: str) -> bytes:
-    """Return a chart as the content of a file, dark on white.
-
-    Args:
-        chart: to draw.
-        form: one of `FORMS`.
+    """Return a chart as the content of a file, dark on white; `form` is one of `FORMS`.
 
     Raises:
         ImportError: vl-convert is not installed.
     """
+    return chart_files(chart, [form])[form]
+
+
+def chart_files(chart: Drawing, forms: Iterable[str] = FORMS) -> dict[str, bytes]:
+    """Return a chart as the contents of files of several forms, as `chart_bytes` does; it is laid out once."""
     import vl_convert
 
-    scale = {"scale": 2} if form == "png" else {}
-    content = getattr(vl_convert, f"vegalite_to_{form}")(_specification(chart, "#1d1f24", "white"), **scale)
-    return content.encode() if isinstance(content, str) else content
+    svg = vl_convert.vegalite_to_svg(_specification(chart, "#1d1f24", "white"))
+    convert: dict[str, Callable[[], bytes]] = {
+        "svg": svg.encode,
+        "png": lambda: vl_convert.svg_to_png(svg, scale=2),
+        "pdf": lambda: vl_convert.svg_to_pdf(svg),
+    }
+    return {form: convert[form]() for form in forms}
 
 
 def widened(chart: Drawing, width: int) -> Drawing:

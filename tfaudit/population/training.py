@@ -100,11 +100,12 @@ class Trainer:
                 "loss": loss,
                 "metrics": [keras.metrics.BinaryAccuracy("accuracy", threshold=0.0 if logits else 0.5)],
             }
+        # No metrics by name: they make variables while the step is traced, and TensorFlow then traces it again.
         if smoothing:
             loss = keras.losses.CategoricalCrossentropy(from_logits=logits, label_smoothing=smoothing)
-        else:
-            loss = keras.losses.SparseCategoricalCrossentropy(from_logits=logits)
-        return {"loss": loss, "metrics": ["accuracy"]}
+            return {"loss": loss, "metrics": [keras.metrics.CategoricalAccuracy("accuracy")]}
+        loss = keras.losses.SparseCategoricalCrossentropy(from_logits=logits)
+        return {"loss": loss, "metrics": [keras.metrics.SparseCategoricalAccuracy("accuracy")]}
 
     @property
     def _one_logit(self) -> bool:

@@ -8,7 +8,7 @@ import pandas as pd
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audit.summary import Summary
 from tfaudit.charts.exemplars import difficulty_chart
-from tfaudit.charts.rendering import FORMS, chart_bytes
+from tfaudit.charts.rendering import FORMS, chart_files
 from tfaudit.charts.style import Drawing
 from tfaudit.errors import InputError
 from tfaudit.report.sections.order import study_sections
@@ -41,10 +41,10 @@ def save_charts(study_audit: StudyAudit, folder: str | Path, formats: Sequence[s
     charts = study_charts(study_audit.summary) | {figure.name: figure.chart for figure in figures}
     files = []
     for name, chart in charts.items():
-        for form in formats:
+        for form, content in chart_files(chart, formats).items():
             file = Path(folder).absolute() / f"{name}.{form}"
             try:
-                study_audit.data.store.write(str(file), chart_bytes(chart, form))
+                study_audit.data.store.write(str(file), content)
             except OSError as problem:
                 got = f"{file}, which cannot be written ({problem.strerror})"
                 raise InputError("folder", got, "a folder that can be written") from None
