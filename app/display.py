@@ -146,7 +146,9 @@ def _theme(clickable: bool) -> alt.Config:
     mark = alt.MarkConfig(cursor="pointer") if clickable else alt.MarkConfig()
     ink = "#fafafa" if st.context.theme.type == "dark" else "#31333f"  # Streamlit's own
     symbols = alt.LegendConfig(symbolBaseFillColor=ink, symbolBaseStrokeColor=ink)
-    return alt.Config(text=alt.MarkConfig(color=ink), rule=alt.MarkConfig(color=ink), legend=symbols, mark=mark)
+    rows = alt.AxisConfig(labelFlush=False)  # Streamlit's would move the name of the first row away from its mark
+    text = alt.MarkConfig(color=ink)
+    return alt.Config(text=text, rule=text, legend=symbols, mark=mark, axisDiscrete=rows)
 
 
 def _variant_of(name: str) -> list[str]:

@@ -26,13 +26,14 @@ from tfaudit.report.sections.distortion import (
     CORRECTED,
     distortion_notes,
     distortions,
-    drift_sentence,
+    drift_sentences,
     method_levels,
     slope_questions,
 )
 
-ACCURACIES = ("accuracy_before", "accuracy_after", "variance_before", "variance_after")
-SLOPES = ("title", "members", "mark", "alpha", "low", "high", "slope_between_dense", *CORRECTED, *ACCURACIES)
+VARIANCES = ("variance_before", "variance_after")
+PUBLISHED = ("mark", "alpha", "low", "high", "slope_between_dense")
+SLOPES = ("title", *CORRECTED, "accuracy_before", "accuracy_after", *PUBLISHED, "members", *VARIANCES)
 BALANCES = ("balance_before_pp", "balance_after_pp", "normalised_before", "normalised_after", "intensification")
 CLASSES = ("class", "examples", "rate_before", "rate_after", *BALANCES)
 
@@ -67,24 +68,19 @@ def _slopes(study_audit: StudyAudit, results: Results) -> None:
     keys = choose_variants(study_audit, list(results))
     if not keys:
         return
-    levels = method_levels(study_audit)
-    known = intervals.set_index(list(BY))
-    sentences = (
-        drift_sentence(study_audit.data.titles[key], known.loc[[levels[key]]].iloc[0].to_dict())
-        for key in keys[:SENTENCES]
-    )
-    st.markdown("\n\n".join(map(escape, sentences)))
+    levels, sentences = method_levels(study_audit), drift_sentences(study_audit, results)
+    st.markdown("\n\n".join(escape(sentences[key]) for key in keys[:SENTENCES]))
     slopes, intervals = (_titled(study_audit, _of(study_audit, rows, keys)) for rows in (slopes, intervals))
     opened = _open_variant(study_audit)
     if slopes.groupby(list(BY)).size().max() > 1:
-        st.subheader("Slopes")
+        st.subheader("Slopes, as published: not corrected")
         text = (
             "A box per variant, a dot per model. Right of 1 the recalls of the classes drift apart. A click opens "
             "the variant."
         )
         clicks: dict[str, Any] = {"clicks": on_points("slopes", opened), "fields": ["title"]}
         show_chart(slope_chart(slopes, intervals), "slopes", text, **clicks)
-        st.subheader("Mean slopes")
+        st.subheader("Mean slopes, as published: not corrected")
         text = (
             "The mean slope of every variant with its confidence interval. Right of 1 the recalls drift apart. A "
             "click opens the variant."

@@ -4,6 +4,7 @@ import functools
 import re
 import xml.etree.ElementTree as ET
 
+import altair as alt
 import numpy as np
 import pandas as pd
 import pytest
@@ -91,9 +92,19 @@ def test_marks_are_written_and_coloured():
     marks = ["<", ">", "?", "<"]
     intervals = INTERVALS.assign(mark=marks)
     for chart in (interval_chart(intervals), slope_chart(SLOPES, intervals)):
-        assert {"2 <", "4 >", "2 ?", "4 <"} <= set(texts(chart))
+        assert {"magnitude 2 <", "magnitude 4 >", "random 2 ?", "random 4 <"} <= set(texts(chart))
     assert fills(interval_chart(intervals), PLUM) == 1 + 1  # and the legend
     assert fills(interval_chart(intervals), GREEN) == 2 + 1
+
+
+def test_slopes_of_several_methods_are_one_chart_which_can_be_as_wide_as_the_page():
+    titled = [rows.assign(title=[f"{m} ratio {n}" for m, n in rows[[*BY]].to_numpy()]) for rows in (SLOPES, INTERVALS)]
+    for chart in (slope_chart(*titled), interval_chart(titled[1])):
+        assert isinstance(chart, alt.LayerChart)
+        named = [text for text in texts(chart) if "ratio" in text]
+        assert [name[:-2] for name in named] == [
+            *("magnitude ratio 2", "magnitude ratio 4", "random ratio 2", "random ratio 4")
+        ]
 
 
 def test_intervals_name_their_confidence():

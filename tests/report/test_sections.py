@@ -1,6 +1,7 @@
 """A report holds the sections that its study's data allow, and no others."""
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -19,10 +20,12 @@ from tfaudit.audit.groups import groups
 from tfaudit.audit.model_pair import compare
 from tfaudit.audit.survey.questions import QUESTIONS
 from tfaudit.audit.survey.sample import survey_sample
+from tfaudit.predictions import Predictions
 from tfaudit.ratings.answers import open_answers
 from tfaudit.report.columns import text_columns
 from tfaudit.report.html import write_report
 from tfaudit.report.references import SOURCES
+from tfaudit.report.sections.distortion import drift_sentences
 from tfaudit.report.sections.order import study_sections
 from tfaudit.study.variants import Pruned
 
@@ -50,9 +53,29 @@ def test_a_population_without_more(store):
     assert rows["variant"] == ("magnitude 90 %", "fixed-point int8")
     assert rows["slope"][1] == f"{expected:.3f}"
     assert "Members of magnitude 90 % were trained independently" in found["distortion"].notes[0]
+    # These members have no corrected slope, and without one nothing is claimed.
     words = f"{'drift apart' if expected >= 1 else 'move closer together'}: {expected:.2f} times"
-    assert found["distortion"].findings[1].startswith(f"fixed-point int8: the recalls of the classes {words}")
+    claim = "fixed-point int8: cannot tell whether the recalls of the classes"
+    assert found["distortion"].findings[1].startswith(f"{claim} {words}")
     assert cells(found["operating-points"].tables[0])["variant"] == ("dense", "magnitude 90 %", "fixed-point int8")
+
+
+def test_what_training_apart_does_to_the_slope_is_no_drift_of_the_recalls(monkeypatch):
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(20), 25)
+    recalls = np.linspace(0.6, 0.95, 20)[labels]
+
+    def members():
+        right = rng.random((8, 500)) < recalls
+        return Predictions.from_top1(labels, np.where(right, labels, (labels + 1) % 20), members=list("abcdefgh"))
+
+    monkeypatch.setattr("tfaudit.report.sections.distortion.method_levels", lambda _: {"apart": ("magnitude", 0.5)})
+    data = SimpleNamespace(alpha=0.05, titles={"apart": "magnitude 50 %"})
+    result = distortion(members(), members(), paired=False)
+    assert result.mark().mark == "<"
+    sentence = drift_sentences(SimpleNamespace(data=data), {"apart": result})["apart"]
+    assert sentence.startswith("magnitude 50 %: cannot tell whether the recalls of the classes")
+    assert f"two dense models {result.corrected_between_dense.mean():.2f} times" in sentence
 
 
 @pytest.mark.slow

@@ -8,6 +8,8 @@ from tfaudit.charts.style import AMBER, BLUE, GREEN, GREY, PLUM, WIDTH, Drawing,
 
 HEIGHT = 180  # pixels of the chart of accuracy and slope
 
+LABELS = 190  # pixels of the name of a row
+
 MARKS = {"<": "< closer together", ">": "> further apart", "?": "? cannot tell"}
 
 
@@ -20,14 +22,14 @@ def slope_chart(slopes: pd.DataFrame, intervals: pd.DataFrame) -> Drawing:
     """
     factors = _factors(intervals)
     table = slopes.merge(intervals[[*factors, "mark"]], on=factors)
-    table, labels = _named(table, factors), _named(intervals, factors)
+    table, labels = _marked(table, factors), _marked(intervals, factors)
     base = alt.Chart(width=WIDTH, height=alt.Step(26)).encode(y=_levels(labels), color=_colours())
     x = alt.X("alpha:Q", title="slope of each model", scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=6))
     boxes = base.mark_boxplot(size=14, opacity=0.35, outliers=False, median=False, rule={"color": GREY}).encode(x=x)
     medians = base.mark_tick(size=14, thickness=2.5).encode(x=alt.X("median(alpha):Q"))
     tooltip = ["name", "member", *numbers(alpha=".3f")]
     dots = base.mark_circle(size=24, opacity=0.8).encode(x=x, tooltip=tooltip)
-    return _by_group(alt.layer(_slope_one(), boxes, medians, dots, data=table), table)
+    return alt.layer(_slope_one(), boxes, medians, dots, data=table)
 
 
 def interval_chart(intervals: pd.DataFrame) -> Drawing:
@@ -36,7 +38,7 @@ def interval_chart(intervals: pd.DataFrame) -> Drawing:
     Args:
         intervals: of `tfaudit.audit.distortion.slopes.slope_intervals`.
     """
-    table = _named(intervals, _factors(intervals))
+    table = _marked(intervals, _factors(intervals))
     levels = [f"{100 * level:.3g} %" for level in sorted(set(table["confidence"]))]
     title = f"mean slope, {' or '.join(levels)} confidence"
     base = alt.Chart(width=WIDTH, height=alt.Step(24)).encode(y=_levels(table), color=_colours())
@@ -44,7 +46,7 @@ def interval_chart(intervals: pd.DataFrame) -> Drawing:
     rules = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", title=title), x2="high:Q")
     tooltip = ["name", "members", *numbers(alpha=".3f", low=".3f", high=".3f")]
     points = base.mark_point(filled=True, size=60, opacity=1).encode(x=x, tooltip=tooltip)
-    return _by_group(alt.layer(_slope_one(), rules, points, data=table), table)
+    return alt.layer(_slope_one(), rules, points, data=table)
 
 
 def tradeoff_chart(levels: pd.DataFrame) -> Drawing:
@@ -96,20 +98,23 @@ def _factors(intervals: pd.DataFrame) -> list[str]:
     return list(intervals.columns[: list(intervals.columns).index("members")])
 
 
-def _named(frame: pd.DataFrame, factors: list[str]) -> pd.DataFrame:
-    """Add `name` (level and mark), `group` (the other factors) and the `meaning` of the mark.
+def _marked(frame: pd.DataFrame, factors: list[str]) -> pd.DataFrame:
+    """Add `name`, the factors of each row or its `title`, with its mark, and the `meaning` of the mark.
 
     Drops the level, which may mix numbers and names.
     """
+    names = frame["title"] if "title" in frame else pd.Series(group_names(frame, factors), frame.index)
+    return frame.assign(name=names + " " + frame["mark"], meaning=frame["mark"].map(MARKS)).drop(columns="level")
+
+
+def _named(frame: pd.DataFrame, factors: list[str]) -> pd.DataFrame:
+    """Add `name`, the level, and `group`, the other factors. Drops the level, which may mix numbers and names."""
     others = [name for name in factors if name != "level"]
-    named = frame.assign(name=group_names(frame, ["level"]), group=group_names(frame, others))
-    if "mark" in named:
-        named = named.assign(name=group_names(named, ["level", "mark"]), meaning=named["mark"].map(MARKS))
-    return named.drop(columns="level")
+    return frame.assign(name=group_names(frame, ["level"]), group=group_names(frame, others)).drop(columns="level")
 
 
 def _levels(table: pd.DataFrame) -> alt.Y:
-    return alt.Y("name:N", sort=list(dict.fromkeys(table["name"])), title=None, axis=alt.Axis(labelLimit=130))
+    return alt.Y("name:N", sort=list(dict.fromkeys(table["name"])), title=None, axis=alt.Axis(labelLimit=LABELS))
 
 
 def _colours() -> alt.Color:
@@ -120,11 +125,3 @@ def _colours() -> alt.Color:
 def _slope_one() -> alt.Chart:
     """Return the line between closer together and further apart."""
     return alt.Chart().mark_rule(color=GREY, strokeDash=[4, 4], strokeWidth=1.5).encode(x=alt.datum(1))
-
-
-def _by_group(chart: alt.LayerChart | alt.FacetChart, table: pd.DataFrame) -> Drawing:
-    groups = list(dict.fromkeys(table["group"]))
-    if len(groups) == 1:
-        return chart
-    facet = alt.Facet("group:N", sort=groups, title=None, header=alt.Header(labelAnchor="start"))
-    return chart.facet(facet=facet, columns=1, spacing=14).resolve_scale(y="independent")

@@ -1,7 +1,10 @@
 """Recall distortion: slopes of the recall balances."""
 
-from collections.abc import Hashable, Mapping
-from typing import Any, TypeAlias
+import dataclasses
+import math
+from collections import Counter
+from collections.abc import Mapping
+from typing import TypeAlias
 
 import pandas as pd
 
@@ -15,6 +18,7 @@ from tfaudit.charts.slopes import interval_chart, slope_chart, tradeoff_chart
 from tfaudit.errors import listed
 from tfaudit.report.columns import Column, P
 from tfaudit.report.sections.section import Figure, ReportTable, Section, crosstab, notes_of
+from tfaudit.stats.intervals import Mark
 from tfaudit.study.variants import Pruned
 
 BY = ("method", "level")
@@ -39,10 +43,10 @@ def distortion_section(study_audit: StudyAudit) -> Section | None:
     questions = [crosstab(*question) for question in slope_questions(study_audit, slopes)]
     return Section.of_audit(
         "distortion",
-        _figures(by_level, slopes, intervals),
+        _figures(by_level, slopes, intervals, titles),
         (_slope_table(by_level, intervals, titles), *questions, _spread_table(by_level, titles)),
         distortion_notes(study_audit, by_key),
-        findings=(drift_sentence(titles[row["method"], row["level"]], row) for row in intervals.to_dict("records")),
+        findings=drift_sentences(study_audit, by_key).values(),
     )
 
 
@@ -80,38 +84,71 @@ def distortion_notes(study_audit: StudyAudit, results: Mapping[str, Distortion])
     return tuple(dict.fromkeys((unpaired, *notes)))
 
 
-def drift_sentence(title: str, slope: Mapping[Hashable, Any]) -> str:
+def drift_sentences(study_audit: StudyAudit, results: Mapping[str, Distortion]) -> dict[str, str]:
+    """Say of every variant whether the recalls of its classes drift apart, by key.
+
+    The sentence is about the corrected slope, for finite test images alone pull the other below 1: without a corrected
+    one nothing is claimed. Members that are trained apart are compared with two dense ones.
+    """
+    levels = method_levels(study_audit)
+    sizes = Counter(levels[key][0] for key in results)
+    sentences = {}
+    for key, result in results.items():
+        family = {"levels": sizes[levels[key][0]], "alpha": study_audit.data.alpha}
+        mark, between = result.corrected_mark(**family), float("nan")
+        if math.isnan(mark.mean):
+            mark = dataclasses.replace(result.mark(**family), mark="?")
+        elif not result.paired:
+            between = float(result.corrected_between_dense.mean())
+        sentences[key] = drift_sentence(study_audit.data.titles[key], mark, between)
+    return sentences
+
+
+def drift_sentence(title: str, slope: Mark, between_dense: float = math.nan) -> str:
     """Say what the mean slope of a variant means.
 
     Args:
         title: of the variant.
-        slope: a row of `slope_intervals`.
+        slope: its mean slope.
+        between_dense: that of two dense models where the slope is compared with it rather than with 1.
 
     Example:
-        >>> drift_sentence("int8", {"alpha": 1.654, "low": 0.9, "high": 2.41, "mark": "?"})
+        >>> drift_sentence("int8", Mark("?", 1.654, 0.9, 2.41, 0.95))
         'int8: cannot tell whether the recalls of the classes drift apart: 1.65 times (0.90 to 2.41).'
-        >>> drift_sentence("int8", {"alpha": 0.8, "low": 0.7, "high": 0.9, "mark": "<"})
+        >>> drift_sentence("int8", Mark("<", 0.8, 0.7, 0.9, 0.95))
         'int8: the recalls of the classes move closer together: 0.80 times (0.70 to 0.90).'
+        >>> drift_sentence("int8", Mark(">", 1.07, 1.02, 1.13, 0.95), 0.991)
+        'int8: the recalls of the classes drift apart: 1.07 times (1.02 to 1.13), two dense models 0.99 times.'
     """
-    alpha, ends = slope["alpha"], (slope["low"], slope["high"])
-    verb = "drift apart" if alpha >= 1 else "move closer together"
-    claim = "cannot tell whether " if slope["mark"] == "?" else ""
-    interval = f" ({ends[0]:.2f} to {ends[1]:.2f})" if pd.notna(ends[0]) else ""
-    return f"{title}: {claim}the recalls of the classes {verb}: {alpha:.2f} times{interval}.".replace(" -", " −")
+    verb = (
+        "drift apart" if slope.mean >= (1 if math.isnan(between_dense) else between_dense) else "move closer together"
+    )
+    claim = "cannot tell whether " if slope.mark == "?" else ""
+    interval = "" if math.isnan(slope.low) else f" ({slope.low:.2f} to {slope.high:.2f})"
+    dense = "" if math.isnan(between_dense) else f", two dense models {between_dense:.2f} times"
+    text = f"{title}: {claim}the recalls of the classes {verb}: {slope.mean:.2f} times{interval}{dense}."
+    return text.replace(" -", " −").replace("(-", "(−")
 
 
 def _figures(
-    by_level: Mapping[MethodLevel, Distortion], slopes: pd.DataFrame, intervals: pd.DataFrame
+    by_level: Mapping[MethodLevel, Distortion],
+    slopes: pd.DataFrame,
+    intervals: pd.DataFrame,
+    titles: Mapping[MethodLevel, str],
 ) -> tuple[Figure, ...]:
     one_method = len({method for method, _ in by_level}) == 1
     named = {(level if one_method else f"{method} {level}"): result for (method, level), result in by_level.items()}
     figures = []
     if slopes.groupby([*BY]).size().max() > 1:
-        spread = "A box and a dot per model for every variant."
-        figures.append(Figure("slopes", slope_chart(slopes, intervals), spread, "Slopes"))
-        figures.append(
-            Figure("slope-intervals", interval_chart(intervals), "Mean slope with its interval.", "Mean slopes")
+        spread = "A box per variant and a dot per model."
+        levels, means = (
+            rows.assign(title=[titles[level] for level in rows[[*BY]].itertuples(index=False, name=None)])
+            for rows in (slopes, intervals)
         )
+        figures.append(Figure("slopes", slope_chart(levels, means), spread, "Slopes, as published: not corrected"))
+        mean = "Mean slope with its interval."
+        heading = "Mean slopes, as published: not corrected"
+        figures.append(Figure("slope-intervals", interval_chart(means), mean, heading))
     description = "Mean accuracy and mean slope of every variant with standard errors."
     figures.append(Figure("accuracy-slope", tradeoff_chart(level_table(slopes)), description, "Accuracy and slope"))
     description = "A point per class and member: normalised recall balance after against before."
