@@ -37,7 +37,7 @@ RECALLS = ("recall_before", "recall_after", "lowest_recall")
 CHANGE = ("verdict", "change_pp", "change_low_pp", "change_high_pp", "change_p_holm")
 RELATIVE = ("relative_verdict", "relative_pp", "relative_low_pp", "relative_high_pp", "relative_p_holm")
 COLUMNS = ("class", *CHANGE, *RECALLS, "examples", *RELATIVE, "change_p", "relative_p")
-TEST = ("published_t", "published_df", "published_p", "published_p_holm", "published_p_bh", "published_direction")
+TEST = ("published_p", "published_p_holm", "published_direction", "published_t", "published_df", "published_p_bh")
 PUBLISHED = ("class", "published_pp", "published_low_pp", "published_high_pp", *TEST)
 
 

@@ -31,7 +31,7 @@ KINDS = tuple(KIND_LABELS)
 
 RECALLS = ("recall_before", "recall_after", "change_pp", "change_low_pp", "change_high_pp")
 RELATIVE = ("relative_pp", "relative_low_pp", "relative_high_pp", "relative_verdict")
-CLASSES = ("class", "verdict", "examples", *RECALLS, "lost", "won", "change_p", "change_p_holm", *RELATIVE)
+CLASSES = ("class", "verdict", *RECALLS, "change_p_holm", "lost", "won", "examples", "change_p", *RELATIVE)
 FLIPS = ("example", "kind", "label", "before", "after", "probability_before", "probability_after")
 
 
@@ -89,7 +89,7 @@ def _choose_member(study_audit: StudyAudit, key: str, name: str) -> int:
 def _metrics(pair: PairComparison) -> None:
     summary = pair.summary()
     change = (
-        f"{summary['accuracy_before']:.2%} before; confidence interval of the change: "
+        f"{100 * summary['accuracy_before']:.2f}\u00a0% before; confidence interval of the change: "
         f"{summary['change_low_pp']:+.2f} to {summary['change_high_pp']:+.2f} points; "
         f"p = {summary['change_p']:.2g} (McNemar's exact test)."
     )
@@ -97,13 +97,21 @@ def _metrics(pair: PairComparison) -> None:
         (NEWLY_WRONG, f"{summary['negative_flips']:,}", "Negative flips: images right before, wrong after"),
         (NEWLY_CORRECT, f"{summary['positive_flips']:,}", "Positive flips: images wrong before, right after"),
         (OTHER_WRONG, f"{summary['wrong_to_other_wrong']:,}", "Images wrong before, and differently wrong after"),
-        ("agreement", f"{summary['agreement']:.2%}", "Images with the same prediction before and after"),
-        ("BTC", f"{summary['btc']:.2%}", "Backward trust compatibility: share of right images that stay right"),
-        ("BEC", f"{summary['bec']:.2%}", "Backward error compatibility: share of wrong images that stay wrong"),
+        ("agreement", f"{100 * summary['agreement']:.2f}\u00a0%", "Images with the same prediction before and after"),
+        (
+            "BTC",
+            f"{100 * summary['btc']:.2f}\u00a0%",
+            "Backward trust compatibility: share of right images that stay right",
+        ),
+        (
+            "BEC",
+            f"{100 * summary['bec']:.2f}\u00a0%",
+            "Backward error compatibility: share of wrong images that stay wrong",
+        ),
         ("kappa", f"{summary['kappa']:.3f}", "Cohen's kappa: agreement beyond chance"),
     )
     with st.container(horizontal=True):
-        after, points = f"{summary['accuracy_after']:.2%}", f"{summary['change_pp']:+.2f} points"
+        after, points = f"{100 * summary['accuracy_after']:.2f}\u00a0%", f"{summary['change_pp']:+.2f} points"
         st.metric("top-1 after", after, points, border=True, help=escape(change), width=METRIC_WIDTH)
         for label, value, meaning in metrics:
             st.metric(label, value, border=True, help=worded(meaning), width=METRIC_WIDTH)

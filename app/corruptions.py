@@ -35,13 +35,14 @@ FIRST_PANELS = 6  # corruptions whose severities are drawn by default: those tha
 TESTED = ("accuracy_before", "accuracy_after", "change_pp", "change_low_pp", "change_high_pp", "verdict")
 P = ("relative_change", "change_p", "change_p_holm")
 CORRUPTIONS = ("corruption", "title", *TESTED, *P, "excess_pp", "excess_p_holm", "published_p")
-SEVERITIES = ("corruption", "severity", "title", *TESTED, *P)
-MEANS = ("title", *TESTED, "clean_change_pp", "excess_pp", "excess_p", "mce", "relative_mce")
+SEVERITIES = ("corruption", "severity", "title", *TESTED[:3], "change_p_holm", "verdict", *TESTED[3:5], *P[:2])
+EXCESS = ("clean_change_pp", "excess_pp", "excess_p")
+MEANS = ("title", "accuracy_before", "accuracy_after", "change_pp", *EXCESS, *TESTED[3:], "mce", "relative_mce")
 LOST = ("change_pp", "change_low_pp", "change_high_pp", "change_p", "change_p_holm", "verdict")
 RELATIVE = ("relative_pp", "clean_relative_pp", "relative_p", "relative_p_holm", "relative_verdict")
-CELLS = ("class", "corruption", "examples", "recall_before", "recall_after", *LOST, *RELATIVE, "published_p")
+CELLS = ("class", "corruption", "recall_before", "recall_after", *LOST, "examples", *RELATIVE, "published_p")
 SHARES = ("pie_share", "flip_pie_share", "ratio", "pie_flip_share")
-FLIPS = ("corruption", "severity", "title", "flips", "pies", *SHARES, "p", "p_holm")
+FLIPS = ("corruption", "severity", "title", "flips", *SHARES[:3], "p_holm", "pies", *SHARES[3:], "p")
 
 Results = Mapping[str, Robustness]  # robustness by key of the variant
 

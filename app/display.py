@@ -11,12 +11,12 @@ import pandas as pd
 import streamlit as st
 from markupsafe import Markup
 
-from tfaudit.app.choices import links, put
+from tfaudit.app.choices import chosen, links, put, reader, show
 from tfaudit.app.markdown import escape
 from tfaudit.app.wording import worded
 from tfaudit.charts.rendering import FIT, chart_bytes
 from tfaudit.charts.style import Drawing, css_variables
-from tfaudit.report.columns import LEAST_P, Column, column, in_round_unit
+from tfaudit.report.columns import FIRST, LEAST_P, Column, column, first_columns, in_round_unit
 from tfaudit.report.csv_files import csv_bytes
 
 POINT = "point"  # name of the parameter that holds what was clicked in a chart
@@ -206,9 +206,12 @@ def show_table(
     *,
     table: str = "",
     settings: Mapping[str, Any] | None = None,
+    entries: Mapping[str, Column] | None = None,
     clicks: Callable[[int], dict[str, Any]] | None = None,
 ) -> None:
-    """Draw a table that sorts, the first column pinned, with a CSV file of the same rows and columns.
+    """Draw a table that sorts, the first column pinned, with a CSV file of the same rows and all columns.
+
+    Of many columns the first are shown until the visitor asks for all, in all tables.
 
     Args:
         frame: the rows.
@@ -216,25 +219,34 @@ def show_table(
         columns: names of the columns to show, in order; by default all. Names that the frame lacks are left out.
         table: name of the table in the catalogue of columns (`tfaudit.report.columns`).
         settings: `st.column_config` of the columns that the catalogue cannot describe.
+        entries: how columns are shown whose names depend on the data.
         clicks: what a click on a cell does, of `controls.on_selection`; its selection has the position of the row.
     """
     shown = frame if columns is None else frame[[name for name in columns if name in frame]]
     shown = shown.rename(columns=str)
     written: dict[str, Any] = {}
     configured, texts = {}, {}
-    styled = shown.size <= STYLED and shown.columns.is_unique
-    for i, field in enumerate(map(str, shown)):
-        cells, entry = shown[field], column(field, table)
+    fields = list(map(str, shown))
+    visible = fields if _shows_all() else first_columns(fields)
+    styled = len(shown) * len(visible) <= STYLED and shown.columns.is_unique
+    for i, field in enumerate(fields):
+        cells, entry = shown[field], (entries or {}).get(field) or column(field, table)
         if entry.unit == "bytes":
             entry = in_round_unit(entry, cells.max())
         if entry.is_p and pd.api.types.is_numeric_dtype(cells):
             written[field] = cells = pd.Series(_p_texts(cells), cells.index, dtype=object)
         elif entry.words:
             written[field] = cells = cells.map(entry.words, na_action="ignore")
-        elif entry.scale not in (1, 100):  # 100 is that of the format "percent"
+        elif entry.scale not in (1, 100) or not styled:  # `_text` makes percent of shares
             written[field] = cells = cells * entry.scale
-        configured[field] = _column_config(cells, entry, pinned=i == 0, styled=styled)
-        if styled and pd.api.types.is_numeric_dtype(cells) and not pd.api.types.is_bool_dtype(cells):
+        heading = field if field in (entries or {}) else ""
+        configured[field] = _column_config(cells, entry, heading, pinned=i == 0, styled=styled)
+        if (
+            styled
+            and field in visible
+            and pd.api.types.is_numeric_dtype(cells)
+            and not pd.api.types.is_bool_dtype(cells)
+        ):
             texts[field] = functools.partial(_text, entry)
     config = configured | dict(settings or {})
     rows: Any = shown.assign(**written)
@@ -242,21 +254,37 @@ def show_table(
         texts = {field: text for field, text in texts.items() if field not in (settings or {})}
         rows = rows.reset_index(drop=True).style.format(texts)
     selecting: dict[str, Any] = {**clicks(0), "selection_mode": "single-cell"} if clicks else {}
-    st.dataframe(rows, hide_index=True, placeholder="–", column_config=config, **selecting)
-    _download(name, "csv", lambda: csv_bytes(shown), "These rows and columns, unrounded")
+    order = None if visible == fields else visible
+    st.dataframe(rows, hide_index=True, placeholder="–", column_config=config, column_order=order, **selecting)
+    with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
+        _download(name, "csv", lambda: csv_bytes(shown), "These rows with all columns, unrounded")
+        if len(fields) > FIRST:
+            _offer_all_columns(name, len(fields))
+
+
+def _shows_all() -> bool:
+    """Return whether tables show all their columns; in the URL `columns=all`."""
+    return chosen("columns", False, reader("columns", {"all": True}))
+
+
+def _offer_all_columns(name: str, count: int) -> None:
+    """Draw a switch between the first columns of tables and all."""
+    key = f"columns of {name}"
+    show(key, _shows_all())
+    st.toggle(f"All {count} columns", key=key, on_change=lambda: put(columns="all" if st.session_state[key] else None))
 
 
 def _text(entry: Column, value: Any) -> str:
-    """Return the text of a number, whose column is in its unit already unless the catalogue has a share."""
+    """Return the text of a number, which is in its unit already unless the catalogue has a share."""
     if entry.scale == 100:
         return entry.text(value) + " %" * (entry.unit == "%" and not pd.isna(value))
     return dataclasses.replace(entry, scale=1).text(value)
 
 
-def _column_config(cells: pd.Series, entry: Column, *, pinned: bool, styled: bool) -> Any:
+def _column_config(cells: pd.Series, entry: Column, heading: str, *, pinned: bool, styled: bool) -> Any:
     """Return how Streamlit shows a column, from the catalogue; styled cells bring their text."""
-    bare = entry.unit == "%" or not styled
-    heading, meaning = worded(entry.grid_heading if bare else entry.title), worded(entry.help) or None
+    heading = worded(heading or (entry.title if styled and entry.unit != "%" else entry.grid_heading))
+    meaning = worded(entry.help) or None
     if entry.is_p:
         return st.column_config.TextColumn(heading, help=meaning, pinned=pinned, alignment="right")
     if not pd.api.types.is_numeric_dtype(cells) or pd.api.types.is_bool_dtype(cells):

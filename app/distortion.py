@@ -35,7 +35,7 @@ VARIANCES = ("variance_before", "variance_after")
 PUBLISHED = ("mark", "alpha", "low", "high", "slope_between_dense")
 SLOPES = ("title", *CORRECTED, "accuracy_before", "accuracy_after", *PUBLISHED, "members", *VARIANCES)
 BALANCES = ("balance_before_pp", "balance_after_pp", "normalised_before", "normalised_after", "intensification")
-CLASSES = ("class", "examples", "rate_before", "rate_after", *BALANCES)
+CLASSES = ("class", "rate_before", "rate_after", *BALANCES, "examples")
 
 SENTENCES = 10  # variants whose slope is said in words
 PANELS = 4  # panels of the scatter matrix in a row
@@ -201,13 +201,8 @@ def _questions(study_audit: StudyAudit, results: Results) -> None:
     for i, (question, answers, entry) in enumerate(questions):
         st.markdown(f"**{escape(question)}**")
         flat = answers.reset_index().rename(columns=str)
-        settings = {
-            name: st.column_config.NumberColumn(format=entry.grid_format)
-            if pd.api.types.is_float_dtype(flat[name])
-            else st.column_config.TextColumn(pinned=True)
-            for name in flat
-        }
-        show_table(flat, f"slope-questions-{i + 1}", settings=settings)
+        entries = {name: entry for name in flat if pd.api.types.is_float_dtype(flat[name])}
+        show_table(flat, f"slope-questions-{i + 1}", entries=entries)
 
 
 def _tables(study_audit: StudyAudit, results: Results) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -37,7 +37,7 @@ VOTES = ("baseline_share", "compressed_share", "decisiveness", "lost_share")
 PIES = ("example", "label", "baseline_mode", "compressed_mode", "kind", *VOTES)
 DIFFICULTY = ("population", "group", "k", "examples", "accuracy", "low", "high")
 RIGHT = ("baseline_mode_right", "compressed_mode_right")
-COUNTS = ("title", "pies", "share", *RIGHT, "verdict", "expected", "low", "high", "p")
+COUNTS = ("title", "pies", "share", "expected", "low", "high", "p", "verdict", *RIGHT)
 
 
 def page(study_audit: StudyAudit) -> None:

@@ -21,16 +21,16 @@ from tfaudit.app.wording import worded
 from tfaudit.charts.groups import groups_chart, individuals_chart, largest_losses_first
 
 ACCURACIES = ("examples", "accuracy_before", "accuracy_after", "change_pp")
-TEST = ("low_pp", "high_pp", "test", "p", "p_holm")
 LOSS = ("change_low_pp", "change_high_pp", "change_p", "change_p_holm", "change_p_bh", "verdict")
 DISPROPORTION = tuple(f"relative_{name}" for name in ("pp", "low_pp", "high_pp", "p", "p_holm", "p_bh", "verdict"))
 PUBLISHED = ("published_pp", "published_p", "published_direction")
 GROUPS = ("group", *ACCURACIES, *LOSS, *DISPROPORTION, *PUBLISHED)
 INDIVIDUALS = ("individual", "group", *ACCURACIES)
 FITS = ("group", "individuals", "slope", "slope_low", "slope_high", "intercept", "r")
-ATTRIBUTES = ("attribute", "value", "examples", "share_pie", "share_non_pie", "ratio", "difference_pp", *TEST)
-PROPERTIES = ("group", "measure", "units", "intercept", "slope", "slope_low", "slope_high", "p")
-CURVATURE = ("curvature", "curvature_low", "curvature_high", "curvature_p")
+SHARES = ("share_pie", "share_non_pie", "ratio", "difference_pp")
+ATTRIBUTES = ("attribute", "value", "examples", *SHARES, "p_holm", "low_pp", "high_pp", "test", "p")
+PROPERTIES = ("group", "measure", "slope", "slope_low", "slope_high", "p", "curvature", "curvature_p")
+LINES = ("units", "intercept", "curvature_low", "curvature_high")
 
 
 def page(study_audit: StudyAudit) -> None:
@@ -54,7 +54,19 @@ def page(study_audit: StudyAudit) -> None:
     else:
         only("by", column)
     views = {"Groups": _groups, "Individuals": _individuals, "Exemplars": _exemplars, "Images": _properties}
-    draw_tabs({name: functools.partial(draw, study_audit, key, column) for name, draw in views.items()}, "groups")
+    empty = {
+        "Individuals": study_audit.data.individuals is None,
+        "Exemplars": not columns,
+        "Images": not study_audit.data.measures_images,
+    }
+    draw_tabs(
+        {
+            name: functools.partial(draw, study_audit, key, column)
+            for name, draw in views.items()
+            if not empty.get(name) or st.query_params.get("groups") == name  # a link to it leads to what it takes
+        },
+        "groups",
+    )
 
 
 def _groups(study_audit: StudyAudit, key: str, column: str | None) -> None:
@@ -175,5 +187,5 @@ def _properties(study_audit: StudyAudit, key: str, _: str | None) -> None:
         bars = f"Histogram of {result.property} in every group. A click on a bar shows its images."
         clicks = on_points("histogram of property", opened)
         show_chart(result.histogram(), f"property-{key}-histogram", bars, clicks=clicks, fields=fields)
-    show_table(result.frame(), f"property-{key}", (*PROPERTIES, *CURVATURE), table="trends")
+    show_table(result.frame(), f"property-{key}", (*PROPERTIES, *LINES), table="trends")
     show_notes(result.notes)

@@ -27,11 +27,11 @@ POINTS = (
     "time",
     "accuracy",
     "unfairness",
-    "above_floor",
     "pareto",
     "pareto_share",
     "behind",
     "chosen",
+    "above_floor",
 )
 
 COSTS = {"size": "min", "sparsity": "max", "time": "min"}

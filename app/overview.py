@@ -15,9 +15,9 @@ from tfaudit.app.wording import worded
 from tfaudit.charts.costs import size_chart
 from tfaudit.report.headlines import headlines
 
-MODELS = ("title", "top1", "top1_change", "top5", "members", "sparsity", "bytes", "gzipped_bytes")
-CLASSES = ("significant", "harmed", "favoured", "expected_by_chance", "significant_holm", "significant_bh")
-COLUMNS = (*MODELS, *CLASSES, "pies", "pies_by_chance", "pies_p")
+CLASSES = ("significant", "expected_by_chance", "significant_holm")
+MODELS = ("harmed", "favoured", "significant_bh", "pies_p", "top5", "members", "sparsity", "bytes", "gzipped_bytes")
+COLUMNS = ("title", "top1", "top1_change", *CLASSES, "pies", "pies_by_chance", *MODELS)
 
 
 def page(study_audit: StudyAudit) -> None:

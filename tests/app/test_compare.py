@@ -28,8 +28,8 @@ def test_single_models_are_compared_at_once(open_page, singles):
     assert not app.error
     told = compare(singles.predictions("dense"), singles.predictions("magnitude-0.9")).summary()
     assert metrics(app)["newly wrong"] == str(told["negative_flips"])
-    assert metrics(app)["BTC"] == f"{told['btc']:.2%}"
-    assert metrics(app)["top-1 after"] == f"{told['accuracy_after']:.2%}"
+    assert metrics(app)["BTC"] == f"{100 * told['btc']:.2f}\u00a0%"
+    assert metrics(app)["top-1 after"] == f"{100 * told['accuracy_after']:.2f}\u00a0%"
     assert [box.key for box in app.selectbox] == ["class"]
     assert any("training again changes is unknown" in caption.value for caption in app.caption)
     assert not any("majority" in text.value for text in app.markdown)

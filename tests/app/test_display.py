@@ -152,3 +152,46 @@ def test_streamlit_takes_the_specification_that_altair_writes(form, rows, canvas
     select = {"type": "point", "fields": ["x"], "on": "click", "clear": False}
     assert first.pop("params") == [{"name": "point", "select": select}]
     assert written == expected
+
+
+def draw_wide_table():
+    import pandas as pd
+
+    from tfaudit.app.choices import start_notices
+    from tfaudit.app.display import show_table
+
+    start_notices()
+    names = ["class", *(f"x{i}" for i in range(9)), "verdict", "p"]
+    show_table(pd.DataFrame([range(12)], columns=names), "wide")
+    show_table(pd.DataFrame([range(8)], columns=names[:8]), "narrow")
+
+
+def test_a_wide_table_shows_eight_columns_with_its_verdict_until_all_are_asked_for(app_test):
+    app = app_test.from_function(draw_wide_table, default_timeout=60).run()
+    assert not app.exception
+    (switch,) = app.toggle
+    assert switch.label == "All 12 columns"
+    wide, narrow = (list(table.proto.column_order) for table in app.dataframe)
+    assert wide == ["class", *(f"x{i}" for i in range(6)), "verdict"]
+    assert narrow == []
+    assert len(app.dataframe[0].value.columns) == 12
+    app = switch.set_value(True).run()
+    assert [list(table.proto.column_order) for table in app.dataframe] == [[], []]
+    assert app.query_params["columns"] == "all"
+    assert app.toggle[0].set_value(False).run().query_params == {}
+
+
+def draw_many_cells():
+    import pandas as pd
+
+    from tfaudit.app.display import STYLED, show_table
+
+    show_table(pd.DataFrame({"recall_before": [0.7, 0.7293] * STYLED}), "many")
+
+
+def test_shares_of_a_table_too_large_for_texts_have_one_number_of_decimals(app_test):
+    app = app_test.from_function(draw_many_cells, default_timeout=60).run()
+    assert not app.exception
+    settings = json.loads(app.dataframe[0].proto.columns)["recall_before"]
+    assert settings["type_config"]["format"] == "%.1f %%"
+    assert app.dataframe[0].value["recall_before"].tolist()[:2] == pytest.approx([70, 72.93])

@@ -74,7 +74,10 @@ def test_questions_about_levels_and_methods(open_page, store):
     assert list(apart["pair"]) == ["magnitude vs random"]
     assert list(variance) == ["method", "before", "2", "10"]
     for frame in app.dataframe:
-        assert not any(how.get("hidden") for name, how in json.loads(frame.proto.columns).items() if name != "_index")
+        shown = {name: how for name, how in json.loads(frame.proto.columns).items() if name != "_index"}
+        assert not any(how.get("hidden") for how in shown.values())
+        assert all(how.get("label") in (name, None) for name, how in shown.items())
+    assert json.loads(app.dataframe[0].proto.columns)["magnitude"]["type_config"]["type"] == "text"  # no p of 0
 
 
 def test_single_members_have_slopes_and_no_boxes(open_page, tmp_path):

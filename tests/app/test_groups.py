@@ -47,6 +47,14 @@ def test_groups_of_the_exemplars(open_page, store):
     assert set(app.dataframe[0].value["ratio"]) == set(expected["ratio"])
 
 
+def test_a_tab_that_would_be_empty_is_shown_to_a_link_only(open_page, tmp_path):
+    directory = make_study(tmp_path, groups=pd.DataFrame({"a": np.arange(200) % 2})).directory
+    shown = [tab.label for tab in open_page(directory, "groups").tabs]
+    assert "Groups" in shown
+    assert "Individuals" not in shown
+    assert "Individuals" in [tab.label for tab in open_page(directory, "groups", groups="Individuals").tabs]
+
+
 def test_properties_of_small_images(open_page, store):
     app = open_page(store.directory, "groups", groups="Images")
     assert not app.error

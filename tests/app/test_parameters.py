@@ -14,7 +14,7 @@ from tfaudit.ratings.answers import open_answers
 IMAGE = {"variant", "image"}
 PLACES = {
     "overview": {*FLAGS.values(), "image", "split", "study"},
-    "classes": {*IMAGE, "class", "question", "correction", "sort", "range", "published", "about"},
+    "classes": {*IMAGE, "columns", "class", "question", "correction", "sort", "range", "published", "about"},
     "classes?published=true": {"centering"},
     "exemplars": {*IMAGE, "class", "show", "from", "to", "attribute", "order", "page", "exemplars"},
     "corruptions": {"image", "corruptions", "variants", "rank", "severity"},

@@ -144,6 +144,15 @@ def test_finds_the_harmed_group():
     assert counts["worst_individual"] is None
 
 
+def test_the_worst_group_is_none_of_a_few_images():
+    most = (AFTER.correct().mean(0) - BEFORE.correct().mean(0)).argmin()
+    column = np.where(BEFORE.labels == 3, "far", "near").astype(object)
+    column[most] = "one image"
+    found = groups(BEFORE, AFTER, pd.Series(column, name="distance"))
+    assert found.frame().sort_values("change_pp")["group"].iloc[0] == "one image"
+    assert found.summary()["worst_group"] == "far"
+
+
 def test_missing_values_are_a_group():
     column = np.where(WRITERS < 3, np.nan, WRITERS % 2)
     found = groups(BEFORE, AFTER, column, individuals=np.where(WRITERS == 7, None, WRITERS))

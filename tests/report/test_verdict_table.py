@@ -1,15 +1,18 @@
 """The verdict as people read it: words, marks and figures, with names as text."""
 
 import dataclasses
+import io
 import re
 
 import pytest
 from markupsafe import escape
+from rich.console import Console
 
 from tests.builders.populations import population
 from tests.builders.studies import NAMES
 from tfaudit.audit.gate.measurements import measure
 from tfaudit.audit.study_verdict import study_verdict
+from tfaudit.report.gate_tables import first_screen
 from tfaudit.report.verdict_table import SHOWN, verdict_html, verdict_rows
 
 
@@ -62,3 +65,14 @@ def test_alerts_stand_above_and_many_unfold(verdict):
 def test_single_models_have_predictions(verdict):
     assert "majority prediction" in html(verdict)
     assert "majority prediction" not in html(verdict, several=False)
+
+
+def test_no_word_of_a_name_is_broken_in_a_narrow_terminal():
+    dense = population(0)
+    name = "magnitude 90 %, quantization-aware int8"
+    verdict = study_verdict({name: measure(dense, population(1, hurt=[3]))})
+    console = Console(width=74, record=True, file=io.StringIO())  # without sizes; with them 80
+    console.print(first_screen(verdict))
+    rows = console.export_text().splitlines()
+    assert max(map(len, rows)) <= 74
+    assert any(row.startswith("quantization-aware") for row in rows)

@@ -137,8 +137,8 @@ ACROSS: Mapping[str, Across] = {
             compute=_remedies,
             takes='variants with a remedy, such as `Pruned(0.9, treatment="finetune", remedy="distillation")`',
             columns=(
-                *("title", "measure", "members", "control", "remedy", "difference_pp", "low_pp", "high_pp"),
-                *("p", "p_holm", "verdict"),
+                *("title", "measure", "control", "remedy", "difference_pp", "low_pp", "high_pp", "verdict"),
+                *("members", "p", "p_holm"),
             ),
             title="Remedies",
             question=(

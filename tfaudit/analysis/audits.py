@@ -20,7 +20,7 @@ from tfaudit.audit.distortion.recall_distortion import Distortion, distortion
 from tfaudit.audit.factors.class_table import class_table
 from tfaudit.audit.gate.measurements import Measurements, measure
 from tfaudit.audit.groups import Groups, groups
-from tfaudit.audit.intersections import LEAST, Intersections, intersections
+from tfaudit.audit.intersections import Intersections, intersections
 from tfaudit.audit.model_pair import PairComparison, compare
 from tfaudit.audit.negative_flips import NegativeFlips, flip_rates
 from tfaudit.audit.operating_points import trade_offs
@@ -29,6 +29,7 @@ from tfaudit.audit.summary import VariantAudit, audit_variant
 from tfaudit.audit.trends import Trends, trends
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
+from tfaudit.stats.two_way import LEAST_IMAGES
 from tfaudit.study.variants import Pruned
 
 if TYPE_CHECKING:
@@ -154,8 +155,8 @@ AUDITS: Mapping[str, Audit] = {
             result=NegativeFlips,
             compute=lambda data, key, alpha: flip_rates(data.baseline, data.populations[key], alpha=alpha),
             columns=(
-                *("class", "examples", "negative_share", "negative_low", "negative_high", "positive_share"),
-                *("retrained_share", "excess_pp", "excess_p_holm", "relative_pp", "relative_p_holm", "verdict"),
+                *("class", "negative_share", "retrained_share", "excess_pp", "excess_p_holm", "positive_share"),
+                *("relative_pp", "verdict", "negative_low", "negative_high", "relative_p_holm", "examples"),
             ),
             title="Negative flips",
             question=(
@@ -206,11 +207,11 @@ AUDITS: Mapping[str, Audit] = {
             compute=lambda data, key, alpha: intersections(
                 data.baseline, data.populations[key], data.groups[data.group_columns], alpha=alpha
             ),
-            applies=lambda data, key: key != BASELINE and data.largest_group >= LEAST,
+            applies=lambda data, key: key != BASELINE and data.largest_group >= LEAST_IMAGES,
             depends_on=lambda data, key: data.groups_fingerprint,
             columns=(
-                *("grouping", "groups", "worst_group", "worst_before", "worst_after", "gap_before_pp", "gap_after_pp"),
-                *("gap_change_pp", "gap_change_low_pp", "gap_change_high_pp", "gap_change_p_holm", "verdict"),
+                *("grouping", "worst_group", "worst_before", "worst_after", "gap_change_pp", "gap_change_low_pp"),
+                *("gap_change_high_pp", "verdict", "gap_change_p_holm", "gap_before_pp", "gap_after_pp", "groups"),
             ),
             title="Gaps and intersections",
             question=(

@@ -238,10 +238,15 @@ class StudyData:
         return "examples" if preview_of(first).text else "images"
 
     @cached_property
+    def measures_images(self) -> bool:
+        """Whether images have properties, by the first of them."""
+        (first,) = self.store.images(self.split, [0])
+        return can_be_measured(first)
+
+    @cached_property
     def image_properties(self) -> tuple[pd.Series, ...]:
         """Properties of small grey images, `(N,)` each; none where the images are larger, coloured or missing."""
-        (first,) = self.store.images(self.split, [0])
-        if not can_be_measured(first):  # nor can the others, which need not be read
+        if not self.measures_images:  # then none need be read
             return ()
         examples = self.store.examples(self.split, groups=False)
         return image_properties(examples["image"], examples["label"].to_numpy())

@@ -27,7 +27,7 @@ from tfaudit.stats.contingency import exact_changes, flip_counts
 from tfaudit.stats.least_squares import line
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.t_tests import welch
-from tfaudit.stats.two_way import accuracy_interval, group_changes, group_values
+from tfaudit.stats.two_way import LEAST_IMAGES, accuracy_interval, group_changes, group_values
 
 if TYPE_CHECKING:
     from tfaudit.charts.style import Drawing
@@ -79,9 +79,14 @@ class Groups:
         return self.individuals.copy()
 
     def summary(self) -> dict[str, Any]:
-        """Return counts of groups by verdict and of individuals, and those that lose most, or None."""
+        """Return counts of groups by verdict and of individuals, and those that lose most, or None.
+
+        The worst group is one of 10 images or more, where there is one.
+        """
         table, people = self.table, self.individuals
-        worst = table.iloc[int(table["change_pp"].argmin())]
+        enough = table[table["examples"] >= LEAST_IMAGES]  # a loss of fewer images is mostly chance
+        large = enough if len(enough) else table
+        worst = large.iloc[int(large["change_pp"].argmin())]
         hit = people.iloc[int(people["change_pp"].argmin())] if len(people) else None
         sides = ("before", "after")
         verdicts = {"verdict": (LOST, GAINED, NO_CHANGE, CANNOT_TELL), "relative_verdict": (WORSE, BETTER)}

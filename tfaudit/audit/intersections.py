@@ -16,15 +16,13 @@ from tfaudit.notebook import html_of
 from tfaudit.predictions import PairedAnswers, Predictions, paired_answers, require_same_examples
 from tfaudit.stats.contingency import exact_changes, flip_counts
 from tfaudit.stats.multiplicity import adjust
-from tfaudit.stats.two_way import accuracy_interval, group_changes, group_values, mean_change
+from tfaudit.stats.two_way import LEAST_IMAGES, accuracy_interval, group_changes, group_values, mean_change
 
 if TYPE_CHECKING:
     from tfaudit.charts.style import Drawing
 
 WIDER, NARROWER = "wider", "narrower"
 CLASS = "class"
-LEAST = 10
-"""Groups of fewer images are left out: their accuracy is mostly chance."""
 MOST_COLUMNS = 12
 """Columns at most that are crossed with each other and with the classes."""
 
@@ -153,8 +151,8 @@ def intersections(
     gaps, cells, small = [], [], 0
     for grouping in groupings:
         sizes = np.bincount(grouping.codes, minlength=len(grouping.names))
-        kept = np.flatnonzero(sizes >= LEAST)
-        small += int(((sizes > 0) & (sizes < LEAST)).sum())
+        kept = np.flatnonzero(sizes >= LEAST_IMAGES)
+        small += int(((sizes > 0) & (sizes < LEAST_IMAGES)).sum())
         if not len(kept):
             continue
         images = np.isin(grouping.codes, kept)
@@ -164,9 +162,9 @@ def intersections(
         if grouping.crossed:
             cells.append(_cells(answers, grouping, kept, alpha))
     if not gaps:
-        raise InputError("columns", f"groups of fewer than {LEAST} images", f"one of {LEAST} or more")
+        raise InputError("columns", f"groups of fewer than {LEAST_IMAGES} images", f"one of {LEAST_IMAGES} or more")
     if small:
-        notes.append(f"Left out: {small:,} group{'s' * (small > 1)} of fewer than {LEAST} images.")
+        notes.append(f"Left out: {small:,} group{'s' * (small > 1)} of fewer than {LEAST_IMAGES} images.")
     table = pd.DataFrame(gaps)
     p = adjust(table["gap_change_p"].to_numpy(), "holm")
     words = np.where(table["gap_change_pp"] > 0, WIDER, NARROWER)

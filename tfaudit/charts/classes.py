@@ -97,7 +97,7 @@ def with_overview(
     if len(ranked) <= ALL_NAMED:
         return named(ranked)
     ends = named(pd.concat([ranked.head(EXTREMES), ranked.tail(EXTREMES)]))
-    title = f"the {EXTREMES} lowest and the {EXTREMES} highest of {len(ranked)} classes"
+    title = f"the {EXTREMES} lowest and the {EXTREMES} highest of {len(ranked):,} classes"
     return alt.vconcat(overview(ranked), ends.properties(title=title), spacing=24)
 
 

@@ -17,11 +17,11 @@ from tfaudit.charts.style import (
     row_axis,
     square_axes,
 )
+from tfaudit.stats.two_way import LEAST_IMAGES
 
 ALL_NAMED = 30  # groups at most of which each has a line and a name
 EXTREMES = 10  # named groups at each end if there are more
 SIDE = WIDTH - 80  # pixels of the square of individuals
-FEW = 10  # images below which a group is named last: one image moves its accuracy by more than 10 points
 CHANGE = ("change_pp", "change_low_pp", "change_high_pp", "change_p_holm")
 LINKS = {"lost accuracy": LOSS, "gained accuracy": GAIN, "no change": GREY, "cannot tell": GREY}
 COLOURED = 4  # groups at most that have colours among individuals; more are all grey
@@ -55,7 +55,7 @@ def largest_losses_first(table: pd.DataFrame) -> pd.DataFrame:
         >>> list(largest_losses_first(table)["group"])[:2], list(largest_losses_first(table)["group"])[-1]
         ([29, 28], 30)
     """
-    few = (table["examples"] < FEW) & (len(table) > ALL_NAMED)
+    few = (table["examples"] < LEAST_IMAGES) & (len(table) > ALL_NAMED)
     return table.assign(few=few).sort_values(["few", "change_pp"], kind="stable").drop(columns="few")
 
 
@@ -63,9 +63,11 @@ def _dumbbells(table: pd.DataFrame, name: str) -> Drawing:
     ordered = largest_losses_first(table)
     shown, title = ordered, f"{name}, the largest loss first"
     if len(table) > ALL_NAMED:
-        enough = ordered[ordered["examples"] >= FEW]
+        enough = ordered[ordered["examples"] >= LEAST_IMAGES]
         some, with_images = (
-            (enough, f" ({FEW} images or more)") if 2 * EXTREMES <= len(enough) < len(ordered) else (ordered, "")
+            (enough, f" ({LEAST_IMAGES} images or more)")
+            if 2 * EXTREMES <= len(enough) < len(ordered)
+            else (ordered, "")
         )
         shown = pd.concat([some.head(EXTREMES), some.tail(EXTREMES)])
         title = f"{name}: {EXTREMES} largest and {EXTREMES} smallest losses of {len(some)}{with_images}"

@@ -7,10 +7,10 @@ import pandas as pd
 
 from tfaudit.charts.class_corruptions import SHOWN, WIDEST
 from tfaudit.charts.classes import QUESTIONS
+from tfaudit.charts.exemplars import COLOURS, GROUPS
 from tfaudit.charts.style import INK, PALE, PLUM, SLATE, WIDTH, Drawing, numbers
 
 LINES = 200  # classes at most; more are those of the largest change
-GROUPS = {"non-PIE": SLATE, "all": "#4a7fc1", "PIE": PLUM}
 
 
 def recalls_chart(table: pd.DataFrame) -> Drawing:
@@ -49,7 +49,7 @@ def difficulty_levels_chart(difficulty: pd.DataFrame) -> Drawing:
         **{name: 100 * rows[name].clip(0, 1) for name in ("accuracy", "low", "high")},
     )
     order = list(dict.fromkeys(difficulty["title"]))
-    scale = alt.Scale(domain=list(GROUPS), range=list(GROUPS.values()))
+    scale = alt.Scale(domain=GROUPS, range=COLOURS)
     colour = alt.Color("group:N", title=None, scale=scale, legend=alt.Legend(orient="top", symbolOpacity=1))
     y = alt.Y("title:N", sort=order, title=None, axis=alt.Axis(labelLimit=150))
     x = alt.X("accuracy:Q", title="top-1 accuracy of uncompressed models, %", scale=alt.Scale(zero=False, nice=True))

@@ -18,9 +18,7 @@ def remedies_chart(table: pd.DataFrame) -> Drawing:
         shown = rows.assign(before=100 * rows["control"], after=100 * rows["remedy"])
         base = alt.Chart(shown, width=WIDTH - 160, height=alt.Step(24)).encode(
             y=alt.Y("title:N", sort=order, title=None, axis=alt.Axis(labelLimit=190)),
-            color=alt.Color(
-                "verdict:N", title=None, scale=colours, legend=alt.Legend(orient="top", columns=2, symbolOpacity=1)
-            ),
+            color=alt.Color("verdict:N", title=None, scale=colours, legend=alt.Legend(orient="top", symbolOpacity=1)),
             tooltip=["title", "measure", *numbers(before=".2f", after=".2f", difference_pp="+.2f"), "verdict"],
         )
         x = alt.X("difference_pp:Q", title="remedy minus control, points", axis=alt.Axis(tickCount=6))

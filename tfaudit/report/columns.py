@@ -14,6 +14,9 @@ from tfaudit.datasets.corruptions.registry import corruption_title
 LEAST_P = 0.0001
 """Below it a p-value is not told exactly: it is never 0."""
 
+FIRST, ANSWERS = 8, ("verdict", "chosen")
+"""How many columns of a grid come first, and which of them always do."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Column:
@@ -53,19 +56,20 @@ class Column:
     @property
     def grid_heading(self) -> str:
         """Heading in a data grid, whose cells show percent and bytes with their unit."""
-        return self.heading if self.grid_format in ("percent", "bytes") else self.title
+        return self.heading if self.unit == "%" or self.grid_format == "bytes" else self.title
 
     @property
     def grid_format(self) -> str | None:
-        """Format of unscaled numbers as Streamlit's `NumberColumn` takes it; None is its default.
+        """Format of numbers in their unit as Streamlit's `NumberColumn` takes it; None is its default.
 
         Example:
             >>> column("recall_before").grid_format, column("difference_pp").grid_format
-            ('percent', '%+.2f')
+            ('%.1f %%', '%+.2f')
         """
-        if self.scale == 100 or self.unit == "bytes":
-            return "percent" if self.scale == 100 else "bytes"
-        return f"%{self.form}" if self.form and "," not in self.form else None
+        if self.unit == "bytes":
+            return "bytes"
+        percent = " %%" if self.unit == "%" else ""
+        return f"%{self.form}{percent}" if self.form and "," not in self.form else None
 
     def text(self, value: object) -> str:
         """Return the text of a cell: a dash for an unknown value, a true minus sign, "yes" or "no" for a truth value.
@@ -114,6 +118,17 @@ def p_text(p: float) -> str:
     """
     text = P.text(p)
     return text.replace(" ", "\u00a0") if text.startswith("<") else f"=\u00a0{text}"
+
+
+def first_columns(names: Sequence[str]) -> list[str]:
+    """Return the columns that a grid shows before a reader asks for all: at most eight, the verdict among them.
+
+    Example:
+        >>> first_columns([*"abcdefghi", "verdict", "j"])
+        ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'verdict']
+    """
+    answers = [name for name in names[FIRST:] if name in ANSWERS]
+    return [*names[: FIRST - len(answers)], *answers]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -403,7 +418,9 @@ COLUMNS: Mapping[str, Column] = {
     "most": _share("highest", "Over the members", ".2f"),
     "tested": _count("classes", help="Classes with test images"),
     "uncorrected": _count("p ≤ alpha", help="Classes, uncorrected"),
-    "expected_false": _number("false", ".2g", "Alpha times the classes: what chance alone gives at most on average"),
+    "expected_false": _number(
+        "by chance", ".2g", "Alpha times the classes: what chance alone gives at most on average"
+    ),
     "holm_own": _count("Holm, own", help=f"Classes after {_HOLM} over the classes of the variant"),
     "holm_all": _count("Holm, all", help=f"Classes after {_HOLM} over the classes of all variants"),
     "bh_all": _count("BH, all", help=f"Classes after {_BH} over the classes of all variants"),

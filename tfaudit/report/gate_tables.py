@@ -16,6 +16,7 @@ from tfaudit.errors import printable
 from tfaudit.report.outcomes import MARKS
 
 SHOWN = 10  # classes printed per variant
+VARIANT = 24  # letters of a line of its name at most
 
 
 def outcome_mark(outcome: str) -> Text:
@@ -58,7 +59,8 @@ def first_screen(verdict: StudyVerdict) -> RenderableType:
     parts: list[RenderableType] = [Text(printable(verdict.headline), "bold"), Text()]
     parts += [Text(printable(alert), "red") for alert in verdict.alerts] + [Text()] * bool(verdict.alerts)
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=0)
-    table.add_column("variant", min_width=10, max_width=24, overflow="fold")
+    words = [len(word) for title in frame["title"] for word in str(title).split()]
+    table.add_column("variant", min_width=min(max(words, default=10), VARIANT), max_width=VARIANT, overflow="fold")
     table.add_column("verdict", max_width=7)
     table.add_column("top-1\n%", justify="right", no_wrap=True)
     table.add_column(f"change, pp\n({100 * (1 - verdict.alpha):g} %)", justify="right", no_wrap=True)

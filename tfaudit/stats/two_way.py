@@ -14,6 +14,9 @@ from scipy import special
 
 from tfaudit.errors import InputError, require
 
+LEAST_IMAGES = 10
+"""Images of a group below which its accuracy is mostly chance: one image moves it by more than 10 points."""
+
 _SMALLEST_P, _BISECTIONS = 1e-300, 32
 
 

@@ -10,13 +10,12 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.audit.group_codes import group_codes
-from tfaudit.audit.intersections import LEAST
 from tfaudit.errors import require
 from tfaudit.notebook import html_of
 from tfaudit.predictions import Predictions, require_same_examples
 from tfaudit.stats.multiplicity import adjust
 from tfaudit.stats.t_tests import paired_test
-from tfaudit.stats.two_way import mean_change
+from tfaudit.stats.two_way import LEAST_IMAGES, mean_change
 
 if TYPE_CHECKING:
     from tfaudit.charts.style import Drawing
@@ -114,7 +113,7 @@ def remedies(
         grouping, left_out = _grouping((groups or {}).get(title), trio[0].num_examples)
         rows.append(_rows(title, *trio, grouping, alpha))
         if left_out:
-            notes.append(f"{title}: groups of fewer than {LEAST} images are left out ({left_out:,}).")
+            notes.append(f"{title}: groups of fewer than {LEAST_IMAGES} images are left out ({left_out:,}).")
     table = pd.concat(rows, ignore_index=True)
     table["p_holm"] = adjust(table["p"].to_numpy(), "holm")
     sign = np.where(table["measure"].isin(MEASURES[:2]), 1, -1) * table["difference_pp"]
@@ -132,11 +131,11 @@ def _grouping(columns: pd.DataFrame | None, count: int) -> tuple[dict[str, np.nd
     coded = [group_codes(columns[name], count, "groups")[0] for name in columns]
     _, codes, sizes = np.unique(np.stack(coded), axis=1, return_inverse=True, return_counts=True)
     codes = codes.reshape(count)  # NumPy 2.0 gives it a side of 1 more
-    left_out = int((sizes < LEAST).sum())
+    left_out = int((sizes < LEAST_IMAGES).sum())
     if left_out == len(sizes):
         return {}, left_out
     name = f"{LARGEST_GAP}, groups: {' and '.join(map(str, columns))}"
-    return {name: np.where(sizes[codes] < LEAST, -1, codes)}, left_out
+    return {name: np.where(sizes[codes] < LEAST_IMAGES, -1, codes)}, left_out
 
 
 def _rows(

@@ -4,7 +4,7 @@ import dataclasses
 import math
 from collections import Counter
 from collections.abc import Mapping
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pandas as pd
 
@@ -94,7 +94,7 @@ def drift_sentences(study_audit: StudyAudit, results: Mapping[str, Distortion]) 
     sizes = Counter(levels[key][0] for key in results)
     sentences = {}
     for key, result in results.items():
-        family = {"levels": sizes[levels[key][0]], "alpha": study_audit.data.alpha}
+        family: dict[str, Any] = {"levels": sizes[levels[key][0]], "alpha": study_audit.data.alpha}
         mark, between = result.corrected_mark(**family), float("nan")
         if math.isnan(mark.mean):
             mark = dataclasses.replace(result.mark(**family), mark="?")
