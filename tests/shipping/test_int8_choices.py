@@ -250,5 +250,20 @@ def test_a_choice_is_no_smaller_than_plain_int8():
     assert search._is_needless(choice) == ""
 
 
+def test_a_remedied_file_is_no_smaller_than_its_control():
+    control = channel_pruning(0.5, ["hidden"])
+    remedied = Candidate("int8", dataclasses.replace(control, remedy="distillation"), estimate=3.0)
+    search = object.__new__(_Search)
+    search._verdicts = {"channel-0.5-int8": verdict_of(30), "dynamic_range": verdict_of(0)}
+    search._attempts = {
+        "channel-0.5-int8": search_folder.Attempt(b"12345"),
+        "dynamic_range": search_folder.Attempt(b"1234"),
+    }
+    search._floats = {}
+    assert search._is_needless(remedied) == "Not smaller than dynamic_range, which passes."
+    search._attempts["channel-0.5-int8"] = search_folder.Attempt(b"123")
+    assert search._is_needless(remedied) == ""
+
+
 def test_a_model_without_int8_among_its_kinds_has_no_choices(few_candidates, model):
     assert not any(one.is_choice for one in candidates.candidates(lambda: load_keras(model), training=True))

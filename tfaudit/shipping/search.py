@@ -264,7 +264,7 @@ class _Search:
     def _is_needless(self, candidate: Candidate) -> str:
         """Return why a candidate is left out by what is known of others; empty if it is not."""
         control, least = candidate.control, candidate.estimate
-        if candidate.is_choice and control and control.key in self._attempts:
+        if control and control.key in self._attempts:  # a remedy changes no shapes
             least = max(least, len(self._attempts[control.key].content))
         needless = self._too_large(least) or self._too_strong(candidate)
         return needless or (self._needs_no_remedy(candidate, control) if control else "")
