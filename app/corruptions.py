@@ -32,12 +32,13 @@ from tfaudit.report.sections.robustness import robustness_levels, robustness_not
 MOST_CLASSES = 40  # classes in the heat map: those that change most, or those that were searched for
 FIRST_PANELS = 6  # corruptions whose severities are drawn by default: those that cost most
 
-TESTED = ("accuracy_before", "accuracy_after", "change_pp", "change_low_pp", "change_high_pp", "verdict")
+ACCURACIES = ("accuracy_before", "accuracy_after")
+CHANGE = ("change_pp", "change_low_pp", "change_high_pp")
 P = ("relative_change", "change_p", "change_p_holm")
-CORRUPTIONS = ("corruption", "title", *TESTED, *P, "excess_pp", "excess_p_holm", "published_p")
-SEVERITIES = ("corruption", "severity", "title", *TESTED[:3], "change_p_holm", "verdict", *TESTED[3:5], *P[:2])
+CORRUPTIONS = ("corruption", "title", *ACCURACIES, *CHANGE, "verdict", *P, "excess_pp", "excess_p_holm", "published_p")
+SEVERITIES = ("corruption", "severity", "title", *CHANGE, "change_p_holm", "verdict", *ACCURACIES, *P[:2])
 EXCESS = ("clean_change_pp", "excess_pp", "excess_p")
-MEANS = ("title", "accuracy_before", "accuracy_after", "change_pp", *EXCESS, *TESTED[3:], "mce", "relative_mce")
+MEANS = ("title", *CHANGE, *EXCESS, "verdict", *ACCURACIES, "mce", "relative_mce")
 LOST = ("change_pp", "change_low_pp", "change_high_pp", "change_p", "change_p_holm", "verdict")
 RELATIVE = ("relative_pp", "clean_relative_pp", "relative_p", "relative_p_holm", "relative_verdict")
 CELLS = ("class", "corruption", "recall_before", "recall_after", *LOST, "examples", *RELATIVE, "published_p")

@@ -27,10 +27,10 @@ PUBLISHED = ("published_pp", "published_p", "published_direction")
 GROUPS = ("group", *ACCURACIES, *LOSS, *DISPROPORTION, *PUBLISHED)
 INDIVIDUALS = ("individual", "group", *ACCURACIES)
 FITS = ("group", "individuals", "slope", "slope_low", "slope_high", "intercept", "r")
-SHARES = ("share_pie", "share_non_pie", "ratio", "difference_pp")
-ATTRIBUTES = ("attribute", "value", "examples", *SHARES, "p_holm", "low_pp", "high_pp", "test", "p")
-PROPERTIES = ("group", "measure", "slope", "slope_low", "slope_high", "p", "curvature", "curvature_p")
-LINES = ("units", "intercept", "curvature_low", "curvature_high")
+SHARES = ("share_pie", "share_non_pie", "ratio")
+ATTRIBUTES = ("attribute", "value", "examples", *SHARES, "p_holm", "difference_pp", "low_pp", "high_pp", "test", "p")
+PROPERTIES = ("group", "measure", "slope", "slope_low", "slope_high", "p", "units", "intercept")
+CURVATURE = ("curvature", "curvature_low", "curvature_high", "curvature_p")
 
 
 def page(study_audit: StudyAudit) -> None:
@@ -187,5 +187,5 @@ def _properties(study_audit: StudyAudit, key: str, _: str | None) -> None:
         bars = f"Histogram of {result.property} in every group. A click on a bar shows its images."
         clicks = on_points("histogram of property", opened)
         show_chart(result.histogram(), f"property-{key}-histogram", bars, clicks=clicks, fields=fields)
-    show_table(result.frame(), f"property-{key}", (*PROPERTIES, *LINES), table="trends")
+    show_table(result.frame(), f"property-{key}", (*PROPERTIES, *CURVATURE), table="trends")
     show_notes(result.notes)

@@ -1,6 +1,8 @@
 """What every chart of the viewer has in common."""
 
+import importlib
 import json
+import re
 
 import pandas as pd
 import pyarrow as pa
@@ -8,7 +10,10 @@ import pytest
 
 alt = pytest.importorskip("altair")
 pytest.importorskip("streamlit")
+from tfaudit.analysis.across_variants import ACROSS  # noqa: E402
+from tfaudit.analysis.audits import AUDITS  # noqa: E402
 from tfaudit.app.display import Specified  # noqa: E402
+from tfaudit.report.columns import first_columns  # noqa: E402
 
 
 def draw_shapes():
@@ -195,3 +200,25 @@ def test_shares_of_a_table_too_large_for_texts_have_one_number_of_decimals(app_t
     settings = json.loads(app.dataframe[0].proto.columns)["recall_before"]
     assert settings["type_config"]["format"] == "%.1f %%"
     assert app.dataframe[0].value["recall_before"].tolist()[:2] == pytest.approx([70, 72.93])
+
+
+def lists_of_columns():
+    for name in ("classes", "class_details", "compare", "corruptions", "distortion", "exemplars", "groups", "overview"):
+        module = importlib.import_module(f"tfaudit.app.{name}")
+        for constant, value in vars(module).items():
+            if isinstance(value, tuple) and len(value) > 1 and all(isinstance(item, str) for item in value):
+                yield pytest.param(value, id=f"{name}.{constant}")
+    for audit in (*AUDITS.values(), *ACROSS.values()):
+        if audit.columns:
+            yield pytest.param(audit.columns, id=audit.name)
+
+
+@pytest.mark.parametrize("names", list(lists_of_columns()))
+def test_an_interval_stands_whole_beside_its_estimate(names):
+    """Its headings are "from" and "to"."""
+    for shown in (names, first_columns(names)):
+        lows = [i for i, name in enumerate(shown) if re.search(r"(^|_)low(_|$)", name) and i]
+        assert [shown[i + 1] for i in lows] == [shown[i].replace("low", "high") for i in lows]
+        for i in lows:
+            assert shown[i - 1] not in ("verdict", "examples")
+            assert not re.search(r"(^|_)(p|p_holm|p_bh)$", shown[i - 1])

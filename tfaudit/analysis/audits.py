@@ -155,8 +155,8 @@ AUDITS: Mapping[str, Audit] = {
             result=NegativeFlips,
             compute=lambda data, key, alpha: flip_rates(data.baseline, data.populations[key], alpha=alpha),
             columns=(
-                *("class", "negative_share", "retrained_share", "excess_pp", "excess_p_holm", "positive_share"),
-                *("relative_pp", "verdict", "negative_low", "negative_high", "relative_p_holm", "examples"),
+                *("class", "negative_share", "negative_low", "negative_high", "retrained_share", "excess_pp"),
+                *("excess_p_holm", "relative_pp", "relative_p_holm", "verdict", "positive_share", "examples"),
             ),
             title="Negative flips",
             question=(
