@@ -18,6 +18,7 @@ from tfaudit.app.wording import worded
 from tfaudit.audit.image_changes import NEWLY_CORRECT, NEWLY_WRONG, UNCHANGED, image_changes
 from tfaudit.charts.classes import named_classes, ranked_classes
 from tfaudit.charts.predictions import class_recall_chart, confusion_chart
+from tfaudit.datasets.corruptions.registry import corruption_title
 
 WRONG_PREDICTIONS, CARDS = 8, 6  # wrong predictions in the chart, and exemplars, at most
 
@@ -141,9 +142,12 @@ def _corruptions(study_audit: StudyAudit, variant: str, label: int) -> None:
     classes = study_audit.robustness(variant).classes
     rows = classes[classes.groupby("corruption").cumcount() == label].reset_index(drop=True)
 
+    titles = {corruption_title(corruption): corruption for corruption in rows["corruption"]}
+
     def choose_corruption(selection: Any) -> None:
         for line in selection.get(POINT, ()):
-            show_corruption(line["class"], name)
+            if (title := line.get("class")) in titles:
+                show_corruption(titles[title], name)
 
     def choose_row(selection: Any) -> None:
         for row, _ in selection["cells"]:
@@ -151,7 +155,7 @@ def _corruptions(study_audit: StudyAudit, variant: str, label: int) -> None:
 
     key = f"corruptions {variant} {label}"
     if rows["change_p"].notna().any():
-        chart = named_classes(ranked_classes(rows.assign(**{"class": rows["corruption"]})), columns=2)
+        chart = named_classes(ranked_classes(rows.assign(**{"class": list(titles)})), columns=2)
         text = (
             "A bar per corruption: the change of the recall of this class in percentage points, faint where it may be "
             "chance; the line is the confidence interval. A click shows an image under it."

@@ -175,6 +175,7 @@ def test_corruptions_of_a_class(open_page, tmp_path):
     expected = robustness(*read).classes.query("`class` == 'élan'").set_index("corruption")
     shown = table(app, "corruption", "change_pp").set_index("corruption")
     assert list(shown.index) == ["fog", "gaussian noise"]
+    assert not any("gaussian_noise" in chart.proto.spec for chart in app.get("vega_lite_chart"))
     np.testing.assert_allclose(shown["change_pp"], expected["change_pp"])
     np.testing.assert_allclose(shown["change_p_holm"].astype(float), expected["change_p_holm"], atol=5e-5)
 

@@ -117,6 +117,7 @@ def test_the_page_escapes_names_and_holds_the_strip(corrupted, tmp_path):
     assert "<script>alert" not in text
     assert len(re.findall("<img [^>]*severity", text)) == 2 * len(section.strip.lanes)
     assert "Hendrycks" in text
+    assert "gaussian_noise" not in text.split('class="strip"')[1].split("</table>")[0]
 
 
 @pytest.mark.slow

@@ -17,6 +17,7 @@ from tfaudit.audit.gate.limits import DEFAULT_LIMITS, Limits
 from tfaudit.audit.summary import Summary
 from tfaudit.charts.rendering import can_draw, inline_svg
 from tfaudit.charts.style import Drawing, css_variables
+from tfaudit.datasets.corruptions.registry import corruption_title
 from tfaudit.errors import InputError
 from tfaudit.report.chart_files import study_charts
 from tfaudit.report.exemplar_cards import Card, by_decisiveness, cards
@@ -40,6 +41,7 @@ PAGES = jinja2.Environment(
     loader=_LOADER, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
 )
 """The templates; they escape every value that is not `Markup`."""
+PAGES.filters["corruption_title"] = corruption_title
 
 COLOURS = (
     f":root {{ {css_variables('light')} }}\n"
