@@ -31,6 +31,7 @@ hypothesis.settings.load_profile("any machine")
 PLACES = f"/usr/lib/chromium{os.pathsep}{os.environ['PATH']}"  # Debian's command is a script around the first one
 CHROMIUM = shutil.which("chromium-headless-shell", path=PLACES) or shutil.which("chromium")  # the first has no window
 SWITCHES = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+SWITCHES += ["--js-flags=--no-opt"]  # pages live for seconds, too short to earn back what optimizing scripts costs
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -32,9 +32,17 @@ def level(strength, corruptions=NAMES, severities=(1, 3, 5)):
     return robustness(before, after, clean=(population(7), population(8)))
 
 
-LEVELS = {"magnitude 50 %": level(0.1), "magnitude 90 %": level(0.5)}
-CHANGES = {title: each.changes() for title, each in LEVELS.items()}
-CURVES = {title: each.curves() for title, each in LEVELS.items()}
+@functools.cache
+def levels():
+    return {"magnitude 50 %": level(0.1), "magnitude 90 %": level(0.5)}
+
+
+def changes():
+    return {title: each.changes() for title, each in levels().items()}
+
+
+def curves():
+    return {title: each.curves() for title, each in levels().items()}
 
 
 def rows_of(chart):
@@ -42,28 +50,30 @@ def rows_of(chart):
 
 
 @pytest.mark.parametrize(
-    "chart",
+    "draw",
     [
-        relative_change_chart(CHANGES),
-        relative_change_chart({f"a rather long name of a level {i}": level(0.1).changes() for i in range(12)}, k=5),
-        severity_chart(CURVES, baseline="dense"),
-        severity_chart({"int8": level(0.1, ("fog",)).curves()}),
-        level(0.5).class_chart(),
-        level(0.1, tuple(f"a_long_corruption_{i}" for i in range(19)), (1,)).class_chart(),
+        lambda: relative_change_chart(changes()),
+        lambda: relative_change_chart(
+            {f"a rather long name of level {i}": level(0.1).changes() for i in range(12)}, k=5
+        ),
+        lambda: severity_chart(curves(), baseline="dense"),
+        lambda: severity_chart({"int8": level(0.1, ("fog",)).curves()}),
+        lambda: level(0.5).class_chart(),
+        lambda: level(0.1, tuple(f"a_long_corruption_{i}" for i in range(19)), (1,)).class_chart(),
     ],
 )
-def test_charts_fit_a_narrow_page_and_a_dark_one(chart):
-    svg = inline_svg(chart, "")
+def test_charts_fit_a_narrow_page_and_a_dark_one(draw):
+    svg = inline_svg(draw(), "")
     assert float(re.search(r'viewBox="0 0 ([\d.]+)', svg)[1]) <= 470
     drawn = re.findall(r'(?:fill|stroke)="(#[0-9a-f]{3,6}|black|white)"', svg)
     assert not {"black", "#000", "#000000", "white", "#fff", "#ffffff"} & set(drawn)
 
 
 def test_corruptions_stand_by_their_deepest_fall_and_the_mean_last():
-    chart = relative_change_chart(CHANGES)
+    chart = relative_change_chart(changes())
     in_words = [name.replace("_", " ") for name in NAMES]
     shown = [text for text in texts(chart) if text in (*in_words, "all corruptions")]
-    deepest = pd.concat([each.frame().query("k == 1") for each in LEVELS.values()])
+    deepest = pd.concat([each.frame().query("k == 1") for each in levels().values()])
     expected = deepest.groupby("corruption")["relative_change"].min().sort_values().index
     assert shown == [*(name.replace("_", " ") for name in expected), "all corruptions"]
     assert {"magnitude 50 %", "magnitude 90 %"} <= set(texts(chart))
@@ -77,15 +87,15 @@ def test_a_mean_over_one_corruption_is_not_drawn():
 
 
 def test_severities_begin_with_the_clean_images():
-    drawn = rows_of(severity_chart(CURVES, baseline="dense"))
-    assert drawn.groupby("level")["corruption"].size().to_dict() == dict.fromkeys(["dense", *LEVELS], 12)
+    drawn = rows_of(severity_chart(curves(), baseline="dense"))
+    assert drawn.groupby("level")["corruption"].size().to_dict() == dict.fromkeys(["dense", *levels()], 12)
     dense = drawn[(drawn["level"] == "dense") & (drawn["corruption"] == "fog")].set_index("severity")["accuracy"]
     assert dense[0] == pytest.approx(100 * population(7).accuracy().mean())
     assert dense[3] == pytest.approx(100 * population(3, noise=1.3).accuracy().mean())
 
 
 def test_a_severity_of_its_own_has_its_changes_and_no_mean():
-    drawn = rows_of(relative_change_chart({title: each.changes(3) for title, each in LEVELS.items()}, k=5))
+    drawn = rows_of(relative_change_chart({title: each.changes(3) for title, each in levels().items()}, k=5))
     found = level(0.5).severity_frame().query("k == 5 and severity == 3").set_index("corruption")
     shown = drawn[drawn["level"] == "magnitude 90 %"].set_index("corruption")
     assert set(shown.index) == set(NAMES)
@@ -94,9 +104,9 @@ def test_a_severity_of_its_own_has_its_changes_and_no_mean():
 
 
 def test_severities_of_the_corruptions_that_were_chosen():
-    drawn = rows_of(severity_chart(CURVES, corruptions=["fog"]))
+    drawn = rows_of(severity_chart(curves(), corruptions=["fog"]))
     assert set(drawn["corruption"]) == {"fog"}
-    assert set(drawn["level"]) == {"before", *LEVELS}
+    assert set(drawn["level"]) == {"before", *levels()}
 
 
 def test_cells_are_marked_where_they_are_significant():
