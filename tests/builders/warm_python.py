@@ -90,6 +90,7 @@ def _serve(path: str, started: int) -> tuple[dict, list[int]] | None:
         importlib.import_module(name)
     gc.collect()
     gc.freeze()  # collections in forks do not copy these pages
+    gc.set_threshold(50_000, 20, 20)  # as in the tests themselves
     Path(path).unlink(missing_ok=True)
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(path)

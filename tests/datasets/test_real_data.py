@@ -10,6 +10,7 @@ from tfaudit.datasets.cifar import cifar10_files
 from tfaudit.datasets.idx import read_idx
 from tfaudit.datasets.loading import load_dataset
 from tfaudit.datasets.prepare import prepare
+from tfaudit.datasets.qmnist import qmnist_files
 
 pytestmark = pytest.mark.data
 
@@ -82,8 +83,17 @@ def test_cifar10(real_data, tmp_path):
 
 @pytest.mark.slow
 def test_qmnist_knows_the_writers_of_mnist(real_data, tmp_path):
+    """All published files are read, and the test set and the first 1,000 training images prepared."""
     for place in (*(real_data / "mnist").iterdir(), *(real_data / "qmnist").glob("*.tsv.gz")):
         (tmp_path / place.name).symlink_to(place)
+    assert qmnist_files(tmp_path).splits.keys() == {"train", "test"}  # whose labels agree with MNIST's
+    for kind, dimensions in (("images-idx3", 3), ("labels-idx1", 1)):
+        file = tmp_path / f"train-{kind}-ubyte"
+        values = read_idx(file, dimensions)
+        assert len(values) == 60_000
+        file.unlink()
+        sizes = b"".join(size.to_bytes(4, "big") for size in (1_000, *values.shape[1:]))
+        file.write_bytes(bytes([0, 0, 8, dimensions]) + sizes + values[:1_000].tobytes())
     prepare("qmnist", tmp_path, data_dir=tmp_path / "tfds")
     test = load_dataset("qmnist", "test", data_dir=tmp_path / "tfds")
     assert test.groups["writer"].nunique() == 297
