@@ -3,6 +3,7 @@
 Members are replayed, everything else is real.
 """
 
+import contextlib
 import dataclasses
 import errno
 import json
@@ -156,11 +157,12 @@ def killed(study, directory, rng):
     victim.send_signal(how)
     if victim is not process or how == signal.SIGSTOP:  # a run whose worker dies replaces it
         time.sleep(rng.random() * 2)
-        workers += psutil.Process(process.pid).children() if process.poll() is None else []
+        workers += psutil.Process(process.pid).children() if process.poll() is None else []  # not reaped before poll
         process.kill()
     process.wait()
     for worker in workers:
-        if worker.is_running() and worker.status() == psutil.STATUS_STOPPED:
-            worker.resume()
+        with contextlib.suppress(psutil.NoSuchProcess):  # it may end at any moment
+            if worker.status() == psutil.STATUS_STOPPED:
+                worker.resume()
     assert not psutil.wait_procs(workers, timeout=90)[1], "a worker outlived its run"
     return True
