@@ -54,7 +54,7 @@ def test_a_population_without_more(store):
     assert rows["slope"][1] == f"{expected:.3f}"
     assert "Members of magnitude 90 % were trained independently" in found["distortion"].notes[0]
     # These members have no corrected slope, and without one nothing is claimed.
-    words = f"{'drift apart' if expected >= 1 else 'move closer together'}: {expected:.2f} times"
+    words = f"{'drift apart' if expected >= 1 else 'move closer together'}: {expected:.3f} times"
     claim = "fixed-point int8: cannot tell whether the recalls of the classes"
     assert found["distortion"].findings[1].startswith(f"{claim} {words}")
     assert cells(found["operating-points"].tables[0])["variant"] == ("dense", "magnitude 90 %", "fixed-point int8")
@@ -75,7 +75,7 @@ def test_what_training_apart_does_to_the_slope_is_no_drift_of_the_recalls(monkey
     assert result.mark().mark == "<"
     sentence = drift_sentences(SimpleNamespace(data=data), {"apart": result})["apart"]
     assert sentence.startswith("magnitude 50 %: cannot tell whether the recalls of the classes")
-    assert f"two dense models {result.corrected_between_dense.mean():.2f} times" in sentence
+    assert f"two dense models {result.corrected_between_dense.mean():.3f} times" in sentence
 
 
 @pytest.mark.slow

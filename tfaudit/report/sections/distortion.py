@@ -87,7 +87,8 @@ def distortion_notes(study_audit: StudyAudit, results: Mapping[str, Distortion])
 def drift_sentences(study_audit: StudyAudit, results: Mapping[str, Distortion]) -> dict[str, str]:
     """Say of every variant whether the recalls of its classes drift apart, by key.
 
-    The sentence is about the corrected slope, for finite test images alone pull the other below 1: without a corrected
+    An interval holds for all levels of a method together, so it is wider than in the table of single variants. The
+    sentence is about the corrected slope, for finite test images alone pull the other below 1: without a corrected
     one nothing is claimed. Members that are trained apart are compared with two dense ones.
     """
     levels = method_levels(study_audit)
@@ -114,19 +115,20 @@ def drift_sentence(title: str, slope: Mark, between_dense: float = math.nan) -> 
 
     Example:
         >>> drift_sentence("int8", Mark("?", 1.654, 0.9, 2.41, 0.95))
-        'int8: cannot tell whether the recalls of the classes drift apart: 1.65 times (0.90 to 2.41).'
+        'int8: cannot tell whether the recalls of the classes drift apart: 1.654 times (95 %: 0.900 to 2.410).'
         >>> drift_sentence("int8", Mark("<", 0.8, 0.7, 0.9, 0.95))
-        'int8: the recalls of the classes move closer together: 0.80 times (0.70 to 0.90).'
-        >>> drift_sentence("int8", Mark(">", 1.07, 1.02, 1.13, 0.95), 0.991)
-        'int8: the recalls of the classes drift apart: 1.07 times (1.02 to 1.13), two dense models 0.99 times.'
+        'int8: the recalls of the classes move closer together: 0.800 times (95 %: 0.700 to 0.900).'
+        >>> drift_sentence("p", Mark(">", 1.07, 1.002, 1.145, 0.9875), 0.991)
+        'p: the recalls of the classes drift apart: 1.070 times (98.8 %: 1.002 to 1.145), two dense models 0.991 times.'
     """
     verb = (
         "drift apart" if slope.mean >= (1 if math.isnan(between_dense) else between_dense) else "move closer together"
     )
     claim = "cannot tell whether " if slope.mark == "?" else ""
-    interval = "" if math.isnan(slope.low) else f" ({slope.low:.2f} to {slope.high:.2f})"
-    dense = "" if math.isnan(between_dense) else f", two dense models {between_dense:.2f} times"
-    text = f"{title}: {claim}the recalls of the classes {verb}: {slope.mean:.2f} times{interval}{dense}."
+    level = f"{100 * slope.confidence:.3g} %"
+    interval = "" if math.isnan(slope.low) else f" ({level}: {slope.low:.3f} to {slope.high:.3f})"
+    dense = "" if math.isnan(between_dense) else f", two dense models {between_dense:.3f} times"
+    text = f"{title}: {claim}the recalls of the classes {verb}: {slope.mean:.3f} times{interval}{dense}."
     return text.replace(" -", " −").replace("(-", "(−")
 
 
