@@ -1,4 +1,4 @@
-"""Costs: weights, operations, bytes, latency."""
+"""Size and speed: weights, operations, bytes, latency."""
 
 import pandas as pd
 
@@ -41,12 +41,12 @@ def costs_section(study_audit: StudyAudit) -> Section | None:
     notes += [f"The file of costs has no {missing}; “{again}” writes it again."] * bool(missing)
     return Section(
         "costs",
-        "Costs",
+        "Size and speed",
         "What does compression save in weights, operations, bytes and, where it was measured, latency of TensorFlow "
         "Lite on this machine?",
         "[F] A",
         figures,
-        (ReportTable.of("Costs", table, names, "costs"),),
+        (ReportTable.of("Size and speed", table, names, "costs"),),
         tuple(notes),
     )
 
