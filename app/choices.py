@@ -37,18 +37,8 @@ PARAMETERS = frozenset(
         *("question", "correction", "sort", "search", "range", "published", "centering", "about"),  # page Classes
         *("exemplars", "show", "from", "to", "attribute", "order", "page"),  # page Images
         *("corruptions", "panels", "cells", "hit", "distortion", "groups", "by", "property", "across"),
-        *(
-            "against",
-            "floor",
-            "worth",
-            "worth-unfairness",
-            "worth-accuracy",
-            "kind",
-            "flips",
-            "series",
-            "part",
-            "columns",
-        ),
+        *("against", "floor", "worth", "worth-unfairness", "worth-accuracy", "kind", "flips", "series", "part"),
+        "columns",  # every table
         *OF_ANY_STUDY,
     )
 )

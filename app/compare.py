@@ -86,10 +86,14 @@ def _choose_member(study_audit: StudyAudit, key: str, name: str) -> int:
     return choose_from(st.selectbox, f"Member of {title}", members, name, members[0], resets=("flips",))
 
 
+def _percent(share: float) -> str:
+    return f"{100 * share:.2f}\u00a0%"
+
+
 def _metrics(pair: PairComparison) -> None:
     summary = pair.summary()
     change = (
-        f"{100 * summary['accuracy_before']:.2f}\u00a0% before; confidence interval of the change: "
+        f"{_percent(summary['accuracy_before'])} before; confidence interval of the change: "
         f"{summary['change_low_pp']:+.2f} to {summary['change_high_pp']:+.2f} points; "
         f"p = {summary['change_p']:.2g} (McNemar's exact test)."
     )
@@ -97,21 +101,13 @@ def _metrics(pair: PairComparison) -> None:
         (NEWLY_WRONG, f"{summary['negative_flips']:,}", "Negative flips: images right before, wrong after"),
         (NEWLY_CORRECT, f"{summary['positive_flips']:,}", "Positive flips: images wrong before, right after"),
         (OTHER_WRONG, f"{summary['wrong_to_other_wrong']:,}", "Images wrong before, and differently wrong after"),
-        ("agreement", f"{100 * summary['agreement']:.2f}\u00a0%", "Images with the same prediction before and after"),
-        (
-            "BTC",
-            f"{100 * summary['btc']:.2f}\u00a0%",
-            "Backward trust compatibility: share of right images that stay right",
-        ),
-        (
-            "BEC",
-            f"{100 * summary['bec']:.2f}\u00a0%",
-            "Backward error compatibility: share of wrong images that stay wrong",
-        ),
+        ("agreement", _percent(summary["agreement"]), "Images with the same prediction before and after"),
+        ("BTC", _percent(summary["btc"]), "Backward trust compatibility: share of right images that stay right"),
+        ("BEC", _percent(summary["bec"]), "Backward error compatibility: share of wrong images that stay wrong"),
         ("kappa", f"{summary['kappa']:.3f}", "Cohen's kappa: agreement beyond chance"),
     )
     with st.container(horizontal=True):
-        after, points = f"{100 * summary['accuracy_after']:.2f}\u00a0%", f"{summary['change_pp']:+.2f} points"
+        after, points = _percent(summary["accuracy_after"]), f"{summary['change_pp']:+.2f} points"
         st.metric("top-1 after", after, points, border=True, help=escape(change), width=METRIC_WIDTH)
         for label, value, meaning in metrics:
             st.metric(label, value, border=True, help=worded(meaning), width=METRIC_WIDTH)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import operator
 import re
 from collections.abc import Callable, Sequence
 
@@ -180,7 +181,8 @@ def candidates(load: Callable[[], keras.Model], *, training: bool) -> tuple[Cand
     size, layers = float(model.count_params()), len(kernel_layers(model))
     plain = [Candidate(kind, estimate=size * bytes_per_weight(kind)) for kind in KINDS]
     plain += [choice for one in plain for choice in _choices(one, layers)]
-    return (*sorted(plain, key=_size), *(sorted(_trained(load(), size), key=_gentlest) if training else ()))
+    trained = _trained(load(), size) if training else ()
+    return (*sorted(plain, key=operator.attrgetter("estimate")), *sorted(trained, key=_gentlest))
 
 
 def _choices(control: Candidate, layers: int = 0) -> list[Candidate]:
@@ -223,15 +225,10 @@ def with_remedies(pruned: Pruned) -> list[Pruned]:
     return [pruned, *(dataclasses.replace(pruned, remedy=name) for name in REMEDIES)]
 
 
-def _size(candidate: Candidate) -> float:
-    return candidate.estimate
-
-
 def _gentlest(candidate: Candidate) -> tuple[float, str, float]:
     pruned = candidate.pruned
-    return (
-        (0.0, "", _size(candidate)) if pruned is None else (float(pruned.level), pruned.granularity, _size(candidate))
-    )
+    level, granularity = (float(pruned.level), pruned.granularity) if pruned else (0.0, "")
+    return level, granularity, candidate.estimate
 
 
 def channel_pruning(level: float, layers: Sequence[str]) -> Pruned:
