@@ -1,6 +1,5 @@
 """Every page of the viewer in a real browser: wide and narrow, light and dark, with a picture of each to look at."""
 
-import contextlib
 import io
 import os
 import re
@@ -12,7 +11,7 @@ import pandas as pd
 import pytest
 
 from tests.builders.many_classes import HOSTILE, make_study_of_many_classes
-from tests.builders.pages import settled
+from tests.builders.pages import choose, settled
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.app.markdown import unique_labels
 from tfaudit.app.viewer import PAGES
@@ -80,12 +79,7 @@ def two(serve, digits, tmp_path_factory):
 
 
 def switch(page, study):
-    option = page.get_by_role("option", name=study, exact=True)
-    for _ in range(3):  # on a busy machine the page may redraw and close the list
-        page.get_by_test_id("stSidebar").get_by_role("combobox", name="Study").click()
-        with contextlib.suppress(sync_api.TimeoutError):
-            option.click(timeout=10_000)
-            break
+    choose(page, page.get_by_test_id("stSidebar").get_by_role("combobox", name="Study"), study)
     expect(page).to_have_url(re.compile(f"study={study}|^[^?]*$"))
     settled(page)
 
@@ -114,17 +108,13 @@ def test_a_class_that_was_clicked_can_be_clicked_again(two, visit):
     box = page.get_by_role("combobox", name="Class").first  # while it is drawn anew, the old one may stand below
     line = page.get_by_test_id("stVegaLiteChart").locator("path[aria-roledescription=bar]").first
 
-    def choose(name):
-        box.click()
-        box.press_sequentially(name)
-        page.get_by_role("option", name=name, exact=True).click()
-        expect(page.get_by_test_id("stMain").get_by_role("heading", level=4)).to_have_text(name)
-        settled(page)
-
     line.click(position={"x": 4, "y": 9})
     expect(box).not_to_have_value("")
     first = box.input_value()
-    choose("7" if first != "7" else "8")
+    other = "7" if first != "7" else "8"
+    choose(page, box, other)
+    expect(page.get_by_test_id("stMain").get_by_role("heading", level=4)).to_have_text(other)
+    settled(page)
     line.click(position={"x": 4, "y": 9})
     expect(box).to_have_value(first)
 

@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from tests.builders.many_classes import make_study_of_many_classes
-from tests.builders.pages import settled
+from tests.builders.pages import choose, settled
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.store.store import open_store
 
@@ -34,11 +34,6 @@ def chart(page, key):
     drawn.scroll_into_view_if_needed()
     page.wait_for_timeout(300)
     return drawn.bounding_box()
-
-
-def pick(page, label, option):
-    page.get_by_test_id("stMain").get_by_role("combobox", name=label, exact=True).click()
-    page.get_by_role("option", name=option, exact=True).click()
 
 
 def test_a_click_on_a_class_shows_its_exemplars(viewer, visit, study_audit):
@@ -92,7 +87,7 @@ def test_filters_change_the_gallery_and_the_link_shows_the_same(viewer, visit, s
     found = study_audit.exemplars("magnitude-0.9")
     page = visit(f"{viewer.url}/exemplars?{HARMED}")
     expect(page.locator(".tfa-card")).to_have_count(min(len(found.index), 24))
-    pick(page, "Images", "newly wrong")
+    choose(page, page.get_by_role("combobox", name="Images", exact=True), "newly wrong")
     page.wait_for_url("**show=newly*")
     settled(page)
     wrong = int((found.baseline_mode == found.labels)[found.index].sum())
@@ -131,7 +126,7 @@ def test_a_study_that_loses_its_images_stays_usable(serve, visit, viewer, tmp_pa
     content = (directory / "examples/test.parquet").read_bytes()
     page = visit(f"{server.url}/exemplars?{HARMED}")
     (directory / "examples/test.parquet").write_bytes(content[:200])
-    pick(page, "Images", "newly wrong")
+    choose(page, page.get_by_role("combobox", name="Images", exact=True), "newly wrong")
     settled(page)
     assert page.get_by_text("got a damaged file").count() == 1
     assert page.get_by_test_id("stException").count() == 0

@@ -33,3 +33,22 @@ def settled(page):
     """
     page.wait_for_timeout(100)  # for a click to be noticed
     page.wait_for_function(QUIET, polling=50, timeout=60_000)
+
+
+def choose(page, box, option):
+    """Choose `option` from the list of `box`, which a page that draws again closes: it is then opened again."""
+    from playwright.sync_api import TimeoutError
+
+    shown = page.get_by_role("option", name=option, exact=True)
+    for last in (False, False, True):
+        settled(page)
+        box.click()
+        try:
+            box.fill(option, timeout=5_000)  # a long list holds only the options in sight
+            shown.click(timeout=5_000)
+            break
+        except TimeoutError:
+            if last:
+                raise
+            box.press("Escape")
+    settled(page)
