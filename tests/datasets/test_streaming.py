@@ -141,6 +141,12 @@ def test_it_looks_the_same_in_memory_and_in_tfds(streaming, train, folder):
     np.testing.assert_array_equal(streaming.example_ids, names)
 
 
+def test_no_pipeline_is_tuned_while_it_runs(train):
+    made = training_batches(train, batch_size=8, seed=0), load_dataset("digits", "test").batches(8)
+    for pipeline in (train.batches(8), *made):
+        assert pipeline.options().autotune.enabled is False  # a tuner holds up the end of its pipeline up to a minute
+
+
 @pytest.mark.slow
 def test_heads_moments_and_thumbnails_of_a_stream(streaming, train, folder):
     np.testing.assert_array_equal(streaming.head(5), train.images[:5])

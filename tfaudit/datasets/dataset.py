@@ -22,6 +22,20 @@ MOMENT_EXAMPLES = 2_000
 """Number of examples from which a stream's moments are computed."""
 
 
+def pipeline_options() -> tf.data.Options:
+    """Return the options of a pipeline that gives its elements in order and is not tuned while it runs.
+
+    The end of a tuned pipeline may wait for its tuner's next turn, up to a minute, in which a worker does nothing.
+    `tf.data.AUTOTUNE` then stands for as many threads as the machine has, at most 16.
+    """
+    import tensorflow as tf
+
+    options = tf.data.Options()
+    options.deterministic = True
+    options.autotune.enabled = False
+    return options
+
+
 @dataclass(frozen=True)
 class EncodedImages:
     """Encoded images of a stream: cheap to shuffle, and cropped before they are decoded."""
@@ -180,7 +194,8 @@ class Dataset:
             batches = starts.map(batch)
         else:
             batches = self.examples().batch(batch_size)
-        return batches.map(lambda inputs, labels: (self.as_floats(inputs), labels)).prefetch(2)
+        floats = batches.map(lambda inputs, labels: (self.as_floats(inputs), labels))
+        return floats.with_options(pipeline_options()).prefetch(2)
 
     def tensors(self, *, targets: bool = False) -> tuple[Any, tf.Tensor]:
         """Return the inputs in memory, in their structure, and the labels or targets as tensors on the CPU."""

@@ -12,7 +12,7 @@ import numpy as np
 from tfaudit.datasets.builders import data_folder, find_builder, not_prepared, notes_of
 from tfaudit.datasets.catalogue import CATALOGUE, MOCK_PREFIX, base_name, catalogue_entry
 from tfaudit.datasets.cropping import resize_and_crop
-from tfaudit.datasets.dataset import Dataset, EncodedImages, check_labels
+from tfaudit.datasets.dataset import Dataset, EncodedImages, check_labels, pipeline_options
 from tfaudit.datasets.features import ChosenFeatures, choose_features, partial_decoding, value_of
 from tfaudit.datasets.mock import mock_builder
 from tfaudit.datasets.own import SPLITS, load_own
@@ -176,7 +176,8 @@ class _Reader:
         import tensorflow_datasets as tfds
 
         off = ("try_autocache", "shuffle_reshuffle_each_iteration", "enable_ordering_guard")
-        config = tfds.ReadConfig(add_tfds_id=True, skip_prefetch=True, shuffle_seed=seed, **dict.fromkeys(off, False))
+        once = {"add_tfds_id": True, "skip_prefetch": True, "options": pipeline_options()}
+        config = tfds.ReadConfig(shuffle_seed=seed, **once, **dict.fromkeys(off, False))
         wanted, shuffle = partial_decoding([*paths, self.chosen.identity], encoded=encoded), seed is not None
         with quiet_tfds():
             return self.builder.as_dataset(split=self.split, decoders=wanted, read_config=config, shuffle_files=shuffle)

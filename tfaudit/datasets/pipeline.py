@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfaudit.datasets.augmentation import CROPPED_ENCODED, find_augmentation
 from tfaudit.datasets.cropping import random_crop_encoded
-from tfaudit.datasets.dataset import Dataset
+from tfaudit.datasets.dataset import Dataset, pipeline_options
 from tfaudit.datasets.structure import mapped
 from tfaudit.errors import InputError, listed, require
 
@@ -91,9 +91,7 @@ def training_batches(
         return ({**inputs, MODEL_INPUTS: own} if columns else own), labels
 
     endless = tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY)
-    options = tf.data.Options()
-    options.deterministic = True
-    return batches.enumerate().map(finish).apply(endless).with_options(options).prefetch(2)
+    return batches.enumerate().map(finish).apply(endless).with_options(pipeline_options()).prefetch(2)
 
 
 def _epochs_in_memory(
