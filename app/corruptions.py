@@ -111,7 +111,7 @@ def _severities(study_audit: StudyAudit, results: Results) -> None:
         return
     titled = {titles[key]: results[key] for key in keys}
     curves = {title: result.curves() for title, result in titled.items()}
-    chart = severity_chart(curves, baseline=titles[BASELINE], k=k, corruptions=shown, side=200)
+    chart = severity_chart(curves, baseline=titles[BASELINE], k=k, corruptions=shown)
     text = (
         "A panel per corruption: accuracy over its severity, a line per variant; severity 0 are the clean images. A "
         "click on a point shows an image under the corruption."

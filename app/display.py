@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import itertools
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -14,7 +15,8 @@ from markupsafe import Markup
 from tfaudit.app.choices import chosen, links, put, reader, show
 from tfaudit.app.markdown import escape
 from tfaudit.app.wording import worded
-from tfaudit.charts.rendering import FIT, chart_bytes
+from tfaudit.charts.panels import is_grid
+from tfaudit.charts.rendering import FIT, chart_bytes, widened
 from tfaudit.charts.style import Drawing, css_variables
 from tfaudit.report.columns import FIRST, LEAST_P, Column, column, first_columns, in_round_unit
 from tfaudit.report.csv_files import csv_bytes
@@ -23,7 +25,7 @@ POINT = "point"  # name of the parameter that holds what was clicked in a chart
 LETTERS = 90  # of a line of the title of a downloaded chart
 WIDE = 640  # pixels of a downloaded chart; on the page its column decides
 STYLED = 5000  # cells of a table beyond which the browser formats its numbers: texts take 20 microseconds each
-NARROW = 240  # pixels of one of several panels in a chart: panels neither stretch nor shrink, and a telephone has 370
+NARROW = "13rem"  # of one of several panels side by side, at least
 MANY_ROWS = 500  # of a chart beyond which the browser paints its marks rather than make an element of each
 PAGE_STYLE = """<style>
 button[aria-label="Download as CSV"] { display: none; }
@@ -32,9 +34,17 @@ button[aria-label="Download as CSV"] { display: none; }
 [data-testid=stHorizontalBlock]:has([data-testid=stVegaLiteChart]) > [data-testid=stColumn] {
   min-width: min(100%, 22rem);
 }
-</style>"""
+"""
+PAGE_STYLE += "".join(
+    f"""div[class*=st-key-panels-{count}-] {{
+  display: grid; grid-template-columns: repeat(auto-fill, minmax(max({NARROW}, 100% / {count} - 1rem), 1fr));
+}}
+"""
+    for count in range(2, 5)
+)
+PAGE_STYLE += "</style>"
 """Of every page: no CSV file of Streamlit's own, whose text a spreadsheet would run; a chart wider than its place
-scrolls; columns too narrow for a chart stand below each other."""
+scrolls; columns too narrow for a chart stand below each other; panels have as many columns as fit."""
 
 _MIME = {"png": "image/png", "svg": "image/svg+xml", "csv": "text/csv"}
 
@@ -50,37 +60,45 @@ def show_chart(
 ) -> None:
     """Draw a chart as wide as its column, with downloads and a "?" that says how to read it.
 
-    Stacked panels become charts of their own.
+    Stacked charts become charts of their own; panels side by side are one chart, with as many columns as fit.
 
     Args:
         chart: to draw.
-        name: of the files, and of the chart on its page; stacked panels are numbered.
+        name: of the files, and of the chart on its page; stacked charts are numbered.
         description: how to read it, for those who cannot see it, too.
         clicks: what a selection in the chart does, of `controls.on_selection`.
         fields: columns of the data that a click selects; without any the chart has a parameter of its own.
         selection: name of that parameter.
     """
     description = worded(description)
-    title, variant = description.rstrip("."), _variant_of(name)
-    panels = list(chart.vconcat) if isinstance(chart, alt.VConcatChart) else [chart]
-    for i, panel in enumerate(panels):
-        properties: dict[str, Any] = {}
-        if panel.data is alt.Undefined and panel is not chart:
-            properties["data"] = chart.data  # Altair stores data that all panels share once
-        if isinstance(panel, (alt.Chart, alt.LayerChart)):
-            properties |= {"width": WIDE, "autosize": FIT}
-        elif isinstance(panel, alt.FacetChart) and panel.spec.width > NARROW:
-            panel = panel.copy(deep=["spec"])
-            panel.spec.width = NARROW
+    words = [description.rstrip("."), *_variant_of(name)]
+    drawn = itertools.count()
+
+    def draw(panel: Any, data: Any, clicks: Callable[[int], dict[str, Any]] | None) -> None:
+        properties: dict[str, Any] = {"width": WIDE, "autosize": FIT}
+        if panel.data is alt.Undefined and data is not alt.Undefined:
+            properties["data"] = data  # Altair stores data that all panels share once
         name_tooltips(panel)
-        selecting: dict[str, Any] = {**clicks(i), "selection_mode": selection} if clicks else {}
+        number = next(drawn)
+        selecting: dict[str, Any] = {**clicks(number), "selection_mode": selection} if clicks else {}
         clicked = {selection: list(fields)} if clicks and fields else {}
         shown: Any = Specified(panel, properties, _theme(bool(clicks)), clicked)
         st.altair_chart(shown, width="stretch", alt=description, **selecting)
-        file = name if len(panels) == 1 else f"{name}-{i + 1}"
+
+    parts: list[Any] = list(chart.vconcat) if isinstance(chart, alt.VConcatChart) else [chart]
+    figures = [parts] if is_grid(chart) else [[part] for part in parts]
+    for i, figure in enumerate(figures):
+        for part in figure:
+            if isinstance(part, alt.ConcatChart):
+                with st.container(key=f"panels-{part.columns}-{name}"):
+                    for panel in part.concat:
+                        draw(panel, part.data, clicks)
+            else:
+                draw(part, alt.Undefined if part is chart else chart.data, None if is_grid(chart) else clicks)
+        whole, file = (chart, name) if len(figures) == 1 else (figure[0], f"{name}-{i + 1}")
         with st.container(horizontal=True, gap="small", vertical_alignment="center"):
             for form in ("png", "svg"):
-                content = functools.partial(_picture, panel, properties, form, [title, *variant])
+                content = functools.partial(_picture, whole, chart.data, form, words)
                 _download(file, form, content, f"This chart as {form.upper()}")
             st.caption("Click for more." if clicks else "", help=escape(description), width="content")
 
@@ -121,8 +139,6 @@ def _units(specification: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the parts of a specification that hold its parameters: of layers the first."""
     if "layer" in specification:
         yield from _units(specification["layer"][0])
-    elif "spec" in specification:
-        yield from _units(specification["spec"])
     elif "hconcat" in specification:
         for part in specification["hconcat"]:
             yield from _units(part)
@@ -158,11 +174,14 @@ def _variant_of(name: str) -> list[str]:
     return [*titles.get("", []), *(titles[key] for key in sorted(keys, key=len)[-1:])]
 
 
-def _picture(panel: Any, properties: Mapping[str, Any], form: str, words: Sequence[str]) -> bytes:
+def _picture(chart: Any, data: Any, form: str, words: Sequence[str]) -> bytes:
     """Return a chart as a file, which says what it shows of which study and variant: it leaves the page."""
-    own = panel.title if isinstance(panel.title, (str, list)) else []
+    own = chart.title if isinstance(chart.title, (str, list)) else []
     lines = [line for text in words for line in textwrap.wrap(text, LETTERS)] + ([own] if isinstance(own, str) else own)
-    return chart_bytes(panel.properties(**properties, title=alt.TitleParams(lines, anchor="start")), form)
+    titled = chart.properties(title=alt.TitleParams(lines, anchor="start"))
+    if titled.data is alt.Undefined:
+        titled.data = data
+    return chart_bytes(widened(titled, WIDE), form)
 
 
 def name_tooltips(chart: Any) -> None:
@@ -170,8 +189,6 @@ def name_tooltips(chart: Any) -> None:
     for part in ("layer", "hconcat", "vconcat", "concat"):
         for inner in getattr(chart, part, None) or []:
             name_tooltips(inner)
-    if isinstance(chart, alt.FacetChart):
-        name_tooltips(chart.spec)
     encoding = getattr(chart, "encoding", None)
     tooltips = getattr(encoding, "tooltip", None)
     if encoding is not None and isinstance(tooltips, list):
@@ -305,7 +322,7 @@ def fields_of(chart: Any) -> set[str]:
     """Return the names of all columns of the data of a chart."""
     names = {str(name) for name in chart.data} if isinstance(chart.data, pd.DataFrame) else set()
     parts = [inner for part in ("layer", "hconcat", "vconcat", "concat") for inner in getattr(chart, part, None) or []]
-    return names.union(*map(fields_of, parts), *([fields_of(chart.spec)] if isinstance(chart, alt.FacetChart) else []))
+    return names.union(*map(fields_of, parts))
 
 
 def show_alert(text: str) -> None:

@@ -38,7 +38,6 @@ BALANCES = ("balance_before_pp", "balance_after_pp", "normalised_before", "norma
 CLASSES = ("class", "rate_before", "rate_after", *BALANCES, "examples")
 
 SENTENCES = 10  # variants whose slope is said in words
-PANELS = 4  # panels of the scatter matrix in a row
 Results = Mapping[str, Distortion]  # recall distortion by key of the variant
 
 
@@ -147,7 +146,7 @@ def _matrix(study_audit: StudyAudit, results: Results) -> None:
         "amber, the pooled slope; dashed, no change. A click on a point opens its class."
     )
     clicks = on_selection("balances", None, _open_class(study_audit))
-    chart = balance_chart(rows, pooled_frame(panels), columns=PANELS)
+    chart = balance_chart(rows, pooled_frame(panels))
     show_chart(chart, "balances", text, clicks=clicks, fields=["class"])
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-import altair as alt
 import streamlit as st
 
 from tfaudit.analysis.study_audit import StudyAudit
@@ -54,9 +53,7 @@ def page(study_audit: StudyAudit) -> None:
 
     table, rows = "" if members > 1 else "pairs", on_rows("variants", frame, opened)
     show_table(frame, f"{data.study.name}-variants", known, table=table, clicks=rows)
-    accuracies = summary.chart()
-    # Panels with a scale of their own, of variants far apart, need the whole width.
-    left, right = (st.container(), st.container()) if isinstance(accuracies, alt.FacetChart) else st.columns(2)
+    left, right = st.columns(2)
     with left:
         st.subheader("Accuracy of every member" if members > 1 else "Accuracy")
         text = (
@@ -64,7 +61,7 @@ def page(study_audit: StudyAudit) -> None:
             "variant."
         )
         clicks = on_points("accuracies", opened)
-        show_chart(accuracies, "accuracy", text, clicks=clicks, fields=["title"])
+        show_chart(summary.chart(), "accuracy", text, clicks=clicks, fields=["title"])
     with right:
         st.subheader("Size and accuracy")
         if summary.table["gzipped_bytes"].notna().any():

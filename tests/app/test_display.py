@@ -136,7 +136,7 @@ def test_a_grid_writes_numbers_as_the_catalogue_does(app_test, monkeypatch):
 
 
 @pytest.mark.parametrize(("rows", "canvas"), [(600, True), (9, False)])
-@pytest.mark.parametrize("form", ["unit", "layers", "nested layers", "facets"])
+@pytest.mark.parametrize("form", ["unit", "layers", "nested layers"])
 def test_streamlit_takes_the_specification_that_altair_writes(form, rows, canvas):
     unit = alt.Chart(pd.DataFrame({"x": range(rows), "y": 1})).mark_bar().encode(x="x:Q", y="y:Q")
     layers = alt.layer(unit, unit.mark_rule())
@@ -144,7 +144,6 @@ def test_streamlit_takes_the_specification_that_altair_writes(form, rows, canvas
         "unit": unit,
         "layers": layers,
         "nested layers": alt.layer(layers, unit.mark_tick()),
-        "facets": layers.facet("y:N"),
     }[form]
     config = alt.Config(text=alt.MarkConfig(color="red"))
     with alt.theme.enable("none"):
@@ -153,7 +152,7 @@ def test_streamlit_takes_the_specification_that_altair_writes(form, rows, canvas
     assert written.pop("usermeta", {}) == ({"embedOptions": {"renderer": "canvas"}} if canvas else {})
     first = written
     while "mark" not in first:
-        first = first["layer"][0] if "layer" in first else first["spec"]
+        first = first["layer"][0]
     select = {"type": "point", "fields": ["x"], "on": "click", "clear": False}
     assert first.pop("params") == [{"name": "point", "select": select}]
     assert written == expected

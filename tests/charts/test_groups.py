@@ -142,8 +142,8 @@ def test_changes_and_histograms_of_a_property():
     assert len(curves[0]) == 40 * len(set(SERIES))
     assert {len(rows) for rows in drawn["datasets"].values()} >= {len(found.units_frame())}
     assert points
-    bars = next(iter(found.histogram().to_dict()["datasets"].values()))
-    assert sum(bar["units"] for bar in bars) == len(found.units_frame())
+    bars = found.histogram().to_dict()["datasets"].values()
+    assert sum(bar["units"] for panel in bars for bar in panel) == len(found.units_frame())
     flat = trends(BEFORE, AFTER, np.repeat([0, 1], 100))
     assert len(flat.change_chart().to_dict()["layer"]) == 2  # two values have no parabola
     flat.histogram().to_dict()

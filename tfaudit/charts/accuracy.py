@@ -1,5 +1,7 @@
 """Accuracy of every member of every variant."""
 
+import json
+
 import altair as alt
 import pandas as pd
 
@@ -9,26 +11,31 @@ from tfaudit.charts.style import PLUM, SLATE, WIDTH, Drawing, numbers
 def accuracy_chart(accuracies: pd.DataFrame) -> Drawing:
     """Draw [F] table 1: one line per variant, one dot per member, a bar at the mean.
 
-    The lines share one scale, unless variants differ so much that the members of one would collapse into a dot.
+    Where variants differ so much that the members of one would collapse into a dot, every line is drawn around its
+    mean, which stands beside its name.
 
     Args:
         accuracies: of a `Summary`; only top-1 is drawn.
     """
     top1 = accuracies[accuracies["k"] == 1].assign(percent=lambda rows: 100 * rows["accuracy"])
     order = list(top1["title"].unique())
-    axis = alt.Axis(tickCount=5, format=".6~g")  # else a single value has ticks with six decimals
-    x = alt.X("percent:Q", title="top-1 accuracy, %", scale=alt.Scale(zero=False, nice=True), axis=axis)
+    by = top1.groupby("title")["percent"]
+    spans = by.max() - by.min()
     tooltip = ["title", "member", *numbers(percent=".2f")]
-    spans = top1.groupby("title")["percent"].agg(lambda values: values.max() - values.min())
-    if top1["percent"].max() - top1["percent"].min() <= 12 * spans.median() or not spans.any():
-        y = alt.Y("title:N", sort=order, title=None, axis=alt.Axis(labelLimit=190))
-        base = alt.Chart(top1, width=WIDTH, height=alt.Step(30))
-        dots = base.mark_circle(size=55, opacity=0.7, color=SLATE).encode(x=x, y=y, tooltip=tooltip)
-        means = base.mark_tick(color=PLUM, thickness=3, size=20).encode(x=x.aggregate("mean"), y=y)
-        return alt.layer(dots, means)
-    base = alt.Chart(width=WIDTH, height=26)
-    dots = base.mark_circle(size=55, opacity=0.7, color=SLATE).encode(x=x.title(None), tooltip=tooltip)
-    means = base.mark_tick(color=PLUM, thickness=3, size=20).encode(x=x.title(None).aggregate("mean"))
-    row = alt.Row("title:N", sort=order, title=None, header=alt.Header(labelAngle=0, labelAlign="left", labelLimit=190))
-    panels = alt.layer(dots, means, data=top1).facet(row=row, spacing=14)
-    return panels.properties(title="top-1 accuracy, %; each line has its own scale").resolve_scale(x="independent")
+    apart = top1["percent"].max() - top1["percent"].min() > 12 * spans.median() and spans.any()
+    if apart:
+        top1["from_mean"] = top1["percent"] - by.transform("mean")
+        means = json.dumps({title: f"mean {mean:.2f} %" for title, mean in by.mean().items()}, ensure_ascii=False)
+        labels = alt.Axis(labelLimit=190, labelFlush=False, labelExpr=f"[datum.value, ({means})[datum.value]]")
+        field, title, step = "from_mean:Q", "top-1 accuracy of the members, points from their mean", 38
+        axis = alt.Axis(tickCount=5)
+    else:
+        labels = alt.Axis(labelLimit=190, labelFlush=False)
+        field, title, step = "percent:Q", "top-1 accuracy, %", 30
+        axis = alt.Axis(tickCount=5, format=".6~g")  # else a single value has ticks with six decimals
+    x = alt.X(field, title=title, scale=alt.Scale(zero=False, nice=True), axis=axis)
+    y = alt.Y("title:N", sort=order, title=None, axis=labels)
+    base = alt.Chart(top1, width=WIDTH, height=alt.Step(step))
+    dots = base.mark_circle(size=55, opacity=0.7, color=SLATE).encode(x=x, y=y, tooltip=tooltip)
+    bars = base.mark_tick(color=PLUM, thickness=3, size=20).encode(x=x.aggregate("mean"), y=y)
+    return alt.layer(dots, bars)

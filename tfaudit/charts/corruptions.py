@@ -5,9 +5,10 @@ from collections.abc import Collection, Mapping, Sequence
 import altair as alt
 import pandas as pd
 
+from tfaudit.charts.panels import in_grid
 from tfaudit.charts.style import HUES, SLATE, WIDTH, Drawing, categories, numbers
 
-COLUMNS = 3  # panels side by side
+MOST = 4  # panels side by side
 
 WORDS = "replace(datum.label, /_/g, ' ')"
 """Names of corruptions in words."""
@@ -54,7 +55,6 @@ def severity_chart(
     baseline: str = "before",
     k: int = 1,
     corruptions: Collection[str] | None = None,
-    side: int = 98,
 ) -> Drawing:
     """Draw mean top-k accuracy over severity, a panel per corruption that has severities, a line per variant.
 
@@ -65,7 +65,6 @@ def severity_chart(
         baseline: title of the uncompressed population.
         k: 1 or 5.
         corruptions: to draw; all by default.
-        side: pixels of the width of each of several panels.
     """
     parts = []
     for i, (title, curves) in enumerate(levels.items()):
@@ -75,20 +74,25 @@ def severity_chart(
         for level, column in ((baseline, "accuracy_before"), (title, "accuracy_after"))[i > 0 :]:
             parts.append(rows[["corruption", "severity"]].assign(level=level, accuracy=100 * rows[column]))
     shown = pd.concat(parts, ignore_index=True).dropna(subset=["accuracy"])
-    panels = list(dict.fromkeys(shown["corruption"]))
-    width, height = (WIDTH, WIDTH // 2) if len(panels) == 1 else (side, side - 8)
+    names = list(dict.fromkeys(shown["corruption"]))
+    several = len(names) > 1
+    width, height = (98, 150) if several else (WIDTH, WIDTH // 2)
+    colour = _levels([baseline, *levels], [SLATE, *HUES])
     severities = alt.Axis(values=sorted(set(shown["severity"])), format="d", grid=False)
-    base = alt.Chart(width=width, height=height).encode(
-        x=alt.X("severity:Q", title="severity", axis=severities),
-        y=alt.Y("accuracy:Q", title=f"top-{k}, %", scale=alt.Scale(zero=False, nice=True), axis=alt.Axis(tickCount=4)),
-        color=_levels([baseline, *levels], [SLATE, *HUES]),
-    )
-    lines = base.mark_line(strokeWidth=1.8)
+    reach = alt.Scale(zero=False, nice=True, domain=[float(shown["accuracy"].min()), float(shown["accuracy"].max())])
     tooltip = ["corruption", "level", "severity", *numbers(accuracy=".2f")]
-    points = base.mark_circle(size=20, opacity=1).encode(tooltip=tooltip)
-    header = alt.Header(labelAnchor="start", labelLimit=120, labelExpr=WORDS)
-    facet = alt.Facet("corruption:N", sort=panels, title=None, header=header)
-    return alt.layer(lines, points, data=shown).facet(facet=facet, columns=COLUMNS, spacing=12)
+
+    def panel(name: str) -> Drawing:
+        rows = shown[shown["corruption"] == name]
+        base = alt.Chart(rows, title=name.replace("_", " "), width=width, height=height).encode(
+            x=alt.X("severity:Q", title="severity", axis=severities),
+            y=alt.Y("accuracy:Q", title=f"top-{k}, %", scale=reach, axis=alt.Axis(tickCount=4)),
+            color=colour.legend(None) if several else colour,
+        )
+        return alt.layer(base.mark_line(strokeWidth=1.8), base.mark_circle(size=20, opacity=1).encode(tooltip=tooltip))
+
+    panels = [panel(name) for name in names]
+    return in_grid(panels, most=MOST, legend=[colour]) if several else panels[0]
 
 
 def _levels(titles: Sequence[str], hues: Sequence[str]) -> alt.Color:

@@ -1,22 +1,26 @@
 """Recall balances of the classes after compression against before."""
 
 import altair as alt
+import numpy as np
 import pandas as pd
 
+from tfaudit.charts.panels import in_grid
 from tfaudit.charts.sampling import MOST_POINTS
 from tfaudit.charts.style import AMBER, BLUE, GREY, WIDTH, Drawing, numbers
 
+SHOWN = ["x", "y", "class", "member", "rate_before", "rate_after"]
 
-def balance_chart(points: pd.DataFrame, panels: pd.DataFrame, *, columns: int = 2) -> Drawing:
+
+def balance_chart(points: pd.DataFrame, panels: pd.DataFrame, *, columns: int = 4) -> Drawing:
     """Draw [R] figures 5-8: a point per class and member, the pooled slope in amber, equality dashed, per level.
 
-    Two methods (or models) at the same levels are side by side, more of them below each other. Of more than 4,500
-    points a seeded sample is drawn, equally from all panels, and the title says so.
+    Two methods (or models) at the same levels are neighbours. Of more than 4,500 points a seeded sample is drawn,
+    equally from all panels, and the title says so.
 
     Args:
         points: of `tfaudit.audit.distortion.slopes.balance_frame`.
         panels: of `tfaudit.audit.distortion.slopes.pooled_frame`.
-        columns: panels side by side.
+        columns: panels side by side at most.
     """
     factors = list(panels.columns[: list(panels.columns).index("metric")])
     panels = panels.assign(group=group_names(panels, [name for name in factors if name != "level"]))
@@ -30,34 +34,34 @@ def balance_chart(points: pd.DataFrame, panels: pd.DataFrame, *, columns: int = 
     if len(complete) > MOST_POINTS:
         share = MOST_POINTS // complete["panel"].nunique()
         drawn = complete.sample(frac=1, random_state=0).groupby("panel").head(share)
-    ends = drawn["x"].min(), drawn["x"].max()
-    lines = [
-        {"panel": row["panel"], "kind": kind, "x": x, "y": gradient * x}
-        for row in panels.to_dict("records")
-        for kind, gradient in (("equal", 1.0), ("slope", row["pooled_slope"]))
-        for x in ends
-    ]
-    shown = ["panel", "kind", "x", "y", "class", "member", "rate_before", "rate_after"]
-    table = pd.concat([pd.DataFrame(lines), drawn.assign(kind="class")], ignore_index=True)[shown]
+    ends = np.array([drawn["x"].min(), drawn["x"].max()])
     single = len(panels) == 1
-    width, height = (WIDTH, WIDTH * 2 // 3) if single else (150, 120)
+    scales = [
+        alt.Scale(zero=False, nice=True, domain=[float(min(values)), float(max(values))])
+        for values in (ends, [*drawn["y"], *np.outer([1, *panels["pooled_slope"].dropna()], ends).ravel()])
+    ]
     of = " of accuracy" if single else ""  # titles of small panels side by side would overlap
-    base = alt.Chart(width=width, height=height).encode(
-        x=alt.X("x:Q", title=f"balance before, %{of}", axis=alt.Axis(tickCount=5)),
-        y=alt.Y("y:Q", title=f"balance after, %{of}", axis=alt.Axis(tickCount=5)),
-    )
+    x = alt.X("x:Q", title=f"balance before, %{of}", axis=alt.Axis(tickCount=5), scale=scales[0])
+    y = alt.Y("y:Q", title=f"balance after, %{of}", axis=alt.Axis(tickCount=5), scale=scales[1])
     tooltip = ["class", "member", *numbers(rate_before=".3f", rate_after=".3f")]
     opacity = 0.6 if len(drawn) / len(panels) < 300 else 0.25
-    classes, equal, slope = (base.transform_filter(f"datum.kind == '{kind}'") for kind in ("class", "equal", "slope"))
-    dots = classes.mark_circle(size=22, color=BLUE, opacity=opacity).encode(tooltip=tooltip)
-    dashes = equal.mark_line(color=GREY, strokeDash=[4, 4], strokeWidth=1.5)
-    chart = alt.layer(dots, dashes, slope.mark_line(color=AMBER, strokeWidth=2), data=table)
     some = [] if len(drawn) == len(complete) else [f"{len(drawn):,} of {len(complete):,} points drawn"]
+
+    def panel(title: str, pooled: float) -> Drawing:
+        rows = alt.Chart(drawn.loc[drawn["panel"] == title, SHOWN])
+        dots = rows.mark_circle(size=22, color=BLUE, opacity=opacity).encode(x=x, y=y, tooltip=tooltip)
+        equal, slope = (
+            alt.Chart(pd.DataFrame({"x": ends, "y": gradient * ends})).encode(x=x, y=y) for gradient in (1.0, pooled)
+        )
+        dashes = equal.mark_line(color=GREY, strokeDash=[4, 4], strokeWidth=1.5)
+        chart = alt.layer(dots, dashes, slope.mark_line(color=AMBER, strokeWidth=2))
+        width, height = (WIDTH, WIDTH * 2 // 3) if single else (110, 150)
+        return chart.properties(width=width, height=height, title=[*title.split("|"), *(some if single else [])])
+
+    charts = [panel(*row) for row in panels[["panel", "pooled_slope"]].itertuples(index=False)]
     if single:
-        return chart.properties(title=[*panels["panel"].iloc[0].split("|"), *some])
-    header = alt.Header(labelExpr="split(datum.label, '|')", labelAnchor="start", labelLimit=width)
-    facet = alt.Facet("panel:N", sort=list(panels["panel"]), title=None, header=header)
-    chart = chart.facet(facet=facet, columns=columns, spacing=14)
+        return charts[0]
+    chart = in_grid(charts, most=columns)
     return chart.properties(title=some) if some else chart
 
 

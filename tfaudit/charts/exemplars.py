@@ -3,6 +3,7 @@
 import altair as alt
 import pandas as pd
 
+from tfaudit.charts.panels import in_grid
 from tfaudit.charts.style import AMBER, GREEN, GREY, PLUM, WIDTH, Drawing, categories, numbers, row_axis
 
 GROUPS, COLOURS = ["PIE", "non-PIE", "all"], [PLUM, GREEN, GREY]
@@ -20,18 +21,25 @@ def difficulty_chart(difficulty: pd.DataFrame) -> Drawing:
     table["panel"] = "top-" + table["k"].astype(str) + " of the " + table["population"] + " models"
     order = list(dict.fromkeys(table["title"]))
     panels = list(dict.fromkeys(table.sort_values(["k"], kind="stable")["panel"]))
+    shapes = alt.Scale(domain=GROUPS, range=["circle", "square", "diamond"])
     colour = categories("group", GROUPS, COLOURS).sort(None)
-    shape = alt.Shape("group:N", title=None, scale=alt.Scale(domain=GROUPS, range=["circle", "square", "diamond"]))
+    shape = alt.Shape("group:N", title=None, scale=shapes)
     y = alt.Y("title:N", sort=order, title=None, axis=alt.Axis(labelLimit=150))
-    base = alt.Chart(width=170, height=alt.Step(26))
     x = alt.X("accuracy:Q", title="accuracy, %", scale=alt.Scale(domain=[0, 100]), axis=alt.Axis(tickCount=5))
     low = alt.X("low:Q", title="accuracy, %")
-    interval = base.mark_rule(strokeWidth=2, opacity=0.6, clip=True).encode(x=low, x2="high:Q", y=y, color=colour)
     tooltip = ["title", "group", "examples", *numbers(accuracy=".2f")]
-    points = base.mark_point(size=60, filled=True, opacity=1)
-    points = points.encode(x=x, y=y, color=colour, shape=shape, tooltip=tooltip)
-    facet = alt.Facet("panel:N", sort=panels, title=None)
-    return alt.layer(interval, points, data=table).facet(facet=facet, columns=2, spacing=20)
+
+    def panel(name: str) -> Drawing:
+        base = alt.Chart(table[table["panel"] == name], width=WIDTH, height=alt.Step(26)).encode(y=y)
+        interval = base.mark_rule(strokeWidth=2, opacity=0.6, clip=True).encode(
+            x=low, x2="high:Q", color=colour.legend(None)
+        )
+        points = base.mark_point(size=60, filled=True, opacity=1).encode(
+            x=x, color=colour.legend(None), shape=shape.legend(None), tooltip=tooltip
+        )
+        return alt.layer(interval, points).properties(title=name)
+
+    return in_grid([panel(name) for name in panels], most=1, legend=[colour, shape])
 
 
 def difficulty_bars(difficulty: pd.DataFrame) -> Drawing:

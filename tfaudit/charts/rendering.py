@@ -12,6 +12,7 @@ from typing import Any
 
 import altair as alt
 
+from tfaudit.charts.panels import SPACING
 from tfaudit.charts.style import Drawing
 
 FORMS = ("png", "svg", "pdf")
@@ -21,6 +22,7 @@ FIT = alt.AutoSizeParams(type="fit-x", contains="padding")
 """Without it a chart of fixed height is squeezed until its legend fits."""
 
 AXES = 170  # pixels of labels and legends beside one of several stacked panels
+NUMBERS = 62  # pixels of labels and title of the axis beside one of several panels in a grid
 LARGEST = 1.3  # how much an inline chart may grow to fill its column
 
 _FONT = "Arial, 'Liberation Sans', Helvetica, sans-serif"  # of equal widths: measured here, drawn by a browser
@@ -61,21 +63,29 @@ def chart_files(chart: Drawing, forms: Iterable[str] = FORMS) -> dict[str, bytes
 
 
 def widened(chart: Drawing, width: int) -> Drawing:
-    """Return a chart, or every panel of stacked ones, as wide as this; panels side by side stay as they are.
+    """Return a chart, every panel of stacked ones, or panels side by side together, as wide as this.
 
     Args:
         chart: to draw.
         width: in pixels, with axes and legends.
     """
     if isinstance(chart, alt.VConcatChart):
-        panels = [
-            panel.properties(width=width - AXES) if isinstance(panel, (alt.Chart, alt.LayerChart)) else panel
-            for panel in chart.vconcat
-        ]
         stacked = chart.copy(deep=False)
-        stacked.vconcat = panels
+        stacked.vconcat = [_widened_part(part, width) for part in chart.vconcat]
         return stacked
+    if isinstance(chart, alt.ConcatChart):
+        return _widened_part(chart, width)
     return chart.properties(width=width, autosize=FIT) if isinstance(chart, (alt.Chart, alt.LayerChart)) else chart
+
+
+def _widened_part(part: Any, width: int) -> Any:
+    """Return a part of stacked charts as wide as this; parts cannot fit themselves."""
+    if isinstance(part, alt.ConcatChart):
+        each = (width - SPACING * (part.columns - 1)) // part.columns - NUMBERS
+        grid = part.copy(deep=False)
+        grid.concat = [panel.properties(width=each) for panel in part.concat]
+        return grid
+    return part.properties(width=width - AXES) if isinstance(part, (alt.Chart, alt.LayerChart)) else part
 
 
 def inline_svg(chart: Drawing, description: str, *, width: int | None = None) -> str:

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 import altair as alt
 import pandas as pd
 
-Drawing: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart | alt.VConcatChart | alt.HConcatChart
+Drawing: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart | alt.ConcatChart | alt.VConcatChart | alt.HConcatChart
 
 LOSS, GAIN = "#c8452f", "#1a7fb5"
 """What is lost or wrong, and what is gained or right, in charts, report and viewer.

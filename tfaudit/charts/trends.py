@@ -1,11 +1,10 @@
 """Accuracy against a property of the examples."""
 
-import json
-
 import altair as alt
 import numpy as np
 import pandas as pd
 
+from tfaudit.charts.panels import in_grid
 from tfaudit.charts.sampling import sampled
 from tfaudit.charts.style import GREY, HUES, WIDTH, Drawing, before_after, categories, numbers, square_axes
 
@@ -37,19 +36,28 @@ def trends_chart(table: pd.DataFrame, binned: pd.DataFrame, name: str, column: s
         line = fits[["group", "measure"]].assign(value=fits[end], accuracy=fitted)
         parts.append(line.dropna().assign(part="line"))
     colour = before_after("measure")
-    x = alt.X("value:Q", title=name, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=5))
-    y = alt.Y("accuracy:Q", title="accuracy, %", scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=5))
-    base = alt.Chart(width=WIDTH - 40, height=150)
-    means = base.transform_filter("datum.part == 'mean'")
-    lines = base.transform_filter("datum.part == 'line'").mark_line(strokeWidth=2.5).encode(x=x, y=y, color=colour)
-    bars = means.mark_rule(strokeWidth=1.5, opacity=0.6).encode(x=x, y="low:Q", y2="high:Q", color=colour)
+    ends = pd.concat([dots["low"], dots["high"], *(line["accuracy"] for line in parts[1:])]).dropna()
+    scales = [
+        alt.Scale(zero=False, domain=[float(values.min()), float(values.max())], nice=True)
+        for values in (pd.concat(part["value"] for part in parts), ends)
+    ]
+    x = alt.X("value:Q", title=name, scale=scales[0], axis=alt.Axis(tickCount=5))
+    y = alt.Y("accuracy:Q", title="accuracy, %", scale=scales[1], axis=alt.Axis(tickCount=5))
+    rows = pd.concat(parts, ignore_index=True)
     tooltip = ["group", "measure", "units", *numbers(value=".3g", accuracy=".2f")]
-    points = means.mark_circle(size=45, opacity=1).encode(x=x, y=y, color=colour, tooltip=tooltip)
-    chart = alt.layer(bars, lines, points, data=pd.concat(parts, ignore_index=True))
+
+    def panel(group: object, colour: alt.Color) -> Drawing:
+        base = alt.Chart(width=WIDTH - 40, height=150).encode(x=x, color=colour)
+        means, lines = (base.transform_filter(f"datum.part == '{part}'") for part in ("mean", "line"))
+        fitted = lines.mark_line(strokeWidth=2.5).encode(y=y)
+        bars = means.mark_rule(strokeWidth=1.5, opacity=0.6).encode(y="low:Q", y2="high:Q")
+        points = means.mark_circle(size=45, opacity=1).encode(y=y, tooltip=tooltip)
+        return alt.layer(bars, fitted, points, data=rows[rows["group"] == group])
+
     if len(groups) == 1:
-        return chart
-    header = alt.Header(labelAnchor="start", labelExpr=f"{json.dumps(column)} + ' ' + datum.value")
-    return chart.facet(facet=alt.Facet("group:N", sort=groups, title=None, header=header), columns=1, spacing=16)
+        return panel(groups[0], colour)
+    panels = [panel(group, colour.legend(None)).properties(title=f"{column} {group}") for group in groups]
+    return in_grid(panels, most=1, legend=[colour])
 
 
 def tilt_chart(levels: np.ndarray, slope: float, threshold: float = 0.5) -> Drawing:
@@ -134,24 +142,22 @@ def histogram_chart(units: pd.DataFrame, name: str, column: str) -> Drawing:
     for group, rows in inside.groupby(inside["group"].astype(str), sort=False):
         counts, _ = np.histogram(rows["value"], edges)
         bars.append(pd.DataFrame({"group": group, "value": edges[:-1], "end": edges[1:], "units": counts}))
-    shown = pd.concat(bars, ignore_index=True).query("units > 0")
-    shown = shown.assign(range_low=shown["value"], range_high=shown["end"])
     scale = alt.Scale(scheme="plasma", domain=[float(edges[0]), float(edges[-1])])
-    x = alt.X("value:Q", title=name, scale=alt.Scale(zero=False, nice=False), axis=alt.Axis(tickCount=5))
-    base = alt.Chart(shown, width=WIDTH - 40, height=110).mark_rect(stroke=None)
+    span = alt.Scale(zero=False, nice=False, domain=[float(edges[0]), float(edges[-1])])
+    x = alt.X("value:Q", title=name, scale=span, axis=alt.Axis(tickCount=5))
+    y = alt.Y("units:Q", title="individuals or images", axis=alt.Axis(tickCount=4))
+    colour = alt.Color("value:Q", scale=scale, legend=None)
     tooltip = ["group", "units", *numbers(value=".3g", end=".3g")]
-    chart = base.encode(
-        x=x,
-        x2="end:Q",
-        y=alt.Y("units:Q", title="individuals or images", axis=alt.Axis(tickCount=4)),
-        color=alt.Color("value:Q", scale=scale, legend=None),
-        tooltip=tooltip,
-    )
+
+    def panel(rows: pd.DataFrame) -> Drawing:
+        drawn = rows[rows["units"] > 0].assign(range_low=rows["value"], range_high=rows["end"])
+        base = alt.Chart(drawn, width=WIDTH - 40, height=110).mark_rect(stroke=None)
+        return base.encode(x=x, x2="end:Q", y=y, color=colour, tooltip=tooltip)
+
     if len(bars) == 1:
-        return chart
-    header = alt.Header(labelAnchor="start", labelExpr=f"{json.dumps(column)} + ' ' + datum.value")
-    facet = alt.Facet("group:N", sort=list(crowd), title=None, header=header)
-    return chart.facet(facet=facet, columns=1, spacing=16).resolve_scale(y="independent")
+        return panel(bars[0])
+    by_name = {str(rows["group"].iloc[0]): panel(rows) for rows in bars}
+    return in_grid([by_name[group].properties(title=f"{column} {group}") for group in crowd], most=1)
 
 
 def scatter_chart(units: pd.DataFrame, name: str, column: str) -> Drawing:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from tfaudit.analysis.audits import AUDITS
 from tfaudit.analysis.image_strip import ImageStrip
+from tfaudit.charts.panels import is_grid
 from tfaudit.charts.style import Drawing
 from tfaudit.report.columns import Column, TextColumn, text_columns
 
@@ -29,6 +30,11 @@ class Figure:
     chart: Drawing
     description: str
     title: str = ""
+
+    @property
+    def is_wide(self) -> bool:
+        """Return whether its panels need the whole width of a page."""
+        return is_grid(self.chart, columns=2)
 
 
 @dataclasses.dataclass(frozen=True)

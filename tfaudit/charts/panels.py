@@ -1,0 +1,49 @@
+"""Panels of one figure side by side, under one legend."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+import pandas as pd
+
+from tfaudit.charts.style import WIDTH, Drawing
+
+SPACING = 16
+"""Pixels between panels."""
+
+
+def in_grid(panels: Sequence[Drawing], *, most: int, legend: Sequence[alt.Color | alt.Shape] = ()) -> Drawing:
+    """Return panels in rows that are as equally long as they can be.
+
+    Report and viewer make the panels as wide as their page allows.
+
+    Args:
+        panels: without legends.
+        most: panels in a row.
+        legend: colours, and shapes, of all panels, shown once above them.
+
+    Example:
+        >>> panel = alt.Chart(pd.DataFrame({"x": [1]})).mark_point().encode(x="x:Q")
+        >>> in_grid([panel] * 4, most=3).columns
+        2
+    """
+    rows = math.ceil(len(panels) / most)
+    grid = alt.concat(*panels, columns=math.ceil(len(panels) / rows), spacing=SPACING)
+    if not legend:
+        return grid
+    return alt.vconcat(_legend_chart(legend), grid, spacing=4).resolve_scale(color="independent", shape="independent")
+
+
+def _legend_chart(channels: Sequence[alt.Color | alt.Shape]) -> alt.Chart:
+    """Return a legend without a chart below it."""
+    fields = [str(channel.shorthand).split(":")[0] for channel in channels]
+    nothing = pd.DataFrame(columns=list(dict.fromkeys(fields)), dtype=object)
+    view = alt.ViewBackground(stroke=None)
+    return alt.Chart(nothing, width=WIDTH, height=1, view=view).mark_point(filled=True).encode(*channels)
+
+
+def is_grid(chart: Drawing, columns: int = 1) -> bool:
+    """Return whether a chart is a grid of this many columns or more, with or without its legend."""
+    parts: list[Any] = chart.vconcat if isinstance(chart, alt.VConcatChart) else [chart]
+    return any(isinstance(part, alt.ConcatChart) and part.columns >= columns for part in parts)
