@@ -14,6 +14,8 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+from tfaudit.garbage import collect_seldom
+
 PASSWORD = "TFAUDIT_PASSWORD"
 """Environment variable of the password: all users of a machine can read the arguments of its processes."""
 
@@ -48,6 +50,7 @@ def serve(settings: dict[str, Any], password: str) -> None:
     # Streamlit reads `.streamlit` in the working directory, as it stands when it is imported and later: a folder that
     # came with a study decides nothing.
     os.chdir(HERE)
+    collect_seldom()
     import streamlit as st
     from starlette.middleware import Middleware
     from streamlit import config, net_util

@@ -20,11 +20,12 @@ from filelock import FileLock
 
 from tests.builders.studies import make_study
 from tests.builders.warm_python import warm_process
+from tfaudit.garbage import collect_seldom
 from tfaudit.population import worker_process
 from tfaudit.store.store import Store
 
 sys.dont_write_bytecode = False
-gc.set_threshold(50_000, 20, 20)  # a trace of TensorFlow makes many objects, and nearly all of them stay
+collect_seldom()  # a trace of TensorFlow makes many objects, and nearly all of them stay
 hypothesis.settings.register_profile("any machine", deadline=None)  # a busy one is no defect
 hypothesis.settings.load_profile("any machine")
 

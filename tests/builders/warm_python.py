@@ -83,14 +83,17 @@ def _run(path: str, arguments: list[str]) -> None:
 
 def _serve(path: str, started: int) -> tuple[dict, list[int]] | None:
     """Import the libraries and fork for each request; return the request in the fork, and None when all have gone."""
+    import atexit
     import gc
     import importlib
 
+    gc.disable()
     for name in LIBRARIES:
         importlib.import_module(name)
-    gc.collect()
     gc.freeze()  # collections in forks do not copy these pages
-    gc.set_threshold(50_000, 20, 20)  # as in the tests themselves
+    gc.enable()
+    gc.set_threshold(100_000, 20, 20)  # as in the tests themselves
+    atexit.register(gc.freeze)
     Path(path).unlink(missing_ok=True)
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(path)

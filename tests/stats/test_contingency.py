@@ -10,7 +10,14 @@ from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 from statsmodels.stats.inter_rater import cohens_kappa
 
 from tfaudit.errors import InputError
-from tfaudit.stats.contingency import chance_agreement, cohen_kappa, mcnemar, mcnemar_false_alarms, paired_interval
+from tfaudit.stats.contingency import (
+    chance_agreement,
+    cohen_kappa,
+    mcnemar,
+    mcnemar_false_alarms,
+    paired_difference_rejected,
+    paired_interval,
+)
 
 counts = st.integers(0, 40)
 
@@ -70,6 +77,15 @@ def test_exchanging_the_models_mirrors_it_and_it_stays_in_range_around_the_diffe
     low, high = paired_interval([lost, won], [won, lost], [pairs, pairs])
     np.testing.assert_allclose(low, -high[::-1], atol=1e-12)
     assert -1 <= low[0] < (won - lost) / pairs < high[0] <= 1
+
+
+@given(counts, counts, st.integers(0, 200), st.floats(-1.5, 1.5), st.sampled_from([0.5, 0.9, 0.95, 0.999]))
+def test_one_test_tells_whether_it_leaves_a_difference_out(lost, won, others, anywhere, confidence):
+    table = [lost], [won], [lost + won + others]
+    low, high = (float(end[0]) for end in paired_interval(*table, confidence=confidence))
+    for difference in (anywhere, 0.0, low - 1e-9, low + 1e-9, high - 1e-9, high + 1e-9):
+        (rejected,) = paired_difference_rejected(*table, difference, confidence=confidence)
+        assert rejected == (difference < low or difference > high)
 
 
 @pytest.mark.parametrize("others", [0, 1, 20, 1000])

@@ -24,6 +24,7 @@ from tfaudit.cli import (
 )
 from tfaudit.cli.console import app, err
 from tfaudit.errors import InputError, missing_extra
+from tfaudit.garbage import collect_seldom
 from tfaudit.user_code import import_module
 
 __all__ = [
@@ -63,6 +64,7 @@ def _imported(words: list[str]) -> list[str]:
 
 def main() -> None:
     """Run the command line. Bad input is one line and exit code 2, never a traceback."""
+    collect_seldom()
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     try:
         app(_imported(sys.argv[1:]))

@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tfaudit.errors import InputError
+from tfaudit.garbage import collect_seldom
 from tfaudit.population.logs import open_log
 from tfaudit.population.node_folder import remove_workplace, shipped_splits
 from tfaudit.population.passing_errors import may_pass
@@ -50,6 +51,7 @@ _DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM)
 
 def main(directory: str) -> None:
     """Do jobs until the standard input ends."""
+    collect_seldom()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C and ends the workers
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # what libraries print goes to logs, not among the answers

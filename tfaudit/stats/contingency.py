@@ -5,7 +5,7 @@ Counts that are not integers >= 0 of one shape, more changes than pairs, and a l
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
+from scipy import special, stats
 
 from tfaudit.errors import InputError, require
 from tfaudit.stats.ratios import ratio
@@ -88,11 +88,33 @@ def paired_interval(
     down, up, n = counts(lost=lost, won=won, pairs=pairs)
     if (down + up > n).any():
         raise InputError("pairs", "fewer pairs than changes", "at least lost + won")
-    shares = ratio(down, n), ratio(up, n)
-    margin = stats.norm.ppf((1 + confidence) / 2) ** 2 / np.maximum(n, 1)
-    low, high = _end(*shares, margin, -1.0), _end(*shares, margin, 1.0)
+    low, high = _ends(ratio(down, n), ratio(up, n), _margin(n, confidence))
     possible = mcnemar(down, up) > 1 - confidence
     return np.where(possible, np.minimum(low, 0.0), low), np.where(possible, np.maximum(high, 0.0), high)
+
+
+def paired_difference_rejected(
+    lost: ArrayLike, won: ArrayLike, pairs: ArrayLike, difference: ArrayLike, *, confidence: float = 0.95
+) -> np.ndarray:
+    """Tell whether `paired_interval` leaves a difference out, `(C,)` booleans, by one score test instead of a search.
+
+    Args:
+        lost: `(C,)` integers >= 0, pairs that were right and became wrong.
+        won: `(C,)` pairs that were wrong and became right.
+        pairs: `(C,)` number of all pairs; 0 leaves nothing out.
+        difference: a share or `(C,)` shares, to be compared with `(won - lost) / pairs`.
+        confidence: level of the interval, in (0, 1).
+
+    Example:
+        >>> paired_difference_rejected([3, 3], [9, 9], [32, 32], [-0.02, -0.03])
+        array([False,  True])
+    """
+    require(0 < confidence < 1, "confidence", confidence, "a level in (0, 1)")
+    down, up, n = counts(lost=lost, won=won, pairs=pairs)
+    shares, difference = (ratio(down, n), ratio(up, n)), np.asarray(difference, float)
+    rejected = (n > 0) & ~_accepted(*shares, _margin(n, confidence), difference)
+    towards_0 = rejected & (np.abs(difference - (shares[1] - shares[0]) / 2) <= np.abs(shares[1] - shares[0]) / 2)
+    return rejected & ~(towards_0 & (mcnemar(down, up) > 1 - confidence)) if towards_0.any() else rejected
 
 
 def flip_counts(before: np.ndarray, after: np.ndarray, groups: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -125,18 +147,27 @@ def exact_changes(
     return low, high, np.where(pairs > 0, mcnemar(lost, won), np.nan)
 
 
-def _end(down: np.ndarray, up: np.ndarray, margin: np.ndarray, outer: float) -> np.ndarray:
-    """Find the difference between the observed one and `outer` at which the score test begins to reject."""
-    observed = up - down
-    inside, outside = observed, np.full_like(observed, outer)
+def _margin(pairs: np.ndarray, confidence: float) -> np.ndarray:
+    return special.ndtri((1 + confidence) / 2) ** 2 / np.maximum(pairs, 1)
+
+
+def _accepted(down: np.ndarray, up: np.ndarray, margin: np.ndarray, difference: np.ndarray) -> np.ndarray:
+    """Tell which differences the score test does not reject."""
+    linear = (2 + down - up) * difference - down - up
+    root = np.sqrt(np.maximum(linear**2 + 8 * down * difference * (1 - difference), 0))  # rounding may leave -1e-17
+    variance = (root - linear) / 2 + difference * (1 - difference)
+    return np.square(up - down - difference) <= margin * variance
+
+
+def _ends(down: np.ndarray, up: np.ndarray, margin: np.ndarray) -> np.ndarray:
+    """Find the differences below and above the observed one at which the score test begins to reject, `(2, C)`."""
+    inside = np.stack([up - down] * 2)
+    outside = np.where(np.isnan(inside), np.nan, [[-1.0], [1.0]])
     for _ in range(60):  # bisection: exact to the last bits of a double
         middle = (inside + outside) / 2
-        linear = (2 + down - up) * middle - down - up
-        root = np.sqrt(np.maximum(linear**2 + 8 * down * middle * (1 - middle), 0))  # rounding may leave -1e-17
-        variance = (root - linear) / 2 + middle * (1 - middle)
-        accepted = np.square(observed - middle) <= margin * variance
+        accepted = _accepted(down, up, margin, middle)
         inside, outside = np.where(accepted, middle, inside), np.where(accepted, outside, middle)
-    return np.where(np.isnan(observed), np.nan, (inside + outside) / 2)
+    return (inside + outside) / 2
 
 
 def cohen_kappa(first: ArrayLike, second: ArrayLike) -> float:

@@ -15,7 +15,7 @@ from tfaudit.audit.exemplars import exemplars
 from tfaudit.audit.model_pair import PairComparison, compare
 from tfaudit.errors import InputError, require
 from tfaudit.predictions import PairedAnswers, Predictions, paired_answers, require_same_examples
-from tfaudit.stats.contingency import chance_agreement, paired_interval
+from tfaudit.stats.contingency import chance_agreement, paired_difference_rejected, paired_interval
 from tfaudit.stats.intervals import mean_interval
 from tfaudit.stats.least_squares import slope
 from tfaudit.stats.precision import MOST_IMAGES, Design, Spread
@@ -142,11 +142,12 @@ class Measurements:
 def _images_of_a_pair(losses: Losses, row: int, limit: float, confidence: float) -> Design | None:
     """Return the images at which Tango's interval, with the shares lost and won of now, excludes the limit."""
     images, lost, won = (int(counts[row]) for counts in (losses.examples, losses.lost, losses.won))
+    above = losses.loss[row] > limit
 
     def enough(factor: float) -> bool:
-        scaled = [[round(factor * count)] for count in (lost, won, images)]
-        low, high = (-100 * float(end[0]) for end in reversed(paired_interval(*scaled, confidence=confidence)))
-        return low > limit if losses.loss[row] > limit else high < limit
+        down, up, n = (round(factor * count) for count in (lost, won, images))
+        rejected = paired_difference_rejected([down], [up], [n], -limit / 100, confidence=confidence)
+        return bool(rejected[0]) and (100 * (down - up) > limit * n) == above
 
     under, over = 0.0, 2.0
     while not enough(over):
