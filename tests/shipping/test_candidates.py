@@ -53,7 +53,9 @@ def test_without_training_data_every_kind_of_the_table_is_a_candidate(net, monke
         *(("int8", percentile, 0) for percentile in PERCENTILES),
         *(("int8", 99.999, count) for count in SPARED if count < 2),  # of two layers
     }
-    assert [candidate.estimate for candidate in plan] == sorted(candidate.estimate for candidate in plan)
+    quick = [candidate.estimate for candidate in plan[:-1]]
+    assert quick == sorted(quick)
+    assert plan[-1].kind == "int16x8"  # which takes .1 s an image
     assert all(candidate.pruned is None for candidate in plan)
 
 
@@ -67,9 +69,9 @@ def test_candidates_that_need_training_come_after_the_others_those_that_lose_lea
     levels = [candidate.pruned.level if candidate.pruned else 0 for candidate in pruned]
     assert levels == sorted(levels)
     same = itertools.groupby(pruned, lambda one: one.pruned and (one.pruned.level, one.pruned.granularity))
-    estimates = [[candidate.estimate for candidate in several] for _, several in same]
-    assert len(estimates) == 1 + len(LEVELS["channel"]) + len(LEVELS["weight"])
-    assert estimates == [sorted(several) for several in estimates]
+    order = [[(candidate.kind == "int16x8", candidate.estimate) for candidate in several] for _, several in same]
+    assert len(order) == 1 + len(LEVELS["channel"]) + len(LEVELS["weight"])
+    assert order == [sorted(several) for several in order]
     assert {c.pruned.level for c in pruned if c.pruned and c.pruned.granularity == "channel"} == set(LEVELS["channel"])
     assert len({candidate.key for candidate in plan}) == len(plan) == len({candidate.title for candidate in plan})
     assert all(candidate.key.isascii() and "/" not in candidate.key for candidate in plan)

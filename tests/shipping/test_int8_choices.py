@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import re
+from types import SimpleNamespace
 from unittest import mock
 
 import numpy as np
@@ -22,10 +23,12 @@ from tfaudit.shipping import candidate_models, candidates, search_folder
 from tfaudit.shipping import search as search_module
 from tfaudit.shipping.candidate_models import SENSITIVITY_EXAMPLES
 from tfaudit.shipping.candidates import Candidate, Preparation, channel_pruning
+from tfaudit.shipping.progress import SearchProgress
 from tfaudit.shipping.search import _Search
 from tfaudit.shipping.search_data import Parts, in_memory, require_same_range, some_of_every_class
 from tfaudit.shipping.smallest_file import NOT_TRIED
 from tfaudit.study.quantization import KINDS
+from tfaudit.study.remedies import REMEDIES
 
 TWO_KINDS = {kind: KINDS[kind] for kind in ("float32", "int8")}
 
@@ -239,30 +242,49 @@ def test_choices_of_int8_are_tried_where_int8_is_what_fails(choice, quantized, u
     assert bool(reason) == bool(search._needs_no_remedy(candidate, control))
 
 
-def test_a_choice_is_no_smaller_than_plain_int8():
+def search_with(sizes):
+    """A search that made files of these sizes; that of dynamic range passes, and no other of them."""
     search = object.__new__(_Search)
-    search._verdicts = {"int8": verdict_of(30), "dynamic_range": verdict_of(0)}
-    search._attempts = {"int8": search_folder.Attempt(b"12345"), "dynamic_range": search_folder.Attempt(b"1234")}
-    search._floats = {}
-    choice = Candidate("int8", percentile=99.99, estimate=3.0)
+    search._verdicts = {key: verdict_of(0 if key == "dynamic_range" else 30) for key in sizes}
+    search._attempts = {key: search_folder.Attempt(b"x" * size) for key, size in sizes.items()}
+    search._floats, search._hopeless, search._bytes, search._left_out = {}, {}, dict(sizes), {}
+    return search
+
+
+@pytest.mark.parametrize("choice", CHOICES, ids=str)
+def test_a_choice_is_no_smaller_than_plain_int8(choice):
+    choice = Candidate("int8", estimate=3.0, **choice)
+    search = search_with({"int8": 5, "dynamic_range": 4})
     assert search._is_needless(choice) == "Not smaller than dynamic_range, which passes."
-    search._attempts["int8"] = search_folder.Attempt(b"123")
+    search = search_with({"int8": 3, "dynamic_range": 4})
     assert search._is_needless(choice) == ""
 
 
 def test_a_remedied_file_is_no_smaller_than_its_control():
     control = channel_pruning(0.5, ["hidden"])
     remedied = Candidate("int8", dataclasses.replace(control, remedy="distillation"), estimate=3.0)
-    search = object.__new__(_Search)
-    search._verdicts = {"channel-0.5-int8": verdict_of(30), "dynamic_range": verdict_of(0)}
-    search._attempts = {
-        "channel-0.5-int8": search_folder.Attempt(b"12345"),
-        "dynamic_range": search_folder.Attempt(b"1234"),
-    }
-    search._floats = {}
+    search = search_with({"channel-0.5-int8": 5, "dynamic_range": 4})
     assert search._is_needless(remedied) == "Not smaller than dynamic_range, which passes."
-    search._attempts["channel-0.5-int8"] = search_folder.Attempt(b"123")
+    search = search_with({"channel-0.5-int8": 3, "dynamic_range": 4})
     assert search._is_needless(remedied) == ""
+
+
+@pytest.mark.parametrize("pruned", [None, channel_pruning(0.5, ["hidden"])], ids=["as it is", "fewer channels"])
+def test_where_int8_is_left_out_for_its_size_its_choices_and_remedies_say_so(pruned):
+    search, control = search_with({"dynamic_range": 4}), Candidate("int8", pruned, estimate=3.0)
+    search._maker, search._but_size = SimpleNamespace(flatbuffer=lambda _: b"12345"), None
+    search._floats[Preparation(pruned).key] = verdict_of(0)
+    assert search._made(control, None, SearchProgress()) is None
+    others = [dataclasses.replace(control, **choice) for choice in CHOICES]
+    if pruned is not None:
+        others += [dataclasses.replace(control, pruned=dataclasses.replace(pruned, remedy=name)) for name in REMEDIES]
+    for candidate in others:
+        assert (
+            search._is_needless(candidate)
+            == search._left_out[control.key]
+            == ("Not smaller than dynamic_range, which passes.")
+        )
+        assert not search._is_open(candidate)
 
 
 def test_a_model_without_int8_among_its_kinds_has_no_choices(few_candidates, model):

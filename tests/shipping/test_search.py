@@ -19,6 +19,7 @@ from tfaudit.datasets.examples import Examples
 from tfaudit.errors import InputError
 from tfaudit.predictions import Predictions
 from tfaudit.shipping import candidate_models, search_folder
+from tfaudit.shipping import search as search_module
 from tfaudit.shipping.candidates import Candidate, Preparation, candidates, channel_pruning
 from tfaudit.shipping.search import _Search
 from tfaudit.shipping.smallest_file import NO_FILE, NOT_TRIED
@@ -344,17 +345,29 @@ def test_remedies_are_tried_where_the_control_fails_by_little(quantized, pruned,
 def test_what_is_pruned_more_than_what_fails_with_every_remedy_is_left_out(control, remedied, reason):
     half, most = channel_pruning(0.5, ["hidden"]), channel_pruning(0.9, ["hidden"])
     search = object.__new__(_Search)
-    search._verdicts, search._attempts, search._floats = {}, {}, {}
+    search._floats, search._hopeless = {}, {}
     if control is not None:
-        search._floats["channel-0.5"] = verdict_of(control)
+        search._record(Preparation(half), verdict_of(control))
     for name in REMEDIES if remedied is not None else ():
-        search._floats[f"channel-0.5-{name}"] = verdict_of(remedied)
+        search._record(Preparation(dataclasses.replace(half, remedy=name)), verdict_of(remedied))
     for pruned in (most, dataclasses.replace(most, remedy="distillation")):
         assert search._too_strong(Candidate("int8", pruned)) == reason
     assert not search._too_strong(Candidate("int8", half))  # itself, and its remedies
     assert not search._too_strong(Candidate("int8", channel_pruning(0.35, ["hidden"])))
     assert not search._too_strong(Candidate("float16", Pruned(0.95, treatment="finetune"), sparse=True))
     assert not search._too_strong(Candidate("int8"))
+
+
+def test_what_is_too_strong_is_known_without_another_look_at_verdicts(monkeypatch):
+    search = object.__new__(_Search)
+    search._floats, search._hopeless = {}, {}
+    for level in (0.8, 0.5, 0.65):
+        search._record(Preparation(channel_pruning(level, ["hidden"])), verdict_of(400))
+    monkeypatch.setattr(search_module, "_room", None)
+    search._floats = None
+    most = Candidate("int8", channel_pruning(0.9, ["hidden"]))
+    assert search._too_strong(most) == "channel-0.5 fails already, before it is quantized."
+    assert not search._too_strong(Candidate("int8", channel_pruning(0.5, ["hidden"])))
 
 
 @pytest.mark.slow

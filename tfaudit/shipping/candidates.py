@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import operator
 import re
 from collections.abc import Callable, Sequence
 
@@ -163,6 +162,8 @@ def bytes_per_weight(kind: str) -> float:
 def candidates(load: Callable[[], keras.Model], *, training: bool) -> tuple[Candidate, ...]:
     """Return the candidates: first those that need no training, from small to large, then those that do.
 
+    A kind that is slow to test comes last of every share that is pruned: what passes before may be smaller.
+
     These start with what is pruned least, which is most likely to pass, so that a search that ends early has found
     something, and knows when to stop: what is pruned more than a model that fails fails too.
 
@@ -182,7 +183,7 @@ def candidates(load: Callable[[], keras.Model], *, training: bool) -> tuple[Cand
     plain = [Candidate(kind, estimate=size * bytes_per_weight(kind)) for kind in KINDS]
     plain += [choice for one in plain for choice in _choices(one, layers)]
     trained = _trained(load(), size) if training else ()
-    return (*sorted(plain, key=operator.attrgetter("estimate")), *sorted(trained, key=_gentlest))
+    return (*sorted(plain, key=_gentlest), *sorted(trained, key=_gentlest))
 
 
 def _choices(control: Candidate, layers: int = 0) -> list[Candidate]:
@@ -225,10 +226,11 @@ def with_remedies(pruned: Pruned) -> list[Pruned]:
     return [pruned, *(dataclasses.replace(pruned, remedy=name) for name in REMEDIES)]
 
 
-def _gentlest(candidate: Candidate) -> tuple[float, str, float]:
+def _gentlest(candidate: Candidate) -> tuple[float, str, bool, float]:
+    """Return the order of trying: what loses least, of that what is tested quickly, of that what is small."""
     pruned = candidate.pruned
     level, granularity = (float(pruned.level), pruned.granularity) if pruned else (0.0, "")
-    return level, granularity, candidate.estimate
+    return level, granularity, KINDS[candidate.kind].slow, candidate.estimate
 
 
 def channel_pruning(level: float, layers: Sequence[str]) -> Pruned:

@@ -31,7 +31,7 @@ from tfaudit.errors import InputError, one_line, require
 from tfaudit.population.member import model_bytes
 from tfaudit.predictions import Predictions
 from tfaudit.shipping.candidate_models import CandidateMaker, OutOfTimeError, weights_seal
-from tfaudit.shipping.candidates import LEVELS, Candidate, Preparation, candidates, with_remedies
+from tfaudit.shipping.candidates import Candidate, Preparation, candidates, with_remedies
 from tfaudit.shipping.progress import CONVERTING, MEASURING, TRAINING, SearchProgress, chosen_progress
 from tfaudit.shipping.search_data import Parts, fingerprint, in_memory, require_same_range
 from tfaudit.shipping.search_folder import Attempt, SearchFolder
@@ -41,6 +41,7 @@ from tfaudit.shipping.shortfall import SIZES, shortfall
 from tfaudit.shipping.smallest_file import COLUMNS, NO_FILE, NOT_TRIED, SmallestFile
 from tfaudit.store.files import lock
 from tfaudit.study.training import Training
+from tfaudit.study.variants import Pruned
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -170,6 +171,8 @@ class _Search:
         self._verdicts: dict[str, Verdict] = {}
         self._left_out: dict[str, str] = {}
         self._floats: dict[str, Verdict] = {}  # on models before they are quantized
+        self._hopeless: dict[str, Pruned] = {}  # by granularity the gentlest pruning that fails with every remedy
+        self._bytes: dict[str, int] = {}  # of files that were made, also of those that were too large to test
         self._interrupted = ""  # what the budget interrupted
         self._unfinished = 0  # candidates that are left out because the budget ended
 
@@ -211,7 +214,7 @@ class _Search:
             else:
                 attempt = self._made(candidate, before, progress)
         if attempt is not None:
-            self._attempts[key] = attempt
+            self._attempts[key], self._bytes[key] = attempt, len(attempt.content)
             if attempt.ranked is not None:
                 after = self._as_predictions(attempt.ranked, self._parts.selection)
                 self._measured[key] = measure(before, after, alpha=self._alpha)
@@ -232,6 +235,7 @@ class _Search:
                 self._left_out[candidate.key] = failure
                 return None
             content = self._maker.flatbuffer(candidate)
+            self._bytes[candidate.key] = len(content)
             if needless := self._too_large(len(content)):  # before the test, which of int16x8 takes .1 s an image
                 self._left_out[candidate.key] = needless
                 return None
@@ -264,8 +268,8 @@ class _Search:
     def _is_needless(self, candidate: Candidate) -> str:
         """Return why a candidate is left out by what is known of others; empty if it is not."""
         control, least = candidate.control, candidate.estimate
-        if control and control.key in self._attempts:  # a remedy changes no shapes
-            least = max(least, len(self._attempts[control.key].content))
+        if control:  # a remedy changes no shapes
+            least = max(least, self._bytes.get(control.key, 0))
         needless = self._too_large(least) or self._too_strong(candidate)
         return needless or (self._needs_no_remedy(candidate, control) if control else "")
 
@@ -277,17 +281,24 @@ class _Search:
 
     def _too_strong(self, candidate: Candidate) -> str:
         """Return which gentler pruning fails already, with every remedy that was worth a try; empty if none does."""
-        if candidate.pruned is None:
-            return ""
-        strongest = float(candidate.pruned.level)
-        for level in (level for level in LEVELS[candidate.pruned.granularity] if level < strongest):
-            several = with_remedies(dataclasses.replace(candidate.pruned.control, sparsity=level))
-            control, *remedied = (self._floats.get(Preparation(pruned).key) for pruned in several)
-            if control is None or control.outcome != FAIL:
-                continue
-            if all(verdict.outcome == FAIL if verdict else _room(control) < -REACH for verdict in remedied):
-                return f"{Preparation(several[0]).key} fails already, before it is quantized."
-        return ""
+        pruned = candidate.pruned
+        gentler = self._hopeless.get(pruned.granularity) if pruned else None
+        fails = pruned is not None and gentler is not None and gentler.level < pruned.level
+        return f"{Preparation(gentler).key} fails already, before it is quantized." if fails else ""
+
+    def _record(self, preparation: Preparation, verdict: Verdict) -> None:
+        """Keep the verdict on a model before it is quantized, and the gentlest pruning that fails with every remedy."""
+        self._floats[preparation.key] = verdict
+        if preparation.pruned is None:
+            return
+        several = with_remedies(preparation.pruned.control)
+        control, *remedied = (self._floats.get(Preparation(pruned).key) for pruned in several)
+        if control is None or control.outcome != FAIL:
+            return
+        if all(verdict.outcome == FAIL if verdict else _room(control) < -REACH for verdict in remedied):
+            known = self._hopeless.get(several[0].granularity)
+            if known is None or several[0].level < known.level:
+                self._hopeless[several[0].granularity] = several[0]
 
     def _needs_no_remedy(self, candidate: Candidate, control: Candidate) -> str:
         """Return why a candidate with a remedy or a choice is left out: because of its control, or of its model."""
@@ -314,7 +325,7 @@ class _Search:
         """Return why a trained model fails before it is quantized; empty if it does not fail."""
         if self._but_size is not None and preparation.key not in self._floats:
             after = self._as_predictions(self._maker.predictions(preparation), self._parts.selection)
-            self._floats[preparation.key] = judge(measure(before, after, alpha=self._alpha), self._but_size)
+            self._record(preparation, judge(measure(before, after, alpha=self._alpha), self._but_size))
         return self._float_failure(preparation)
 
     def _float_failure(self, preparation: Preparation) -> str:

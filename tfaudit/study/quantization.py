@@ -12,6 +12,7 @@ class QuantizationKind:
     types: tuple[str, ...] = ()  # `target_spec.supported_types`, names of `tf`
     operators: tuple[str, ...] = ()  # `target_spec.supported_ops`, names of `tf.lite.OpsSet`
     calibrated: bool = False  # whether activations are quantized with ranges from representative images
+    slow: bool = False  # whether LiteRT has reference kernels only for it on CPUs
 
 
 KINDS = {
@@ -23,6 +24,7 @@ KINDS = {
         "fixed-point int16 x int8",
         operators=("EXPERIMENTAL_TFLITE_BUILTINS_ACTIVATIONS_INT16_WEIGHTS_INT8", "TFLITE_BUILTINS"),
         calibrated=True,
+        slow=True,
     ),
 }
 """By name. `float32` converts only; `float16` halves the weights; `dynamic_range` stores weights as int8 and computes
