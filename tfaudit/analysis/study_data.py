@@ -232,16 +232,18 @@ class StudyData:
         return self.groups.nunique(dropna=False)
 
     @cached_property
+    def _first_image(self) -> bytes:
+        return self.store.images(self.split, [0])[0]
+
+    @cached_property
     def examples_are(self) -> str:
         """What the examples are: "images", or "examples" where texts or rows of a table are stored."""
-        (first,) = self.store.images(self.split, [0])
-        return "examples" if preview_of(first).text else "images"
+        return "examples" if preview_of(self._first_image).text else "images"
 
     @cached_property
     def measures_images(self) -> bool:
         """Whether images have properties, by the first of them."""
-        (first,) = self.store.images(self.split, [0])
-        return can_be_measured(first)
+        return can_be_measured(self._first_image)
 
     @cached_property
     def image_properties(self) -> tuple[pd.Series, ...]:

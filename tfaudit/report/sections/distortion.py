@@ -96,22 +96,22 @@ def drift_sentences(study_audit: StudyAudit, results: Mapping[str, Distortion]) 
     sentences = {}
     for key, result in results.items():
         family: dict[str, Any] = {"levels": sizes[levels[key][0]], "alpha": study_audit.data.alpha}
-        mark, between = result.corrected_mark(**family), float("nan")
+        mark, between_dense = result.corrected_mark(**family), None
         if math.isnan(mark.mean):
             mark = dataclasses.replace(result.mark(**family), mark="?")
         elif not result.paired:
-            between = float(result.corrected_between_dense.mean())
-        sentences[key] = drift_sentence(study_audit.data.titles[key], mark, between)
+            between_dense = float(result.corrected_between_dense.mean())
+        sentences[key] = drift_sentence(study_audit.data.titles[key], mark, between_dense)
     return sentences
 
 
-def drift_sentence(title: str, slope: Mark, between_dense: float = math.nan) -> str:
+def drift_sentence(title: str, slope: Mark, between_dense: float | None = None) -> str:
     """Say what the mean slope of a variant means.
 
     Args:
         title: of the variant.
         slope: its mean slope.
-        between_dense: that of two dense models where the slope is compared with it rather than with 1.
+        between_dense: that of two dense models, with which the slope is compared; 1 by default.
 
     Example:
         >>> drift_sentence("int8", Mark("?", 1.654, 0.9, 2.41, 0.95))
@@ -121,13 +121,11 @@ def drift_sentence(title: str, slope: Mark, between_dense: float = math.nan) -> 
         >>> drift_sentence("p", Mark(">", 1.07, 1.002, 1.145, 0.9875), 0.991)
         'p: the recalls of the classes drift apart: 1.070 times (98.8 %: 1.002 to 1.145), two dense models 0.991 times.'
     """
-    verb = (
-        "drift apart" if slope.mean >= (1 if math.isnan(between_dense) else between_dense) else "move closer together"
-    )
+    verb = "drift apart" if slope.mean >= (1 if between_dense is None else between_dense) else "move closer together"
     claim = "cannot tell whether " if slope.mark == "?" else ""
     level = f"{100 * slope.confidence:.3g} %"
     interval = "" if math.isnan(slope.low) else f" ({level}: {slope.low:.3f} to {slope.high:.3f})"
-    dense = "" if math.isnan(between_dense) else f", two dense models {between_dense:.3f} times"
+    dense = "" if between_dense is None else f", two dense models {between_dense:.3f} times"
     text = f"{title}: {claim}the recalls of the classes {verb}: {slope.mean:.3f} times{interval}{dense}."
     return text.replace(" -", " −").replace("(-", "(−")
 
