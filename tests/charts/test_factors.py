@@ -27,7 +27,7 @@ def texts(chart):
 def test_each_hypothesis_has_its_own_scale():
     found = factors(table(300))
     shown = texts(found.chart())
-    assert {"imbalance", "class_entropy", "sparsity", "exp(sparsity)"} <= set(shown)
+    assert {"share of the training set", "entropy of the images", "sparsity", "exp(sparsity)"} <= set(shown)
     assert "Intercept" not in shown
     assert {"points of accuracy per point of training share", "points of accuracy per bit of entropy"} <= set(shown)
     assert "log-odds per bit of entropy" in texts(factors_glm(table(300)).chart())

@@ -94,3 +94,10 @@ def test_thousands_of_points_are_thinned_but_the_choice_stays():
     others = -(-(20_000 - optimal) // 10)
     assert f"{others + optimal:,} of 20,000 points are drawn" in texts
     assert found.summary()["choice"] in texts
+
+
+def test_sizes_are_written_in_the_unit_of_the_axis():
+    """Not as 1.5k kB."""
+    found = operating_points(TABLE.assign(**{"gzipped kB": [3242, 2500, 1257, 528]}), objectives={"gzipped kB": "min"})
+    assert '"format": ",.4~f"' in found.chart().to_json()
+    assert {"1,000", "3,000"} <= set(drawn(found.chart())[0])

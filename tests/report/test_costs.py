@@ -53,7 +53,7 @@ def test_a_file_without_some_columns_shows_the_others_and_says_what_it_lacks(tmp
     section = sections_of(store)["costs"]
     shown = cells(section.tables[0])
     assert shown["Mflops"] == ("2", "2", "2")
-    assert shown["zeros"] == shown["effective Mflops"] == ("–", "–", "–")
+    assert not {"zeros", "effective Mflops"} & set(shown)
     assert shown["latency, ms"] == ("2", "1.5", "1")
     assert "latency of 32, ms" not in shown
     assert section.notes == (

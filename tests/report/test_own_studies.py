@@ -8,6 +8,7 @@ import pytest
 from tests.builders.studies import NAMES, make_study
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.report.html import write_report
+from tfaudit.study.training import Training
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +42,7 @@ def test_texts_stand_in_the_gallery_and_are_no_markup(of_texts):
         ({"model": "/some/net.keras", "initialise": "file"}, "trained independently from the same weights of the file"),
         ({"model": "nets.py:build", "initialise": "same"}, "trained independently from the same initial weights"),
         ({"model": "/some/net.keras", "initialise": "fresh"}, "initial weights of each member"),
+        ({"training": Training(epochs=0), "model": "nets.py:build"}, "<td>none before compression, batches of 128"),
         ({"training": "/some/code.py:fit", "model": "/some/code.py:build"}, "<td>/some/code.py:fit</td>"),
     ],
 )

@@ -148,8 +148,12 @@ def test_three_sparsities_make_factors(tmp_path):
     store.save_table("classes", table.assign(entropy_bits=[1.0, 3.0, 2.0, 2.5, 0.5]))
     found = sections_of(store)["factors"]
     terms = cells(found.tables[0])["term"]
-    assert {"sparsity", "np.exp(sparsity)", "accuracy0", "imbalance", "class_entropy"} <= set(terms)
-    assert "accuracy0_quartile" not in terms  # five classes cannot tell so many covariates apart
+    words = {"sparsity", "exp(sparsity)", "accuracy before", "share of the training set", "entropy of the images"}
+    assert words <= set(terms)
+    assert "quartile of accuracy before" not in terms  # five classes cannot tell so many covariates apart
+    assert not any("_" in term or "[" in term for term in terms)
+    (formula,) = (note for note in found.notes if note.startswith("Formula ([P] eq. 2): accuracy ~ "))
+    assert "np.exp(sparsity)" in formula
     assert any(note.startswith("R² ") for note in found.notes)
 
 

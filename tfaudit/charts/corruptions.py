@@ -96,5 +96,5 @@ def severity_chart(
 
 
 def _levels(titles: Sequence[str], hues: Sequence[str]) -> alt.Color:
-    colour = categories("level", titles, hues[: len(titles)], columns=2, symbolOpacity=1, labelLimit=130)
+    colour = categories("level", titles, hues[: len(titles)], columns=2, symbolOpacity=1, labelLimit=190)
     return colour if len(titles) <= len(hues) else colour.scale(domain=titles, scheme="turbo")

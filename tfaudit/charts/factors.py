@@ -11,6 +11,9 @@ RANGES = 12  # of the observed accuracy in the panel of residuals
 _QUANTILES = {"low": 0.05, "median": 0.5, "high": 0.95}
 BINS = 40  # of the histogram, and of each axis of the cells
 
+LINES = "split(replace(datum.label, ' × ', '\\n× '), '\\n')"
+"""A product of terms takes two lines."""
+
 HYPOTHESES = {"imbalance": (0.01, "point of training share"), "class_entropy": (1.0, "bit of entropy")}
 
 
@@ -18,7 +21,7 @@ def coefficient_chart(frame: pd.DataFrame, fit: str) -> Drawing:
     """Draw estimates with their intervals: the hypotheses of [P], each in its own unit, above the other terms.
 
     Args:
-        frame: of a `Factors`; the intercept is not drawn.
+        frame: of a `Factors`, with the terms in words as `label`; the intercept is not drawn.
         fit: "ols" (the change of accuracy is drawn in percentage points) or "binomial" (log-odds).
     """
     shown = frame[frame["term"] != "Intercept"].copy()
@@ -26,7 +29,6 @@ def coefficient_chart(frame: pd.DataFrame, fit: str) -> Drawing:
     if fit == "ols":
         shown[["estimate", "low", "high"]] *= 100
     unit = "points of accuracy" if fit == "ols" else "log-odds"
-    shown["label"] = shown["term"].str.replace("np.exp", "exp", regex=False)
     panels = []
     for term, (step, per) in HYPOTHESES.items():
         row = shown[shown["term"] == term].copy()
@@ -40,14 +42,17 @@ def coefficient_chart(frame: pd.DataFrame, fit: str) -> Drawing:
 
 
 def _coefficients(rows: pd.DataFrame, title: str) -> alt.LayerChart | alt.FacetChart:
-    base = alt.Chart(rows, width=WIDTH - 140, height=alt.Step(20))
+    products = rows["label"].str.contains(" × ").any()
+    base = alt.Chart(rows, width=WIDTH - 140, height=alt.Step(32 if products else 20))
     colour = categories("evidence", ["interval without 0", "no evidence"], [PLUM, GREY])
-    y = alt.Y("label:N", sort=None, title=None, axis=alt.Axis(labelLimit=200))
+    y = alt.Y("label:N", sort=None, title=None, axis=alt.Axis(labelLimit=200, labelFlush=False, labelExpr=LINES))
     x = alt.X("low:Q", title=title, axis=alt.Axis(tickCount=5))
     zero = base.mark_rule(color=GREY, strokeDash=[3, 3]).encode(x=alt.datum(0))
     interval = base.mark_rule(strokeWidth=2).encode(x=x, x2="high:Q", y=y, color=colour)
     figures = numbers(**dict.fromkeys(("estimate", "low", "high", "p"), ".3~g"))
-    points = base.mark_circle(size=60, opacity=1).encode(x="estimate:Q", y=y, color=colour, tooltip=["term", *figures])
+    points = base.mark_circle(size=60, opacity=1).encode(
+        x="estimate:Q", y=y, color=colour, tooltip=[alt.Tooltip("label:N", title="term"), *figures]
+    )
     return alt.layer(zero, interval, points)
 
 

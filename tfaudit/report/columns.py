@@ -9,6 +9,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
+from tfaudit.audit.factors.design import term_title
 from tfaudit.datasets.corruptions.registry import corruption_title
 
 LEAST_P = 0.0001
@@ -399,9 +400,9 @@ COLUMNS: Mapping[str, Column] = {
     "negative_flips.relative_pp": _points("against average", "Rate of the class minus that of all, percentage points"),
     "negative_flips.verdict": _text("against average", "Whether the class loses images more often than all do"),
     "calibration.measure": _text("measure", "Means over images and members"),
-    **_pair("calibration.before", "calibration.after", _number("before", ".3g")),
-    "calibration.change": _number("change", "+.2g"),
-    **_interval("change_low", "change_high", "confidence interval over images and members", "+.2g"),
+    **_pair("calibration.before", "calibration.after", _number("before", ".4f")),
+    "calibration.change": _number("change", "+.4f"),
+    **_interval("change_low", "change_high", "confidence interval over images and members", "+.4f"),
     "calibration.verdict": _text("verdict", "Whether the measure or the overconfidence rises, corrected for the rows"),
     **_pair("confidence_before", "confidence_after", _share("confidence before", "Probability of the predicted class")),
     **_pair(
@@ -543,6 +544,9 @@ COLUMNS: Mapping[str, Column] = {
     ),
     "points.value": _number("value", ".3f", "Sum of worth times objective, in percentage points"),
     # Factors.
+    "factors.term": Column(
+        "term", help="Of the formula; × joins terms whose effects depend on each other", words=term_title
+    ),
     "estimate": _number("estimate", "+.4f"),
     "se": _number("HAC error", ".4f", "Standard error, robust to heteroscedasticity and autocorrelation"),
     "t": _number("t", "+.2f"),

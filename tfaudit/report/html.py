@@ -123,9 +123,8 @@ def _page(study_audit: StudyAudit, limits: Limits) -> str:
         sections=sections,
         sources=cited([_ALWAYS_CITED, *(f"{section.question} {section.source}" for section in sections)]),
         drawings={
-            figure.name: _drawn(figure.chart, figure.description, FULL if alone or figure.is_wide else HALF)
+            figure.name: _drawn(figure.chart, figure.description, FULL if section.fills_page(figure) else HALF)
             for section in sections
-            for alone in [len(section.figures) == 1]
             for figure in section.figures
         },
         class_tables={key: _class_tables(audit, key) for key in audit.impacts},

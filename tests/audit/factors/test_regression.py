@@ -243,7 +243,7 @@ def test_what_does_not_vary_drops_out():
     assert "imbalance" not in set(found.frame()["term"])
     assert found.notes == (
         "Missing and left out: model.",
-        "The same in every row and left out: technique, imbalance.",
+        "The same in every row and left out: technique, share of the training set.",
     )
     assert np.isnan(found.summary()["imbalance"])
     assert np.isnan(found.summary()["imbalance_p_one_tailed"])
@@ -319,7 +319,7 @@ def test_from_predictions():
     table = class_table(populations, facts, classes)
     for found in (factors(table), factors_glm(table)):
         assert found.summary()["rows"] == 5 * 4 * 5
-        assert found.notes[0] == "Missing and left out: dataset, model, weight_treatment."
+        assert found.notes[0] == "Missing and left out: data set, model, weight treatment."
 
 
 @pytest.mark.parametrize(

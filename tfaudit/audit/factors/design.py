@@ -2,7 +2,7 @@
 
 import dataclasses
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 import numpy as np
 import pandas as pd
@@ -22,6 +22,18 @@ TERMS = (
     *("imbalance", "class_entropy", "np.exp(sparsity):accuracy0", "accuracy0:accuracy0_quartile"),
 )
 """The terms of [P] eq. 2 and its table in appendix D."""
+
+WORDS: Mapping[str, str] = {
+    "dataset": "data set",
+    "weight_treatment": "weight treatment",
+    "np.exp(sparsity)": "exp(sparsity)",
+    "accuracy0": "accuracy before",
+    "accuracy0_quartile": "quartile of accuracy before",
+    "imbalance": "share of the training set",
+    "class_entropy": "entropy of the images",
+    "Intercept": "intercept",
+}
+"""Names of covariates in words, where they are none."""
 
 KEYS = ("dataset", "model", "weight_treatment", "technique", "member", "class", "sparsity", "variant")
 
@@ -55,14 +67,14 @@ def design(
             rows[name] = _numbers(rows[name])
     absent = [name for name in (*FACTORS, *NUMBERS) if name not in rows or rows[name].isna().all()]
     used = [name for name in (*FACTORS, *NUMBERS) if name not in absent]
-    notes = [f"Missing and left out: {', '.join(absent)}."] if absent else []
+    notes = [f"Missing and left out: {_in_words(absent)}."] if absent else []
     gaps = rows[[*used, *responses]].isna()
     rows = rows[~gaps.any(axis=1)]
     if len(rows) < len(table):
-        where = ", ".join(gaps.columns[gaps.any()])
+        where = _in_words(gaps.columns[gaps.any()])
         notes.append(f"{len(table) - len(rows)} of {len(table)} rows lack a value of {where} and are left out.")
     if constant := [name for name in used if not _varies(rows[name])]:
-        notes.append(f"The same in every row and left out: {', '.join(constant)}.")
+        notes.append(f"The same in every row and left out: {_in_words(constant)}.")
     dropped = {*absent, *constant}
     terms = tuple(term for term in TERMS if term not in without and not dropped & set(re.findall(r"\w+", term)))
     if not terms:
@@ -70,6 +82,21 @@ def design(
             "table", f"no covariate that varies in {len(rows)} rows", f"one that may explain {responses[0]}"
         )
     return Design(_ordered(_with_levels(rows, used, reference or {})), terms, tuple(notes))
+
+
+def term_title(term: str) -> str:
+    """Return a term of the formula, or of its coefficients, in words.
+
+    Example:
+        >>> term_title("accuracy0:technique[T.l1]")
+        'accuracy before × technique l1'
+    """
+    parts = (part.removesuffix("]").partition("[T.") for part in re.split(r":(?![^\[]*\])", term))
+    return " × ".join(" ".join(filter(None, (WORDS.get(name, name), level))) for name, _, level in parts)
+
+
+def _in_words(names: Iterable[str]) -> str:
+    return ", ".join(map(term_title, names))
 
 
 def redundant(matrix: np.ndarray) -> np.ndarray:

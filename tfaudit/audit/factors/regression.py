@@ -16,7 +16,7 @@ from statsmodels.stats.diagnostic import het_breuschpagan
 from statsmodels.stats.stattools import durbin_watson
 from statsmodels.tools.sm_exceptions import ConvergenceWarning, PerfectSeparationWarning
 
-from tfaudit.audit.factors.design import KEYS, Design, design, redundant
+from tfaudit.audit.factors.design import KEYS, Design, design, redundant, term_title
 from tfaudit.errors import InputError, require
 from tfaudit.notebook import html_of
 
@@ -78,7 +78,8 @@ class Factors:
         """Draw the coefficients with their intervals."""
         from tfaudit.charts.factors import coefficient_chart
 
-        return coefficient_chart(self.frame(), self.fit)
+        frame = self.frame()
+        return coefficient_chart(frame.assign(label=frame["term"].map(term_title)), self.fit)
 
     def diagnostics_chart(self) -> Drawing:
         """Draw fitted against observed accuracy, and the residuals, [P] figures 14 and 15."""

@@ -2,9 +2,9 @@
 
 from tfaudit.analysis.audits import AUDITS
 from tfaudit.analysis.study_audit import StudyAudit
-from tfaudit.report.sections.section import Figure, ReportTable, Section, notes_of
+from tfaudit.report.sections.section import Figure, ReportTable, Section, titled_notes
 
-ROWS = 40  # longer tables are folded
+ROWS = 40  # tables that are together longer are folded
 
 
 def audit_section(study_audit: StudyAudit, name: str) -> Section | None:
@@ -26,10 +26,12 @@ def audit_section(study_audit: StudyAudit, name: str) -> Section | None:
     if not results:
         return None
     figures, tables = [], []
-    for (key, *arguments), result in results.items():
-        title, frame = ", ".join([data.titles[key], *arguments]), result.frame()
+    titled = {", ".join([data.titles[key], *arguments]): result for (key, *arguments), result in results.items()}
+    frames = [result.frame() for result in results.values()]
+    folded = sum(map(len, frames)) > ROWS
+    for (key, *arguments), title, frame, result in zip(results, titled, frames, titled.values(), strict=True):
         figures.append(Figure("-".join([name, key, *arguments]), result.chart(), f"{audit.title}: {title}.", title))
-        tables.append(ReportTable.of(title, frame, audit.columns, name, folded=len(frame) > ROWS))
+        tables.append(ReportTable.of(title, frame, audit.columns, name, folded=folded))
         further = result.tables() if hasattr(result, "tables") else {}
         tables += [ReportTable.of(f"{title}: {of}", rows, table=name, folded=True) for of, rows in further.items()]
-    return Section.of_audit(name, tuple(figures), tuple(tables), notes_of(results.values()))
+    return Section.of_audit(name, tuple(figures), tuple(tables), titled_notes(titled))

@@ -50,7 +50,7 @@ def factors_section(study_audit: StudyAudit) -> Section | None:
             *(ReportTable.of(title, fit.frame(), TERM, "factors", folded=True) for title, fit in tables),
             _diagnostics_table(fits),
         ),
-        (*least_squares.notes, _goodness_of_fit(least_squares)),
+        (*least_squares.notes, _goodness_of_fit(least_squares), f"Formula ([P] eq. 2): {least_squares.formula}."),
     )
 
 

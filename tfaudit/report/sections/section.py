@@ -12,6 +12,7 @@ from tfaudit.analysis.audits import AUDITS
 from tfaudit.analysis.image_strip import ImageStrip
 from tfaudit.charts.panels import is_grid
 from tfaudit.charts.style import Drawing
+from tfaudit.errors import listed
 from tfaudit.report.columns import Column, TextColumn, text_columns
 
 
@@ -62,8 +63,13 @@ class ReportTable:
         headings: Mapping[str, str] | None = None,
         folded: bool = False,
     ) -> ReportTable:
-        """Return columns of a frame as a table; `text_columns` explains `names`, `table` and `headings`."""
-        return cls(title, text_columns(frame, names, table, headings), folded)
+        """Return columns of a frame as a table; `text_columns` explains `names`, `table` and `headings`.
+
+        Columns of which nothing is known are left out.
+        """
+        first, *others = names or map(str, frame)
+        known = [first, *(name for name in others if frame.empty or frame[name].notna().any())]
+        return cls(title, text_columns(frame, known, table, headings), folded)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,6 +112,10 @@ class Section:
         section = cls(key, audit.title, audit.question, audit.source, *contents)
         return dataclasses.replace(section, findings=tuple(findings))
 
+    def fills_page(self, figure: Figure) -> bool:
+        """Return whether a figure has the page's width to itself: one of many panels, or one without a neighbour."""
+        return figure.is_wide or sum(not other.is_wide for other in self.figures) == 1
+
 
 def chart_per_variant(
     name: str, results: Mapping[str, Any], titles: Mapping[str, str], description: str
@@ -119,6 +129,21 @@ def chart_per_variant(
         description: alternative text.
     """
     return tuple(Figure(f"{name}-{key}", result.chart(), description, titles[key]) for key, result in results.items())
+
+
+def titled_notes(results: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the notes of the results by title; a note that not all results have says whose it is.
+
+    Example:
+        >>> from types import SimpleNamespace
+        >>> titled_notes({"int8": SimpleNamespace(notes=("one", "two")), "float16": SimpleNamespace(notes=("one",))})
+        ('one', 'int8: two')
+    """
+    whose: dict[str, list[str]] = {}
+    for title, result in results.items():
+        for note in getattr(result, "notes", ()):
+            whose.setdefault(note, []).append(title)
+    return tuple(note if len(of) == len(results) else f"{listed(of)}: {note}" for note, of in whose.items())
 
 
 def notes_of(results: Iterable[Any]) -> tuple[str, ...]:
