@@ -186,7 +186,7 @@ class Connection:
         """All that the server answers at first, as text."""
         headers = {"Host": f"localhost:{self.port}", "Content-Length": str(len(body))} | headers
         head = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in headers.items())
-        with socket.create_connection(("127.0.0.1", self.port), timeout=20) as connection:
+        with socket.create_connection(("127.0.0.1", self.port), timeout=90) as connection:
             connection.sendall(f"{method} {path} HTTP/1.1\r\n{head}\r\n{body}".encode())
             return connection.recv(65536).decode(errors="replace")
 
@@ -223,7 +223,7 @@ def guarded(tmp_path_factory):
             time.sleep(0.1)
     yield connection, server
     server.send_signal(signal.SIGINT)
-    said = server.communicate(timeout=20)[1]
+    said = server.communicate(timeout=90)[1]
     assert server.returncode == 130
     assert b"Traceback" not in said
 

@@ -129,7 +129,7 @@ def test_killing_a_worker_and_then_the_whole_run_loses_only_what_was_in_flight(
     workers = psutil.Process(process.pid).children()
     process.kill()
     process.wait()
-    psutil.wait_procs(workers, timeout=20)
+    psutil.wait_procs(workers, timeout=90)
     existing = contents(directory)
     assert all(content == contents(evaluated.directory)[path] for path, content in existing.items())
     before = stamps(directory, "predictions/*/*/[!.]*")  # without what the killed were writing
