@@ -69,11 +69,23 @@ def show_corrupted_image(study_audit: StudyAudit, results: Mapping[str, Robustne
     strip = study_audit.image_strip(position, (corruption,), (BASELINE, key), counts=cached)
     macro = PAGES.get_template("strip.html.j2").module.strip_table  # type: ignore[attr-defined]
     style = (files("tfaudit.report") / "strip.css").read_text() + STYLE + f".strip {{ {page_colours()} }}"
-    severities = f"{counts[position]} severities" if counts[position] > 1 else "1 severity"
-    loss = f"lost at {severities}" if counts[position] else "lost at no severity"
+    before, after = (study_audit.counts(name).mode()[position] == labels[position] for name in (BASELINE, key))
+    loss = _loss(before, after, int(counts[position]))
     caption = f"Class {classes[labels[position]]}, {loss}. Majority predictions stand below the images. {strip.caption}"
     st.caption(escape(caption))
     st.html(f"<style>{style}</style>{macro(strip)}")
+
+
+def _loss(before: bool, after: bool, severities: int) -> str:
+    """Say what a variant loses of an image, from who predicts it right when clean, and at how many severities.
+
+    Example:
+        >>> _loss(True, True, 1), _loss(True, False, 0)
+        ('lost at 1 severity', 'lost when clean')
+    """
+    if not before or not after:
+        return "lost when clean" if before else "wrong before compression when clean"
+    return f"lost at {severities or 'no'} {'severities' if severities > 1 else 'severity'}"
 
 
 @st.cache_resource(max_entries=100, show_spinner="Reading predictions")

@@ -81,7 +81,7 @@ def _corruptions(study_audit: StudyAudit, results: Results) -> None:
     )
     clicks = on_selection("corruptions", None, functools.partial(_show_point, study_audit))
     show_chart(chart, name, text, clicks=clicks, fields=["corruption", "level"])
-    st.subheader("Means over severities and corruptions, top-1")
+    st.subheader("Top-1, means over severities and corruptions")
     means = pd.DataFrame([{"title": title, **result.summary()} for title, result in titled.items()])
     show_table(means, "corruption-means", MEANS, table="robustness")
     st.subheader("Each corruption")

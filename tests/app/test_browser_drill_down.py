@@ -88,6 +88,30 @@ def test_the_panel_leads_from_image_to_image_by_keys(viewer, visit):
     page.wait_for_url(lambda url: "image=" not in url)  # the server learns of the key after the panel has gone
 
 
+def test_five_questions_of_a_new_user_take_four_clicks_at_most(viewer, visit):
+    page = visit(viewer.url)
+    main, clicks = page.get_by_test_id("stMain"), []
+
+    def click(target, name):
+        target.click()
+        page.wait_for_url(f"**/{name}?*")
+        settled(page)
+        clicks.append(name)
+
+    for answer in (
+        "smallest that passes|passes, at|No variant passes",  # which variant should I ship
+        r"recall of .+ falls",  # which class pays most
+        "more than chance explains|to tell that from chance",  # is it the noise of training
+    ):
+        expect(main.get_by_text(re.compile(answer)).first).to_be_visible()
+    click(page.locator("tr[data-variant='magnitude-0.9'] a"), "classes")
+    assert page.locator(".st-key-cards img").count()  # show me the images
+    click(page.locator(".st-key-cards button").first, "classes")
+    click(page.get_by_role("dialog").get_by_role("button", name="The same image under corruption"), "corruptions")
+    expect(main.locator(".strip img").first).to_be_visible()  # what happens to them in fog
+    assert len(clicks) <= 4
+
+
 @pytest.mark.parametrize(
     ("start", "key", "at", "end"),
     [

@@ -6,6 +6,7 @@ import pytest
 from tests.builders.corrupted_studies import corrupted_study
 from tests.builders.studies import NAMES, make_study
 from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.audit.prediction_counts import count_predictions
 
 
 @pytest.fixture(scope="module")
@@ -82,9 +83,21 @@ def test_one_image_is_the_one_that_is_lost_most_and_another_can_be_chosen(open_p
     population = store.predictions("magnitude-0.9", "fog-3")
     votes = np.bincount(population.top1[:, position], minlength=5)
     assert f"{25 * votes.max()}\u00a0%" in page
+    assert any(f"lost at {lost[position]} severit" in caption.value for caption in app.caption)
     app.selectbox(key="picture").set_value(0).run()
     assert drawn(app) != page
     assert "test-0" in drawn(app)
+
+
+def test_an_image_that_is_lost_when_clean_is_not_called_lost_at_no_severity(open_page, store):
+    labels = store.examples()["label"].to_numpy()
+    before, after = (count_predictions(store.predictions(key)).mode() == labels for key in ("dense", "magnitude-0.9"))
+    for position, said in (
+        (np.flatnonzero(before & ~after)[0], "lost when clean"),
+        (np.flatnonzero(~before)[0], "wrong before compression when clean"),
+    ):
+        app = open_page(store.directory, "corruptions", corruptions="One image", picture=str(position))
+        assert any(said in caption.value for caption in app.caption)
 
 
 def test_a_variant_that_was_not_evaluated(open_page, tmp_path):

@@ -29,12 +29,15 @@ def test_bars_and_lines_hold_what_was_found():
 
 
 def test_many_values_share_bars():
-    wide = dataclasses.replace(FOUND.pies, counts=np.arange(5000), observed=2500, permutations=5000, p=0.0001)
+    wide = dataclasses.replace(
+        FOUND.pies, counts=np.arange(5000), observed=2500, expected=1027.4, permutations=5000, p=0.0001
+    )
     title, bars, _ = next(panels(dataclasses.replace(FOUND, pies=wide)))
     assert len(bars) <= BINS + 1
     assert sum(bar["share"] for bar in bars) == pytest.approx(1)
     assert {bar["high"] - bar["low"] for bar in bars} == {125}
     assert title.endswith("p < 0.001")
+    assert "1,027 by chance" in title  # not 1.03e+03
 
 
 @pytest.mark.parametrize(

@@ -94,6 +94,15 @@ def test_severities_begin_with_the_clean_images():
     assert dense[3] == pytest.approx(100 * population(3, noise=1.3).accuracy().mean())
 
 
+def test_the_baseline_is_dashed_above_a_variant_that_equals_it():
+    panel = severity_chart(curves(), baseline="dense").to_dict()["vconcat"][1]["concat"][0]
+    lines = [(layer["mark"].get("strokeDash"), layer["transform"][0]["filter"]) for layer in panel["layer"][:2]]
+    (_, variants), (dash, baseline) = lines
+    assert baseline == {"field": "level", "equal": "dense"}
+    assert variants == {"not": baseline}
+    assert dash
+
+
 def test_a_severity_of_its_own_has_its_changes_and_no_mean():
     drawn = rows_of(relative_change_chart({title: each.changes(3) for title, each in levels().items()}, k=5))
     found = level(0.5).severity_frame().query("k == 5 and severity == 3").set_index("corruption")

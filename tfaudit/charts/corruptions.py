@@ -89,12 +89,15 @@ def severity_chart(
             y=alt.Y("accuracy:Q", title=f"top-{k}, %", scale=reach, axis=alt.Axis(tickCount=4)),
             color=colour.legend(None) if several else colour,
         )
-        return alt.layer(base.mark_line(strokeWidth=1.8), base.mark_circle(size=20, opacity=1).encode(tooltip=tooltip))
+        dense = alt.FieldEqualPredicate(field="level", equal=baseline)
+        lines = base.transform_filter(~dense).mark_line(strokeWidth=1.8)
+        dashes = base.transform_filter(dense).mark_line(strokeWidth=1.8, strokeDash=[5, 4])  # equal to some variant's
+        return alt.layer(lines, dashes, base.mark_circle(size=20, opacity=1).encode(tooltip=tooltip))
 
     panels = [panel(name) for name in names]
     return in_grid(panels, most=MOST, legend=[colour]) if several else panels[0]
 
 
 def _levels(titles: Sequence[str], hues: Sequence[str]) -> alt.Color:
-    colour = categories("level", titles, hues[: len(titles)], columns=2, symbolOpacity=1, labelLimit=190)
+    colour = categories("level", titles, hues[: len(titles)], columns=2, symbolOpacity=1, labelLimit=150)
     return colour if len(titles) <= len(hues) else colour.scale(domain=titles, scheme="turbo")

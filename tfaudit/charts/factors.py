@@ -11,9 +11,6 @@ RANGES = 12  # of the observed accuracy in the panel of residuals
 _QUANTILES = {"low": 0.05, "median": 0.5, "high": 0.95}
 BINS = 40  # of the histogram, and of each axis of the cells
 
-LINES = "split(replace(datum.label, ' × ', '\\n× '), '\\n')"
-"""A product of terms takes two lines."""
-
 HYPOTHESES = {"imbalance": (0.01, "point of training share"), "class_entropy": (1.0, "bit of entropy")}
 
 
@@ -42,10 +39,9 @@ def coefficient_chart(frame: pd.DataFrame, fit: str) -> Drawing:
 
 
 def _coefficients(rows: pd.DataFrame, title: str) -> alt.LayerChart | alt.FacetChart:
-    products = rows["label"].str.contains(" × ").any()
-    base = alt.Chart(rows, width=WIDTH - 140, height=alt.Step(32 if products else 20))
+    base = alt.Chart(rows, width=WIDTH - 140, height=alt.Step(20))
     colour = categories("evidence", ["interval without 0", "no evidence"], [PLUM, GREY])
-    y = alt.Y("label:N", sort=None, title=None, axis=alt.Axis(labelLimit=200, labelFlush=False, labelExpr=LINES))
+    y = alt.Y("label:N", sort=None, title=None, axis=alt.Axis(labelLimit=270, labelFlush=False))
     x = alt.X("low:Q", title=title, axis=alt.Axis(tickCount=5))
     zero = base.mark_rule(color=GREY, strokeDash=[3, 3]).encode(x=alt.datum(0))
     interval = base.mark_rule(strokeWidth=2).encode(x=x, x2="high:Q", y=y, color=colour)

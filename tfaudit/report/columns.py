@@ -400,9 +400,9 @@ COLUMNS: Mapping[str, Column] = {
     "negative_flips.relative_pp": _points("against average", "Rate of the class minus that of all, percentage points"),
     "negative_flips.verdict": _text("against average", "Whether the class loses images more often than all do"),
     "calibration.measure": _text("measure", "Means over images and members"),
-    **_pair("calibration.before", "calibration.after", _number("before", ".4f")),
-    "calibration.change": _number("change", "+.4f"),
-    **_interval("change_low", "change_high", "confidence interval over images and members", "+.4f"),
+    **_pair("calibration.before", "calibration.after", _number("before", ".5f")),
+    "calibration.change": _number("change", "+.5f"),
+    **_interval("change_low", "change_high", "confidence interval over images and members", "+.5f"),
     "calibration.verdict": _text("verdict", "Whether the measure or the overconfidence rises, corrected for the rows"),
     **_pair("confidence_before", "confidence_after", _share("confidence before", "Probability of the predicted class")),
     **_pair(

@@ -28,5 +28,5 @@ def _table(result: Attributes, title: str) -> ReportTable:
     frame = result.frame().sort_values("p", kind="stable").head(MANY)
     frame["name"] = frame["attribute"].where(frame["value"] == "yes", frame["attribute"] + ": " + frame["value"])
     names = ("name", "share_pie", "share_non_pie", "ratio", "p", "p_holm", "test")
-    title = f"{title}: {result.pies:,} PIEs and {result.others:,} other images"
+    title = f"{title}: {result.pies:,} PIE{'s' * (result.pies != 1)} and {result.others:,} other images"
     return ReportTable.of(title, frame, names, "attributes", folded=len(frame) > LONG)

@@ -46,7 +46,7 @@ def costs_section(study_audit: StudyAudit) -> Section | None:
         "Lite on this machine?",
         "[F] A",
         figures,
-        (ReportTable.of("Size and speed", table, names, "costs"),),
+        (ReportTable.of("Every variant", table, names, "costs"),),
         tuple(notes),
     )
 
