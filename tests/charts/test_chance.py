@@ -8,7 +8,7 @@ import pytest
 
 from tests.builders.populations import population
 from tfaudit.audit.chance import chance
-from tfaudit.charts.chance import BINS
+from tfaudit.charts.chance import BINS, chance_chart
 from tfaudit.charts.rendering import inline_svg
 
 FOUND = chance(population(1), population(2, hurt=[3]), permutations=400)
@@ -29,15 +29,18 @@ def test_bars_and_lines_hold_what_was_found():
 
 
 def test_many_values_share_bars():
-    wide = dataclasses.replace(
-        FOUND.pies, counts=np.arange(5000), observed=2500, expected=1027.4, permutations=5000, p=0.0001
-    )
+    wide = dataclasses.replace(FOUND.pies, counts=np.arange(5000), observed=2500, permutations=5000, p=0.0001)
     title, bars, _ = next(panels(dataclasses.replace(FOUND, pies=wide)))
     assert len(bars) <= BINS + 1
     assert sum(bar["share"] for bar in bars) == pytest.approx(1)
     assert {bar["high"] - bar["low"] for bar in bars} == {125}
     assert title.endswith("p < 0.001")
-    assert "1,027 by chance" in title  # not 1.03e+03
+
+
+def test_a_thousand_by_chance_is_written_out():
+    frame, distribution = FOUND.frame().assign(expected=1027.4), FOUND.distribution()
+    titles = [panel["title"] for panel in chance_chart(frame, distribution).to_dict()["vconcat"]]
+    assert all("1,027 by chance" in title for title in titles)
 
 
 @pytest.mark.parametrize(
