@@ -20,8 +20,10 @@ from tfaudit.audit.groups import groups
 from tfaudit.audit.model_pair import compare
 from tfaudit.audit.survey.questions import QUESTIONS
 from tfaudit.audit.survey.sample import survey_sample
+from tfaudit.charts.rendering import widened
 from tfaudit.predictions import Predictions
 from tfaudit.ratings.answers import open_answers
+from tfaudit.report.chart_files import study_charts
 from tfaudit.report.columns import text_columns
 from tfaudit.report.html import write_report
 from tfaudit.report.references import SOURCES
@@ -206,6 +208,15 @@ def test_every_section_says_what_it_shows_and_cites_its_source(everything):
     text = write_report(study_audit).read_text()
     assert all(f'id="{section.key}"' in text for section in sections)
     assert text.count("<svg") >= sum(len(section.figures) for section in sections)
+
+
+@pytest.mark.slow
+def test_charts_follow_altairs_schema(everything):
+    """A report does not have them checked."""
+    study_audit, sections = everything
+    charts = [figure.chart for section in sections for figure in section.figures]
+    for chart in (*charts, *study_charts(study_audit.summary).values()):
+        widened(chart, 860).to_dict()
 
 
 def test_figures_and_ids_are_unique(everything):
