@@ -32,7 +32,8 @@ hypothesis.settings.load_profile("any machine")
 PLACES = f"/usr/lib/chromium{os.pathsep}{os.environ['PATH']}"  # Debian's command is a script around the first one
 CHROMIUM = shutil.which("chromium-headless-shell", path=PLACES) or shutil.which("chromium")  # the first has no window
 SWITCHES = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-SWITCHES += ["--js-flags=--no-opt"]  # pages live for seconds, too short to earn back what optimizing scripts costs
+# Pages live for seconds, too short to earn back what optimizing scripts and tidying up their memory cost.
+SWITCHES += ["--js-flags=--no-opt --no-maglev --min-semi-space-size=64 --max-semi-space-size=64"]
 
 
 @pytest.hookimpl(tryfirst=True)

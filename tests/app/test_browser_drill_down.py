@@ -26,6 +26,7 @@ def marks(page, key):
     drawn = page.locator(f"[class*='st-key-{key}']").locator("path[aria-roledescription]")
     drawn.first.wait_for()
     drawn.first.scroll_into_view_if_needed()
+    settled(page)  # what is scrolled to may be drawn then
     return drawn
 
 
@@ -63,13 +64,12 @@ def test_one_entry_per_action_and_back_undoes_one(viewer, visit):
             asked = shown.get("question", ["lost recall"])
             assert set(asked) <= set(main.get_by_role("radio", checked=True).all_inner_texts())
             if "class" in shown:
-                assert page.get_by_role("combobox", name="Class").input_value() == shown["class"][0]
+                expect(page.get_by_role("combobox", name="Class")).to_have_value(shown["class"][0])
 
 
 def test_the_panel_leads_from_image_to_image_by_keys(viewer, visit):
     page = visit(f"{viewer.url}/exemplars?variant=magnitude+90+%25&show=all+images")
     panel = page.get_by_role("dialog")
-    settled(page)
     page.locator(".st-key-cards button").nth(1).click()
     expect(panel).to_contain_text("2 of")
     settled(page)
@@ -82,7 +82,7 @@ def test_the_panel_leads_from_image_to_image_by_keys(viewer, visit):
         seen.append(choices(page)[1]["image"])
     assert seen[0] == seen[2]
     assert len(set(seen)) == 3
-    assert panel.get_by_role("button", name="Previous").is_disabled()
+    expect(panel.get_by_role("button", name="Previous")).to_be_disabled()
     page.keyboard.press("Escape")
     panel.wait_for(state="detached")
     page.wait_for_url(lambda url: "image=" not in url)  # the server learns of the key after the panel has gone
@@ -179,6 +179,7 @@ def test_a_click_on_a_row_shows_its_images(viewer, visit, page_name):
     page = visit(f"{viewer.url}/{page_name}?variant=magnitude+90+%25")
     grid = page.get_by_test_id("stDataFrame").last
     grid.scroll_into_view_if_needed()
+    settled(page)
     grid.click(position={"x": 40, "y": 85})  # the second row; the first may stand for all images
     page.wait_for_url("**/exemplars?*")
     settled(page)
@@ -210,14 +211,14 @@ def test_every_entry_of_the_menu_carries_the_choice(viewer, visit):
     page.wait_for_url("**/exemplars?*")
     settled(page)
     assert choices(page)[1] == {"variant": "fixed-point int8", "class": "3"}
-    assert page.get_by_role("combobox", name="Class").input_value() == "3"
+    expect(page.get_by_role("combobox", name="Class")).to_have_value("3")
 
 
 @pytest.mark.parametrize("link", ["classes?variant=", "exemplars?variant=unknown", "classes?class=", "?foo=1"])
 def test_a_link_to_nothing_says_so(viewer, visit, link):
     page = visit(f"{viewer.url}/{link}")
     told = page.get_by_test_id("stAlertContentWarning")
-    assert told.count() == 1
+    expect(told).to_have_count(1)
     assert link.partition("?")[2].partition("=")[0] in told.inner_text()
     assert page.get_by_test_id("stAlertContentError").count() == 0
 

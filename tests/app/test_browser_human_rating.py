@@ -139,6 +139,7 @@ def test_keys_answer_what_is_read_and_nothing_else(server, visit):
     assert rater.place() == (1, 1)
     assert answers.progress(1).empty
     page.get_by_role("heading", name="Human rating").click()
+    settled(page)
     typed = "ynuyny"
     page.keyboard.type(typed + "nnn")  # faster than anybody reads; the last three are for no image
     settled(page)

@@ -1,6 +1,7 @@
 """The trade-off pages in a real browser: sliders move the choice, the URL holds it, downloads and narrow windows."""
 
 import io
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -49,7 +50,8 @@ def test_the_floor_moves_the_choice_and_a_link_brings_both_back(viewer, visit, t
     steps = int(1000 * points["accuracy"][smallest] - 10 * low) + 1  # just above what the smallest reaches
     slide(page, FLOOR, "ArrowRight", steps)
     floor = round(low + steps / 10, 1)
-    assert f"floor={floor:g}" in page.url
+    expect(page).to_have_url(re.compile(re.escape(f"floor={floor:g}") + "(&|$)"))
+    settled(page)
     said = chosen(page)
     assert points["size"][points["accuracy"] >= floor / 100].idxmin() in said
     again = visit(page.url)
@@ -62,8 +64,9 @@ def test_worths_move_the_choice(viewer, visit, table):
     slide(page, "Worth of a point less unfairness", "Home", 1)
     slide(page, "Worth of a point more accuracy", "Home", 1)
     smallest = table.groupby("title")["size"].mean().idxmin()
+    expect(page).to_have_url(re.compile("worth-accuracy=0"))
+    settled(page)
     assert smallest in chosen(page)
-    assert "worth-accuracy=0" in page.url
     assert chosen(visit(page.url)) == chosen(page)
 
 
@@ -92,7 +95,7 @@ def test_every_view_fits_a_narrow_window(viewer, visit, page):
             settled(opened)
         last = main.locator(".strip") if view == "One image" else main.get_by_role("button", name="CSV", exact=True)
         last.locator("visible=true").first.wait_for()
-        assert main.get_by_role("tab", selected=True).inner_text() == view
+        expect(main.get_by_role("tab", selected=True)).to_have_text(view)
         assert opened.get_by_test_id("stAlertContentError").count() == 0
         assert main.evaluate("main => main.scrollWidth") <= 400
 
@@ -101,7 +104,7 @@ def test_a_tab_is_part_of_the_link(viewer, visit):
     page = visit(f"{viewer.url}/corruptions")
     page.get_by_role("tab", name="One image").click()
     settled(page)
-    assert "corruptions=One+image" in page.url
+    expect(page).to_have_url(re.compile(re.escape("corruptions=One+image")))
     pictures = page.get_by_test_id("stMain").locator(".strip img")
     pictures.nth(2).wait_for()  # Streamlit may still be corrupting
     assert all(pictures.nth(i).evaluate("image => image.naturalWidth") == 8 for i in range(pictures.count()))

@@ -1,5 +1,7 @@
 """Pages of the viewer: drawn as a script of Streamlit's test harness, and settled in a browser."""
 
+import itertools
+
 
 def draw(directory, path):
     from tfaudit.app.viewer import show_page
@@ -13,26 +15,34 @@ def draw_read_only(directory, path):
     show_page(path, [directory, '{"overall_drop_pp": 1.0}', READ_ONLY])
 
 
-QUIET = """() => {
+QUIET = """asked => {
     const note = () => { window.changed = performance.now(); };
     if (!window.changed) {
-        note();
         new MutationObserver(note).observe(document.body, {subtree: true, childList: true, characterData: true});
+    }
+    if (window.asked !== asked) {
+        window.asked = asked;
+        window.waiting = true;
+        const answered = () => { window.waiting = false; note(); };
+        fetch("/_stcore/health", {cache: "no-store"}).then(answered, answered);
     }
     const app = document.querySelector("[data-testid=stApp]");
     const drawn = document.querySelector("[data-testid=stMain] :is(h1, [data-testid=stAlert])");
-    if (!drawn || app.dataset.testScriptState !== "notRunning") note();
+    if (!drawn || window.waiting || app.dataset.testScriptState !== "notRunning") note();
     return performance.now() - window.changed > 200;
 }"""
+
+_QUESTIONS = itertools.count(1)
 
 
 def settled(page):
     """Wait until Streamlit has run the page to its end and the browser has drawn it.
 
-    A page that has not reached its server yet is "not running", too: a heading or a message must exist.
+    A page that has not reached its server yet is "not running", too: a heading or a message must exist. Nor is one
+    whose busy server has not begun to run it after a click: the server must have answered a question asked since.
     """
     page.wait_for_timeout(100)  # for a click to be noticed
-    page.wait_for_function(QUIET, polling=50, timeout=60_000)
+    page.wait_for_function(QUIET, arg=next(_QUESTIONS), polling=50, timeout=60_000)
 
 
 def choose(page, box, option):

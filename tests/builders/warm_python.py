@@ -92,7 +92,7 @@ def _serve(path: str, started: int) -> tuple[dict, list[int]] | None:
         importlib.import_module(name)
     gc.freeze()  # collections in forks do not copy these pages
     gc.enable()
-    gc.set_threshold(100_000, 20, 20)  # as in the tests themselves
+    gc.set_threshold(100_000, 2, 2)  # as in the tests themselves
     atexit.register(gc.freeze)
     Path(path).unlink(missing_ok=True)
     with socket.socket(socket.AF_UNIX) as listener:

@@ -164,8 +164,9 @@ def test_the_smoke_study_of_a_recipe_runs(name, tmp_path, monkeypatch):
     if study.dataset in TRAIN_EXAMPLES and not study.model.endswith(".keras"):
         study = dataclasses.replace(study, dataset=f"mock:{study.dataset}")
     store = Store.create(tmp_path / "study", study, {})
-    store_examples(store, *load_splits(study))
-    maker = MemberMaker(store)
+    splits = load_splits(study)
+    store_examples(store, *splits)
+    maker = MemberMaker(store, splits)
     # Other tests show that a second member is made as the first is, that the other kinds convert, and that every
     # architecture converts to int8; here models of the recipes' own do, and the one that comes with its data.
     kinds = ["int8"] if name == "digits" or study.model not in model_names() else []
