@@ -28,7 +28,9 @@ STYLED = 5000  # cells of a table beyond which the browser formats its numbers: 
 NARROW = "13rem"  # of one of several panels side by side, at least
 MANY_ROWS = 500  # of a chart beyond which the browser paints its marks rather than make an element of each
 PAGE_STYLE = """<style>
-button[aria-label="Download as CSV"] { display: none; }
+button[aria-label="Download as CSV"], [data-testid=stElementToolbar] button:is(
+  [aria-label^="Download as PNG"], [aria-label^="Show data"], [aria-label^="Copy Vega"]
+) { display: none; }
 [data-testid=stVegaLiteChart] { overflow-x: auto; max-width: 100%; }
 [data-testid=stHorizontalBlock]:has([data-testid=stVegaLiteChart]) { flex-wrap: wrap; }
 [data-testid=stHorizontalBlock]:has([data-testid=stVegaLiteChart]) > [data-testid=stColumn] {
@@ -43,8 +45,9 @@ PAGE_STYLE += "".join(
     for count in range(2, 5)
 )
 PAGE_STYLE += "</style>"
-"""Of every page: no CSV file of Streamlit's own, whose text a spreadsheet would run; a chart wider than its place
-scrolls; columns too narrow for a chart stand below each other; panels have as many columns as fit."""
+"""Of every page: no CSV file of Streamlit's own, whose text a spreadsheet would run, and no picture of its own, which
+would not say what it is of; a chart wider than its place scrolls; columns too narrow for a chart stand below each
+other; panels have as many columns as fit."""
 
 _MIME = {"png": "image/png", "svg": "image/svg+xml", "csv": "text/csv"}
 

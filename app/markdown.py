@@ -13,13 +13,13 @@ _MARKS = re.compile(r"[\\`*_\[\]<>#~$:|!&^]|^[-+=]|(?<=^\d)[.)]|(?<=^\d\d)[.)]")
 def escape(text: str) -> str:
     r"""Return text on one line, escaped so that Streamlit's Markdown shows it literally.
 
-    An invisible word joiner after each colon keeps `:cat:` from becoming an emoji.
+    An invisible word joiner after each colon keeps `:cat:` from becoming an emoji; "%" stays with its number.
 
     Example:
         >>> escape("2 * 3")
         '2 \\* 3'
     """
-    return _MARKS.sub(r"\\\g<0>", " ".join(text.split())).replace("\\:", "\\:\N{WORD JOINER}")
+    return _escaped(text).replace(" %", "\N{NO-BREAK SPACE}%")
 
 
 def escape_name(text: str) -> str:
@@ -29,7 +29,11 @@ def escape_name(text: str) -> str:
         >>> escape_name("<b>cat</b>")
         '\\<b\\>cat\\</b\\>'
     """
-    return escape(_short(text))
+    return _escaped(_short(text))
+
+
+def _escaped(text: str) -> str:
+    return _MARKS.sub(r"\\\g<0>", " ".join(text.split())).replace("\\:", "\\:\N{WORD JOINER}")
 
 
 def unique_labels(names: Sequence[str]) -> list[str]:

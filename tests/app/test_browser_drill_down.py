@@ -231,6 +231,7 @@ def test_every_page_and_figure_explains_itself(viewer, visit):
         charts, helps = main.get_by_test_id("stVegaLiteChart"), main.get_by_test_id("stTooltipIcon")
         charts.first.wait_for()
         assert 0 < charts.count() <= helps.count()
+        assert page.get_by_role("button", name=re.compile("^(Download as PNG|Show data|Copy Vega)")).count() == 0
     assert "the recalls of the classes" in main.inner_text()
     helps.last.hover()
     page.get_by_test_id("stTooltipContent").wait_for()

@@ -30,7 +30,7 @@ def table(viewer):
 def chosen(page):
     said = page.get_by_test_id("stMain").get_by_text("Chosen:")
     expect(said).to_have_count(1)  # while the page redraws, the previous sentence is still below
-    return said.inner_text()
+    return said.inner_text().replace("\xa0", " ")
 
 
 def slide(page, label, key, times):

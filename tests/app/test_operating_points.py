@@ -38,7 +38,9 @@ def test_points_are_those_of_the_audit(open_page, store):
     assert table_of(app)["pareto_share"].between(0, 1).all()
     title = found["title"][found["chosen"]].iloc[0]
     said = app.success[0].value.replace("\\", "").replace("\N{WORD JOINER}", "")
-    assert said.startswith(f"Chosen: {title}: {100 * found['accuracy'][found['chosen']].iloc[0]:.2f} % accurate")
+    assert said.replace("\xa0", " ").startswith(
+        f"Chosen: {title}: {100 * found['accuracy'][found['chosen']].iloc[0]:.2f} % accurate"
+    )
     assert "kB gzipped" in said
 
 

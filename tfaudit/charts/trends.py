@@ -91,7 +91,9 @@ def tilt_chart(levels: np.ndarray, slope: float, threshold: float = 0.5) -> Draw
     binary = alt.Color("on:Q", scale=alt.Scale(domain=(0, 1), range=["#ffffff", "#9a9fa8"]), legend=None)
     marked = cells.transform_calculate(on=f"datum.level > {threshold} ? 1 : 0").encode(color=binary)
     fitted = alt.Chart(line, **square).mark_line(color=HUES[0], strokeWidth=3, clip=True).encode(**place, order="row:Q")
-    return alt.hconcat(cells.encode(color=shade), alt.layer(marked, fitted), spacing=20)
+    return alt.hconcat(cells.encode(color=shade), alt.layer(marked, fitted), spacing=20).resolve_scale(
+        color="independent"
+    )
 
 
 def change_chart(units: pd.DataFrame, name: str, column: str) -> Drawing:

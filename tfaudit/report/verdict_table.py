@@ -107,7 +107,8 @@ def verdict_html(verdict: StudyVerdict, links: Mapping[str, str], *, several: bo
     collapsed = verdict.alerts[len(verdict.missing) :]
     alerts = collapsed[:SHOWN], collapsed[SHOWN:]
     shown = headline, verdict.missing, *alerts
-    return Markup(module.verdict_first(*shown, verdict_rows(verdict, links), headings))  # type: ignore[attr-defined]
+    table = module.verdict_first(*shown, verdict_rows(verdict, links), headings)  # type: ignore[attr-defined]
+    return Markup(table.replace(" %", "\N{NO-BREAK SPACE}%"))
 
 
 def _with_minus_signs(text: str) -> str:
