@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import itertools
+import re
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -49,6 +50,9 @@ PAGE_STYLE += "</style>"
 would not say what it is of; a chart wider than its place scrolls; columns too narrow for a chart stand below each
 other; panels have as many columns as fit."""
 
+_CLICK = re.compile(r"\s*A click [^.]*\.?")
+"""What a click does is true on the page alone, not in a file."""
+
 _MIME = {"png": "image/png", "svg": "image/svg+xml", "csv": "text/csv"}
 
 
@@ -74,7 +78,7 @@ def show_chart(
         selection: name of that parameter.
     """
     description = worded(description)
-    words = [description.rstrip("."), *_variant_of(name)]
+    words = [_CLICK.sub("", description).rstrip("."), *_variant_of(name)]
     drawn = itertools.count()
 
     def draw(panel: Any, data: Any, clicks: Callable[[int], dict[str, Any]] | None) -> None:

@@ -49,7 +49,7 @@ def draw_tooltips():
         .mark_point()
         .encode(x="change_pp:Q", tooltip=["title", *numbers(change_pp="+.2f", p_holm=".2g")])
     )
-    show_chart(alt.layer(points, points), "points-int8", "Two points.")
+    show_chart(alt.layer(points, points), "points-int8", "Two points. A click opens one.")
 
 
 def test_tooltips_have_headings_and_no_p_of_nothing(app_test):
@@ -72,6 +72,7 @@ def test_a_downloaded_chart_says_what_it_is_of(monkeypatch, app_test):
     svg = files[1].decode()
     for words in ("Two points", "shirts, test split", "fixed-point int8"):
         assert words in svg
+    assert "click" not in svg
 
 
 def draw_corruptions():
