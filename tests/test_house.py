@@ -1,6 +1,7 @@
 """The house: imports point down and never run in a circle, errors have one form, tests mirror the rooms."""
 
 import ast
+import functools
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -35,9 +36,15 @@ def modules() -> dict[str, Path]:
     }
 
 
+@functools.cache
+def nodes(place: Path) -> tuple[ast.AST, ...]:
+    """The syntax of a file, which several tests walk."""
+    return tuple(ast.walk(ast.parse(place.read_text())))
+
+
 def imported(place: Path, known: dict[str, Path]) -> Iterator[str]:
     """Modules of tfaudit that a file imports anywhere: at its top, inside functions, for type checkers alone."""
-    for node in ast.walk(ast.parse(place.read_text())):
+    for node in nodes(place):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in known)
         elif isinstance(node, ast.ImportFrom) and node.module in known:
@@ -73,7 +80,7 @@ def test_no_imports_run_in_a_circle():
 
 def test_every_input_error_says_what_it_got_and_what_it_expected():
     for place in modules().values():
-        for node in ast.walk(ast.parse(place.read_text())):
+        for node in nodes(place):
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "InputError":
                 passed_on = any(isinstance(argument, ast.Starred) for argument in node.args)
                 assert passed_on or len(node.args) + len(node.keywords) == 3, f"{place}:{node.lineno}"
@@ -81,7 +88,7 @@ def test_every_input_error_says_what_it_got_and_what_it_expected():
 
 def test_tests_share_builders_and_fixtures_and_import_no_other_test():
     for place in ROOT.glob("tests/**/*.py"):
-        for node in ast.walk(ast.parse(place.read_text())):
+        for node in nodes(place):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tests."):
                 last = node.module.rpartition(".")[2]
                 assert last != "conftest", place

@@ -83,8 +83,11 @@ def test_no_page_needs_tensorflow(digits):
     code = f"""
 import sys
 sys.modules |= dict.fromkeys(("tensorflow", "keras", "tensorflow_datasets"))  # whoever imports them fails
+import gc
 from streamlit.testing.v1 import AppTest
 from tests.builders.pages import draw
+from tfaudit.app import viewer
+gc.freeze()  # Streamlit collects garbage after every page
 for name in {NAMES}:
     app = AppTest.from_function(draw, args=({str(digits)!r}, name), default_timeout=60).run()
     assert app.title and not app.error and not app.exception, (name, app.error)
