@@ -364,7 +364,7 @@ def _convert(
         converter.target_spec.supported_ops = [getattr(tf.lite.OpsSet, operators) for operators in kind.operators]
         converter.representative_dataset = lambda: _checked_feeds(conversion, batch)
         converter._experimental_calibrate_only = calibrate_only  # `QuantizationDebugger` does so, too
-    with passed_over():  # the converter collects garbage each time, which took a third of a small model's conversion
+    with passed_over():  # the converter collects garbage each time, which took half of a small model's conversion
         return bytes(converter.convert())
 
 
