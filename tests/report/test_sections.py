@@ -59,6 +59,8 @@ def test_a_population_without_more(store):
     words = f"{'drift apart' if expected >= 1 else 'move closer together'}: {expected:.3f} times"
     claim = "fixed-point int8: cannot tell whether the recalls of the classes"
     assert found["distortion"].findings[1].startswith(f"{claim} {words}")
+    balances = found["distortion"].figures[-1].chart.to_json(validate=False)
+    assert all(f'"{title}"' in balances for title in rows["variant"])  # as everywhere, not as "magnitude 0.9"
     assert cells(found["operating-points"].tables[0])["variant"] == ("dense", "magnitude 90 %", "fixed-point int8")
 
 
@@ -77,7 +79,8 @@ def test_what_training_apart_does_to_the_slope_is_no_drift_of_the_recalls(monkey
     assert result.mark().mark == "<"
     sentence = drift_sentences(SimpleNamespace(data=data), {"apart": result})["apart"]
     assert sentence.startswith("magnitude 50 %: cannot tell whether the recalls of the classes")
-    assert f"two dense models {result.corrected_between_dense.mean():.3f} times" in sentence
+    assert "than those of two dense models: " in sentence
+    assert sentence.endswith(f" instead of {result.corrected_between_dense.mean():.3f}.")
 
 
 @pytest.mark.slow
