@@ -3,7 +3,8 @@
 import pandas as pd
 import pytest
 
-from tfaudit.charts.costs import size_chart
+from tfaudit.charts.costs import FAR, size_chart
+from tfaudit.charts.point_labels import name_places
 
 
 def table(**columns):
@@ -19,8 +20,15 @@ def table(**columns):
 
 def drawn(chart):
     specification = chart.to_dict()
-    data = [specification["datasets"][layer["data"]["name"]] for layer in specification["layer"]]
+    layers = [
+        layer for layer in specification["layer"] if layer["mark"]["type"] != "rule"
+    ]  # a line leads to a far name
+    data = [specification["datasets"][layer["data"]["name"]] for layer in layers]
     return data[0], [row["title"] for rows in data[1:] for row in rows]
+
+
+def marks(chart, kind):
+    return [layer["mark"] for layer in chart.to_dict()["layer"] if layer["mark"]["type"] == kind]
 
 
 def test_points_and_names():
@@ -45,7 +53,7 @@ def test_every_point_has_its_name_and_no_name_covers_another(count):
     chart = size_chart(rows)
     _, names = drawn(chart)
     assert sorted(names) == sorted(rows["title"])
-    places = [(layer["mark"].get("dx"), layer["mark"].get("dy")) for layer in chart.to_dict()["layer"][1:]]
+    places = [(mark["dx"], mark["dy"]) for mark in marks(chart, "text")]
     assert len(set(places)) == len(places)
 
 
@@ -74,3 +82,17 @@ def test_one_point():
     points, names = drawn(size_chart(table().head(1)))
     assert len(points) == 1
     assert names == ["dense"]
+
+
+def test_a_name_covers_no_other_point():
+    points = pd.DataFrame({"x": [0.0, 0.1, 1.0, 1.0], "y": [0.5, 0.55, 0.0, 1.0], "name": ["variant", "b", "c", "d"]})
+    places = name_places(points, "x", "y", "name", width=400, height=300)
+    assert places.loc[0].tolist() == ["right", 14]  # above it lies b
+
+
+def test_a_line_leads_to_a_name_that_is_far_from_its_point():
+    titles = [f"a variant of a long name {i}" for i in range(4)]
+    chart = size_chart(table(title=titles, gzipped_bytes=[1e6] * 4, top1=[0.9] * 4))
+    far = [(mark["dx"], mark["dy"]) for mark in marks(chart, "text") if abs(mark["dy"]) > FAR]
+    assert far
+    assert [(mark["x2Offset"], mark["y2Offset"]) for mark in marks(chart, "rule")] == far

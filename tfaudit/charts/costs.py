@@ -1,18 +1,21 @@
 """Size and latency against accuracy."""
 
+from itertools import product
 from typing import Literal
 
 import altair as alt
 import pandas as pd
 
 from tfaudit.charts.point_labels import OFFSETS, name_places
-from tfaudit.charts.style import BLUE, PLUM, SLATE, WIDTH, Drawing, categories, numbers
+from tfaudit.charts.style import BLUE, GREY, PLUM, SLATE, WIDTH, Drawing, categories, numbers
 
 BASELINE, COMPRESSED = "baseline", "compressed"
 HEIGHT = 300  # pixels of the chart of sizes
 
 SIDES: tuple[tuple[str, Literal["left", "right"], int], ...] = (("right", "left", 12), ("left", "right", -12))
 """Sides of a point for its name, with the alignment and offset of the text there."""
+
+FAR = 20  # pixels up or down from which a line leads from a point to its name
 
 
 def cost_chart(costs: pd.DataFrame) -> Drawing:
@@ -69,12 +72,13 @@ def size_chart(table: pd.DataFrame) -> Drawing:
         color=categories("what", [BASELINE, COMPRESSED], [SLATE, PLUM]),
         tooltip=["title:N", alt.Tooltip("size:Q", format=",.1f", title=f"size, {unit}"), *numbers(top1=".2f"), changed],
     )
-    names = (
-        alt.Chart(shown[(shown["side"] == side) & (shown["dy"] == dy)])
-        .mark_text(align=align, dx=dx, dy=dy, limit=200)
-        .encode(x="size:Q", y="top1:Q", text="title:N")
-        for side, align, dx in SIDES
-        for dy in OFFSETS
-        if ((shown["side"] == side) & (shown["dy"] == dy)).any()
-    )
+    names = []
+    for (side, align, dx), dy in product(SIDES, OFFSETS):
+        placed = shown[(shown["side"] == side) & (shown["dy"] == dy)]
+        if len(placed):
+            at = alt.Chart(placed).encode(x="size:Q", y="top1:Q")
+            if abs(dy) > FAR:
+                leader = at.mark_rule(color=GREY, x2Offset=dx, y2Offset=dy).encode(x2="size:Q", y2="top1:Q")
+                names.append(leader)
+            names.append(at.mark_text(align=align, dx=dx, dy=dy, limit=200).encode(text="title:N"))
     return alt.layer(points, *names)

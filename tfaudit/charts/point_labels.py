@@ -46,12 +46,14 @@ def name_sides(points: pd.DataFrame, x: str, y: str, name: str, *, width: int, h
     return pd.Series(sides, index=points.index, dtype=object)
 
 
+MARK = 8  # pixels from the middle of a point to its rim
+
 OFFSETS = (-12, 14, -26, 28, -40, 42, -54, 56)
 """Pixels from a point to the line of its name, upwards where negative, the preferred ones first."""
 
 
 def name_places(points: pd.DataFrame, x: str, y: str, name: str, *, width: int, height: int) -> pd.DataFrame:
-    """Return a place for every name: `side` and `dy`, such that it covers no earlier name while there is room.
+    """Return a place for every name: `side` and `dy`, such that it covers no point or earlier name while there is room.
 
     Args:
         points: the most important first.
@@ -71,7 +73,7 @@ def name_places(points: pd.DataFrame, x: str, y: str, name: str, *, width: int, 
         for axis, pixels in ((x, width), (y, height))
     )
     places: list[tuple[str, int]] = []
-    taken: list[tuple[float, float, float]] = []
+    taken = [(position - MARK, position + MARK, row) for position, row in zip(across, up, strict=True)]
     for position, row, text in zip(across, up, points[name].astype(str), strict=True):
         length = LETTER * len(text)
         boxes = {"right": (position + GAP, position + GAP + length), "left": (position - GAP - length, position - GAP)}
