@@ -20,9 +20,7 @@ def table(**columns):
 
 def drawn(chart):
     specification = chart.to_dict()
-    layers = [
-        layer for layer in specification["layer"] if layer["mark"]["type"] != "rule"
-    ]  # a line leads to a far name
+    layers = [layer for layer in specification["layer"] if layer["mark"]["type"] != "rule"]
     data = [specification["datasets"][layer["data"]["name"]] for layer in layers]
     return data[0], [row["title"] for rows in data[1:] for row in rows]
 

@@ -155,7 +155,7 @@ def test_three_sparsities_make_factors(tmp_path):
     terms = cells(found.tables[0])["term"]
     words = {"sparsity", "exp(sparsity)", "accuracy before", "share of the training set", "entropy of the images"}
     assert words <= set(terms)
-    assert "quartile of accuracy before" not in terms  # five classes cannot tell so many covariates apart
+    assert "quartile of accuracy before" not in terms  # five classes are too few to estimate it
     assert not any("_" in term or "[" in term for term in terms)
     (formula,) = (note for note in found.notes if note.startswith("Formula ([P] eq. 2): accuracy ~ "))
     assert "np.exp(sparsity)" in formula

@@ -11,8 +11,8 @@ from tfaudit.charts.style import PLUM, SLATE, WIDTH, Drawing, numbers
 def accuracy_chart(accuracies: pd.DataFrame) -> Drawing:
     """Draw [F] table 1: one line per variant, one dot per member, a bar at the mean.
 
-    Where variants differ so much that the members of one would collapse into a dot, every line is drawn around its
-    mean, which stands beside its name.
+    If variants differ so much that the members of one would shrink to a dot, each line shows the differences from the
+    mean of its variant. The label then gives this mean.
 
     Args:
         accuracies: of a `Summary`; only top-1 is drawn.
