@@ -39,12 +39,10 @@ def make_study(directory, *, members=4, missing=(), name="small", variants=TWO, 
     """
     study = Study(
         name=name,
-        dataset="digits",
-        model="digits_convnet",
         training=Training(epochs=1),
         variants=variants,
         population=members,
-        **settings,
+        **{"dataset": "digits", "model": "digits_convnet"} | settings,
     )
     store = Store.create(directory, study, {"tfaudit": "0.1.0", "keras": "3.15.1"})
     dense = population(0, members=members)

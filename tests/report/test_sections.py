@@ -1,5 +1,6 @@
 """A report holds the sections that its study's data allow, and no others."""
 
+import dataclasses
 import re
 from types import SimpleNamespace
 
@@ -16,6 +17,7 @@ from tfaudit.analysis.study_data import StudyData
 from tfaudit.audit.chance import chance
 from tfaudit.audit.distortion.recall_distortion import distortion
 from tfaudit.audit.exemplars import Exemplars, exemplars
+from tfaudit.audit.factors.regression import Factors
 from tfaudit.audit.groups import groups
 from tfaudit.audit.model_pair import compare
 from tfaudit.audit.survey.questions import QUESTIONS
@@ -28,6 +30,7 @@ from tfaudit.report.columns import text_columns
 from tfaudit.report.html import write_report
 from tfaudit.report.references import SOURCES
 from tfaudit.report.sections.distortion import drift_sentences
+from tfaudit.report.sections.factors import withdrawn
 from tfaudit.report.sections.order import study_sections
 from tfaudit.study.variants import Pruned
 
@@ -147,6 +150,21 @@ def test_ratios_from_shared_parents_make_the_tables_of_recall_distortion(tmp_pat
 
 
 @pytest.mark.slow
+def test_terms_without_evidence_by_class_are_named():
+    rows = [  # estimate, interval by HAC errors, and by class
+        ("Intercept", 0.9, 0.8, 1.0, 0.7, 1.1),
+        ("class_entropy", -0.02, -0.03, -0.01, -0.05, 0.01),
+        ("sparsity", 0.6, 0.4, 0.8, 0.3, 0.9),
+        ("imbalance", 0.1, -0.1, 0.3, -0.2, 0.4),
+    ]
+    names = ["term", "estimate", "low", "high", "cluster_low", "cluster_high"]
+    fit = Factors("ols", "", pd.DataFrame(rows, columns=names), pd.DataFrame(), {}, ())
+    note = "Errors that allow for correlation within a class leave no evidence for: entropy of the images."
+    assert withdrawn(fit) == (note,)
+    single = fit.coefficients.assign(cluster_low=np.nan, cluster_high=np.nan)  # one class: no errors by class
+    assert withdrawn(dataclasses.replace(fit, coefficients=single)) == ()
+
+
 def test_three_sparsities_make_factors(tmp_path):
     store = make_study(tmp_path, variants=tuple(Pruned(s) for s in (0.3, 0.5, 0.7, 0.9)))
     table = pd.DataFrame({"class": store.examples().attrs["class_names"], "train_examples": [5, 6, 7, 8, 9]})

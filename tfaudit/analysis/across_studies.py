@@ -1,10 +1,12 @@
-"""Recall distortion across studies: other models, data sets or methods. [R] tables 5-7, 9 and 10."""
+"""Several studies together: recall distortion, [R] tables 5-7, 9 and 10, and what explains class accuracy, [P] 3.1."""
 
 import dataclasses
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from tfaudit.analysis.audits import factor_table, factors_of, pruned_keys
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.audit.distortion.recall_distortion import Distortion
 from tfaudit.audit.distortion.slope_tables import accuracy_table, p_table, variance_table
@@ -12,25 +14,33 @@ from tfaudit.audit.distortion.slope_tests import slope_tests
 from tfaudit.audit.distortion.slopes import slope_frame, slope_means
 from tfaudit.errors import InputError
 from tfaudit.notebook import html_of
+from tfaudit.study.study import Study
 from tfaudit.study.variants import Pruned
+
+if TYPE_CHECKING:
+    from tfaudit.audit.factors.regression import Factors
 
 FACTORS = ("study", "dataset", "model", "method", "level")
 
 
 @dataclasses.dataclass(frozen=True)
 class AcrossStudies:
-    """Slopes of the pruned variants of several studies.
+    """Slopes and class accuracies of the pruned variants of several studies.
 
     Attributes:
         slopes: one row per study, method, level and member; see `frame`.
         paired: whether all pruned members are made from dense ones.
         alternative: of the tests between studies: "greater" where only the models differ (the first study's slope is
             larger, [R] tables 5 and 6), "less" where only the data sets do (table 7), else "two-sided".
+        classes: one row per class, member and pruned variant of all studies; see `class_table`.
+        alpha: significance level of the first study's audits.
     """
 
     slopes: pd.DataFrame
     paired: bool
     alternative: str
+    classes: pd.DataFrame
+    alpha: float
 
     _repr_html_ = html_of
 
@@ -73,9 +83,16 @@ class AcrossStudies:
         """Return [R] table 11: mean variance of recall before pruning and at each level, by study and method."""
         return variance_table(self.slopes.drop(columns=["dataset", "model"]))
 
+    def factors(self) -> "tuple[Factors, ...]":
+        """Return the regressions of class accuracy over all studies, [P] 3.1: least squares and binomial.
+
+        Empty where no study is pruned to three sparsities or more, or where neither model fits.
+        """
+        return factors_of(self.classes, self.alpha) if len(self.classes) else ()
+
 
 def across_studies(study_audits: Sequence[StudyAudit]) -> AcrossStudies:
-    """Join the slopes of recall distortion of the pruned variants of several studies, in their order.
+    """Join the slopes of recall distortion and the class accuracies of several studies, in their order.
 
     Consecutive studies are compared at every level that they share: give the smallest model or the simplest data set
     first.
@@ -84,29 +101,40 @@ def across_studies(study_audits: Sequence[StudyAudit]) -> AcrossStudies:
         study_audits: two or more.
 
     Raises:
-        InputError: fewer than two studies, two of one name, or one without pruned variants that share members with the
-            dense ones.
+        InputError: fewer than two studies, two of the same name, model and data set, or one without pruned variants
+            that share members with the dense ones.
     """
     if len(study_audits) < 2:
         raise InputError("studies", f"{len(study_audits)}", "two or more")
-    names = [study_audit.data.study.name for study_audit in study_audits]
+    names = _names([study_audit.data.study for study_audit in study_audits])
     if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise InputError("studies", f"two called {twice[0]}", "studies of different names")
+        raise InputError("studies", f"two called {twice[0]}", "studies of different names, models or data sets")
     distortions: dict[tuple[str | float, ...], Distortion] = {}
     paired = True
-    for study_audit in study_audits:
+    for name, study_audit in zip(names, study_audits, strict=True):
         data = study_audit.data
         before = len(distortions)
         for key in data.compressed_keys:
             variant = data.study.variant(key)
             if isinstance(variant, Pruned) and data.shares_members(key):
                 method = variant.pruning_method(*data.study.varied_settings)
-                place = (data.study.name, str(data.study.dataset), str(data.study.model), method, variant.level)
+                place = (name, str(data.study.dataset), str(data.study.model), method, variant.level)
                 distortions[place] = study_audit.distortion(key)
                 paired = paired and variant.parent is not None
         if len(distortions) == before:
-            raise InputError("studies", f"{data.study.name}, without pruned variants to pair", "pruned variants")
+            raise InputError("studies", f"{name}, without pruned variants to pair", "pruned variants")
     models, datasets = ({str(getattr(a.data.study, name)) for a in study_audits} for name in ("model", "dataset"))
     kinds = {(True, False): "greater", (False, True): "less"}
     alternative = kinds.get((len(models) > 1, len(datasets) > 1), "two-sided")
-    return AcrossStudies(slope_frame(distortions, by=FACTORS), paired, alternative)
+    tables = [factor_table(a.data, keys) for a in study_audits if (keys := pruned_keys(a.data))]
+    classes = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
+    return AcrossStudies(slope_frame(distortions, by=FACTORS), paired, alternative, classes, study_audits[0].data.alpha)
+
+
+def _names(studies: Sequence[Study]) -> list[str]:
+    """Return names of studies; those of several runs of one recipe tell model and data set, alone if all are such."""
+    names = [study.name for study in studies]
+    runs = [f"{study.model} on {study.dataset}" for study in studies]
+    if len(set(names)) == 1 < len(names):
+        return runs
+    return [f"{name}, {run}" if names.count(name) > 1 else name for name, run in zip(names, runs, strict=True)]

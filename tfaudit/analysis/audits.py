@@ -277,28 +277,34 @@ def pruned_keys(data: StudyData) -> tuple[str, ...]:
     return tuple(levels) if len(set(levels.values())) >= SPARSITIES else ()
 
 
-def factors_of(data: StudyData, keys: Sequence[str]) -> "tuple[Factors, ...]":
-    """Return the least-squares and the binomial model of class accuracy over pruned variants; () if neither fits.
-
-    With few classes the quartiles are left out.
-    """
+def factor_table(data: StudyData, keys: Sequence[str]) -> pd.DataFrame:
+    """Return the class accuracies under pruned variants and what may explain them, the input of `factors_of`."""
     descriptions = {}
     for key in keys:
         variant = data.study.variant(key)
         assert isinstance(variant, Pruned)
         descriptions[key] = {
+            "dataset": str(data.study.dataset),
+            "model": str(data.study.model),
             "technique": variant.pruning_method(*(name for name in data.study.varied_settings if name != "treatment")),
             "weight_treatment": variant.treatment,
             "sparsity": variant.sparsity if variant.ratio is None else data.means(key, ["sparsity"])["sparsity"],
         }
     populations = {BASELINE: data.baseline} | {key: _unpaired(data, key) for key in keys}
     described = pd.DataFrame.from_dict(descriptions, orient="index")
+    return class_table(populations, described, data.store.table("classes"), baseline=BASELINE)
+
+
+def factors_of(table: pd.DataFrame, alpha: float) -> "tuple[Factors, ...]":
+    """Return the least-squares and the binomial model of class accuracy of a `factor_table`; () if neither fits.
+
+    With few classes the quartiles are left out.
+    """
     from tfaudit.audit.factors.regression import factors, factors_glm  # loads statsmodels, which takes half a second
 
-    table = class_table(populations, described, data.store.table("classes"), baseline=BASELINE)
     for without in ((), ("accuracy0_quartile", "accuracy0:accuracy0_quartile")):
         with contextlib.suppress(InputError):  # collinear covariates, too few rows, separation
-            options: dict[str, Any] = {"without": without, "confidence": 1 - data.alpha}
+            options: dict[str, Any] = {"without": without, "confidence": 1 - alpha}
             return factors(table, **options), factors_glm(table, **options)
     return ()
 

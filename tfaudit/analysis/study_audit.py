@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from tfaudit.analysis.audits import AUDITS, factors_of, pruned_keys
+from tfaudit.analysis.audits import AUDITS, factor_table, factors_of, pruned_keys
 from tfaudit.analysis.cache import cached, digest
 from tfaudit.analysis.image_strip import ImageStrip, image_strip, most_lost_image
 from tfaudit.analysis.study_data import BASELINE, StudyData
@@ -202,7 +202,11 @@ class StudyAudit:
         from tfaudit.audit.factors.regression import Factors  # loads statsmodels
 
         inputs, kind = [self.data.fingerprints.classes, self.data.alpha], tuple[Factors, ...]
-        return self._cached("factors", kind, lambda: factors_of(self.data, keys), (BASELINE, *keys), inputs)
+
+        def compute() -> tuple[Factors, ...]:
+            return factors_of(factor_table(self.data, keys), self.data.alpha)
+
+        return self._cached("factors", kind, compute, (BASELINE, *keys), inputs)
 
     def most_lost_image(self) -> ImageStrip | None:
         """Return the image that compression loses to corruption most often; None without one."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -85,13 +86,14 @@ def _compare(directories: list[Path], path: Path, alpha: float) -> None:
 
     from tfaudit.analysis.across_studies import across_studies
     from tfaudit.analysis.study_audit import StudyAudit
-    from tfaudit.report.studies import study_tables, write_studies
+    from tfaudit.report.studies import studies_sections, write_studies
     from tfaudit.store.store import open_store
 
     audits = [StudyAudit.read(open_store(directory), alpha=alpha, permutations=0) for directory in directories]
     with err.status("Auditing"):
         result = across_studies(audits)
-    for table in study_tables(result):
+    tables = itertools.chain.from_iterable(section.tables for section in studies_sections(result))
+    for table in (table for table in tables if not table.folded):  # the others are too wide for a terminal
         out.print(f"\n{table.title}")
         shown = Table(box=None)
         for column in table.columns:

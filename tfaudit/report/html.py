@@ -5,6 +5,7 @@ import dataclasses
 import hashlib
 import itertools
 import json
+from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
 
@@ -25,7 +26,7 @@ from tfaudit.report.exemplar_cards import Card, by_decisiveness, cards
 from tfaudit.report.headlines import headlines
 from tfaudit.report.references import cited
 from tfaudit.report.sections.order import study_sections
-from tfaudit.report.sections.section import ReportTable
+from tfaudit.report.sections.section import ReportTable, Section
 from tfaudit.report.summary_table import html_table
 from tfaudit.report.verdict_table import verdict_html
 
@@ -93,10 +94,8 @@ def write_report(study_audit: StudyAudit, out: str | Path | None = None, *, limi
 def _page(study_audit: StudyAudit, limits: Limits) -> str:
     store, split, audit = study_audit.data.store, study_audit.data.split, study_audit.summary
     examples = store.examples(split, images=False, groups=False)
-    sections, charts = study_sections(study_audit), study_charts(audit)
+    sections, charts = drawable_sections(study_sections(study_audit)), study_charts(audit)
     drawable = can_draw()
-    if not drawable:
-        sections = tuple(dataclasses.replace(section, figures=()) for section in sections)
     verdict = study_audit.verdict(limits) if audit.exemplars else None
     several = bool(audit.table["members"].max() > 1)
     links = {key: f"#classes-{key}" if key in audit.impacts else f"#{key}" for key in audit.exemplars}
@@ -125,14 +124,26 @@ def _page(study_audit: StudyAudit, limits: Limits) -> str:
         },
         sections=sections,
         sources=cited([_ALWAYS_CITED, *(f"{section.question} {section.source}" for section in sections)]),
-        drawings={
-            figure.name: _drawn(figure.chart, figure.description, FULL if section.fills_page(figure) else HALF)
-            for section in sections
-            for figure in section.figures
-        },
+        drawings=drawings(sections),
         class_tables={key: _class_tables(audit, key) for key in audit.impacts},
         galleries=_galleries(study_audit),
     )
+
+
+def drawable_sections(sections: Iterable[Section]) -> tuple[Section, ...]:
+    """Return the sections; without figures where charts cannot be drawn."""
+    if can_draw():
+        return tuple(sections)
+    return tuple(dataclasses.replace(section, figures=()) for section in sections)
+
+
+def drawings(sections: Iterable[Section]) -> dict[str, Markup]:
+    """Return the figures of sections by name, as inline SVG."""
+    return {
+        figure.name: _drawn(figure.chart, figure.description, FULL if section.fills_page(figure) else HALF)
+        for section in sections
+        for figure in section.figures
+    }
 
 
 def _width(name: str) -> int:

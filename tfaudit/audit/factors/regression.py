@@ -242,9 +242,10 @@ def _factors(
     names = ["cluster_se", "cluster_low", "cluster_high", "cluster_p", "cluster_p_one_tailed"]
     coefficients[names] = np.nan
     if clustered is not None:
-        low, high = clustered.conf_int(1 - confidence).to_numpy().T
-        p = _one_tailed(coefficients["alternative"], clustered.tvalues, clustered.df_resid_inference)
-        coefficients[names] = np.column_stack([clustered.bse, low, high, clustered.pvalues, p])
+        with np.errstate(invalid="ignore"):  # a variance of 0, of clusters all alike, may be rounded to less: no error
+            low, high = clustered.conf_int(1 - confidence).to_numpy().T
+            p = _one_tailed(coefficients["alternative"], clustered.tvalues, clustered.df_resid_inference)
+            coefficients[names] = np.column_stack([clustered.bse, low, high, clustered.pvalues, p])
     fitted = result.fittedvalues.to_numpy()
     residuals = plan.rows[[key for key in KEYS if key in plan.rows]].assign(observed=observed.to_numpy(), fitted=fitted)
     residuals["residual"] = residuals["observed"] - residuals["fitted"]

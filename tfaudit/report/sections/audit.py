@@ -25,13 +25,15 @@ def audit_section(study_audit: StudyAudit, name: str) -> Section | None:
     }
     if not results:
         return None
+    titles = {place: ", ".join([data.titles[place[0]], *place[1:]]) for place in results}
+    frames = {place: result.frame() for place, result in results.items()}
+    folded = sum(map(len, frames.values())) > ROWS
     figures, tables = [], []
-    titled = {", ".join([data.titles[key], *arguments]): result for (key, *arguments), result in results.items()}
-    frames = [result.frame() for result in results.values()]
-    folded = sum(map(len, frames)) > ROWS
-    for (key, *arguments), title, frame, result in zip(results, titled, frames, titled.values(), strict=True):
-        figures.append(Figure("-".join([name, key, *arguments]), result.chart(), f"{audit.title}: {title}.", title))
-        tables.append(ReportTable.of(title, frame, audit.columns, name, folded=folded))
+    for place, result in results.items():
+        title = titles[place]
+        figures.append(Figure("-".join([name, *place]), result.chart(), f"{audit.title}: {title}.", title))
+        tables.append(ReportTable.of(title, frames[place], audit.columns, name, folded=folded))
         further = result.tables() if hasattr(result, "tables") else {}
         tables += [ReportTable.of(f"{title}: {of}", rows, table=name, folded=True) for of, rows in further.items()]
-    return Section.of_audit(name, tuple(figures), tuple(tables), titled_notes(titled))
+    notes = titled_notes({titles[place]: result for place, result in results.items()})
+    return Section.of_audit(name, tuple(figures), tuple(tables), notes)

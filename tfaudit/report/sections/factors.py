@@ -2,8 +2,11 @@
 
 import pandas as pd
 
+from tfaudit.analysis.across_studies import AcrossStudies
 from tfaudit.analysis.study_audit import StudyAudit
+from tfaudit.audit.factors.design import term_title
 from tfaudit.audit.factors.regression import Factors
+from tfaudit.errors import listed
 from tfaudit.report.columns import column, p_text
 from tfaudit.report.sections.section import Figure, ReportTable, Section
 
@@ -28,9 +31,9 @@ DIAGNOSTICS = (
 )
 
 
-def factors_section(study_audit: StudyAudit) -> Section | None:
-    """Return the regressions of [P], where a study prunes to three sparsities or more."""
-    fits = study_audit.factors()
+def factors_section(audits: StudyAudit | AcrossStudies) -> Section | None:
+    """Return the regressions of [P], where a study, or one of several, prunes to three sparsities or more."""
+    fits = audits.factors()
     if not fits:
         return None
     least_squares, binomial = fits
@@ -50,7 +53,12 @@ def factors_section(study_audit: StudyAudit) -> Section | None:
             *(ReportTable.of(title, fit.frame(), TERM, "factors", folded=True) for title, fit in tables),
             _diagnostics_table(fits),
         ),
-        (*least_squares.notes, _goodness_of_fit(least_squares), f"Formula ([P] eq. 2): {least_squares.formula}."),
+        (
+            *least_squares.notes,
+            *withdrawn(least_squares),
+            _goodness_of_fit(least_squares),
+            f"Formula ([P] eq. 2): {least_squares.formula}.",
+        ),
     )
 
 
@@ -58,6 +66,15 @@ def _diagnostics_table(fits: tuple[Factors, ...]) -> ReportTable:
     rows = pd.DataFrame([{name: fit.summary()[name] for name in DIAGNOSTICS} for fit in fits])
     title = "Diagnostics ([P] D)"
     return ReportTable.of(title, rows.assign(fit=[fit.fit for fit in fits]), ("fit", *DIAGNOSTICS), folded=True)
+
+
+def withdrawn(fit: Factors) -> tuple[str, ...]:
+    """Return a note of the terms whose HAC interval lacks 0, but whose interval by class does not; () without any."""
+    rows = fit.frame()
+    by_class = rows["cluster_low"] * rows["cluster_high"] <= 0
+    if not (terms := rows.loc[(rows["low"] * rows["high"] > 0) & by_class, "term"].map(term_title).tolist()):
+        return ()
+    return (f"Errors that allow for correlation within a class leave no evidence for: {listed(terms)}.",)
 
 
 def _goodness_of_fit(fit: Factors) -> str:
