@@ -6,6 +6,7 @@ import multiprocessing
 import re
 import subprocess
 import sys
+from concurrent.futures import ProcessPoolExecutor
 
 import pytest
 
@@ -126,6 +127,6 @@ def _keep_many(directory):
 
 @pytest.mark.slow
 def test_two_processes_at_once(store):
-    with multiprocessing.get_context("spawn").Pool(2) as pool:
-        found = pool.map(_keep_many, [store.directory] * 2)
+    with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:  # unlike a Pool, ends if a process does
+        found = list(pool.map(_keep_many, [store.directory] * 2))
     assert found == 2 * [[i % 3 for i in range(60)]]

@@ -134,6 +134,7 @@ def drawn(chart):
     return re.sub(r'"(view|param)_\d+', '"', json.dumps(chart.to_dict(), default=str))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RESULTS)
 def test_every_result_comes_back_as_it_was(name):
     result = RESULTS[name]()

@@ -11,6 +11,7 @@ import urllib.request
 
 import pytest
 
+from tests.builders.many_classes import MANY, make_study_of_many_classes
 from tests.builders.page_studies import make_page_study
 from tests.builders.pages import draw, settled
 
@@ -110,6 +111,15 @@ def viewer(serve, digits, tmp_path_factory):
     directory = tmp_path_factory.mktemp("viewed") / "digits"
     shutil.copytree(digits, directory)
     return serve(directory)
+
+
+@pytest.fixture(scope="session")
+def two(serve, digits, tmp_path_factory):
+    """A viewer on a folder of two studies, whose classes have other names: the digits and `MANY`."""
+    folder = tmp_path_factory.mktemp("folder")
+    shutil.copytree(digits, folder / "digits")
+    make_study_of_many_classes(folder / MANY)
+    return serve(folder)
 
 
 @pytest.fixture(scope="session")

@@ -2,10 +2,11 @@
 
 import re
 import shutil
+from urllib.parse import urlencode
 
 import pytest
 
-from tests.builders.many_classes import make_study_of_many_classes
+from tests.builders.many_classes import MANY
 from tests.builders.pages import choose, settled
 from tfaudit.analysis.study_audit import StudyAudit
 from tfaudit.store.store import open_store
@@ -14,13 +15,6 @@ pytestmark = pytest.mark.slow
 expect = pytest.importorskip("playwright.sync_api").expect
 
 HARMED = "variant=magnitude+90+%25"
-
-
-@pytest.fixture(scope="module")
-def many(serve, tmp_path_factory):
-    server = serve(make_study_of_many_classes(tmp_path_factory.mktemp("many")).directory)
-    yield server
-    server.stop()
 
 
 @pytest.fixture(scope="module")
@@ -60,8 +54,8 @@ def test_a_click_on_a_class_shows_its_exemplars(viewer, visit, study_audit):
     expect(page.get_by_text(f"{expected} of {len(found.labels)} images match")).to_have_count(1)
 
 
-def test_brushing_narrows_the_classes_and_the_link_shows_the_same(many, visit):
-    page = visit(f"{many.url}/classes?{HARMED}")
+def test_brushing_narrows_the_classes_and_the_link_shows_the_same(two, visit):
+    page = visit(f"{two.url}/classes?{HARMED}&{urlencode({'study': MANY})}")
     box = chart(page, "overview")
     page.mouse.move(box["x"] + 0.4 * box["width"], box["y"] + 0.4 * box["height"])
     page.mouse.down()
@@ -112,22 +106,21 @@ def test_an_image_opens_over_all_levels_and_closes(viewer, visit):
     page.wait_for_url(lambda url: "image=" not in url)
 
 
-def test_hostile_names_show_as_they_are(many, visit):
-    page = visit(f"{many.url}/classes?{HARMED}&class=*a*+:cat:+$x$+[l](u)")
+def test_hostile_names_show_as_they_are(two, visit):
+    page = visit(f"{two.url}/classes?{HARMED}&{urlencode({'study': MANY})}&class=*a*+:cat:+$x$+[l](u)")
     name = "*a* :\N{WORD JOINER}cat:\N{WORD JOINER} $x$ [l](u)"
     expect(page.get_by_role("heading", name=name, exact=True)).to_have_count(1)
     expect(page.get_by_role("heading", name=f"More on {name}", exact=True)).to_have_count(1)
 
 
-def test_a_study_that_loses_its_images_stays_usable(serve, visit, viewer, tmp_path):
-    directory = tmp_path / "digits"
+def test_a_study_that_loses_its_images_stays_usable(two, visit, viewer):
+    directory = two.directory / "losing"
     shutil.copytree(viewer.directory, directory)
-    server = serve(directory)
     content = (directory / "examples/test.parquet").read_bytes()
-    page = visit(f"{server.url}/exemplars?{HARMED}")
+    page = visit(f"{two.url}/exemplars?{HARMED}&study=losing")
     (directory / "examples/test.parquet").write_bytes(content[:200])
     choose(page, page.get_by_role("combobox", name="Images", exact=True), "newly wrong")
     settled(page)
     expect(page.get_by_text("got a damaged file")).to_have_count(1)
     assert page.get_by_test_id("stException").count() == 0
-    server.stop()
+    shutil.rmtree(directory)

@@ -384,6 +384,7 @@ def use(answers):
 DAMAGED = r"answers: got .*answers\.sqlite, (which (is|has|holds|cannot be)|whose [^\n]* not match) [^\n]+$"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(80))
 def test_a_damaged_byte_or_end_is_one_line_or_does_no_harm(answers, tmp_path, seed):
     random, place = np.random.default_rng(seed), tmp_path / "answers.sqlite"

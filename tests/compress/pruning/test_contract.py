@@ -111,6 +111,7 @@ def test_the_dtype_is_kept(settings, dtype):
     assert {kernel.dtype for kernel in find_kernels(model).values()} == {dtype}
 
 
+@pytest.mark.slow
 @every
 def test_a_compiled_update_finds_the_masks_of_one_shot_pruning(settings):
     """Ranking, scores, gradients and maps as operations of a graph; test_pruning_methods.py tests them in `fit`."""
