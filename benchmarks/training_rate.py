@@ -1,12 +1,13 @@
 """How close training comes to the machine: operations a second of a member's step over those of matrix products.
 
-    python benchmarks/training_rate.py [NET ...] [--steps 60] [--rounds 3] [--clock cpu]
+    python benchmarks/training_rate.py [NET ...] [--batch-size 128] [--steps 100] [--rounds 3] [--clock cpu]
 
 A step counts as three forward passes, each with the operations that `tfaudit.cost` reports; so what BatchNormalization,
 ReLU, pooling and the optimizer do counts as time, but not as operations. The machine's rate is that of the best of
 several products of square float32 matrices in the same thread. Of each net the benchmark prints
 
-- `member`: steps as the engine does them, one after another, with batches of 128 from the seeded pipeline;
+- `member`: steps as the engine does them, one after another, with batches from the seeded pipeline;
+- `single`: the same with `steps_per_execution=1`, as Keras does them by default, and its time over `member`'s;
 - `compute`: the same compiled step on one batch that is there already;
 - `pipeline`: the batches alone;
 - `pruning`: `member` with gradual pruning to 90 %, whose masks change every 20 steps;
@@ -16,6 +17,7 @@ several products of square float32 matrices in the same thread. Of each net the 
 """
 
 import argparse
+import dataclasses
 import os
 import statistics
 import tempfile
@@ -36,8 +38,9 @@ from tfaudit.population.training import Trainer
 from tfaudit.study.study import Study, Training
 from tfaudit.study.variants import Pruned
 
-BATCH, EXAMPLES, TESTED = 128, 10_000, 10_000
+TESTED = 10_000
 NETS = {
+    "lenet_p": ((28, 28, 1), "crop_flip"),
     "lenet_r": ((28, 28, 1), "none"),
     "cifar_convnet": ((32, 32, 3), "crop_flip"),
     "resnet20": ((32, 32, 3), "crop_flip"),
@@ -45,7 +48,7 @@ NETS = {
 CLOCKS: dict[str, Callable[[], float]] = {"wall": time.perf_counter, "cpu": time.process_time}
 
 
-def random_images(shape: tuple[int, int, int]) -> Dataset:
+def random_images(shape: tuple[int, int, int], examples: int) -> Dataset:
     """Return a training set of noise."""
     draw = np.random.default_rng(0)
     return Dataset(
@@ -53,10 +56,10 @@ def random_images(shape: tuple[int, int, int]) -> Dataset:
         split="train",
         class_names=tuple("0123456789"),
         image_shape=shape,
-        num_examples=EXAMPLES,
-        pixels=draw.integers(0, 256, (EXAMPLES, *shape), np.uint8),
-        known_labels=draw.integers(0, 10, EXAMPLES),
-        known_ids=np.arange(EXAMPLES).astype(str),
+        num_examples=examples,
+        pixels=draw.integers(0, 256, (examples, *shape), np.uint8),
+        known_labels=draw.integers(0, 10, examples),
+        known_ids=np.arange(examples).astype(str),
     )
 
 
@@ -76,15 +79,16 @@ def matrix_rate(clock: Callable[[], float]) -> float:
     return best
 
 
-def measure(net: str, steps: int, rounds: int, clock: Callable[[], float], machine: float) -> None:
-    """Print the rates of a net."""
+def measure(net: str, size: int, steps: int, rounds: int, clock: Callable[[], float], machine: float) -> None:
+    """Print the rates of a net with batches of a size."""
     shape, augmentation = NETS[net]
-    data = random_images(shape)
-    plan = Training(steps=steps, batch_size=BATCH, augmentation=augmentation, weight_decay=5e-4)
+    data = random_images(shape, 100 * size)
+    plan = Training(steps=steps, batch_size=size, augmentation=augmentation, weight_decay=5e-4)
     study = Study(name="rate", dataset="cifar10", model=net, training=plan)
     trainer, pruner = Trainer(study, plan, data), gradual_trainer(study, Pruned(0.9, frequency=20), data)
+    single = Trainer(study, dataclasses.replace(plan, steps_per_execution=1), data)
     model, pruned = trainer.build(0), pruner.build(0)
-    operations = 3 * BATCH * counts(model).summary()["flops"]
+    operations = 3 * size * counts(model).summary()["flops"]
 
     def seconds(function: Callable[[], object]) -> float:
         start = clock()
@@ -93,11 +97,13 @@ def measure(net: str, steps: int, rounds: int, clock: Callable[[], float], machi
 
     first = seconds(lambda: trainer.train(model, 0))
     pruner.train(pruned, 0)
-    batches = training_batches(data, batch_size=BATCH, seed=0, augmentation=augmentation)
+    single.train(model, 0)
+    batches = training_batches(data, batch_size=size, seed=0, augmentation=augmentation)
     batch = next(iter(batches))
     constant = tf.data.Dataset.from_tensors(batch).cache().repeat()
     parts = {
         "member": lambda: trainer.train(model, 0),
+        "single": lambda: single.train(model, 0),
         "compute": lambda: trainer.model.fit(constant, steps_per_epoch=steps, verbose=0, shuffle=False),
         "pipeline": lambda: [None for _ in batches.take(steps)],
         "pruning": lambda: pruner.train(pruned, 0),
@@ -106,13 +112,17 @@ def measure(net: str, steps: int, rounds: int, clock: Callable[[], float], machi
     for _ in range(rounds):
         for name, part in parts.items():
             times[name].append(seconds(part))
-    print(f"{net}: {operations / 1e9:.2f} billion operations a step")
+    ratios = [a / b for a, b in zip(times["single"], times["member"], strict=True)]
+    print(f"{net}: batches of {size}, {operations / 1e9:.2f} billion operations a step")
     for name, values in times.items():
         step = statistics.median(values) / steps
         share = (
             "" if name == "pipeline" else f"  {operations / step / 1e9:6.1f} GFLOP/s  {operations / step / machine:.2f}"
         )
         print(f"  {name:9}{1000 * step:7.2f} ms{share}")
+    print(
+        f"  single / member {statistics.median(ratios):.2f} ({', '.join(f'{ratio:.2f}' for ratio in sorted(ratios))})"
+    )
     with tempfile.TemporaryDirectory() as folder:
         saving = seconds(lambda: model.save(Path(folder) / "m.keras"))
     tests = np.zeros((TESTED, *shape), np.float32)
@@ -125,7 +135,8 @@ def main() -> None:
     """Print the rates."""
     parser = argparse.ArgumentParser()
     parser.add_argument("nets", nargs="*", metavar="NET", help=", ".join(NETS))
-    parser.add_argument("--steps", type=int, default=60)
+    parser.add_argument("--batch-size", type=int, default=128)
+    parser.add_argument("--steps", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--clock", choices=list(CLOCKS), default="wall")
     arguments = parser.parse_args()
@@ -135,7 +146,7 @@ def main() -> None:
     machine = matrix_rate(clock)
     print(f"matrix products: {machine / 1e9:.1f} GFLOP/s of one thread", flush=True)
     for net in arguments.nets or NETS:
-        measure(net, arguments.steps, arguments.rounds, clock, machine)
+        measure(net, arguments.batch_size, arguments.steps, arguments.rounds, clock, machine)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tfaudit import Pruned, Study, Training, load_dataset
+from tfaudit.compress.counts import counts
 from tfaudit.compress.pruning.schedules import ask
 from tfaudit.datasets.validation import split_validation
 from tfaudit.population import training
@@ -77,6 +78,56 @@ def test_steps_are_exact(steps):
     _, history = trained(one, 0)
     assert int(one.model.optimizer.iterations.numpy()) == steps
     assert len(history) == -(-steps // 3)  # 150 examples are 3 batches of 64
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("variant", [Dense(), Pruned(0.7)], ids=lambda v: v.key)
+def test_steps_of_a_small_net_are_made_together_and_give_the_same_weights(variant):
+    settings = {"epochs": 12, "batch_size": 10, "validation": 0.2, "keep": "best"}
+    together, single = (trainer(variant, steps_per_execution=number, **settings) for number in (None, 1))
+    (a, history), (b, same_history) = trained(together, 3), trained(single, 3)
+    assert together.model.steps_per_execution == 12  # 144 steps of 120 examples
+    for left, right in zip(weights(a), weights(b), strict=True):
+        np.testing.assert_array_equal(left, right)
+    assert history.equals(same_history)
+
+
+@pytest.mark.parametrize(
+    ("training", "study", "number"),
+    [
+        ({"epochs": 100}, {}, 3),
+        ({"epochs": None, "steps": 100}, {}, 1),  # what divides epoch and training
+        ({"epochs": 1000, "batch_size": 150}, {}, 1),
+        ({"epochs": 33}, {}, 1),  # 99 steps
+        ({"epochs": 100, "batch_size": 1}, {}, 50),
+        ({"epochs": 100, "batch_size": 1, "steps_per_execution": 75}, {}, 75),
+        ({"epochs": 100, "batch_size": 1}, {"variants": (Pruned(0.5, treatment="rewind", rewind_to=40),)}, 10),
+    ],
+)
+def test_as_many_steps_together_as_divide_all_and_take_little_time(training, study, number):
+    study = dataclasses.replace(STUDY, training=dataclasses.replace(STUDY.training, **training), **study)
+    one = Trainer(study, study.training, DATA)
+    one._execute_together([])
+    assert one.model.steps_per_execution == number
+
+
+def test_steps_that_take_long_are_made_one_by_one(monkeypatch):
+    flops = counts(trainer().model).summary()["flops"]
+    for steps, number in ((6, 5), (2.5, 2), (0.5, 1)):
+        monkeypatch.setattr(training, "OPERATIONS_TOGETHER", steps * 3 * 15 * flops)
+        assert trainer(epochs=100, batch_size=15)._together == number
+
+
+@pytest.mark.parametrize(("chosen", "number"), [(None, 1), (5, 5)])
+def test_a_callback_that_acts_between_steps_has_them_one_by_one(chosen, number):
+    one = trainer(epochs=10, batch_size=15, steps_per_execution=chosen)
+    seen = []
+    one.callbacks.append(keras.callbacks.LambdaCallback(on_train_batch_end=lambda batch, logs: seen.append(batch)))
+    trained(one, 0)
+    assert len(seen) == 100 // number
+    one.callbacks.clear()
+    trained(one, 0)
+    assert one.model.steps_per_execution == (chosen or 10)
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import tensorflow as tf
 
+from tfaudit.compress.counts import counts
 from tfaudit.datasets.dataset import Dataset
 from tfaudit.datasets.pipeline import training_batches
 from tfaudit.datasets.validation import split_validation
@@ -19,6 +20,14 @@ from tfaudit.models.member_model import build_member, check_outputs, gives_proba
 from tfaudit.population.fused_batch_norm import fuse_batch_norm
 from tfaudit.study.study import Study, Training
 from tfaudit.study.training import RATES
+from tfaudit.study.variants import Pruned
+
+LEAST_STEPS = 100
+"""Trainings of fewer steps make them one by one."""
+MOST_TOGETHER = 50
+"""Most steps of one call of a train function, unless a training says otherwise."""
+OPERATIONS_TOGETHER = 1e10
+"""Most floating-point operations of such a call: a tenth of a second on a core."""
 
 
 class Trainer:
@@ -78,9 +87,10 @@ class Trainer:
                 optimizer=make_optimizer(training, self.steps, self._steps_per_epoch),
                 **self._loss_and_metrics(),
                 jit_compile=_jit_compile(training),
-                steps_per_execution=training.steps_per_execution,
+                steps_per_execution=training.steps_per_execution or 1,
             )
         self._check_execution()
+        self._together = self._steps_together()
         self.model.optimizer.build(self.model.trainable_variables)
         if training.weight_decay:
             for kernel in (v for v in self.model.trainable_variables if v.name.endswith("kernel")):
@@ -119,6 +129,30 @@ class Trainer:
                 expected = f"a divisor of {steps}, the steps of {name}"
                 raise InputError("steps_per_execution", str(together), expected)
 
+    def _steps_together(self) -> int:
+        """Return the steps of one execution: of a small net many, since between two of them Keras takes milliseconds.
+
+        The weights are the same. A long execution would keep the process from answering, and few steps gain nothing.
+        """
+        training = self._training
+        if training.steps_per_execution or training.strategy or self._own_compilation or self.steps < LEAST_STEPS:
+            return self.model.steps_per_execution
+        operations = 3 * training.batch_size * counts(self.model).summary()["flops"]
+        if not operations > 0:  # unknown
+            return 1
+        most = min(MOST_TOGETHER, int(OPERATIONS_TOGETHER / operations))
+        rewinds = [v.rewind_to for v in self._study.variants if isinstance(v, Pruned)]
+        divisible = math.gcd(self._steps_per_epoch, self.steps, *rewinds)
+        return max((number for number in range(2, most + 1) if divisible % number == 0), default=1)
+
+    def _execute_together(self, callbacks: Sequence[keras.callbacks.Callback]) -> None:
+        """Let one call of the train function make some steps, but one where a callback acts between two."""
+        fixed = self._training.steps_per_execution or self._own_compilation
+        steps = 1 if not fixed and any(map(_acts_between_steps, callbacks)) else self._together
+        if steps != self.model.steps_per_execution:
+            self.model.steps_per_execution = steps
+            self.model.train_function = self.model.test_function = None  # they were made for another number
+
     def batches(self, seed: int, *, split_seed: int | None = None) -> tf.data.Dataset:
         """Return the endless training batches of a seed; see `train`."""
         return self._batches_of(self._split(seed if split_seed is None else split_seed)[0], seed)
@@ -153,6 +187,7 @@ class Trainer:
             lambda x, y: (x, self._targets(y))
         )
         callbacks = list(self.callbacks)
+        self._execute_together(callbacks)
         if training.steps is not None or until is not None:
             callbacks.append(StopAt(self.steps if until is None else until))
         if training.keep == "best" and until is None:
@@ -213,6 +248,12 @@ class LearningRate(keras.optimizers.schedules.LearningRateSchedule):
         if self._cosine_steps:
             rate *= 0.5 * (1 + tf.cos(math.pi * tf.minimum(step / self._cosine_steps, 1.0)))
         return rate
+
+
+def _acts_between_steps(callback: keras.callbacks.Callback) -> bool:
+    plain = keras.callbacks.Callback
+    hooks = ("on_batch_begin", "on_batch_end", "on_train_batch_begin", "on_train_batch_end")
+    return any(getattr(getattr(callback, hook), "__func__", None) is not getattr(plain, hook) for hook in hooks)
 
 
 class StopAt(keras.callbacks.Callback):

@@ -33,7 +33,8 @@ class Training:
         keep: weights to keep, those of the "last" epoch or of the "best" one, with the lowest validation loss ([R] 6).
         precision: "float32", "mixed_float16" or "mixed_bfloat16": the Keras policy under which models are built.
         jit_compile: whether to compile train steps with XLA; by default only where there is a GPU.
-        steps_per_execution: steps of one call of the compiled function; divides the steps of an epoch.
+        steps_per_execution: steps of one call of the compiled function; divides the steps of an epoch. By default up
+            to 50 of a small net, of which Keras alone takes about half the time; the weights are the same.
         strategy: None, or "mirrored": every batch is shared among all GPUs that the member's process sees, or all CPU
             devices where there are none. Batch normalisation then takes its statistics per device.
 
@@ -61,7 +62,7 @@ class Training:
     keep: str = "last"
     precision: str = "float32"
     jit_compile: bool | None = None
-    steps_per_execution: int = 1
+    steps_per_execution: int | None = None
     strategy: str | None = None
 
     def __post_init__(self) -> None:
@@ -81,10 +82,11 @@ class Training:
             raise InputError("optimizer", got, "the name of an optimizer, or these settings in its configuration")
         require(self.precision in PRECISIONS, "precision", self.precision, ", ".join(map(repr, PRECISIONS)))
         require(self.jit_compile in (None, True, False), "jit_compile", self.jit_compile, "None, True or False")
-        require(self.steps_per_execution >= 1, "steps_per_execution", self.steps_per_execution, "1 or more")
+        together = self.steps_per_execution
+        require(together is None or together >= 1, "steps_per_execution", together, "1 or more, or None")
         require(self.strategy in (None, "mirrored"), "strategy", self.strategy, "None or 'mirrored'")
-        fits = self.strategy is None or self.steps_per_execution == 1  # Keras 3.15 fails
-        require(fits, "steps_per_execution", self.steps_per_execution, "1 with strategy='mirrored'")
+        fits = self.strategy is None or together in (None, 1)  # Keras 3.15 fails
+        require(fits, "steps_per_execution", together, "1 with strategy='mirrored'")
         require(self.decay in ("constant", "cosine"), "decay", self.decay, "'constant' or 'cosine'")
         require(self.keep in ("last", "best"), "keep", self.keep, "'last' or 'best'")
         require(0 <= self.validation < 1, "validation", self.validation, "a share in [0, 1)")

@@ -167,8 +167,8 @@ def calibrated(
         try:
             with captured_output():
                 with marked(layers):
-                    _export(conversion, exported, forward.batch)
-                content = _convert(conversion, exported, "int8", forward.batch, calibrate_only=True)
+                    converter = _converter(conversion, exported, forward.batch)
+                content = _convert(conversion, converter, "int8", forward.batch, calibrate_only=True)
         except Exception as error:
             reason = f"kind 'int8': TensorFlow Lite cannot convert {model.name!r}: {one_line(error)}"
             raise ConversionError(reason) from error
@@ -215,13 +215,13 @@ def _converted(
         try:
             with captured_output() as captured:
                 with marked(kept), exporting():
-                    _export(conversion, exported, batch)
-                plain = b"" if conversion.aware else _convert(conversion, exported, "float32", batch)
+                    converter = _converter(conversion, exported, batch)
+                plain = b"" if conversion.aware else _convert(conversion, converter, "float32", batch)
                 if selective:
-                    dense = _selective(conversion, exported, kept, percentile, batch)
+                    dense = _selective(conversion, converter, kept, percentile, batch)
                 else:
-                    dense = plain if kind == "float32" else _convert(conversion, exported, kind, batch)
-                content = _convert(conversion, exported, kind, batch, sparse=True) if sparse else dense
+                    dense = plain if kind == "float32" else _convert(conversion, converter, kind, batch)
+                content = _convert(conversion, converter, kind, batch, sparse=True) if sparse else dense
         except InputError:
             raise
         except Exception as error:  # Keras and the converter raise ConverterError, ValueError, RuntimeError and more.
@@ -236,9 +236,9 @@ def _converted(
 
 
 def _selective(
-    conversion: _Conversion, exported: str, kept: Sequence[keras.layers.Layer], percentile: float, batch: int | None
+    conversion: _Conversion, converter: Any, kept: Sequence[keras.layers.Layer], percentile: float, batch: int | None
 ) -> bytes:
-    calibrated = Calibrated(_convert(conversion, exported, "int8", batch, calibrate_only=True))
+    calibrated = Calibrated(_convert(conversion, converter, "int8", batch, calibrate_only=True))
     if percentile < 100:
         calibrated.clip(percentile, _feeds(conversion, batch))
     spared = []
@@ -304,13 +304,12 @@ def _check_rescaling(model: keras.Model, images: np.ndarray) -> None:
         raise InputError("representative", got, expected)
 
 
-def _export(conversion: _Conversion, directory: str, batch: int | None) -> None:
-    """Write the inference pass as a SavedModel."""
+def _converter(conversion: _Conversion, directory: str, batch: int | None) -> Any:
+    """Write the inference pass as a SavedModel and return its converter, which may convert it several times."""
     forward, output = conversion.forward, conversion.output
-    # `TFLiteConverter.from_keras_model` stores a tensor name that counts the process's models, which changes the bytes.
+    # `TFLiteConverter.from_keras_model` stores a tensor name that counts the process's models, which changes the bytes;
+    # `keras.export.ExportArchive` traces the model twice, which makes up a third of a small model's conversion.
     # A subclassed model declares no sides and is converted for those of the images.
-    archive = keras.export.ExportArchive()
-    archive.track(forward.model)
     declared, specs = getattr(forward.model, "inputs", None), []
     for source, name, array in zip(forward.inputs, _signature_names(forward), conversion.images, strict=True):
         sides = source.shape if declared else array.shape[1:]
@@ -325,12 +324,13 @@ def _export(conversion: _Conversion, directory: str, batch: int | None) -> None:
             return dict(zip(output_names(forward.model), outputs, strict=True))
         return outputs
 
-    if len(specs) == 1:
-        archive.add_endpoint("serve", lambda images: serve(images), input_signature=specs)
-    else:
-        named = {spec.name: spec for spec in specs}
-        archive.add_endpoint("serve", lambda images: serve(*(images[name] for name in named)), input_signature=[named])
-    archive.write_out(directory)
+    traced = tf.function(serve, input_signature=specs, autograph=False).get_concrete_function()
+    module = tf.Module()
+    descendants = tf.train.TrackableView(forward.model).descendants()
+    tables = [item for item in descendants if isinstance(item, tf.saved_model.experimental.TrackableResource)]
+    module.state = [*traced.variables, *tables]
+    tf.saved_model.save(module, directory, signatures=traced)
+    return tf.lite.TFLiteConverter.from_saved_model(directory)
 
 
 def _signature_names(forward: KerasForward) -> list[str]:
@@ -344,7 +344,7 @@ def _signature_names(forward: KerasForward) -> list[str]:
 
 def _convert(
     conversion: _Conversion,
-    exported: str,
+    converter: Any,
     name: str,
     batch: int | None,
     *,
@@ -354,16 +354,15 @@ def _convert(
     kind = KINDS[name]
     if conversion.check:
         conversion.check()
-    converter = tf.lite.TFLiteConverter.from_saved_model(exported)
     optimizations = {tf.lite.Optimize.DEFAULT: kind.optimized, tf.lite.Optimize.EXPERIMENTAL_SPARSITY: sparse}
     converter.optimizations = [optimization for optimization, on in optimizations.items() if on]
-    if kind.types:
-        converter.target_spec.supported_types = [getattr(tf, dtype) for dtype in kind.types]
+    converter.target_spec = tf.lite.TargetSpec(supported_types=[getattr(tf, dtype) for dtype in kind.types])
     # The graph of a quantization-aware model holds its ranges.
-    if kind.calibrated and not conversion.aware:
+    calibrates = kind.calibrated and not conversion.aware
+    if calibrates:
         converter.target_spec.supported_ops = [getattr(tf.lite.OpsSet, operators) for operators in kind.operators]
-        converter.representative_dataset = lambda: _checked_feeds(conversion, batch)
-        converter._experimental_calibrate_only = calibrate_only  # `QuantizationDebugger` does so, too
+    converter.representative_dataset = (lambda: _checked_feeds(conversion, batch)) if calibrates else None
+    converter._experimental_calibrate_only = calibrate_only  # `QuantizationDebugger` does so, too
     with passed_over():  # the converter collects garbage each time, which took half of a small model's conversion
         return bytes(converter.convert())
 
