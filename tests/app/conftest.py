@@ -14,6 +14,7 @@ import pytest
 from tests.builders.many_classes import MANY, make_study_of_many_classes
 from tests.builders.page_studies import make_page_study
 from tests.builders.pages import draw, settled
+from tfaudit.analysis.study_audit import StudyAudit
 
 
 @pytest.fixture
@@ -44,8 +45,13 @@ def open_page(app_test):
 
 @pytest.fixture(scope="session")
 def digits(made_once):
-    """The directory of a study of real digits with simulated members; do not write into it."""
-    return made_once("digits-for-pages", make_page_study)
+    """The directory of a study of real digits with simulated members, audited; do not write into it."""
+    return made_once("digits-for-pages", lambda directory: audited(make_page_study(directory)))
+
+
+def audited(store):
+    """Audit a study once for all viewers of copies of it."""
+    StudyAudit.read(store).prepare()
 
 
 PATIENCE = 180  # seconds until a viewer must have started; on a busy machine 30 were too few
@@ -114,11 +120,12 @@ def viewer(serve, digits, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def two(serve, digits, tmp_path_factory):
+def two(serve, digits, made_once, tmp_path_factory):
     """A viewer on a folder of two studies, whose classes have other names: the digits and `MANY`."""
     folder = tmp_path_factory.mktemp("folder")
     shutil.copytree(digits, folder / "digits")
-    make_study_of_many_classes(folder / MANY)
+    many = made_once("many-classes", lambda directory: audited(make_study_of_many_classes(directory)))
+    shutil.copytree(many, folder / MANY)
     return serve(folder)
 
 

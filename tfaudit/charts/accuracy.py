@@ -5,7 +5,7 @@ import json
 import altair as alt
 import pandas as pd
 
-from tfaudit.charts.style import PLUM, SLATE, WIDTH, Drawing, numbers
+from tfaudit.charts.style import PLUM, SLATE, WIDTH, Drawing, tooltips
 
 
 def accuracy_chart(accuracies: pd.DataFrame) -> Drawing:
@@ -21,7 +21,7 @@ def accuracy_chart(accuracies: pd.DataFrame) -> Drawing:
     order = list(top1["title"].unique())
     by = top1.groupby("title")["percent"]
     spans = by.max() - by.min()
-    tooltip = ["title", "member", *numbers(percent=".2f")]
+    tooltip = tooltips("title", "member", percent=".2f")
     apart = top1["percent"].max() - top1["percent"].min() > 12 * spans.median() and spans.any()
     if apart:
         top1["from_mean"] = top1["percent"] - by.transform("mean")

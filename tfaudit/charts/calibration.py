@@ -3,7 +3,7 @@
 import altair as alt
 import pandas as pd
 
-from tfaudit.charts.style import GREY, WIDTH, Drawing, before_after, numbers
+from tfaudit.charts.style import GREY, WIDTH, Drawing, before_after, tooltips
 
 
 def reliability_chart(curves: pd.DataFrame) -> Drawing:
@@ -22,7 +22,7 @@ def reliability_chart(curves: pd.DataFrame) -> Drawing:
     diagonal = ends.mark_line(color=GREY, strokeDash=[4, 4], strokeWidth=1).encode(x=x, y=y)
     colour = before_after("when")
     base = alt.Chart(shown, width=WIDTH - 60, height=WIDTH - 60)
-    tooltip = ["when", "predictions", *numbers(confidence=".2f", accuracy=".2f")]
+    tooltip = tooltips("when", "predictions", confidence=".2f", accuracy=".2f")
     line = base.mark_line(strokeWidth=1.5, opacity=0.6).encode(x=x, y=y, color=colour)
     points = base.mark_circle(size=45, opacity=1).encode(x=x, y=y, color=colour, tooltip=tooltip)
     return alt.layer(diagonal, line, points)

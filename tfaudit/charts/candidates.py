@@ -4,7 +4,7 @@ import altair as alt
 import pandas as pd
 
 from tfaudit.charts.gate import COLOURS, OUTCOMES, SHAPES
-from tfaudit.charts.style import GREY, WIDTH, Drawing, categories, numbers
+from tfaudit.charts.style import GREY, WIDTH, Drawing, categories, tooltips
 
 HEIGHT = 300  # pixels
 
@@ -28,15 +28,17 @@ def candidates_chart(table: pd.DataFrame, limit: float | None) -> Drawing:
     base = alt.Chart(shown, width=WIDTH, height=HEIGHT)
     colour = categories("outcome", OUTCOMES, COLOURS, symbolLimit=3)
     shape = alt.Shape("outcome:N", title=None, scale=alt.Scale(domain=OUTCOMES, range=SHAPES))
-    tooltip = ["title:N", "outcome:N", alt.Tooltip("size:Q", format=",.4g", title=f"size, {unit}")]
-    tooltip += [*numbers(top1=".4f"), "worst_class:N", *numbers(worst_change_pp="+.2f")]
-    bars = base.mark_rule(opacity=0.5).encode(x=x, y="worst_low_pp:Q", y2="worst_high_pp:Q", color=colour)
+    tooltip = [*tooltips("title:N", "outcome:N"), alt.Tooltip("size:Q", format=",.4g", title=f"size, {unit}")]
+    tooltip += [*tooltips(top1=".4f"), *tooltips("worst_class:N", worst_change_pp="+.2f")]
+    bars = base.mark_rule(opacity=0.5).encode(
+        x=x, y=alt.Y("worst_low_pp:Q"), y2=alt.Y2("worst_high_pp:Q"), color=colour
+    )
     points = base.mark_point(size=80, filled=True, opacity=0.9)
     points = points.encode(x=x, y=y, color=colour, shape=shape, tooltip=tooltip)
     chosen = alt.Chart(shown[shown["chosen"]])
     ring = chosen.mark_point(size=260, filled=False, strokeWidth=1.5, color=GREY, shape="circle").encode(x=x, y=y)
-    name = chosen.mark_text(dy=-16, limit=220).encode(x=x, y=y, text="title:N")
+    name = chosen.mark_text(dy=-16, limit=220).encode(x=x, y=y, text=alt.Text("title:N"))
     layers = [bars, points, ring, name]
     if limit is not None:
-        layers.insert(0, base.mark_rule(strokeDash=[4, 3], color=GREY).encode(y=alt.datum(-limit)))
+        layers.insert(0, base.mark_rule(strokeDash=[4, 3], color=GREY).encode(y=alt.YDatum(-limit)))
     return alt.layer(*layers)

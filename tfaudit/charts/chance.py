@@ -3,7 +3,7 @@
 import altair as alt
 import pandas as pd
 
-from tfaudit.charts.style import GREY, PLUM, WIDTH, Drawing, numbers
+from tfaudit.charts.style import GREY, PLUM, WIDTH, Drawing, tooltips
 
 BINS = 40  # bars at most; wider ones hold several values
 
@@ -36,8 +36,12 @@ def _panel(row: dict, distribution: pd.DataFrame) -> Drawing:
     axis = alt.Axis(tickMinStep=1, tickCount=6, labelOverlap=True, grid=False)
     x = alt.X("low:Q", title=row["count"], scale=alt.Scale(zero=False, nice=False, padding=6), axis=axis)
     y = alt.Y("percent:Q", title="permutations, %", axis=alt.Axis(tickCount=4))
-    tooltip = [alt.Tooltip("start:Q", title="from"), *numbers(percent=".1f")]
+    tooltip = [alt.Tooltip("start:Q", title="from"), *tooltips(percent=".1f")]
     histogram = alt.Chart(bars).mark_bar(color=GREY, stroke=None)
-    histogram = histogram.encode(x=x, x2="high:Q", y=y, y2=alt.datum(0), tooltip=tooltip)
-    line = alt.Chart(observed).mark_rule(color=PLUM, strokeWidth=2.5).encode(x="observed:Q", tooltip=["observed:Q"])
+    histogram = histogram.encode(x=x, x2=alt.X2("high:Q"), y=y, y2=alt.Y2Datum(0), tooltip=tooltip)
+    line = (
+        alt.Chart(observed)
+        .mark_rule(color=PLUM, strokeWidth=2.5)
+        .encode(x=alt.X("observed:Q"), tooltip=tooltips("observed:Q"))
+    )
     return alt.layer(histogram, line).properties(width=WIDTH, height=110, title=heading)

@@ -5,7 +5,7 @@ import pandas as pd
 
 from tfaudit.charts.classes import QUESTIONS
 from tfaudit.charts.corruptions import WORDS
-from tfaudit.charts.style import INK, PALE, Drawing, distinct_names, numbers
+from tfaudit.charts.style import INK, PALE, Drawing, distinct_names, tooltips
 
 SHOWN = 30  # classes at most in half a page
 WIDEST = 300  # pixels of all cells of a row
@@ -41,7 +41,7 @@ def class_corruption_chart(
     base = alt.Chart(shown, width=alt.Step(width), height=alt.Step(16)).encode(
         x=alt.X("corruption:N", sort=corruptions, title=None, axis=across),
         y=alt.Y("class:N", sort=order, title=None, axis=down),
-        tooltip=["class", "corruption", *numbers(**FIGURES), "verdict", "relative_verdict"],
+        tooltip=[*tooltips("class", "corruption", **FIGURES), *tooltips("verdict", "relative_verdict")],
     )
     scale = alt.Scale(
         domain=[-reach, 0, reach], range=[asked.colours[loss], PALE, asked.colours[gain]], interpolate="rgb"

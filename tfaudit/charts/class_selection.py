@@ -47,8 +47,8 @@ def class_choice_chart(ranked: pd.DataFrame, chosen: int | None = None, question
     bars = alt.Chart(ranked, width=WIDTH, height=alt.Step(step)).mark_bar(opacity=0.22, cursor="pointer", height=step)
     lines = bars.encode(
         y=row_axis(ranked["name"], limit=130),
-        x=alt.value(0),
-        x2=alt.value("width"),
+        x=alt.XValue(0),
+        x2=alt.X2Value("width"),
         color=colour.otherwise(alt.value("transparent")),
         tooltip=class_tooltip(ranked, question),
     )

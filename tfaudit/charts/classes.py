@@ -18,8 +18,8 @@ from tfaudit.charts.style import (
     categories,
     distinct_names,
     light,
-    numbers,
     row_axis,
+    tooltips,
 )
 
 Layers: TypeAlias = alt.LayerChart | alt.FacetChart
@@ -142,7 +142,7 @@ def _colours(ranked: pd.DataFrame, question: str, columns: int) -> alt.Color:
 def class_tooltip(ranked: pd.DataFrame, question: str = "change") -> list[alt.Tooltip]:
     """Return the tooltip of a class, of the columns that the rows have."""
     points = [f"{question}{end}_pp" for end in ("", "_low", "_high")]
-    figures = numbers(
+    figures = tooltips(
         **dict.fromkeys(("recall_before", "recall_after", "lowest_recall"), ".1%"),
         **dict.fromkeys(points, "+.2f"),
         **dict.fromkeys((f"{question}_p", f"{question}_p_holm"), ".2g"),
@@ -180,7 +180,7 @@ def named_classes(ranked: pd.DataFrame, *, columns: int = 3, question: str = "ch
     layers = [bars, intervals]
     if question == "change" and "collapsed" in ranked and ranked["collapsed"].any():
         collapsed = base.transform_filter("datum.collapsed").mark_text(align="left", dx=5, fontSize=11)
-        layers.append(collapsed.encode(x=alt.datum(0), y=y, text=alt.value("← collapsed")))
+        layers.append(collapsed.encode(x=alt.XDatum(0), y=y, text=alt.TextValue("← collapsed")))
     return alt.layer(*layers)
 
 
@@ -204,7 +204,7 @@ def all_classes(ranked: pd.DataFrame, order: str = "", *, columns: int = 3, ques
     bars = base.mark_bar(size=width, aria=False).encode(
         x=x,
         y=alt.Y(f"{value}:Q", title="points"),
-        y2=alt.datum(0),
+        y2=alt.Y2Datum(0),
         color=_colours(ranked, question, columns),
         tooltip=class_tooltip(ranked[["class", value, low, high]], question),
     )

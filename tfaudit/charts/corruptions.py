@@ -6,7 +6,7 @@ import altair as alt
 import pandas as pd
 
 from tfaudit.charts.panels import in_grid
-from tfaudit.charts.style import HUES, SLATE, WIDTH, Drawing, categories, numbers
+from tfaudit.charts.style import HUES, SLATE, WIDTH, Drawing, categories, tooltips
 
 MOST = 4  # panels side by side
 
@@ -40,12 +40,12 @@ def relative_change_chart(levels: Mapping[str, pd.DataFrame], *, k: int = 1, mea
     )
     title = f"change of top-{k} accuracy, % of the baseline's"
     low = alt.X("relative_low:Q", title=title)
-    rules = base.mark_rule(strokeWidth=2, opacity=0.45).encode(x=low, x2="relative_high:Q")
+    rules = base.mark_rule(strokeWidth=2, opacity=0.45).encode(x=low, x2=alt.X2("relative_high:Q"))
     dots = base.mark_circle(size=38, opacity=1).encode(
         x=alt.X("relative_change:Q", title=title, axis=alt.Axis(tickCount=5)),
-        tooltip=["corruption", "level", *numbers(relative_change="+.2f", change_pp="+.2f"), "verdict"],
+        tooltip=[*tooltips("corruption", "level", relative_change="+.2f", change_pp="+.2f"), alt.Tooltip("verdict")],
     )
-    zero = alt.Chart(shown).mark_rule(strokeWidth=1, color=SLATE).encode(x=alt.datum(0))
+    zero = alt.Chart(shown).mark_rule(strokeWidth=1, color=SLATE).encode(x=alt.XDatum(0))
     return alt.layer(zero, rules, dots)
 
 
@@ -80,7 +80,7 @@ def severity_chart(
     colour = _levels([baseline, *levels], [SLATE, *HUES])
     severities = alt.Axis(values=sorted(set(shown["severity"])), format="d", grid=False)
     reach = alt.Scale(zero=False, nice=True, domain=[float(shown["accuracy"].min()), float(shown["accuracy"].max())])
-    tooltip = ["corruption", "level", "severity", *numbers(accuracy=".2f")]
+    tooltip = tooltips("corruption", "level", "severity", accuracy=".2f")
 
     def panel(name: str) -> Drawing:
         rows = shown[shown["corruption"] == name]

@@ -7,7 +7,7 @@ import altair as alt
 import pandas as pd
 
 from tfaudit.charts.point_labels import OFFSETS, name_places
-from tfaudit.charts.style import BLUE, GREY, PLUM, SLATE, WIDTH, Drawing, categories, numbers
+from tfaudit.charts.style import BLUE, GREY, PLUM, SLATE, WIDTH, Drawing, categories, tooltips
 
 BASELINE, COMPRESSED = "baseline", "compressed"
 HEIGHT = 300  # pixels of the chart of sizes
@@ -31,9 +31,11 @@ def cost_chart(costs: pd.DataFrame) -> Drawing:
     bars = base.mark_bar(color=BLUE, height=11, opacity=0.75).encode(
         x=alt.X("latency_1_ms:Q", title="milliseconds per image, median and quartiles", axis=alt.Axis(tickCount=5)),
         y=y,
-        tooltip=["title", *numbers(latency_1_ms=".3g", accuracy=".4f")],
+        tooltip=tooltips("title", latency_1_ms=".3g", accuracy=".4f"),
     )
-    spread = base.mark_rule(color=BLUE, strokeWidth=2).encode(x="latency_1_q25_ms:Q", x2="latency_1_q75_ms:Q", y=y)
+    spread = base.mark_rule(color=BLUE, strokeWidth=2).encode(
+        x=alt.X("latency_1_q25_ms:Q"), x2=alt.X2("latency_1_q75_ms:Q"), y=y
+    )
     return alt.layer(bars, spread)
 
 
@@ -70,15 +72,22 @@ def size_chart(table: pd.DataFrame) -> Drawing:
     points = base.mark_point(filled=True, opacity=0.75).encode(
         size=alt.Size("changed:Q", title="images changed, %", scale=alt.Scale(range=[60, 900]), legend=None),
         color=categories("what", [BASELINE, COMPRESSED], [SLATE, PLUM]),
-        tooltip=["title:N", alt.Tooltip("size:Q", format=",.1f", title=f"size, {unit}"), *numbers(top1=".2f"), changed],
+        tooltip=[
+            alt.Tooltip("title:N"),
+            alt.Tooltip("size:Q", format=",.1f", title=f"size, {unit}"),
+            *tooltips(top1=".2f"),
+            changed,
+        ],
     )
     names = []
     for (side, align, dx), dy in product(SIDES, OFFSETS):
         placed = shown[(shown["side"] == side) & (shown["dy"] == dy)]
         if len(placed):
-            at = alt.Chart(placed).encode(x="size:Q", y="top1:Q")
+            at = alt.Chart(placed).encode(x=alt.X("size:Q"), y=alt.Y("top1:Q"))
             if abs(dy) > FAR:
-                leader = at.mark_rule(color=GREY, x2Offset=dx, y2Offset=dy).encode(x2="size:Q", y2="top1:Q")
+                leader = at.mark_rule(color=GREY, x2Offset=dx, y2Offset=dy).encode(
+                    x2=alt.X2("size:Q"), y2=alt.Y2("top1:Q")
+                )
                 names.append(leader)
-            names.append(at.mark_text(align=align, dx=dx, dy=dy, limit=200).encode(text="title:N"))
+            names.append(at.mark_text(align=align, dx=dx, dy=dy, limit=200).encode(text=alt.Text("title:N")))
     return alt.layer(points, *names)

@@ -6,7 +6,7 @@ import pandas as pd
 
 from tfaudit.charts.panels import in_grid
 from tfaudit.charts.sampling import MOST_POINTS
-from tfaudit.charts.style import AMBER, BLUE, GREY, WIDTH, Drawing, numbers
+from tfaudit.charts.style import AMBER, BLUE, GREY, WIDTH, Drawing, tooltips
 
 SHOWN = ["x", "y", "class", "member", "rate_before", "rate_after"]
 
@@ -43,7 +43,7 @@ def balance_chart(points: pd.DataFrame, panels: pd.DataFrame, *, columns: int = 
     of = " of accuracy" if single else ""  # titles of small panels side by side would overlap
     x = alt.X("x:Q", title=f"balance before, %{of}", axis=alt.Axis(tickCount=5), scale=scales[0])
     y = alt.Y("y:Q", title=f"balance after, %{of}", axis=alt.Axis(tickCount=5), scale=scales[1])
-    tooltip = ["class", "member", *numbers(rate_before=".3f", rate_after=".3f")]
+    tooltip = tooltips("class", "member", rate_before=".3f", rate_after=".3f")
     opacity = 0.6 if len(drawn) / len(panels) < 300 else 0.25
     some = [] if len(drawn) == len(complete) else [f"{len(drawn):,} of {len(complete):,} points drawn"]
 

@@ -4,7 +4,7 @@ import altair as alt
 import pandas as pd
 
 from tfaudit.charts.panels import in_grid
-from tfaudit.charts.style import AMBER, GREEN, GREY, PLUM, WIDTH, Drawing, categories, numbers, row_axis
+from tfaudit.charts.style import AMBER, GREEN, GREY, PLUM, WIDTH, Drawing, categories, row_axis, tooltips
 
 GROUPS, COLOURS = ["PIE", "non-PIE", "all"], [PLUM, GREEN, GREY]
 
@@ -27,12 +27,12 @@ def difficulty_chart(difficulty: pd.DataFrame) -> Drawing:
     y = alt.Y("title:N", sort=order, title=None, axis=alt.Axis(labelLimit=150))
     x = alt.X("accuracy:Q", title="accuracy, %", scale=alt.Scale(domain=[0, 100]), axis=alt.Axis(tickCount=5))
     low = alt.X("low:Q", title="accuracy, %")
-    tooltip = ["title", "group", "examples", *numbers(accuracy=".2f")]
+    tooltip = tooltips("title", "group", "examples", accuracy=".2f")
 
     def panel(name: str) -> Drawing:
         base = alt.Chart(table[table["panel"] == name], width=WIDTH, height=alt.Step(26)).encode(y=y)
         interval = base.mark_rule(strokeWidth=2, opacity=0.6, clip=True).encode(
-            x=low, x2="high:Q", color=colour.legend(None)
+            x=low, x2=alt.X2("high:Q"), color=colour.legend(None)
         )
         points = base.mark_point(size=60, filled=True, opacity=1).encode(
             x=x, color=colour.legend(None), shape=shape.legend(None), tooltip=tooltip
@@ -54,12 +54,12 @@ def difficulty_bars(difficulty: pd.DataFrame) -> Drawing:
     base = alt.Chart(table, width=WIDTH, height=alt.Step(16, **{"for": "offset"})).encode(
         y=y,
         yOffset=alt.YOffset("group:N", sort=GROUPS),
-        tooltip=["panel", "group", "examples", *numbers(accuracy=".2f", low=".2f", high=".2f")],
+        tooltip=tooltips("panel", "group", "examples", accuracy=".2f", low=".2f", high=".2f"),
     )
     x = alt.X("accuracy:Q", title="accuracy, %", scale=alt.Scale(domain=[0, 100]), axis=alt.Axis(tickCount=5))
     bars = base.mark_bar().encode(x=x, color=categories("group", GROUPS, COLOURS))
     low = alt.X("low:Q", title="accuracy, %")
-    intervals = base.mark_rule(strokeWidth=2, color=AMBER, clip=True).encode(x=low, x2="high:Q")
+    intervals = base.mark_rule(strokeWidth=2, color=AMBER, clip=True).encode(x=low, x2=alt.X2("high:Q"))
     return alt.layer(bars, intervals)
 
 
@@ -71,10 +71,10 @@ def pie_count_chart(counts: pd.DataFrame) -> Drawing:
     """
     y = row_axis(counts["title"], limit=150)
     x = alt.X("pies:Q", title="PIEs; grey: the central 95 % by chance", axis=alt.Axis(tickCount=5, tickMinStep=1))
-    figures = numbers(pies=",.0f", expected=",.0f", low=",.0f", high=",.0f")
-    base = alt.Chart(counts, width=WIDTH, height=alt.Step(24)).encode(y=y, tooltip=["title", *figures])
+    figures = tooltips(pies=",.0f", expected=",.0f", low=",.0f", high=",.0f")
+    base = alt.Chart(counts, width=WIDTH, height=alt.Step(24)).encode(y=y, tooltip=[alt.Tooltip("title"), *figures])
     with_chance = base.transform_filter("isValid(datum.low)")
-    band = with_chance.mark_bar(color=GREY, opacity=0.6, height=14).encode(x="low:Q", x2="high:Q")
-    middle = with_chance.mark_tick(color=GREY, thickness=2, size=14).encode(x="expected:Q")
+    band = with_chance.mark_bar(color=GREY, opacity=0.6, height=14).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"))
+    middle = with_chance.mark_tick(color=GREY, thickness=2, size=14).encode(x=alt.X("expected:Q"))
     observed = base.mark_circle(color=PLUM, size=70, opacity=1).encode(x=x)
     return alt.layer(band, middle, observed)

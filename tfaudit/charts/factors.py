@@ -4,7 +4,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from tfaudit.charts.style import BLUE, GREY, PLUM, WIDTH, Drawing, categories, numbers
+from tfaudit.charts.style import BLUE, GREY, PLUM, WIDTH, Drawing, categories, tooltips
 
 SCATTERED = 2000  # rows at most of which each is a dot
 RANGES = 12  # of the observed accuracy in the panel of residuals
@@ -43,11 +43,11 @@ def _coefficients(rows: pd.DataFrame, title: str) -> alt.LayerChart | alt.FacetC
     colour = categories("evidence", ["interval without 0", "no evidence"], [PLUM, GREY])
     y = alt.Y("label:N", sort=None, title=None, axis=alt.Axis(labelLimit=270, labelFlush=False))
     x = alt.X("low:Q", title=title, axis=alt.Axis(tickCount=5))
-    zero = base.mark_rule(color=GREY, strokeDash=[3, 3]).encode(x=alt.datum(0))
-    interval = base.mark_rule(strokeWidth=2).encode(x=x, x2="high:Q", y=y, color=colour)
-    figures = numbers(**dict.fromkeys(("estimate", "low", "high", "p"), ".3~g"))
+    zero = base.mark_rule(color=GREY, strokeDash=[3, 3]).encode(x=alt.XDatum(0))
+    interval = base.mark_rule(strokeWidth=2).encode(x=x, x2=alt.X2("high:Q"), y=y, color=colour)
+    figures = tooltips(**dict.fromkeys(("estimate", "low", "high", "p"), ".3~g"))
     points = base.mark_circle(size=60, opacity=1).encode(
-        x="estimate:Q", y=y, color=colour, tooltip=[alt.Tooltip("label:N", title="term"), *figures]
+        x=alt.X("estimate:Q"), y=y, color=colour, tooltip=[alt.Tooltip("label:N", title="term"), *figures]
     )
     return alt.layer(zero, interval, points)
 
@@ -76,7 +76,7 @@ def diagnostics_chart(residuals: pd.DataFrame) -> Drawing:
     bars = pd.DataFrame({"count": counts, "residual": edges[:-1], "end": edges[1:]})
     residual = alt.X("residual:Q", title="observed minus fitted, points")
     histogram = alt.Chart(bars, width=WIDTH - 20, height=120).mark_rect(color=BLUE)
-    histogram = histogram.encode(x=residual, x2="end:Q", y=alt.Y("count:Q", title="rows"))
+    histogram = histogram.encode(x=residual, x2=alt.X2("end:Q"), y=alt.Y("count:Q", title="rows"))
     fit = alt.layer(cloud, diagonal).properties(width=WIDTH - 20, height=260)
     return alt.vconcat(fit, histogram, _residuals_by_target(values), spacing=16)
 
@@ -95,10 +95,10 @@ def _residuals_by_target(values: pd.DataFrame) -> alt.LayerChart | alt.FacetChar
     x = alt.X("observed:Q", title="observed accuracy, %", scale=alt.Scale(zero=False))
     y = alt.Y("low:Q", title="observed minus fitted, points")
     base = alt.Chart(rows, width=WIDTH - 20, height=140)
-    zero = base.mark_rule(color=GREY, strokeDash=[3, 3]).encode(y=alt.datum(0))
-    bars = base.mark_rule(strokeWidth=2, color=BLUE).encode(x=x, y=y, y2="high:Q")
-    tooltip = ["rows", *numbers(observed=".2f", low="+.2f", median="+.2f", high="+.2f")]
-    points = base.mark_circle(size=50, color=BLUE, opacity=1).encode(x=x, y="median:Q", tooltip=tooltip)
+    zero = base.mark_rule(color=GREY, strokeDash=[3, 3]).encode(y=alt.YDatum(0))
+    bars = base.mark_rule(strokeWidth=2, color=BLUE).encode(x=x, y=y, y2=alt.Y2("high:Q"))
+    tooltip = tooltips("rows", observed=".2f", low="+.2f", median="+.2f", high="+.2f")
+    points = base.mark_circle(size=50, color=BLUE, opacity=1).encode(x=x, y=alt.Y("median:Q"), tooltip=tooltip)
     return alt.layer(zero, bars, points)
 
 
@@ -114,4 +114,6 @@ def _cells(values: pd.DataFrame, edges: np.ndarray, x: alt.X, y: alt.Y) -> alt.C
         scale=alt.Scale(domain=[0, share.max()], range=[0.05, 1]),
         legend=alt.Legend(orient="top", titleLimit=WIDTH),
     )
-    return alt.Chart(cells).mark_rect(color=BLUE).encode(x=x, x2="right:Q", y=y, y2="top:Q", opacity=shade)
+    return (
+        alt.Chart(cells).mark_rect(color=BLUE).encode(x=x, x2=alt.X2("right:Q"), y=y, y2=alt.Y2("top:Q"), opacity=shade)
+    )

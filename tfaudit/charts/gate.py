@@ -4,7 +4,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from tfaudit.charts.style import AMBER, GAIN, GREY, LOSS, WIDTH, Drawing, categories, row_axis
+from tfaudit.charts.style import AMBER, GAIN, GREY, LOSS, WIDTH, Drawing, categories, row_axis, tooltips
 
 OUTCOMES, COLOURS, SHAPES = ["fail", "cannot judge", "pass"], [LOSS, AMBER, GAIN], ["cross", "diamond", "circle"]
 
@@ -35,10 +35,10 @@ def gate_chart(frame: pd.DataFrame) -> Drawing:
     x = alt.X("value_share:Q", title=None, scale=scale, axis=alt.Axis(values=[-1, 0, 1, 2], labelExpr=labels))
     colour = categories("outcome", OUTCOMES, COLOURS, symbolLimit=3)
     shape = alt.Shape("outcome:N", title=None, scale=alt.Scale(domain=OUTCOMES, range=SHAPES))
-    bars = base.mark_rule(strokeWidth=2).encode(x="low_share:Q", x2="high_share:Q", y=y, color=colour)
+    bars = base.mark_rule(strokeWidth=2).encode(x=alt.X("low_share:Q"), x2=alt.X2("high_share:Q"), y=y, color=colour)
     points = base.mark_point(size=90, filled=True, opacity=1)
-    points = points.encode(x=x, y=y, color=colour, shape=shape, tooltip=["title", "outcome", "sentence"])
-    limit = base.mark_rule(strokeDash=[4, 3], color=GREY).encode(x=alt.datum(1))
+    points = points.encode(x=x, y=y, color=colour, shape=shape, tooltip=tooltips("title", "outcome", "sentence"))
+    limit = base.mark_rule(strokeDash=[4, 3], color=GREY).encode(x=alt.XDatum(1))
     return alt.layer(limit, bars, points)
 
 
@@ -65,11 +65,11 @@ def verdict_chart(frame: pd.DataFrame, limits: tuple[float | None, float | None]
         if panels:
             y = y.axis(None)
         x = alt.X("change:Q", title="percentage points")
-        bars = base.mark_rule(strokeWidth=2).encode(x="low:Q", x2="high:Q", y=y, color=colour)
+        bars = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"), y=y, color=colour)
         points = base.mark_point(size=80, filled=True, opacity=1)
-        tooltip = ["title", "outcome", "reason", *["worst_class"] * bool(prefix)]
+        tooltip = tooltips("title", "outcome", "reason", *["worst_class"] * bool(prefix))
         layers = [bars, points.encode(x=x, y=y, color=colour, shape=shape, tooltip=tooltip)]
         if limit is not None:
-            layers.append(base.mark_rule(strokeDash=[4, 3], color=GREY).encode(x=alt.datum(-limit)))
+            layers.append(base.mark_rule(strokeDash=[4, 3], color=GREY).encode(x=alt.XDatum(-limit)))
         panels.append(alt.layer(*layers))
     return alt.hconcat(*panels)

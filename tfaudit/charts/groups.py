@@ -13,9 +13,9 @@ from tfaudit.charts.style import (
     Drawing,
     before_after,
     categories,
-    numbers,
     row_axis,
     square_axes,
+    tooltips,
 )
 from tfaudit.stats.two_way import LEAST_IMAGES
 
@@ -86,11 +86,13 @@ def _dumbbells(table: pd.DataFrame, name: str) -> Drawing:
     spans = shown.assign(before=100 * shown["accuracy_before"], after=100 * shown["accuracy_after"])
     verdicts = alt.Color("verdict:N", scale=alt.Scale(domain=list(LINKS), range=list(LINKS.values())), legend=None)
     links = alt.Chart(spans, width=WIDTH - 80, height=alt.Step(20)).mark_rule(strokeWidth=2.5)
-    links = links.encode(x=alt.X("before:Q", title="accuracy, %"), x2="after:Q", y=y, color=verdicts)
+    links = links.encode(x=alt.X("before:Q", title="accuracy, %"), x2=alt.X2("after:Q"), y=y, color=verdicts)
     base = alt.Chart(pd.concat(sides, ignore_index=True))
-    intervals = base.mark_rule(strokeWidth=4, opacity=0.35).encode(x="low:Q", x2="high:Q", y=y, color=colour)
-    figures = numbers(accuracy=".2f", **dict.fromkeys(CHANGE[:3], "+.2f"), change_p_holm=".2g")
-    tooltip = ["group", "when", "examples", *figures, "verdict"]
+    intervals = base.mark_rule(strokeWidth=4, opacity=0.35).encode(
+        x=alt.X("low:Q"), x2=alt.X2("high:Q"), y=y, color=colour
+    )
+    figures = tooltips(accuracy=".2f", **dict.fromkeys(CHANGE[:3], "+.2f"), change_p_holm=".2g")
+    tooltip = [*tooltips("group", "when", "examples"), *figures, alt.Tooltip("verdict")]
     points = base.mark_circle(size=60, opacity=1).encode(x=x, y=y, color=colour, tooltip=tooltip)
     accuracies = alt.layer(intervals, points)
     return alt.layer(accuracies, links).resolve_scale(color="independent").properties(title=title)
@@ -118,7 +120,7 @@ def individuals_chart(individuals: pd.DataFrame, fits: pd.DataFrame, name: str) 
     drawn, some = sampled(shown, "")
     order = crowd.loc[drawn.index].sort_index().sort_values(ascending=False, kind="stable").index
     square = alt.Chart(shown.loc[order], width=SIDE, height=SIDE)
-    tooltip = ["individual", "group", "examples", *numbers(before=".1f", after=".1f")]
+    tooltip = tooltips("individual", "group", "examples", before=".1f", after=".1f")
     points = square.mark_circle(size=35, opacity=0.6).encode(x=x, y=y, color=colour, tooltip=tooltip)
     ends = shown.groupby("group")["before"].agg(["min", "max"]).reset_index().merge(fits, on="group")
     low_end, high_end = (

@@ -8,7 +8,7 @@ import pandas as pd
 from tfaudit.charts.class_corruptions import SHOWN, WIDEST
 from tfaudit.charts.classes import QUESTIONS
 from tfaudit.charts.exemplars import COLOURS, GROUPS
-from tfaudit.charts.style import INK, PALE, PLUM, SLATE, WIDTH, Drawing, numbers
+from tfaudit.charts.style import INK, PALE, PLUM, SLATE, WIDTH, Drawing, tooltips
 
 LINES = 200  # classes at most; more are those of the largest change
 
@@ -28,12 +28,12 @@ def recalls_chart(table: pd.DataFrame) -> Drawing:
     colour = alt.Color("recall_before:Q", title="recall before, %", scale=scale, legend=legend)
     x = alt.X("level:Q", title="sparsity, %", scale=alt.Scale(nice=False, padding=8), axis=alt.Axis(tickCount=6))
     y = alt.Y("recall:Q", title="recall, %", scale=alt.Scale(zero=False, nice=True), axis=alt.Axis(tickCount=5))
-    tooltip: list[Any] = ["class", "method", *numbers(level=".4g", recall=".2f", recall_before=".2f")]
+    tooltip: list[Any] = tooltips("class", "method", level=".4g", recall=".2f", recall_before=".2f")
     some = f"the {LINES} classes of largest change, of {len(change)}" if len(change) > LINES else ""
     panels = []
     for method, rows in shown.groupby("method", sort=False):
         base = alt.Chart(rows, width=WIDTH - 40, height=220).encode(x=x, y=y, color=colour, tooltip=tooltip)
-        lines = base.mark_line(strokeWidth=1.8, opacity=0.85).encode(detail="class_index:N")
+        lines = base.mark_line(strokeWidth=1.8, opacity=0.85).encode(detail=alt.Detail("class_index:N"))
         panels.append(alt.layer(lines, base.mark_circle(size=28, opacity=1)).properties(title=f"{method}  {some}"))
     return panels[0] if len(panels) == 1 else alt.vconcat(*panels, spacing=20)
 
@@ -54,8 +54,8 @@ def difficulty_levels_chart(difficulty: pd.DataFrame) -> Drawing:
     y = alt.Y("title:N", sort=order, title=None, axis=alt.Axis(labelLimit=150))
     x = alt.X("accuracy:Q", title="top-1 accuracy of uncompressed models, %", scale=alt.Scale(zero=False, nice=True))
     base = alt.Chart(shown, width=WIDTH - 80, height=alt.Step(24))
-    bars = base.mark_rule(strokeWidth=2, opacity=0.5).encode(x="low:Q", x2="high:Q", y=y, color=colour)
-    tooltip = ["title", "group", "examples", *numbers(accuracy=".2f", low=".2f", high=".2f")]
+    bars = base.mark_rule(strokeWidth=2, opacity=0.5).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"), y=y, color=colour)
+    tooltip = tooltips("title", "group", "examples", accuracy=".2f", low=".2f", high=".2f")
     dots = base.mark_circle(size=60, opacity=1).encode(x=x, y=y, color=colour, tooltip=tooltip)
     return alt.layer(bars, dots)
 
@@ -75,11 +75,11 @@ def claims_chart(cells: pd.DataFrame) -> Drawing:
     titles = list(dict.fromkeys(cells["title"]))
     reach = max(float(known["change_pp"].abs().max()), 1e-9) if len(known) else 1.0
     width = min(44, max(15, WIDEST // max(1, len(titles))))
-    figures = numbers(change_pp="+.2f", change_low_pp="+.2f", change_high_pp="+.2f", p_holm_all=".2g")
+    figures = tooltips(change_pp="+.2f", change_low_pp="+.2f", change_high_pp="+.2f", p_holm_all=".2g")
     base = alt.Chart(shown, width=alt.Step(width), height=alt.Step(16)).encode(
         x=alt.X("title:N", sort=titles, title=None, axis=alt.Axis(labelAngle=-50, labelLimit=130)),
         y=alt.Y("class:N", sort=order, title=None, axis=alt.Axis(labelLimit=100, labelOverlap=False)),
-        tooltip=["class", "title", *figures, "verdict"],
+        tooltip=[*tooltips("class", "title"), *figures, alt.Tooltip("verdict")],
     )
     ends = [asked.colours[loss], PALE, asked.colours[gain]]
     scale = alt.Scale(domain=[-reach, 0, reach], range=ends, interpolate="rgb")
@@ -106,7 +106,7 @@ def accuracies_chart(table: pd.DataFrame) -> Drawing:
         x = alt.X("percent:Q", title=f"top-{k} accuracy, %", scale=alt.Scale(zero=False, nice=True), axis=axis)
         y = alt.Y("title:N", sort=order, title=None, axis=alt.Axis(labelLimit=150))
         base = alt.Chart(rows, width=WIDTH - 80, height=alt.Step(22))
-        tooltip = ["title", "member", *numbers(percent=".2f")]
+        tooltip = tooltips("title", "member", percent=".2f")
         dots = base.mark_circle(size=45, opacity=0.6, color=SLATE).encode(x=x, y=y, tooltip=tooltip)
         means = base.mark_tick(color=PLUM, thickness=3, size=16).encode(x=x.aggregate("mean"), y=y)
         panels.append(alt.layer(dots, means))
@@ -126,7 +126,7 @@ def counts_chart(table: pd.DataFrame) -> Drawing:
     colour = alt.Color("recall:Q", title="recall before, %", scale=scale, legend=legend)
     axis = alt.Axis(labelAngle=-50, labelLimit=90)
     x = alt.X("class:N", sort=list(shown["class"]), title=None, axis=axis)
-    tooltip = ["class", "train_examples", *numbers(recall=".2f")]
+    tooltip = tooltips("class", "train_examples", recall=".2f")
     bars = alt.Chart(shown, width=WIDTH, height=180).mark_bar(stroke=None)
     y = alt.Y("train_examples:Q", title="training images", axis=alt.Axis(tickCount=5))
     return bars.encode(x=x, y=y, color=colour, tooltip=tooltip).properties(title=some)

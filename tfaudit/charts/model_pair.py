@@ -4,7 +4,18 @@ import altair as alt
 import pandas as pd
 
 from tfaudit.charts.classes import Layers, tooltips_of, with_overview
-from tfaudit.charts.style import GAIN, LIGHT, LOSS, SLATE, WIDTH, Drawing, categories, distinct_names, numbers, row_axis
+from tfaudit.charts.style import (
+    GAIN,
+    LIGHT,
+    LOSS,
+    SLATE,
+    WIDTH,
+    Drawing,
+    categories,
+    distinct_names,
+    row_axis,
+    tooltips,
+)
 
 LOST, WON, CHANGE = "newly wrong", "newly correct", "change of recall"
 
@@ -43,8 +54,8 @@ def _colour() -> alt.Color:
 
 def _tooltip() -> list[alt.Tooltip]:
     counts = (alt.Tooltip(f"{name}:Q") for name in ("examples", "lost", "won"))
-    interval = numbers(change_pp="+.2f", change_low_pp="+.2f", change_high_pp="+.2f")
-    return [alt.Tooltip("class:N"), alt.Tooltip("verdict:N"), *counts, *interval, *numbers(change_p=".2g")]
+    interval = tooltips(change_pp="+.2f", change_low_pp="+.2f", change_high_pp="+.2f")
+    return [alt.Tooltip("class:N"), alt.Tooltip("verdict:N"), *counts, *interval, *tooltips(change_p=".2g")]
 
 
 def _named_classes(shown: pd.DataFrame) -> Layers:
@@ -70,7 +81,7 @@ def _all_classes(shown: pd.DataFrame) -> Layers:
     sides = _bars(shown).query("share_pp != 0")[["rank", "kind", "share_pp", "claimed"]]
     bars = alt.Chart(sides, width=WIDTH + 100, height=150)
     bars = bars.mark_rule(strokeWidth=max(0.6, 0.7 * WIDTH / len(shown)))
-    bars = bars.encode(x=x, y=y, y2=alt.datum(0), color=_colour(), opacity=STRENGTH)
+    bars = bars.encode(x=x, y=y, y2=alt.Y2Datum(0), color=_colour(), opacity=STRENGTH)
     points = alt.Chart(shown[["rank", *pointed_at]]).mark_circle(size=6, opacity=0.9)
     points = points.encode(x=x, y=alt.Y("change_pp:Q"), color=alt.ColorDatum(CHANGE), tooltip=tooltip)
     return alt.layer(bars, points)

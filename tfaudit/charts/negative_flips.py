@@ -3,7 +3,7 @@
 import altair as alt
 import pandas as pd
 
-from tfaudit.charts.style import GREY, LOSS, SLATE, WIDTH, Drawing, distinct_names, light, numbers, row_axis
+from tfaudit.charts.style import GREY, LOSS, SLATE, WIDTH, Drawing, distinct_names, light, row_axis, tooltips
 
 NAMED = 30  # classes at most; those of the highest rates
 
@@ -28,14 +28,17 @@ def flips_chart(table: pd.DataFrame) -> Drawing:
     y = row_axis(shown["class"], limit=130)
     colour = alt.condition("datum.more", alt.value(LOSS), alt.value(light(LOSS)))
     base = alt.Chart(shown, width=WIDTH - 60, height=alt.Step(18))
-    figures = numbers(**dict.fromkeys(shares, ".2f"), relative_p_holm=".2g")
+    figures = tooltips(**dict.fromkeys(shares, ".2f"), relative_p_holm=".2g")
     bars = base.mark_bar(height=9).encode(
-        x=alt.X("negative_share:Q", title=title), y=y, color=colour, tooltip=["class", "examples", *figures, "verdict"]
+        x=alt.X("negative_share:Q", title=title),
+        y=y,
+        color=colour,
+        tooltip=[*tooltips("class", "examples"), *figures, alt.Tooltip("verdict")],
     )
-    intervals = base.mark_rule(strokeWidth=1.5).encode(x="negative_low:Q", x2="negative_high:Q", y=y)
-    retrained = base.mark_tick(color=SLATE, thickness=2, size=13).encode(x="retrained_share:Q", y=y)
+    intervals = base.mark_rule(strokeWidth=1.5).encode(x=alt.X("negative_low:Q"), x2=alt.X2("negative_high:Q"), y=y)
+    retrained = base.mark_tick(color=SLATE, thickness=2, size=13).encode(x=alt.X("retrained_share:Q"), y=y)
     line = alt.Chart(pd.DataFrame({"all": 100 * whole["negative_share"]}))
-    rule = line.mark_rule(color=GREY, strokeDash=[4, 4]).encode(x="all:Q")
+    rule = line.mark_rule(color=GREY, strokeDash=[4, 4]).encode(x=alt.X("all:Q"))
     twins = (
         "grey ticks: between two baseline models; dashes: all images" if shown["retrained_share"].notna().any() else ""
     )

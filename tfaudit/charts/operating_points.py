@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from tfaudit.charts.point_labels import name_sides
-from tfaudit.charts.style import AMBER, BLUE, GREY, PLUM, WIDTH, Drawing, categories, numbers
+from tfaudit.charts.style import AMBER, BLUE, GREY, PLUM, WIDTH, Drawing, categories, tooltips
 
 CHOSEN, OPTIMAL, DOMINATED, REJECTED = "chosen", "Pareto set", "dominated", "below the floor"
 LABELLED = 40
@@ -60,12 +60,16 @@ def _panel(rows: pd.DataFrame, x: str, y: str, front: bool, floor: float | None)
     axes = {"x": _axis(alt.X, x), "y": alt.Y("name:N", title=None) if y == "name" else _axis(alt.Y, y)}
     layers: list[alt.Chart] = []
     if x == "sparsity" and "technique" in rows and len(rows) <= CURVED:
-        layers.append(base.mark_line(color=GREY, strokeWidth=1, opacity=0.6).encode(**axes, detail="technique:N"))
+        layers.append(
+            base.mark_line(color=GREY, strokeWidth=1, opacity=0.6).encode(**axes, detail=alt.Detail("technique:N"))
+        )
     if front:
         layers.append(optimal.mark_line(color=BLUE, strokeWidth=2).encode(**axes))
     if y == "accuracy" and floor is not None:
         rule = alt.Chart(pd.DataFrame({"floor": [100 * floor]}))
-        layers.append(rule.mark_rule(color=PLUM, strokeDash=[5, 4]).encode(y="floor:Q", tooltip="floor:Q"))
+        layers.append(
+            rule.mark_rule(color=PLUM, strokeDash=[5, 4]).encode(y=alt.Y("floor:Q"), tooltip=alt.Tooltip("floor:Q"))
+        )
     looks = {**axes, **_status(rows), "tooltip": _tooltip(rows)}
     others = base.transform_filter(~alt.datum.pareto)
     size, opacity = (50, 1.0) if len(rows) <= 300 else (15, 0.6)
@@ -104,6 +108,6 @@ def _status(rows: pd.DataFrame) -> dict[str, alt.Color | alt.Shape]:
     }
 
 
-def _tooltip(rows: pd.DataFrame) -> list[str | alt.Tooltip]:
+def _tooltip(rows: pd.DataFrame) -> list[alt.Tooltip]:
     measured = [str(name) for name in rows if pd.api.types.is_float_dtype(rows[name])]
-    return ["name", "seeds", *numbers(**dict.fromkeys(measured, ".4~g"))]
+    return tooltips("name", "seeds", **dict.fromkeys(measured, ".4~g"))

@@ -24,7 +24,7 @@ def in_grid(panels: Sequence[Drawing], *, most: int, legend: Sequence[alt.Color 
         legend: colours, and shapes, of all panels, shown once above them.
 
     Example:
-        >>> panel = alt.Chart(pd.DataFrame({"x": [1]})).mark_point().encode(x="x:Q")
+        >>> panel = alt.Chart(pd.DataFrame({"x": [1]})).mark_point().encode(x=alt.X("x:Q"))
         >>> in_grid([panel] * 4, most=3).columns
         2
     """

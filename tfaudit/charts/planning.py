@@ -3,7 +3,7 @@
 import altair as alt
 import pandas as pd
 
-from tfaudit.charts.style import GREY, HUES, WIDTH, Drawing, categories
+from tfaudit.charts.style import GREY, HUES, WIDTH, Drawing, categories, tooltips
 
 
 def plan_chart(frame: pd.DataFrame, half_width: float) -> Drawing:
@@ -21,9 +21,9 @@ def plan_chart(frame: pd.DataFrame, half_width: float) -> Drawing:
     scale = alt.Scale(type="log", nice=False)
     x = alt.X("images:Q", title="images of the class", scale=scale, axis=alt.Axis(format=",d"))
     y = alt.Y("half_width_pp:Q", title="half-width of the interval, points", scale=scale)
-    tooltip = ["members", "images", alt.Tooltip("half_width_pp:Q", format=".2f", title="half-width, points")]
+    tooltip = [*tooltips("members", "images"), alt.Tooltip("half_width_pp:Q", format=".2f", title="half-width, points")]
     lines = base.mark_line(point=True).encode(
         x=x, y=y, color=categories("label", list(labels.values()), hues), tooltip=tooltip
     )
-    wanted = base.mark_rule(strokeDash=[4, 3], color=GREY).encode(y=alt.datum(half_width))
+    wanted = base.mark_rule(strokeDash=[4, 3], color=GREY).encode(y=alt.YDatum(half_width))
     return alt.layer(wanted, lines)

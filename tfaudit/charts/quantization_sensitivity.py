@@ -3,7 +3,7 @@
 import altair as alt
 import pandas as pd
 
-from tfaudit.charts.style import GREY, LOSS, WIDTH, Drawing, numbers, row_axis
+from tfaudit.charts.style import GREY, LOSS, WIDTH, Drawing, row_axis, tooltips
 
 NAMED = 30  # layers at most; those that matter most
 
@@ -20,11 +20,19 @@ def sensitivity_chart(table: pd.DataFrame, plain: int, mode: str) -> Drawing:
     some = f"the first {NAMED} of {len(table):,} layers; " if len(table) > NAMED else ""
     what = "this layer in float, all others in int8" if mode == "spared" else "only this layer in int8"
     base = alt.Chart(shown, width=WIDTH - 60, height=alt.Step(18))
-    figures = numbers(change_pp="+.2f", change_low_pp="+.2f", change_high_pp="+.2f", worst_change_pp="+.1f", rmse=".2f")
+    figures = tooltips(
+        change_pp="+.2f", change_low_pp="+.2f", change_high_pp="+.2f", worst_change_pp="+.1f", rmse=".2f"
+    )
     bars = base.mark_bar(height=9, color=LOSS).encode(
         x=alt.X("negative_flips:Q", title="examples right before and wrong after"),
         y=row_axis(shown["layer"], limit=160),
-        tooltip=["layer", "negative_flips", "positive_flips", "changed", *figures, "worst_class", "bytes"],
+        tooltip=[
+            *tooltips("layer", "negative_flips", "positive_flips", "changed"),
+            *figures,
+            *tooltips("worst_class", "bytes"),
+        ],
     )
-    rule = alt.Chart(pd.DataFrame({"plain": [plain]})).mark_rule(color=GREY, strokeDash=[4, 4]).encode(x="plain:Q")
+    rule = (
+        alt.Chart(pd.DataFrame({"plain": [plain]})).mark_rule(color=GREY, strokeDash=[4, 4]).encode(x=alt.X("plain:Q"))
+    )
     return alt.layer(rule, bars).properties(title=f"{some}{what}; dashes: plain int8")

@@ -4,7 +4,7 @@ import altair as alt
 import pandas as pd
 
 from tfaudit.charts.distortion import group_names
-from tfaudit.charts.style import AMBER, BLUE, GREEN, GREY, PLUM, WIDTH, Drawing, categories, numbers
+from tfaudit.charts.style import AMBER, BLUE, GREEN, GREY, PLUM, WIDTH, Drawing, categories, tooltips
 
 HEIGHT = 180  # pixels of the chart of accuracy and slope
 
@@ -27,7 +27,7 @@ def slope_chart(slopes: pd.DataFrame, intervals: pd.DataFrame) -> Drawing:
     x = alt.X("alpha:Q", title="slope of each model", scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=6))
     boxes = base.mark_boxplot(size=14, opacity=0.35, outliers=False, median=False, rule={"color": GREY}).encode(x=x)
     medians = base.mark_tick(size=14, thickness=2.5).encode(x=alt.X("median(alpha):Q"))
-    tooltip = ["name", "member", *numbers(alpha=".3f")]
+    tooltip = tooltips("name", "member", alpha=".3f")
     dots = base.mark_circle(size=24, opacity=0.8).encode(x=x, tooltip=tooltip)
     return alt.layer(_slope_one(), boxes, medians, dots, data=table)
 
@@ -43,8 +43,8 @@ def interval_chart(intervals: pd.DataFrame) -> Drawing:
     title = f"mean slope, {' or '.join(levels)} confidence"
     base = alt.Chart(width=WIDTH, height=alt.Step(24)).encode(y=_levels(table), color=_colours())
     x = alt.X("alpha:Q", title=title, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=6))
-    rules = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", title=title), x2="high:Q")
-    tooltip = ["name", "members", *numbers(alpha=".3f", low=".3f", high=".3f")]
+    rules = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", title=title), x2=alt.X2("high:Q"))
+    tooltip = tooltips("name", "members", alpha=".3f", low=".3f", high=".3f")
     points = base.mark_point(filled=True, size=60, opacity=1).encode(x=x, tooltip=tooltip)
     return alt.layer(_slope_one(), rules, points, data=table)
 
@@ -71,7 +71,7 @@ def _tradeoff(group: str, rows: pd.DataFrame) -> alt.LayerChart | alt.FacetChart
     shares = alt.Axis(orient="left", labelExpr="datum.value < 0 || datum.value > 100 ? '' : datum.label")
     accuracy = _curve(rows, "accuracy", "accuracy, %", float(rows["accuracy"].iloc[0]), BLUE, shares)
     slope = _curve(rows, "alpha", "slope", 1.0, AMBER, alt.Axis(orient="right"))
-    middle = alt.Chart().mark_rule(color=GREY, strokeDash=[4, 4]).encode(y=alt.value(HEIGHT / 2))
+    middle = alt.Chart().mark_rule(color=GREY, strokeDash=[4, 4]).encode(y=alt.YValue(HEIGHT / 2))
     chart = alt.layer(middle, *accuracy, *slope, data=rows, title=group, width=WIDTH - 40, height=HEIGHT)
     return chart.resolve_scale(y="independent")
 
@@ -85,11 +85,11 @@ def _curve(rows: pd.DataFrame, name: str, title: str, centre: float, colour: str
     angle = -35 if crowded else 0
     levels = alt.Axis(labelAngle=angle, labelLimit=130, labelOverlap=False, labelFlush=False, grid=False)
     base = alt.Chart().encode(x=alt.X("name:N", sort=list(rows["name"]), title=None, axis=levels))
-    tooltip = ["name:N", *numbers(**{name: ".3f", f"{name}_se": ".3f"})]
+    tooltip = tooltips("name:N", **{name: ".3f", f"{name}_se": ".3f"})
     y = alt.Y(f"{name}:Q", scale=scale, axis=None)
     line = base.mark_line(color=colour, strokeWidth=2, invalid="filter").encode(y=y.title(title).axis(axis))
     low = alt.Y(f"{name}_low:Q", scale=scale, axis=None)
-    errors = base.mark_rule(color=colour, strokeWidth=1.5).encode(y=low, y2=f"{name}_high:Q")
+    errors = base.mark_rule(color=colour, strokeWidth=1.5).encode(y=low, y2=alt.Y2(f"{name}_high:Q"))
     points = base.mark_circle(color=colour, size=45, opacity=1).encode(y=y, tooltip=tooltip)
     return [line, errors, points]
 
@@ -124,4 +124,4 @@ def _colours() -> alt.Color:
 
 def _slope_one() -> alt.Chart:
     """Return the line between closer together and further apart."""
-    return alt.Chart().mark_rule(color=GREY, strokeDash=[4, 4], strokeWidth=1.5).encode(x=alt.datum(1))
+    return alt.Chart().mark_rule(color=GREY, strokeDash=[4, 4], strokeWidth=1.5).encode(x=alt.XDatum(1))

@@ -110,14 +110,16 @@ def css_variables(theme: str) -> str:
     return " ".join(f"--{name}: {colour};" for name, colour in TEXT[theme].items())
 
 
-def numbers(**formats: str) -> list[alt.Tooltip]:
-    """Return the tooltips of numeric columns, by name of the column and format of its numbers.
+def tooltips(*columns: str, **formats: str) -> list[alt.Tooltip]:
+    """Return the tooltips of columns, then those of numeric columns by name and format of their numbers.
+
+    Channels are objects in all charts: for each one that is given as text, Altair reads a table of all its schemas.
 
     Example:
-        >>> numbers(p=".2g")[0].to_dict()
-        {'field': 'p', 'format': '.2g', 'type': 'quantitative'}
+        >>> [tooltip.to_dict() for tooltip in tooltips("class:N", p=".2g")]
+        [{'field': 'class', 'type': 'nominal'}, {'field': 'p', 'format': '.2g', 'type': 'quantitative'}]
     """
-    return [alt.Tooltip(f"{name}:Q", format=form) for name, form in formats.items()]
+    return [*map(alt.Tooltip, columns), *(alt.Tooltip(f"{name}:Q", format=form) for name, form in formats.items())]
 
 
 def distinct_names(classes: pd.Series) -> pd.Series:

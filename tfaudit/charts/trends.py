@@ -6,7 +6,7 @@ import pandas as pd
 
 from tfaudit.charts.panels import in_grid
 from tfaudit.charts.sampling import sampled
-from tfaudit.charts.style import GREY, HUES, WIDTH, Drawing, before_after, categories, numbers, square_axes
+from tfaudit.charts.style import GREY, HUES, WIDTH, Drawing, before_after, categories, square_axes, tooltips
 
 SIDE = 280  # pixels of the square of individuals
 BARS = 30  # of a histogram
@@ -44,13 +44,13 @@ def trends_chart(table: pd.DataFrame, binned: pd.DataFrame, name: str, column: s
     x = alt.X("value:Q", title=name, scale=scales[0], axis=alt.Axis(tickCount=5))
     y = alt.Y("accuracy:Q", title="accuracy, %", scale=scales[1], axis=alt.Axis(tickCount=5))
     rows = pd.concat(parts, ignore_index=True)
-    tooltip = ["group", "measure", "units", *numbers(value=".3g", accuracy=".2f")]
+    tooltip = tooltips("group", "measure", "units", value=".3g", accuracy=".2f")
 
     def panel(group: object, colour: alt.Color) -> Drawing:
         base = alt.Chart(width=WIDTH - 40, height=150).encode(x=x, color=colour)
         means, lines = (base.transform_filter(f"datum.part == '{part}'") for part in ("mean", "line"))
         fitted = lines.mark_line(strokeWidth=2.5).encode(y=y)
-        bars = means.mark_rule(strokeWidth=1.5, opacity=0.6).encode(y="low:Q", y2="high:Q")
+        bars = means.mark_rule(strokeWidth=1.5, opacity=0.6).encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q"))
         points = means.mark_circle(size=45, opacity=1).encode(y=y, tooltip=tooltip)
         return alt.layer(bars, fitted, points, data=rows[rows["group"] == group])
 
@@ -81,7 +81,7 @@ def tilt_chart(levels: np.ndarray, slope: float, threshold: float = 0.5) -> Draw
     }
     shade = alt.Color("level:Q", scale=alt.Scale(domain=(0, 1), range=["#ffffff", "#000000"]), legend=None)
     square = {"width": SIDE / 2, "height": SIDE / 2 * levels.shape[0] / levels.shape[1]}
-    beyond = {"x2": "right:Q", "y2": "below:Q"}
+    beyond = {"x2": alt.X2("right:Q"), "y2": alt.Y2("below:Q")}
     cells = (
         alt.Chart(pixels, **square)
         .transform_calculate(right="datum.column + 1", below="datum.row + 1")
@@ -90,7 +90,11 @@ def tilt_chart(levels: np.ndarray, slope: float, threshold: float = 0.5) -> Draw
     )
     binary = alt.Color("on:Q", scale=alt.Scale(domain=(0, 1), range=["#ffffff", "#9a9fa8"]), legend=None)
     marked = cells.transform_calculate(on=f"datum.level > {threshold} ? 1 : 0").encode(color=binary)
-    fitted = alt.Chart(line, **square).mark_line(color=HUES[0], strokeWidth=3, clip=True).encode(**place, order="row:Q")
+    fitted = (
+        alt.Chart(line, **square)
+        .mark_line(color=HUES[0], strokeWidth=3, clip=True)
+        .encode(**place, order=alt.Order("row:Q"))
+    )
     return alt.hconcat(cells.encode(color=shade), alt.layer(marked, fitted), spacing=20).resolve_scale(
         color="independent"
     )
@@ -119,8 +123,8 @@ def change_chart(units: pd.DataFrame, name: str, column: str) -> Drawing:
     x = alt.X("value:Q", title=name, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=5))
     y = alt.Y("change_pp:Q", title="change of accuracy, points")
     base = alt.Chart(shown, width=WIDTH - 40, height=200)
-    zero = base.mark_rule(color=GREY, strokeDash=[3, 3]).encode(y=alt.datum(0))
-    tooltip = ["unit", "group", *numbers(value=".3g", change_pp="+.2f")]
+    zero = base.mark_rule(color=GREY, strokeDash=[3, 3]).encode(y=alt.YDatum(0))
+    tooltip = tooltips("unit", "group", value=".3g", change_pp="+.2f")
     points = base.mark_circle(size=30, opacity=0.45).encode(x=x, y=y, color=colour, tooltip=tooltip)
     chart = alt.layer(zero, points)
     if curves:
@@ -149,12 +153,12 @@ def histogram_chart(units: pd.DataFrame, name: str, column: str) -> Drawing:
     x = alt.X("value:Q", title=name, scale=span, axis=alt.Axis(tickCount=5))
     y = alt.Y("units:Q", title="individuals or images", axis=alt.Axis(tickCount=4))
     colour = alt.Color("value:Q", scale=scale, legend=None)
-    tooltip = ["group", "units", *numbers(value=".3g", end=".3g")]
+    tooltip = tooltips("group", "units", value=".3g", end=".3g")
 
     def panel(rows: pd.DataFrame) -> Drawing:
         drawn = rows[rows["units"] > 0].assign(range_low=rows["value"], range_high=rows["end"])
         base = alt.Chart(drawn, width=WIDTH - 40, height=110).mark_rect(stroke=None)
-        return base.encode(x=x, x2="end:Q", y=y, color=colour, tooltip=tooltip)
+        return base.encode(x=x, x2=alt.X2("end:Q"), y=y, color=colour, tooltip=tooltip)
 
     if len(bars) == 1:
         return panel(bars[0])
@@ -175,7 +179,7 @@ def scatter_chart(units: pd.DataFrame, name: str, column: str) -> Drawing:
     x, y, diagonal = square_axes(shown)
     scale, legend = alt.Scale(scheme="plasma", zero=False), alt.Legend(orient="top", gradientLength=110)
     colour = alt.Color("value:Q", title=name, scale=scale, legend=legend)
-    tooltip = ["unit", "group", *numbers(value=".3g"), "before", "after"]
+    tooltip = [*tooltips("unit", "group", value=".3g"), *tooltips("before", "after")]
     points = alt.Chart(shown, width=SIDE, height=SIDE).mark_point(filled=True, size=40, opacity=0.85)
     points = points.encode(x=x, y=y, color=colour, tooltip=tooltip)
     if shown["group"].nunique() > 1:
