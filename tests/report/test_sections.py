@@ -1,6 +1,7 @@
 """A report holds the sections that its study's data allow, and no others."""
 
 import dataclasses
+import json
 import re
 from types import SimpleNamespace
 
@@ -236,8 +237,9 @@ def test_charts_follow_altairs_schema(everything):
     """A report does not have them checked."""
     study_audit, sections = everything
     charts = [figure.chart for section in sections for figure in section.figures]
-    for chart in (*charts, *study_charts(study_audit.summary).values()):
-        widened(chart, 860).to_dict()
+    specifications = [widened(chart, 860).to_dict() for chart in (*charts, *study_charts(study_audit.summary).values())]
+    drawn = [re.sub(r"\b(view|param)_\d+\b", "", json.dumps(chart, sort_keys=True)) for chart in specifications]
+    assert len(set(drawn)) == len(drawn), "a picture is drawn twice"
 
 
 def test_figures_and_ids_are_unique(everything):

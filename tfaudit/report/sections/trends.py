@@ -20,11 +20,16 @@ def trends_section(study_audit: StudyAudit) -> Section | None:
     results = {(key, i): result for key in data.compressed_keys for i, result in enumerate(study_audit.trends(key))}
     if not results:
         return None
-    figures = _tilt_example(study_audit, results.values()) + [
-        figure
-        for (key, i), result in results.items()
-        for figure in _figures(result, f"property-{i}-{key}", data.titles[key], data.individuals is not None)
-    ]
+    figures = _tilt_example(study_audit, results.values())
+    properties: dict[int, Trends] = {}
+    for (_, i), result in results.items():
+        properties.setdefault(i, result)
+    for i, result in properties.items():  # the same for all variants
+        description = f"Histogram of {result.property} in every group."
+        name, title = f"property-{i}-histogram", f"{result.property.capitalize()}: distribution"
+        figures.append(Figure(name, result.histogram(), description, title))
+    for (key, i), result in results.items():
+        figures += _figures(result, f"property-{i}-{key}", data.titles[key], data.individuals is not None)
     tables = tuple(_table(result, data.titles[key]) for (key, _), result in results.items())
     return Section.of_audit("trends", tuple(figures), tables, notes_of(results.values()))
 
@@ -48,8 +53,6 @@ def _figures(result: Trends, name: str, title: str, individuals: bool) -> list[F
     figures = [Figure(name, result.chart(), description, title)]
     description = f"Change of accuracy against {result.property}, with a parabola per group."
     figures.append(Figure(f"{name}-change", result.change_chart(), description, f"{title}, change"))
-    description = f"Histogram of {result.property} in every group."
-    figures.append(Figure(f"{name}-histogram", result.histogram(), description, f"{title}, distribution"))
     if individuals:
         description = f"Accuracy of every individual after against before, coloured by {result.property}."
         figures.append(Figure(f"{name}-individuals", result.scatter(), description, f"{title}, by individual"))
