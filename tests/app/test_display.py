@@ -40,14 +40,14 @@ def draw_tooltips():
     import streamlit as st
 
     from tfaudit.app.display import show_chart
-    from tfaudit.charts.style import numbers
+    from tfaudit.charts.style import tooltips
 
     st.session_state["titles"] = {"": ["shirts, test split"], "int8": "fixed-point int8"}
     rows = pd.DataFrame({"change_pp": [1.0, 2.0], "p_holm": [0.0, 0.03], "title": ["a", "b"]})
     points = (
         alt.Chart(rows)
         .mark_point()
-        .encode(x="change_pp:Q", tooltip=["title", *numbers(change_pp="+.2f", p_holm=".2g")])
+        .encode(x="change_pp:Q", tooltip=["title", *tooltips(change_pp="+.2f", p_holm=".2g")])
     )
     show_chart(alt.layer(points, points), "points-int8", "Two points. A click opens one.")
 
