@@ -26,13 +26,15 @@ def test_what_looks_like_markup_or_controls_a_terminal_is_text(name):
 
 
 @pytest.mark.slow
-def test_a_report_can_be_written_to_a_path_that_looks_like_markup(tmp_path, monkeypatch, capsys):
+def test_a_report_and_its_charts_can_be_written_to_paths_that_look_like_markup(tmp_path, monkeypatch, capsys):
     make_study(tmp_path / "study")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("tfaudit.report.chart_files.chart_files", lambda chart, forms: dict.fromkeys(forms, b"<svg/>"))
     monkeypatch.setattr("tfaudit.report.html.inline_svg", lambda chart, description, **size: "<svg></svg>")
-    monkeypatch.setattr("sys.argv", ["tfaudit", "report", "study", "--charts", "x[/y]"])
+    monkeypatch.setattr("sys.argv", ["tfaudit", "report", "study", "--charts", "x[/y]", "--out", "[red].html"])
     with pytest.raises(SystemExit) as left:
         main()
     assert not left.value.code
     assert list((tmp_path / "x[/y]").glob("*.svg"))
+    assert (tmp_path / "[red].html").read_text().startswith("<!DOCTYPE html>")
+    assert not (tmp_path / "study/report.html").exists()

@@ -1,4 +1,4 @@
-"""`tfaudit report`: print the table of a study and write its report.html."""
+"""`tfaudit report`: print the table of a study and write its report."""
 
 from __future__ import annotations
 
@@ -38,10 +38,11 @@ def report(
     alpha: Alpha = 0.05,
     permutations: Permutations = 1000,
     out_file: Annotated[
-        Path, option("HTML file that compares several studies; a single one has its own report.html.", "--out")
-    ] = Path("studies.html"),
+        Path | None,
+        option("HTML file to write; by default report.html in the study, or studies.html of several.", "--out"),
+    ] = None,
 ) -> None:
-    """Print the verdict on a study and its table, and write its report.html; or compare several studies."""
+    """Print the verdict on a study and its table, and write its report; or compare several studies."""
     if card and markdown is None:
         raise InputError("--model-card", "no --markdown", "--markdown FILE, where to write it")
     if len(directories) > 1:
@@ -49,7 +50,7 @@ def report(
         given["--markdown"] = markdown
         if unused := [name for name, value in given.items() if value is not None]:
             raise InputError(", ".join(unused), f"{len(directories)} studies", "a single study with these options")
-        _compare(directories, out_file, alpha)
+        _compare(directories, out_file or Path("studies.html"), alpha)
         return
     (directory,) = directories
     from tfaudit.analysis.study_audit import StudyAudit
@@ -68,7 +69,7 @@ def report(
         added = read_columns(groups, ids, len(ids), str(directory), id_name=id_column)
     ratings = open_table(answers).frame() if answers else None
     study_audit = StudyAudit.read(store, alpha=alpha, permutations=permutations, groups=added, answers=ratings)
-    show(study_audit, limits)
+    show(study_audit, limits, path=out_file)
     if markdown:
         from tfaudit.report.markdown import model_card, study_markdown
         from tfaudit.store.files import write_whole
@@ -104,15 +105,17 @@ def _compare(directories: list[Path], path: Path, alpha: float) -> None:
     out.print(f"report: {write_studies(result, path)}", soft_wrap=True)
 
 
-def show(study_audit: StudyAudit, limits: Limits = DEFAULT_LIMITS, *, table: bool = True) -> None:
-    """Prepare the audits, print the verdict and the table if `table`, and write the report."""
+def show(
+    study_audit: StudyAudit, limits: Limits = DEFAULT_LIMITS, *, table: bool = True, path: Path | None = None
+) -> None:
+    """Prepare the audits, print the verdict and the table if `table`, and write the report, to `path` or the study."""
     from tfaudit.report.html import write_report
 
     with err.status("Auditing") as status:
         study_audit.prepare(lambda share, message: status.update(message))
     if table:
         show_tables(study_audit, limits)
-    out.print(f"report: {write_report(study_audit, limits=limits)}", soft_wrap=True)
+    out.print(f"report: {write_report(study_audit, path, limits=limits)}", soft_wrap=True)
 
 
 def show_tables(study_audit: StudyAudit, limits: Limits) -> None:
