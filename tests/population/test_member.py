@@ -5,9 +5,10 @@ import numpy as np
 import pytest
 
 from tfaudit import Pruned, Study, Training, load_dataset
-from tfaudit.compress.pruning.kernels import find_kernels
+from tfaudit.compress.pruning.kernels import find_kernels, kernel_layers
 from tfaudit.compress.pruning.sparsity import sparsity_at
 from tfaudit.errors import InputError
+from tfaudit.models.registry import build_model
 from tfaudit.population.member import MemberMaker, check_pruning, gradual_trainer, prune_and_retrain
 from tfaudit.population.stored_examples import store_examples
 from tfaudit.population.training import Trainer
@@ -192,6 +193,19 @@ def test_ratios_that_cannot_be_reached_and_layers_that_are_not_there():
     assert sparsity_at(model, 4) == pytest.approx(1 - 15 / 90)
     with pytest.raises(InputError, match=r"ratio: got 20, expected below 10, .* 90 of 100 parameters can be pruned"):
         sparsity_at(model, 20)
+
+
+def test_biases_may_be_left_out_of_a_ratio():
+    """Of [R]'s LeNet5, 61,706 / 50 = 1,234 parameters remain: 850 of the classifier, 226 biases, 158 weights."""
+    model = build_model("lenet_r", (28, 28, 1), 10)
+    layers = [name for name in kernel_layers(model) if name != "logits"]
+    weights = 61_706 - 850 - 226
+    for counted, remaining in ((True, 61_706 / 50 - 850 - 226), (False, 61_706 / 50 - 850)):
+        found = sparsity_at(model, 50, layers, count_biases=counted)
+        assert (1 - found) * weights == pytest.approx(remaining)
+    assert sparsity_at(model, 1.001, count_biases=True) > 0
+    with pytest.raises(InputError, match=r"ratio: got 1.001, expected above 1.004, at which no weight is pruned"):
+        sparsity_at(model, 1.001, count_biases=False)
 
 
 @pytest.mark.slow

@@ -27,6 +27,18 @@ def test_json_both_ways_through_text():
     assert Study.from_json(json.loads(json.dumps(study.to_json()))) == study
 
 
+def test_a_setting_that_earlier_versions_do_not_know_stands_in_json_only_where_it_is_set():
+    counted, uncounted = Pruned(ratio=50), Pruned(ratio=50, count_biases=False)
+    study = a_study(variants=(counted, uncounted))
+    assert "count_biases" not in counted.to_json()
+    assert Study.from_json(json.loads(json.dumps(study.to_json()))) == study
+    assert study.titles == {
+        "dense": "dense",
+        "magnitude-r50": "magnitude ratio 50",
+        "magnitude-r50-count_biases=False": "magnitude ratio 50 biases uncounted",
+    }
+
+
 def test_titles_are_computed_once_and_do_not_change_the_study():
     study = a_study()
     fresh = Study.from_json(study.to_json())
@@ -110,6 +122,7 @@ def test_steps_count_the_short_batch():
         (lambda: Training(epochs=1, keep="best"), "'best' only with validation > 0"),
         (lambda: Pruned(1.0), r"sparsity: got 1.0, expected a share in \(0, 1\)"),
         (lambda: Pruned(0.5, begin=0.8, end=0.2), "begin < end"),
+        (lambda: Pruned(0.5, count_biases=False), "count_biases: got False, expected True unless a ratio is given"),
         (lambda: Quantized("int4"), "kind: got 'int4', expected float32"),
         (lambda: a_study(variants=(Pruned(0.5), Pruned(0.5))), "variants that differ"),
         (lambda: a_study(population=0), "population: got 0, expected 1 or more"),

@@ -321,4 +321,6 @@ def _examples(
 
 def _target_sparsity(model: keras.Model, variant: Pruned, layers: list[str] | None) -> float:
     """Return the sparsity of the pruned kernels that gives the variant's sparsity or ratio."""
-    return cast(float, variant.sparsity) if variant.ratio is None else sparsity_at(model, variant.ratio, layers)
+    if variant.ratio is None:
+        return cast(float, variant.sparsity)
+    return sparsity_at(model, variant.ratio, layers, count_biases=variant.count_biases)

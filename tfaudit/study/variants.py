@@ -13,9 +13,12 @@ TREATMENTS = ("gradual", "one_shot", "finetune", "rewind")
 
 TITLE_SETTINGS = (
     *("granularity", "treatment", "scope", "axis", "begin", "end", "frequency"),
-    *("layers", "spare", "gradient", "decay", "remedy"),
+    *("layers", "spare", "gradient", "decay", "count_biases", "remedy"),
 )
 """Settings of pruning that a title names, in this order; a study omits those that all its variants share."""
+
+LATER = {"remedy", "count_biases"}
+"""Settings that versions before their first one do not know."""
 
 OF_REMEDY = "remedy."
 """Begins the settings of remedies among those that a title names, such as `remedy.temperature`."""
@@ -61,10 +64,11 @@ class Remedied(Variant):
         return dataclasses.replace(self, **{"remedy": ()})
 
     def to_json(self) -> dict[str, Any]:
-        """Return family and settings as JSON values, without a `remedy` of none, unknown to earlier versions."""
+        """Return family and settings as JSON values, without defaults of settings unknown to earlier versions."""
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        unknown = {field.name for field in dataclasses.fields(self) if fields[field.name] == field.default} & LATER
         fields["remedy"] = [remedy.to_json() for remedy in self.remedies]
-        return {"family": self.family, **{name: fields[name] for name in fields if name != "remedy" or self.remedies}}
+        return {"family": self.family, **{name: fields[name] for name in fields if name not in unknown}}
 
 
 def _text(value: object) -> str:
@@ -109,6 +113,8 @@ class Pruned(Remedied):
         frequency: steps between two updates of the masks; by default there are about a hundred updates.
         layers: names of the layers to prune; all layers with a kernel by default.
         ratio: number of all parameters over the number of remaining ones, above 1 ([R]).
+        count_biases: whether biases of pruned layers count among the remaining ones of a ratio; False leaves as many
+            weights more, as ShrinkBench does, which [R] uses and which prunes biases with the weights.
         treatment: one of `TREATMENTS`.
         after: key of the variant whose members are pruned, "dense" or an earlier round.
         rewind_to: step of the dense training to rewind to; 0 is the initialisation.
@@ -140,6 +146,7 @@ class Pruned(Remedied):
     gradient: str = "loss"
     decay: float | None = None
     remedy: Any = ()
+    count_biases: bool = True
     family: ClassVar[str] = "pruning"
 
     def __post_init__(self) -> None:
@@ -150,6 +157,8 @@ class Pruned(Remedied):
         require(one, "sparsity, ratio", (self.sparsity, self.ratio), "exactly one of the two")
         require(self.sparsity is None or 0 < self.sparsity < 1, "sparsity", self.sparsity, "a share in (0, 1)")
         require(self.ratio is None or self.ratio > 1, "ratio", self.ratio, "above 1")
+        require(self.count_biases in (True, False), "count_biases", self.count_biases, "True or False")
+        require(self.count_biases or self.ratio is not None, "count_biases", False, "True unless a ratio is given")
         require(0 <= self.begin < self.end <= 1, "begin, end", (self.begin, self.end), "0 <= begin < end <= 1")
         require(self.frequency is None or self.frequency >= 1, "frequency", self.frequency, "1 or more")
         require(self.scope in ("layer", "global"), "scope", self.scope, "'layer' or 'global'")
@@ -200,6 +209,8 @@ class Pruned(Remedied):
 
     def _words(self, settings: tuple[str, ...]) -> list[str]:
         def words(name: str, value: object) -> str:
+            if name == "count_biases":
+                return "biases uncounted"
             return _text(value).replace("_", "-") if name in ("treatment", "granularity") else f"{name}={_text(value)}"
 
         named = [name for name in settings if name != "remedy" and not name.startswith(OF_REMEDY)]

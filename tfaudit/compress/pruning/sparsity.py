@@ -50,27 +50,43 @@ def _nonzero(weights: Any) -> int:
     return int(np.count_nonzero(keras.ops.convert_to_numpy(weights)))
 
 
-def sparsity_at(model: keras.Model, ratio: float, layers: Iterable[str] | None = None) -> float:
+def sparsity_at(
+    model: keras.Model, ratio: float, layers: Iterable[str] | None = None, *, count_biases: bool = True
+) -> float:
     """Compute the sparsity of the pruned kernels at which a model has `ratio` times fewer parameters, [R] 6.
 
     Biases, BatchNorm's scales and offsets, and the layers that are not pruned count as parameters and stay. BatchNorm's
     moving statistics do not count.
 
-    The ratio is above 1. `layers` names the layers to prune; None: all that have a kernel.
+    Args:
+        model: built.
+        ratio: above 1.
+        layers: names of the layers to prune; None: all that have a kernel.
+        count_biases: whether the biases of pruned layers count among the parameters that remain. ShrinkBench, which [R]
+            uses, prunes them with the weights and can leave as many weights more; False leaves those.
 
     Raises:
         InputError: a ratio that these kernels cannot reach.
 
     >>> model = keras.Sequential([keras.Input((9,)), keras.layers.Dense(10)])  # 90 weights, 10 biases
-    >>> sparsity_at(model, 2)
-    0.5555555555555556
+    >>> sparsity_at(model, 2), sparsity_at(model, 2, count_biases=False)  # 40 weights and 10 biases; 50 weights
+    (0.5555555555555556, 0.4444444444444444)
     """
     require(ratio > 1, "ratio", ratio, "a number above 1")
     total = sum(int(np.prod(variable.shape)) for variable in model.trainable_variables)
-    prunable = sum(int(np.prod(kernel.shape)) for kernel in select_kernels(model, layers).values())
-    remaining = (total / ratio - (total - prunable)) / prunable
+    kernels = select_kernels(model, layers)
+    prunable, kept = sum(int(np.prod(kernel.shape)) for kernel in kernels.values()), 0
+    if not count_biases:
+        biases = {id(layer): getattr(layer, "bias", None) for layer in owners(model, kernels).values()}
+        kept = sum(int(np.prod(bias.shape)) for bias in biases.values() if bias is not None)
+    others = total - prunable - kept
+    remaining = (total / ratio - others) / prunable
     if remaining <= 0:
-        most = total / (total - prunable) if total > prunable else float("inf")
+        most = total / others if others else float("inf")
         expected = f"below {most:.4g}, since only {prunable:,} of {total:,} parameters can be pruned"
         raise InputError("ratio", f"{ratio:g}", expected)
+    if remaining >= 1:
+        raise InputError(
+            "ratio", f"{ratio:g}", f"above {total / (others + prunable):.4g}, at which no weight is pruned"
+        )
     return 1 - remaining
