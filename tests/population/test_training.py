@@ -118,6 +118,7 @@ def test_steps_that_take_long_are_made_one_by_one(monkeypatch):
         assert trainer(epochs=100, batch_size=15)._together == number
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("chosen", "number"), [(None, 1), (5, 5)])
 def test_a_callback_that_acts_between_steps_has_them_one_by_one(chosen, number):
     one = trainer(epochs=10, batch_size=15, steps_per_execution=chosen)
