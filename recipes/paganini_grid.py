@@ -11,9 +11,9 @@ weights or from their initial values.
 A study is one model on one data set. The last command runs another one: models are lenet_p, alexnet_small, vgg11 and
 resnet18_small; data sets mnist, fashion_mnist, qmnist, kmnist, emnist/byclass, cifar10, cifar100 and svhn_cropped.
 
-Cost: 1,686 members, 75,870,000 steps in all (1,686 trainings of 30 epochs). LeNet takes about 84 s per training and
-core, so 20 hours on two cores; 21 hours on one GPU at a millisecond per step. The other models have more FLOPs: AlexNet
-200 times as many, VGG11 800, ResNet-18 2,300.
+Cost: 1,686 members, 75,870,000 steps in all (1,686 trainings of 30 epochs). LeNet takes 84 s per training and core on
+one machine, 125 on another, so 20 to 30 hours on two cores; 21 hours on one GPU at a millisecond per step. The other
+models have more FLOPs: AlexNet 200 times as many, VGG11 800, ResNet-18 2,300.
 
 Published: the paper regresses the class accuracies of 120,906 models (949,298 rows). Of its coefficients, D:
 

@@ -77,7 +77,7 @@ class TestEveryEngine:
     def test_workers_are_replaced_after_some_jobs(self, run_jobs, tmp_path):
         list(run_jobs([Job("dense", member) for member in range(8)], workers=1, jobs_per_worker=3))
         jobs_of_workers = Counter(row[2] for row in made(tmp_path))
-        assert 1 < max(jobs_of_workers.values()) <= 3  # Ray may share 8 jobs among 4 processes
+        assert 1 < max(jobs_of_workers.values()) <= 3  # Ray may share 8 jobs among 4 processes; local: test_local.py
         assert {row[4] for row in made(tmp_path)} == {"1"}
 
     def test_a_run_that_is_left_early_ends_its_jobs(self, run_jobs, tmp_path):

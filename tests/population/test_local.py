@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import json
 import os
 import tempfile
 import time
@@ -28,6 +29,12 @@ def processes():
 
 def test_a_parent_that_is_there_already_does_not_hold_its_children_back(run_jobs):
     assert [event.kind for event in run_jobs([Job("int8", 0, "dense")])] == ["started", "done"]
+
+
+def test_a_worker_is_replaced_once_it_has_made_its_jobs(run_jobs, tmp_path):
+    list(run_jobs([Job("dense", member) for member in range(8)], workers=1, jobs_per_worker=3))
+    workers = [json.loads(line)[2] for line in (tmp_path / "made").read_text().splitlines()]
+    assert len(set(workers)) == 3
 
 
 @pytest.mark.parametrize("name", ["logs", "logs/dense-000.log"])

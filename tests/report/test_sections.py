@@ -150,7 +150,6 @@ def test_ratios_from_shared_parents_make_the_tables_of_recall_distortion(tmp_pat
     assert not any("trained independently" in note for note in found.notes)
 
 
-@pytest.mark.slow
 def test_terms_without_evidence_by_class_are_named():
     rows = [  # estimate, interval by HAC errors, and by class
         ("Intercept", 0.9, 0.8, 1.0, 0.7, 1.1),
@@ -166,6 +165,7 @@ def test_terms_without_evidence_by_class_are_named():
     assert withdrawn(dataclasses.replace(fit, coefficients=single)) == ()
 
 
+@pytest.mark.slow
 def test_three_sparsities_make_factors(tmp_path):
     store = make_study(tmp_path, variants=tuple(Pruned(s) for s in (0.3, 0.5, 0.7, 0.9)))
     table = pd.DataFrame({"class": store.examples().attrs["class_names"], "train_examples": [5, 6, 7, 8, 9]})

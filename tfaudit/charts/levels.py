@@ -1,7 +1,5 @@
 """Variants side by side: recalls of classes, difficulty of exemplars, claims, and accuracies of members."""
 
-from typing import Any
-
 import altair as alt
 import pandas as pd
 
@@ -28,7 +26,7 @@ def recalls_chart(table: pd.DataFrame) -> Drawing:
     colour = alt.Color("recall_before:Q", title="recall before, %", scale=scale, legend=legend)
     x = alt.X("level:Q", title="sparsity, %", scale=alt.Scale(nice=False, padding=8), axis=alt.Axis(tickCount=6))
     y = alt.Y("recall:Q", title="recall, %", scale=alt.Scale(zero=False, nice=True), axis=alt.Axis(tickCount=5))
-    tooltip: list[Any] = tooltips("class", "method", level=".4g", recall=".2f", recall_before=".2f")
+    tooltip = tooltips("class", "method", level=".4g", recall=".2f", recall_before=".2f")
     some = f"the {LINES} classes of largest change, of {len(change)}" if len(change) > LINES else ""
     panels = []
     for method, rows in shown.groupby("method", sort=False):

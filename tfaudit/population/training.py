@@ -129,14 +129,17 @@ class Trainer:
                 expected = f"a divisor of {steps}, the steps of {name}"
                 raise InputError("steps_per_execution", str(together), expected)
 
-    def _steps_together(self) -> int:
+    def _steps_together(self) -> int | None:
         """Return the steps of one execution: of a small net many, since between two of them Keras takes milliseconds.
 
         The weights are the same. A long execution would keep the process from answering, and few steps gain nothing.
+        None where the training, or a model that is compiled already, says how many.
         """
         training = self._training
-        if training.steps_per_execution or training.strategy or self._own_compilation or self.steps < LEAST_STEPS:
-            return self.model.steps_per_execution
+        if training.steps_per_execution or self._own_compilation:
+            return None
+        if training.strategy or self.steps < LEAST_STEPS:
+            return 1
         operations = 3 * training.batch_size * counts(self.model).summary()["flops"]
         if not operations > 0:  # unknown
             return 1
@@ -147,9 +150,8 @@ class Trainer:
 
     def _execute_together(self, callbacks: Sequence[keras.callbacks.Callback]) -> None:
         """Let one call of the train function make some steps, but one where a callback acts between two."""
-        fixed = self._training.steps_per_execution or self._own_compilation
-        steps = 1 if not fixed and any(map(_acts_between_steps, callbacks)) else self._together
-        if steps != self.model.steps_per_execution:
+        steps = 1 if any(map(_acts_between_steps, callbacks)) else self._together
+        if self._together and steps != self.model.steps_per_execution:
             self.model.steps_per_execution = steps
             self.model.train_function = self.model.test_function = None  # they were made for another number
 

@@ -308,7 +308,7 @@ def _converter(conversion: _Conversion, directory: str, batch: int | None) -> An
     """Write the inference pass as a SavedModel and return its converter, which may convert it several times."""
     forward, output = conversion.forward, conversion.output
     # `TFLiteConverter.from_keras_model` stores a tensor name that counts the process's models, which changes the bytes;
-    # `keras.export.ExportArchive` traces the model twice, which makes up a third of a small model's conversion.
+    # `keras.export.ExportArchive` traces the model twice, which is a fifth of a small model's conversion.
     # A subclassed model declares no sides and is converted for those of the images.
     declared, specs = getattr(forward.model, "inputs", None), []
     for source, name, array in zip(forward.inputs, _signature_names(forward), conversion.images, strict=True):

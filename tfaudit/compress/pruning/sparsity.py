@@ -7,7 +7,7 @@ import keras
 import numpy as np
 import pandas as pd
 
-from tfaudit.compress.pruning.kernels import find_kernels, owners, select_kernels
+from tfaudit.compress.pruning.kernels import Kernels, find_kernels, owners, select_kernels
 from tfaudit.compress.pruning.reached_sparsity import effective_values
 from tfaudit.errors import InputError, require
 
@@ -75,11 +75,8 @@ def sparsity_at(
     require(ratio > 1, "ratio", ratio, "a number above 1")
     total = sum(int(np.prod(variable.shape)) for variable in model.trainable_variables)
     kernels = select_kernels(model, layers)
-    prunable, kept = sum(int(np.prod(kernel.shape)) for kernel in kernels.values()), 0
-    if not count_biases:
-        biases = {id(layer): getattr(layer, "bias", None) for layer in owners(model, kernels).values()}
-        kept = sum(int(np.prod(bias.shape)) for bias in biases.values() if bias is not None)
-    others = total - prunable - kept
+    prunable = sum(int(np.prod(kernel.shape)) for kernel in kernels.values())
+    others = total - prunable - (0 if count_biases else _biases(model, kernels))
     remaining = (total / ratio - others) / prunable
     if remaining <= 0:
         most = total / others if others else float("inf")
@@ -90,3 +87,10 @@ def sparsity_at(
             "ratio", f"{ratio:g}", f"above {total / (others + prunable):.4g}, at which no weight is pruned"
         )
     return 1 - remaining
+
+
+def _biases(model: keras.Model, kernels: Kernels) -> int:
+    """Return the number of biases in the layers of kernels."""
+    layers = {id(layer): layer for layer in owners(model, kernels).values()}
+    biases = (getattr(layer, "bias", None) for layer in layers.values())
+    return sum(int(np.prod(bias.shape)) for bias in biases if bias is not None)
