@@ -1,11 +1,15 @@
 """Charts of classes, accuracy and difficulty, for ten classes and for a thousand; their inline SVG."""
 
 import dataclasses
+import io
 import re
+import xml.etree.ElementTree as ET
 
 import numpy as np
 import pandas as pd
 import pytest
+from PIL import Image
+from vl_convert import svg_to_png
 
 from tests.builders.colour_vision import VISIONS, colour_difference, contrast
 from tests.builders.drawings import texts
@@ -130,6 +134,24 @@ def test_names_are_escaped():
     impact = dataclasses.replace(class_impact(BEFORE, AFTER), class_names=("<b>", "&", '"', "x<script>", "e"))
     assert "x<script>" in texts(impact.chart())  # after parsing, hence escaped
     assert "<script" not in inline_svg(impact.chart(), "")
+
+
+def test_a_shorter_drawing_is_the_same_picture(monkeypatch, rng):
+    """Colours of pixels differ where a line moves by hundredths of them; text stays as it is, whatever it says."""
+    impact = dataclasses.replace(
+        class_impact(BEFORE, AFTER), class_names=(' role="b"', ' opacity="1"', "0.12345", "d", "e")
+    )
+    members = pd.DataFrame({"title": "dense", "member": range(50), "k": 1, "accuracy": rng.random(50)})
+    for chart in (impact.chart(), accuracy_chart(members)):
+        short = inline_svg(chart, "")
+        with monkeypatch.context() as patch:
+            patch.setattr("tfaudit.charts.rendering._shortened", lambda svg: svg)
+            whole = inline_svg(chart, "")
+        assert len(short) < 0.9 * len(whole)
+        assert list(ET.fromstring(short).itertext()) == list(ET.fromstring(whole).itertext())
+        one, other = (np.asarray(Image.open(io.BytesIO(svg_to_png(svg))), int) for svg in (short, whole))
+        assert one[..., 3].any()
+        assert np.abs(one - other).max() <= 16
 
 
 @pytest.mark.slow

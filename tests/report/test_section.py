@@ -22,3 +22,16 @@ def test_a_figure_of_many_panels_or_without_a_neighbour_has_the_page_to_itself()
     for figures, filling in (((one,), "a"), ((one, other), ""), ((one, panels), "ac"), ((one, other, panels), "c")):
         section = Section("key", "title", "question", "", figures)
         assert "".join(figure.name for figure in figures if section.fills_page(figure)) == filling
+
+
+def test_figures_fold_with_their_neighbours():
+    """One alone in its fold has the width to itself, whatever stands in other folds."""
+    folds = {"a": "", "b": "", "c": "float16", "d": "int8", "e": "int8"}
+    figures = tuple(Figure(name, CHART, "", folded=folded) for name, folded in folds.items())
+    section = Section("key", "title", "question", "", figures)
+    assert [(folded, [figure.name for figure in run]) for folded, run in section.panels] == [
+        ("", ["a", "b"]),
+        ("float16", ["c"]),
+        ("int8", ["d", "e"]),
+    ]
+    assert [figure.name for figure in figures if section.fills_page(figure)] == ["c"]

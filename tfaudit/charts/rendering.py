@@ -27,6 +27,10 @@ LARGEST = 1.3  # how much an inline chart may grow to fill its column
 
 _FONT = "Arial, 'Liberation Sans', Helvetica, sans-serif"  # of equal widths: measured here, drawn by a browser
 _NUMBERS = itertools.count()
+_TAG = re.compile(r"<[^>]+>")
+_TOO_EXACT = re.compile(r"\d+\.\d{3,}")
+_UNSEEN = re.compile(r'<path [^>]*(?:display="none"|d="M0,0h0v0h0Z")[^>]*/>')
+_UNSAID = re.compile(r' (?:role|aria-[a-z]+|pointer-events|opacity)="(?:[a-z][^"]*|1)"')
 
 
 def can_draw() -> bool:
@@ -102,7 +106,7 @@ def inline_svg(chart: Drawing, description: str, *, width: int | None = None) ->
     import vl_convert
 
     shown = chart if width is None else widened(chart, width)
-    svg = vl_convert.vegalite_to_svg(_specification(shown, "currentColor", "transparent"))
+    svg = _shortened(vl_convert.vegalite_to_svg(_specification(shown, "currentColor", "transparent")))
     prefix = f"c{next(_NUMBERS)}-"  # ids of several charts share one page
     svg = re.sub(r'\bid="', f'id="{prefix}', svg).replace("url(#", f"url(#{prefix}")
     label = escape(description, quote=True)
@@ -115,6 +119,18 @@ def inline_svg(chart: Drawing, description: str, *, width: int | None = None) ->
         )
 
     return re.sub(r'^<svg[^>]*? width="([\d.]+)" height="([\d.]+)"[^>]*>', opening, svg)
+
+
+def _shortened(svg: str) -> str:
+    """Return a drawing of Vega without what nobody sees or hears: a quarter of it.
+
+    Lengths keep hundredths of a pixel, text all digits. The element as a whole is described, so its parts need not be.
+    """
+
+    def shorter(tag: re.Match[str]) -> str:
+        return _TOO_EXACT.sub(lambda length: f"{float(length[0]):.2f}", _UNSAID.sub("", tag[0]))
+
+    return _TAG.sub(shorter, _UNSEEN.sub("", svg))
 
 
 def _specification(chart: Drawing, ink: str, background: str) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -25,12 +26,14 @@ class Figure:
         chart: to draw.
         description: alternative text.
         title: above it; empty where the section has a single figure.
+        folded: what a reader opens to see it and its neighbours of the same; empty where it is shown at once.
     """
 
     name: str
     chart: Drawing
     description: str
     title: str = ""
+    folded: str = ""
 
     @property
     def is_wide(self) -> bool:
@@ -112,9 +115,15 @@ class Section:
         section = cls(key, audit.title, audit.question, audit.source, *contents)
         return dataclasses.replace(section, findings=tuple(findings))
 
+    @property
+    def panels(self) -> list[tuple[str, list[Figure]]]:
+        """Return the figures in runs that are shown or folded together, each with what opens it."""
+        return [(folded, list(run)) for folded, run in itertools.groupby(self.figures, lambda figure: figure.folded)]
+
     def fills_page(self, figure: Figure) -> bool:
         """Return whether a figure has the page's width to itself: one of many panels, or one without a neighbour."""
-        return figure.is_wide or sum(not other.is_wide for other in self.figures) == 1
+        beside = [other for other in self.figures if other.folded == figure.folded and not other.is_wide]
+        return figure.is_wide or len(beside) == 1
 
 
 def chart_per_variant(

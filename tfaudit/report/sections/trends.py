@@ -1,5 +1,6 @@
 """Accuracy against properties of the images."""
 
+import dataclasses
 from collections.abc import Iterable
 
 from tfaudit.analysis.stored_images import tilt_example
@@ -10,6 +11,9 @@ from tfaudit.report.sections.section import Figure, ReportTable, Section, notes_
 
 FIRST = 200
 """Number of images of which one shows how the tilt is measured."""
+
+SHOWN = 4
+"""Variants whose charts are all shown; those of more, several for each, are folded by variant."""
 
 
 def trends_section(study_audit: StudyAudit) -> Section | None:
@@ -29,7 +33,9 @@ def trends_section(study_audit: StudyAudit) -> Section | None:
         name, title = f"property-{i}-histogram", f"{result.property.capitalize()}: distribution"
         figures.append(Figure(name, result.histogram(), description, title))
     for (key, i), result in results.items():
-        figures += _figures(result, f"property-{i}-{key}", data.titles[key], data.individuals is not None)
+        of_variant = _figures(result, f"property-{i}-{key}", data.titles[key], data.individuals is not None)
+        folded = data.titles[key] if len(data.compressed_keys) > SHOWN else ""
+        figures += [dataclasses.replace(figure, folded=folded) for figure in of_variant]
     tables = tuple(_table(result, data.titles[key]) for (key, _), result in results.items())
     return Section.of_audit("trends", tuple(figures), tables, notes_of(results.values()))
 
