@@ -88,7 +88,7 @@ def main(members: int = 16, rounds: int = 3) -> None:
 def compare_workers(members: int = 6, rounds: int = 2) -> None:
     """Print the ratio of the rate of two workers to that of one."""
     training = dataclasses.replace(forgets.training, epochs=2)
-    study = dataclasses.replace(forgets, training=training, corruptions=(), corrupted_variants=())
+    study = dataclasses.replace(forgets, dataset="cifar10", training=training, corruptions=(), corrupted_variants=())
     runs = {"two workers": (2, None), "one worker": (1, None), "one worker on one core": (1, 1)}
     times: dict[str, list[tuple[float, float]]] = {name: [] for name in runs}
     for _ in range(rounds):
