@@ -120,7 +120,7 @@ def test_charts_of_many_variants_against_properties_fold_by_variant(tmp_path):
     store = make_study(tmp_path, variants=tuple(map(Pruned, sparsities)), groups=WRITERS)
     shown, *folded = sections_of(store)["trends"].panels
     assert shown[0] == ""
-    assert [title for title, _ in folded] == [f"magnitude {sparsity:.0%}".replace("%", " %") for sparsity in sparsities]
+    assert [title for title, _ in folded] == [f"magnitude {100 * sparsity:.0f} %: charts" for sparsity in sparsities]
     assert len({len(figures) for _, figures in folded}) == 1
 
 

@@ -34,7 +34,7 @@ def trends_section(study_audit: StudyAudit) -> Section | None:
         figures.append(Figure(name, result.histogram(), description, title))
     for (key, i), result in results.items():
         of_variant = _figures(result, f"property-{i}-{key}", data.titles[key], data.individuals is not None)
-        folded = data.titles[key] if len(data.compressed_keys) > SHOWN else ""
+        folded = f"{data.titles[key]}: charts" if len(data.compressed_keys) > SHOWN else ""
         figures += [dataclasses.replace(figure, folded=folded) for figure in of_variant]
     tables = tuple(_table(result, data.titles[key]) for (key, _), result in results.items())
     return Section.of_audit("trends", tuple(figures), tables, notes_of(results.values()))
