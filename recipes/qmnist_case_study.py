@@ -34,8 +34,8 @@ where [P] reports 19.
 
 As published: compression makes the slopes on tilt steeper (change of slope at 98.6 %: hsf0 -.087, p = .030; hsf4 -.116,
 p = .015); the accuracy of writers whose digits are far from the class's mean image falls more (p < .0001 in both
-series); and writers of thin and of heavy digits lose more than those between (curvature of the change, p = .024). Writer
-2393 falls from 96 to 65 %, writer 2564 after the last round from 96 to 55 %.
+series); and writers of thin and of heavy digits lose more than those between (curvature of the change, p = .024).
+Writer 2393 falls from 96 to 65 %, writer 2564 after the last round from 96 to 55 %.
 
 Otherwise: students lose more than employees, 8.0 points against 4.8 at 98.6 % and 12.1 against 8.1 at 98.8 %, each
 1.6 (1.2 to 2.0) and 2.0 (1.6 to 2.4) points from the average. [P] calls the loss comparable in all groups, though the
