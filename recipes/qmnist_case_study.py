@@ -20,7 +20,7 @@ one replicate:
 
 Writer 469 falls from 100 % to 47.7 %.
 
-Measured by the command above, begun with two members and resumed with four more:
+Measured here by the command above, begun with two members and resumed with four more:
 
     sparsity  accuracy    hsf0            hsf4
        0 %     96.95 %    .987 - .027 t   .986 - .153 t
