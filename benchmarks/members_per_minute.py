@@ -49,18 +49,12 @@ for seed in range(int(sys.argv[1])):
 """
 
 
-def engine(study: Study, members: int, workers: int = 2, cores: int | None = None) -> tuple[float, float]:
-    """Return the seconds that the engine takes for the study's dense members, and for one once its workers are busy.
-
-    Its processes may use so many cores, by default all.
-    """
+def engine(study: Study, members: int, workers: int = 2) -> tuple[float, float]:
+    """Return the seconds that the engine takes for the study's dense members, and for one once its workers are busy."""
     study = dataclasses.replace(study, variants=(), population=members)
-    every_core = sorted(os.sched_getaffinity(0))
     with tempfile.TemporaryDirectory() as directory:
         start = time.perf_counter()
-        os.sched_setaffinity(0, every_core[:cores])  # worker processes inherit it
         store = run(study, directory, workers=workers)
-        os.sched_setaffinity(0, every_core)
         seconds = time.perf_counter() - start
         if store.failures():
             raise SystemExit("members failed: no figure")
@@ -90,10 +84,12 @@ def compare_workers(members: int = 6, rounds: int = 2) -> None:
     training = dataclasses.replace(forgets.training, epochs=2)
     study = dataclasses.replace(forgets, dataset="cifar10", training=training, corruptions=(), corrupted_variants=())
     runs = {"two workers": (2, None), "one worker": (1, None), "one worker on one core": (1, 1)}
+    every_core = sorted(os.sched_getaffinity(0))
     times: dict[str, list[tuple[float, float]]] = {name: [] for name in runs}
     for _ in range(rounds):
         for name, (workers, cores) in runs.items():
-            times[name].append(engine(study, members, workers, cores))
+            os.sched_setaffinity(0, every_core[:cores])  # worker processes inherit it
+            times[name].append(engine(study, members, workers))
             whole, member = times[name][-1]
             print(f"{name}: {members} members {whole:.0f} s, one more {member:.1f} s", flush=True)
     for name in ("one worker", "one worker on one core"):

@@ -122,7 +122,7 @@ def inline_svg(chart: Drawing, description: str, *, width: int | None = None) ->
 
 
 def _shortened(svg: str) -> str:
-    """Return a drawing of Vega without what nobody sees or hears: a quarter of it.
+    """Return a drawing of Vega without what nobody sees or hears: a fifth of it.
 
     Lengths keep hundredths of a pixel, text all digits. The element as a whole is described, so its parts need not be.
     """

@@ -13,7 +13,7 @@ FIRST = 200
 """Number of images of which one shows how the tilt is measured."""
 
 SHOWN = 4
-"""Variants whose charts are all shown; those of more, several for each, are folded by variant."""
+"""Largest number of variants whose charts are all shown at once; the charts of more are folded by variant."""
 
 
 def trends_section(study_audit: StudyAudit) -> Section | None:
